@@ -1,0 +1,45 @@
+# `make demo` and `make test` work on a fresh machine with Python 3.11 or newer and make: they build .venv themselves.
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+BIN := .venv/bin
+STAMP := .venv/.installed
+JOBS ?= 2
+
+.PHONY: help setup demo test check bench docs clean
+
+help:  ## show what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: $(STAMP)  ## build the environment in .venv
+
+$(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; set PYTHON=/path/to/python3" >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: setup  ## generate a problem, infer, print the table, write a chart
+	$(BIN)/mln generate smokers --size 8 --evidence 0.1 --seed 1 -o demo
+	$(BIN)/mln infer demo/smokers.mln -e demo/smokers.db -q Smokes,Cancer -o demo/marginals.html
+	$(BIN)/mln infer demo/smokers.mln -e demo/smokers.db -q Smokes,Cancer --quiet
+	@echo "chart and table: demo/marginals.html"
+
+check: setup  ## lint, types, layers
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check  ## all checks and all tests
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+bench: setup  ## measure speed and memory (minutes); writes benchmarks/results.json
+	$(BIN)/pytest benchmarks -p benchmark -n 0 --benchmark-json=benchmarks/results.json
+
+docs: setup  ## build the documentation site in site/
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+clean:  ## remove what was built
+	rm -rf .venv demo site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,1 @@
+"""Facts: constants as integers, evidence in columns, and readers for files and tables."""

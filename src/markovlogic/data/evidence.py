@@ -1,0 +1,54 @@
+"""Evidence in columns: for each predicate the constants' numbers and the truth of every fact, sorted, without repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.data.domains import Domain
+
+FALSE, TRUE, UNKNOWN = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The facts about one predicate, sorted by code (see `codes`), each atom once; arrays are read-only."""
+
+    args: npt.NDArray[np.int32]  # (n_facts, arity) constant numbers
+    truth: npt.NDArray[np.int8]  # (n_facts,) FALSE, TRUE or UNKNOWN
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All facts and the domains they were numbered in: declared constants, those in formulas, those found in evidence."""
+
+    domains: Mapping[str, Domain]
+    facts: Mapping[str, Facts]  # only predicates that have at least one fact
+    sources: tuple[str, ...] = field(default=())
+
+
+def codes(args: npt.NDArray[np.integer], sizes: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Number of each atom within its predicate: mixed radix, first argument most significant.
+
+    args: (n, arity) constant numbers; sizes: domain size of each argument. A predicate without arguments has the one code 0.
+    """
+    code = np.zeros(len(args), np.int64)
+    for position, size in enumerate(sizes):
+        code *= size
+        code += args[:, position]
+    return code
+
+
+def decode(code: npt.NDArray[np.int64], sizes: tuple[int, ...]) -> npt.NDArray[np.int32]:
+    """Arguments of each atom code: the inverse of `codes`, (n, arity) int32."""
+    args = np.empty((len(code), len(sizes)), np.int32)
+    rest = code
+    for position in range(len(sizes) - 1, -1, -1):
+        rest, args[:, position] = np.divmod(rest, sizes[position])
+    return args

@@ -1,0 +1,98 @@
+"""Every error that a user can meet.
+
+MarkovLogicError
+├── InputError          exit code 2: bad input or bad usage; carries one Fault for each thing that is wrong
+├── ResourceError       exit code 3: refused before it starts, with the estimate and what would fit
+└── Interrupted         exit code 130: stopped by the user, partial results kept
+
+Anything else that escapes is a bug of ours (exit code 70).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where something was written; line and column count from 1, 0 means unknown."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong: what was found and expected, where, and what to do about it."""
+
+    message: str
+    place: Place | None = None
+    text: str = ""  # the offending source line, shortened by `show`
+    hint: str = ""
+
+    def show(self) -> str:
+        """Give the message as `FILE:LINE:COLUMN: message`, the source line under a caret, then the hint."""
+        head = f"{self.place}: {self.message}" if self.place else self.message
+        if self.hint:
+            head += f" ({self.hint})"
+        if not (self.text and self.place and self.place.column):
+            return head
+        start = max(0, self.place.column - 61)
+        excerpt = self.text[start : start + 120].rstrip("\n")
+        caret = " " * (self.place.column - 1 - start) + "^"
+        return f"{head}\n    {excerpt}\n    {caret}"
+
+
+class MarkovLogicError(Exception):
+    """Root of all errors that are raised on purpose."""
+
+    exit_code = 70
+
+
+class InputError(MarkovLogicError):
+    """The input or the way it was used is wrong; holds all faults that were found, in order."""
+
+    exit_code = 2
+
+    def __init__(self, faults: str | Fault | Iterable[Fault], *, place: Place | None = None, hint: str = "") -> None:
+        if isinstance(faults, str):
+            faults = Fault(faults, place, hint=hint)
+        self.faults: tuple[Fault, ...] = (faults,) if isinstance(faults, Fault) else tuple(faults)
+        super().__init__("\n".join(fault.show() for fault in self.faults))
+
+
+class UnsupportedError(InputError):
+    """The input is well formed, but asks for a feature that is not there."""
+
+
+class ResourceError(MarkovLogicError):
+    """The plan needs more than it may use; nothing was started."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, needed: float | None = None, limit: float | None = None) -> None:
+        self.needed = needed
+        self.limit = limit
+        super().__init__(message)
+
+
+class Interrupted(MarkovLogicError):
+    """The user stopped the run; partial results were kept."""
+
+    exit_code = 130
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Give ` did you mean X?`-style advice for a misspelt name; empty when nothing is near."""
+    names = list(known)
+    lower = {n.lower(): n for n in names}
+    if name.lower() in lower:
+        return f"did you mean {lower[name.lower()]}?"
+    close = difflib.get_close_matches(name, names[:100_000], n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else ""

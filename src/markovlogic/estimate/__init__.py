@@ -1,0 +1,1 @@
+"""Estimates, their errors and their diagnostics, from streaming tallies."""

@@ -1,0 +1,1 @@
+"""Numba kernels: flat arrays in, flat arrays out; no I/O, no objects, no globals."""

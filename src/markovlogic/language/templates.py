@@ -1,0 +1,78 @@
+"""What lowering turns rules into: clause templates with positive weights, and definitions of hidden predicates.
+
+A rule with weight w is w·1[f] for every substitution of its free variables. Lowering writes it as
+
+    constant · (number of groundings)  +  Σ over templates  weight · 1[clause],      weight > 0 or inf.
+
+A quantified part that is not swallowed otherwise becomes a *hidden* predicate H over the variables that are free in it,
+with the definition  H(x) ⇔ EXIST locals (cube₁ v cube₂ v …). It appears as an ordinary literal in clauses and cubes.
+Grounding decides, from the evidence, whether a ground H needs an atom of its own at all (see `grounding.assemble`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markovlogic.language.syntax import Term
+
+
+@dataclass(frozen=True, order=True)
+class Literal:
+    """A predicate, or hidden predicate, applied to terms, with a sign."""
+
+    predicate: str
+    args: tuple[Term, ...]
+    positive: bool
+
+
+@dataclass(frozen=True, order=True)
+class EqualityLiteral:
+    """`left = right` (positive) or `left != right`; grounding decides it."""
+
+    left: Term
+    right: Term
+    positive: bool
+
+
+@dataclass(frozen=True)
+class ClauseTemplate:
+    """A disjunction of literals for every substitution of `variables` (those that occur in it, in order, with types).
+
+    `idle` are the rule's free variables that this clause does not mention: each ground clause stands for
+    ∏|domain(idle)| groundings, so its weight is multiplied by that number.
+    """
+
+    literals: tuple[Literal, ...]
+    equalities: tuple[EqualityLiteral, ...]
+    weight: float
+    variables: tuple[tuple[str, str], ...]
+    idle: tuple[tuple[str, str], ...]
+    rule: int  # index into Model.rules
+
+
+@dataclass(frozen=True)
+class Cube:
+    """A conjunction of literals inside a definition; `locals_` are the variables bound by the quantifier."""
+
+    literals: tuple[Literal, ...]
+    equalities: tuple[EqualityLiteral, ...]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """`predicate(parameters) ⇔ EXIST locals_ (cube v cube …)`; definitions come before their users in a lowered model."""
+
+    predicate: str
+    parameters: tuple[tuple[str, str], ...]
+    locals_: tuple[tuple[str, str], ...]
+    cubes: tuple[Cube, ...]
+    rule: int
+
+
+@dataclass(frozen=True)
+class LoweredModel:
+    """Everything that the engine below the language sees."""
+
+    templates: tuple[ClauseTemplate, ...]
+    definitions: tuple[Definition, ...]
+    constant_per_grounding: tuple[float, ...]  # by rule; multiplied by the rule's number of groundings

@@ -1,0 +1,1 @@
+"""Networks: frozen flat arrays that inference runs on."""

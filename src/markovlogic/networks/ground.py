@@ -1,0 +1,142 @@
+"""The ground network: what the evidence leaves open of all ground clauses, in compressed rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class GroundNetwork:
+    """Weighted ground clauses over open atoms; all arrays are read-only.
+
+    Atoms 0..n_atoms-1 are the problem's open atoms (`Problem.atoms` names them); atoms n_atoms..n_all-1 are *hidden*: each is
+    a function of others and never part of a result. A literal is the integer 2·atom + (1 if positive else 0).
+
+    log P(world) = log_constant + Σ atom_bias[a]·world[a] + Σ clause_weight[c]·1[clause c is true] − log Z over the worlds where
+    every hard clause is true, every exclusive group has exactly one true atom and every hidden atom obeys its definition.
+
+    Clauses have two or more literals on distinct atoms, in increasing order; no two clauses are the same; soft clauses (finite
+    weight > 0) come first, hard ones (weight inf) last, each part sorted. A hard unit clause is a bias of +inf or -inf.
+    """
+
+    n_atoms: int
+    clause_start: Int64  # (n_clauses + 1,) offsets into clause_literal
+    clause_literal: Int32  # (n_literals,)
+    clause_weight: Float64  # (n_clauses,) > 0, inf when hard
+    atom_bias: Float64  # (n_all,) log-odds that unit clauses give; ±inf when a hard one decides the atom
+    atom_start: Int64  # (n_all + 1,) offsets into atom_clause
+    atom_clause: Int32  # (n_literals,) clauses that hold the atom, increasing
+    group_start: Int64  # (n_groups + 1,) offsets into group_atom
+    group_atom: Int32  # atoms of each exclusive group, exactly one of them is true
+    definition_start: Int64  # (n_hidden + 1,) offsets into definition_literal
+    definition_literal: Int32  # hidden atom n_atoms + h is true iff one of these literals is; only smaller hidden atoms occur
+    definition_rule: Int32  # (n_hidden,) the rule a hidden atom comes from, for messages
+    log_constant: float  # Σ w·N of everything that the evidence decides, constants of lowering included
+
+    @property
+    def n_hidden(self) -> int:
+        """How many atoms are functions of others."""
+        return len(self.definition_rule)
+
+    @property
+    def n_all(self) -> int:
+        """Open and hidden atoms together."""
+        return self.n_atoms + self.n_hidden
+
+    @property
+    def n_clauses(self) -> int:
+        """How many clauses of two or more literals there are, without the definitions of hidden atoms."""
+        return len(self.clause_weight)
+
+    @property
+    def n_soft(self) -> int:
+        """How many of the clauses are soft; the rest are hard."""
+        return int(np.count_nonzero(np.isfinite(self.clause_weight)))
+
+    @property
+    def n_literals(self) -> int:
+        """How many literals all clauses hold."""
+        return len(self.clause_literal)
+
+    @property
+    def n_groups(self) -> int:
+        """How many exclusive groups there are."""
+        return len(self.group_start) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+
+def atom_rows(clause_start: Int64, clause_literal: Int32, n_all: int) -> tuple[Int64, Int32]:
+    """The transposed rows: offsets and, for each atom, the clauses that hold it in increasing order."""
+    atom = clause_literal >> 1
+    clause = np.repeat(np.arange(len(clause_start) - 1, dtype=np.int32), np.diff(clause_start))
+    order = np.argsort(atom, kind="stable")
+    start = np.zeros(n_all + 1, np.int64)
+    np.cumsum(np.bincount(atom, minlength=n_all), out=start[1:])
+    return start, clause[order]
+
+
+def network_of(
+    n_atoms: int,
+    clauses: list[tuple[float, list[int]]] = [],  # noqa: B006 - never changed
+    *,
+    bias: dict[int, float] | None = None,
+    groups: list[list[int]] | None = None,
+    definitions: list[list[int]] | None = None,
+    log_constant: float = 0.0,
+) -> GroundNetwork:
+    """Build a small network by hand, for tests and examples: clauses as (weight, literals), literals as 2·atom + sign.
+
+    Unit clauses are not folded here; give them as `bias`.
+    """
+    definitions, groups = definitions or [], groups or []
+    n_all = n_atoms + len(definitions)
+    ordered = sorted(((w, sorted(ls)) for w, ls in clauses), key=lambda c: (c[0] == np.inf, c[1]))
+    clause_start, clause_literal = _rows([ls for _, ls in ordered])
+    atom_start, atom_clause = atom_rows(clause_start, clause_literal, n_all)
+    group_start, group_atom = _rows(groups)
+    definition_start, definition_literal = _rows(definitions)
+    atom_bias = np.zeros(n_all)
+    for atom, value in (bias or {}).items():
+        atom_bias[atom] = value
+    return frozen(
+        GroundNetwork(
+            n_atoms=n_atoms,
+            clause_start=clause_start,
+            clause_literal=clause_literal,
+            clause_weight=np.array([w for w, _ in ordered], np.float64),
+            atom_bias=atom_bias,
+            atom_start=atom_start,
+            atom_clause=atom_clause,
+            group_start=group_start,
+            group_atom=group_atom,
+            definition_start=definition_start,
+            definition_literal=definition_literal,
+            definition_rule=np.zeros(len(definitions), np.int32),
+            log_constant=log_constant,
+        )
+    )
+
+
+def frozen(network: GroundNetwork) -> GroundNetwork:
+    """The same network with every array set read-only (a writable array is another type to Numba)."""
+    for value in vars(network).values():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return network
+
+
+def _rows(lists: list[list[int]]) -> tuple[Int64, Int32]:
+    start = np.zeros(len(lists) + 1, np.int64)
+    np.cumsum([len(row) for row in lists], out=start[1:])
+    return start, np.array([value for row in lists for value in row], np.int32)

@@ -1,0 +1,1 @@
+"""The run: batches of chains on cores, progress, limits, interrupts and checkpoints."""

@@ -1,0 +1,1 @@
+"""Samplers, one file each: settings, and a sampler with `init` and `step`."""
