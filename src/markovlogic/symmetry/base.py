@@ -1,0 +1,66 @@
+"""Values that the symmetry service hands to estimators, samplers and exact engines.
+
+Words matter here: a group yields *orbits*; colour refinement yields an *equitable partition*, which may be coarser than the
+orbits and is therefore never used where orbits are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantClasses:
+    """A partition of the constants of every type.
+
+    `sound` says that every permutation inside the classes is an automorphism of model and evidence (twin classes); classes
+    that only propose (low rank, k-means, colours with tolerance) and equitable partitions are not sound.
+    """
+
+    class_of: Mapping[str, Int32]  # type -> (n_constants,) ids 0..n_classes-1 without gaps, in order of first member
+    sound: bool
+    source: str  # "twins", "equitable", "bmf rank 5", …: shown to users
+
+    def n_classes(self, type_name: str) -> int:
+        """How many classes a type has."""
+        classes = self.class_of[type_name]
+        return int(classes.max()) + 1 if len(classes) else 0
+
+
+@dataclass(frozen=True, eq=False)
+class OrbitPartition:
+    """A partition of the open atoms into sets whose members have the same marginal."""
+
+    orbit_of: Int32  # (n_atoms,) ids 0..n_orbits-1 without gaps, in order of the smallest member
+    size: Int64  # (n_orbits,)
+    source: str
+
+    @property
+    def n_orbits(self) -> int:
+        """How many orbits there are."""
+        return len(self.size)
+
+
+class AtomGroup(Protocol):
+    """A group of permutations of the open atoms that leave the target invariant."""
+
+    @property
+    def n_atoms(self) -> int:
+        """How many open atoms it acts on."""
+        ...
+
+    def sample(self, rng: np.random.Generator) -> Int32:
+        """A group element as an array of images, (n_atoms,): atom a goes to image[a]. Uniform, or nearly so where stated."""
+        ...
+
+    def orbits(self) -> OrbitPartition:
+        """The orbits of single atoms."""
+        ...
