@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
+from tests.oracle.worlds import all_worlds, log_weight_of, random_network
 
 from markovlogic.networks.ground import network_of
-from tests.oracle.worlds import all_worlds, log_weight_of, random_network
 
 
 def test_all_at_once_equals_one_at_a_time():

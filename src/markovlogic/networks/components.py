@@ -1,0 +1,87 @@
+"""Connected components of a ground network: parts that share no clause, exclusive group or definition are independent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from markovlogic.networks.ground import GroundNetwork, Int32, Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """The atoms and clauses of each component; components are numbered by their smallest atom."""
+
+    n_components: int
+    component_of: Int32  # (n_all,)
+    start: Int64  # (n_components + 1,) offsets into atom
+    atom: Int32  # (n_all,) atoms of each component, increasing; so its hidden ones come last
+    clause_start: Int64  # (n_components + 1,) offsets into clause
+    clause: Int32  # (n_clauses,) clauses of each component, increasing; so its hard ones come last
+
+    @property
+    def largest(self) -> int:
+        """Atoms of the largest component, 0 when there is none."""
+        return int(np.diff(self.start).max(initial=0))
+
+
+def components(network: GroundNetwork) -> Components:
+    """Split a network into components; atoms that an infinite bias decides connect like all others.
+
+    A row of k atoms (clause, group, definition) adds k - 1 edges between neighbours in the row, which connects it as well as
+    all pairs would. Hidden atoms belong to the component of what defines them.
+    """
+    n_all = network.n_all
+    owner = np.arange(network.n_atoms, n_all, dtype=np.int32)
+    defined = np.repeat(owner, np.diff(network.definition_start))
+    clause_from, clause_to = _neighbours_in_rows(network.clause_start, network.clause_literal >> 1)
+    group_from, group_to = _neighbours_in_rows(network.group_start, network.group_atom)
+    source = np.concatenate([clause_from, group_from, defined])
+    target = np.concatenate([clause_to, group_to, network.definition_literal >> 1])
+    if n_all == 0:
+        label = np.zeros(0, np.int32)
+        count = 0
+    else:
+        graph = coo_array((np.ones(len(source)), (source, target)), shape=(n_all, n_all))
+        count, label = connected_components(graph, directed=False)
+    component_of = _by_smallest_atom(label, count)
+    start, atom = _members(component_of, count)
+    first = network.clause_literal[network.clause_start[:-1]] >> 1
+    clause_start, clause = _members(component_of[first], count)
+    return _frozen(Components(count, component_of, start, atom, clause_start, clause))
+
+
+def _neighbours_in_rows(start: Int64, value: Int32) -> tuple[Int32, Int32]:
+    """Pairs of values that stand side by side in one row."""
+    if len(value) < 2:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    inside = np.ones(len(value) - 1, bool)
+    ends = start[1:-1]
+    inside[ends[(ends > 0) & (ends < len(value))] - 1] = False
+    return value[:-1][inside], value[1:][inside]
+
+
+def _by_smallest_atom(label: npt.NDArray[np.int32], count: int) -> Int32:
+    """Number the labels by the first atom that holds each."""
+    _, first = np.unique(label, return_index=True)
+    rank = np.empty(count, np.int32)
+    rank[np.argsort(first)] = np.arange(count, dtype=np.int32)
+    return rank[label]
+
+
+def _members(part_of: Int32, count: int) -> tuple[Int64, Int32]:
+    """Offsets and members of each part, increasing."""
+    start = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(part_of, minlength=count), out=start[1:])
+    return start, np.argsort(part_of, kind="stable").astype(np.int32)
+
+
+def _frozen(value: Components) -> Components:
+    for array in vars(value).values():
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False
+    return value
