@@ -1,0 +1,225 @@
+"""Every family at small and odd sizes: facts are well formed, declared, distinct and as many as promised; seeds decide all."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from markovlogic.errors import InputError, ResourceError
+from markovlogic.generate import FAMILIES, NAMES, Generated, make
+
+FACT = re.compile(r"(!?)([A-Z][A-Za-z0-9_]*)\(([^()]+)\)\Z")
+SIZES = (1, 2, 10)
+SHARES = (0.0, 0.1, 1.0)
+ALL_VARIANTS = [(name, variant) for name in NAMES for variant in ("", *FAMILIES[name].variants)]
+
+
+def facts_of(generated: Generated) -> list[tuple[bool, str, tuple[str, ...]]]:
+    """(truth, predicate, constants) of every line, by a reader of the test's own."""
+    found = []
+    for line in generated.evidence_text().splitlines():
+        match = FACT.match(line)
+        assert match, line
+        found.append((not match[1], match[2], tuple(match[3].split(","))))
+    return found
+
+
+def types_of(generated: Generated) -> dict[str, set[str]]:
+    return {name: set(body.split(",")) for name, body in re.findall(r"^(\w+) = \{([^}]*)\}$", generated.rules, re.MULTILINE)}
+
+
+def predicates_of(generated: Generated) -> dict[str, tuple[str, ...]]:
+    lines = re.findall(r"^([A-Z]\w*)\(([a-z, ]+)\)$", generated.rules, re.MULTILINE)
+    return {name: tuple(arguments.split(", ")) for name, arguments in lines}
+
+
+def of(generated: Generated, predicate: str) -> list[tuple[bool, tuple[str, ...]]]:
+    return [(truth, args) for truth, name, args in facts_of(generated) if name == predicate]
+
+
+@pytest.mark.parametrize(("name", "variant"), ALL_VARIANTS)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("share", SHARES)
+def test_every_fact_is_declared_distinct_and_inside_its_types(name: str, variant: str, size: int, share: float) -> None:
+    generated = make(name, size, share, 3, variant=variant)
+    types, predicates, facts = types_of(generated), predicates_of(generated), facts_of(generated)
+    assert generated.name == name
+    assert len(facts) == generated.n_facts
+    assert len({(predicate, args) for _, predicate, args in facts}) == len(facts)
+    for _, predicate, args in facts:
+        assert len(args) == len(predicates[predicate])
+        assert all(arg in types[kind] for arg, kind in zip(args, predicates[predicate], strict=True))
+    assert set(generated.query.split(",")) <= set(predicates)
+
+
+@pytest.mark.parametrize(("name", "variant"), ALL_VARIANTS)
+def test_same_seed_same_problem_and_another_seed_another(name: str, variant: str) -> None:
+    first, again, other = (make(name, 6, 0.5, seed, variant=variant) for seed in (7, 7, 8))
+    assert (first.rules, first.evidence_text()) == (again.rules, again.evidence_text())
+    assert first.evidence_text() != other.evidence_text()
+
+
+@pytest.mark.parametrize(("name", "variant"), ALL_VARIANTS)
+def test_a_larger_share_keeps_what_a_smaller_one_gave(name: str, variant: str) -> None:
+    small, large = (set(make(name, 9, share, 5, variant=variant).evidence_text().splitlines()) for share in (0.3, 0.8))
+    assert small < large
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_rule_file_says_how_it_was_made_and_how_to_ask(name: str) -> None:
+    generated = make(name, seed=4)
+    assert generated.rules.startswith(f"// {name}: ")
+    assert f"Size {FAMILIES[name].default_size} " in generated.rules
+    assert "seed 4" in generated.rules.splitlines()[0]
+    assert f"// Query: -q {generated.query}\n" in generated.rules
+
+
+def test_smokers_gives_smoking_and_ten_friends_of_a_share_of_the_people() -> None:
+    generated = make("smokers", 50, 0.1, 1)
+    known = {args[0] for _, args in of(generated, "Smokes")}
+    assert len(known) == 5
+    friends = of(generated, "Friends")
+    assert len(friends) == 50
+    assert all(truth and first in known and first != second for truth, (first, second) in friends)
+    assert "4.6 !Friends(x, y)\n" in generated.rules
+    assert len(of(make("smokers", 4, 1.0, 1), "Friends")) == 4 * 3
+
+
+def test_the_friends_are_drawn_evenly() -> None:
+    """Each of the others is a friend with probability 10/19; 4000 draws, false alarm rate about 1e-9 (six standard errors)."""
+    count = np.zeros((20, 20))
+    for seed in range(200):
+        for _, (first, second) in of(make("smokers", 20, 1.0, seed), "Friends"):
+            count[int(first[1:]), int(second[1:])] += 1
+    share = 10 / 19
+    assert (np.diag(count) == 0).all()
+    assert np.abs(count.sum(axis=0) - 200 * 10).max() < 6.5 * np.sqrt(200 * 19 * share * (1 - share))
+
+
+def test_transitivity_is_smokers_and_one_rule_more() -> None:
+    plain, more = make("smokers", 12, 0.5, 2), make("transitivity", 12, 0.5, 2)
+    assert plain.evidence_text() == more.evidence_text()
+    assert more.rules.endswith("1.0 Friends(x, y) ^ Friends(y, z) => Friends(x, z)\n")
+
+
+@pytest.mark.parametrize(("name", "atoms"), [("rst", 10 + 200), ("m3", 300), ("asthma", 30 + 100), ("synthetic", 20 * 200)])
+def test_random_evidence_is_the_share_of_all_ground_atoms(name: str, atoms: int) -> None:
+    assert [make(name, 10, share, 1).n_facts for share in SHARES] == [0, atoms // 10, atoms]
+
+
+def test_the_unary_variant_of_rst_has_evidence_on_r_alone() -> None:
+    generated = make("rst", 40, 0.1, 1, variant="unary")
+    assert generated.n_facts == len(of(generated, "R")) == 4
+
+
+def test_hard_asthma_has_hard_rules_and_evidence_about_people() -> None:
+    generated = make("asthma", 20, 0.1, 1, variant="hard")
+    assert "Smokes(x) => Cancer(x).\n" in generated.rules
+    assert len(of(generated, "Smokes")) == 2
+    assert len(of(generated, "Friends")) == 20
+
+
+def test_webkb_of_1000_pages_is_the_benchmark() -> None:
+    generated = make("webkb", 1000, 0.0, 0)
+    links = of(generated, "Linked")
+    assert len(links) == 10_000
+    assert all(truth and source != target for truth, (source, target) in links)
+    assert len(re.findall("!Linked", generated.rules)) == 25
+    assert generated.n_facts == 10_000 + len(of(generated, "HasWord"))
+
+
+def test_webkb_labels_are_complete_and_links_prefer_a_class() -> None:
+    generated = make("webkb", 300, 1.0, 0)
+    classes = generated.query.split(",")
+    class_of = {args[0]: name for name in classes for truth, args in of(generated, name) if truth}
+    assert len(class_of) == 300
+    assert all(len(of(generated, name)) == 300 for name in classes)
+    following = dict(zip(classes, classes[1:] + classes[:1], strict=True))
+    links = of(generated, "Linked")
+    share = np.mean([class_of[target] == following[class_of[source]] for _, (source, target) in links])
+    assert share > 0.4
+
+
+def test_er_pairs_are_an_equivalence_relation() -> None:
+    generated = make("er", 25, 1.0, 1)
+    pairs = of(generated, "SameBib")
+    assert len(pairs) == 25 * 25
+    same = {args for truth, args in pairs if truth}
+    bibs = {first for first, _ in same}
+    assert all((bib, bib) in same for bib in bibs)
+    assert all((second, first) in same for first, second in same)
+    assert all((a, c) in same for a, b in same for b2, c in same if b == b2)
+    assert len(re.findall(r"^[0-9.]+ ", generated.rules, re.MULTILINE)) == 14
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "sites", "edges"), [("grid", 4, 16, 24), ("ising", 3, 9, 12), ("chimera", 1, 8, 16), ("chimera", 3, 72, 192)]
+)
+def test_lattices_have_their_edges_once(name: str, size: int, sites: int, edges: int) -> None:
+    generated = make(name, size, 0.0, 1)
+    assert len(types_of(generated)["site"]) == sites
+    found = {frozenset(args) for truth, args in of(generated, "Adjacent") if truth}
+    assert len(found) == len(of(generated, "Adjacent")) == edges
+    assert all(len(edge) == 2 for edge in found)
+
+
+def test_chimera_sites_have_five_or_six_neighbours_inside() -> None:
+    degree: dict[str, int] = {}
+    for _, args in of(make("chimera", 4, 0.0, 1), "Adjacent"):
+        for site in args:
+            degree[site] = degree.get(site, 0) + 1
+    assert sorted(set(degree.values())) == [5, 6]
+
+
+def test_a_hard_grid_is_given_a_proper_colouring() -> None:
+    generated = make("grid", 6, 1.0, 3, variant="hard")
+    red = {args[0]: truth for truth, args in of(generated, "Red")}
+    assert all(red[first] != red[second] for _, (first, second) in of(generated, "Adjacent"))
+
+
+@pytest.mark.parametrize("name", ["webkb", "grid", "ising", "chimera", "protein", "er"])
+def test_structure_stays_closed_even_where_there_is_none(name: str) -> None:
+    """One site has no edge; a predicate without any fact would be open and summed over."""
+    generated = make(name, 1, 0.0, 1)
+    given = {predicate for _, predicate, _ in facts_of(generated)}
+    assert given | set(generated.query.split(",")) == set(predicates_of(generated))
+
+
+def test_desaturated_synthetic_has_moderate_log_odds() -> None:
+    generated = make("synthetic", 10, 1.0, 1, variant="desaturated")
+    weight = [float(w) for w in re.findall(r"^(\S+) R\(x\)", generated.rules, re.MULTILINE)]
+    false_count: dict[tuple[str, str], int] = {}
+    for truth, predicate, (item, _) in facts_of(generated):
+        false_count[predicate, item] = false_count.get((predicate, item), 0) + (not truth)
+    log_odds = [
+        sum(w * false_count[f"S{i}", f"X{x}"] * false_count[f"T{i}", f"X{x}"] for i, w in enumerate(weight, 1)) for x in range(10)
+    ]
+    assert max(map(abs, log_odds)) == pytest.approx(3.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "smoker"}, "did you mean smokers"),
+        ({"name": "smokers", "size": 0}, "at least 1"),
+        ({"name": "smokers", "size": 2.5}, "whole number"),
+        ({"name": "smokers", "size": True}, "whole number"),
+        ({"name": "smokers", "evidence": 1.5}, "from 0 to 1"),
+        ({"name": "smokers", "evidence": float("nan")}, "from 0 to 1"),
+        ({"name": "smokers", "evidence": "much"}, "from 0 to 1"),
+        ({"name": "smokers", "seed": -1}, "at least 0"),
+        ({"name": "smokers", "variant": "hard"}, "no variant hard"),
+        ({"name": "grid", "variant": "hart"}, "did you mean hard"),
+    ],
+)
+def test_wrong_arguments_are_explained(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_absurd_size_is_refused_before_it_starts(name: str) -> None:
+    with pytest.raises(ResourceError, match="smaller size"):
+        make(name, 10**12, 1.0)
