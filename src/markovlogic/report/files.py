@@ -1,0 +1,113 @@
+"""Results as files: CSV, Parquet, JSON, HTML, or Alchemy's lines, chosen by the name's ending; always whole or absent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from markovlogic.report.atomic import atomic_file
+from markovlogic.results import Marginals
+
+ROWS_AT_ONCE = 65_536
+CSV_HEADER = "atom,probability,stderr,rhat,ess"
+
+
+def write_result(result: Marginals, path: str | Path) -> None:
+    """Write marginals to a file; the name's ending says how."""
+    writer = _WRITERS.get(Path(str(path)).suffix.lower(), write_lines)
+    with atomic_file(path) as file:
+        writer(result, file)
+
+
+def write_stats(result: Marginals, path: str | Path) -> None:
+    """Write the run's record as JSON."""
+    with atomic_file(path) as file:
+        text = json.dumps(result.run.stats(result.guarantee), indent=2, allow_nan=False)
+        file.write(text.encode() + b"\n")
+
+
+def write_csv(result: Marginals, file: BinaryIO) -> None:
+    """CSV with quotes where RFC 4180 wants them, numbers in shortest round-trip form, empty where undefined."""
+    file.write(CSV_HEADER.encode() + b"\n")
+    for columns in _text_columns(result):
+        file.write(_joined([_quoted(columns[0]), *columns[1:]], ","))
+
+
+def write_lines(result: Marginals, file: BinaryIO) -> None:
+    """Alchemy's results format: one `Atom probability` a line."""
+    for columns in _text_columns(result):
+        file.write(_joined(columns[:2], " "))
+
+
+def write_parquet(result: Marginals, file: BinaryIO) -> None:
+    """The whole table, with the guarantee and the run's record in the schema's metadata."""
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(result.table(), file, compression="zstd")
+
+
+def write_json(result: Marginals, file: BinaryIO) -> None:
+    """One object: what is known about the run, and `marginals`, a list with one object a row; null where undefined."""
+    head = {
+        "guarantee": result.guarantee.value,
+        "concerns": result.concerns(),
+        "run": result.run.stats(result.guarantee),
+    }
+    file.write(json.dumps(head, indent=1, allow_nan=False).removesuffix("\n}").encode())
+    file.write(b',\n "marginals": [')
+    separator = b"\n  "
+    for batch in result.numbers().to_batches(max_chunksize=ROWS_AT_ONCE):
+        rows = (json.dumps(row, allow_nan=False).encode() for row in batch.to_pylist())
+        text = b",\n  ".join(rows)
+        if text:
+            file.write(separator + text)
+            separator = b",\n  "
+    file.write(b"\n ]\n}\n")
+
+
+def write_html(result: Marginals, file: BinaryIO) -> None:
+    """A page that opens without a network."""
+    from markovlogic.report.page import page
+
+    file.write(page(result).encode())
+
+
+_WRITERS: dict[str, Callable[[Marginals, BinaryIO], None]] = {
+    ".csv": write_csv,
+    ".parquet": write_parquet,
+    ".json": write_json,
+    ".html": write_html,
+    ".htm": write_html,
+}
+
+
+def _text_columns(result: Marginals) -> Iterator[list[Any]]:
+    """The numbers' table as columns of text, some rows at a time."""
+    import pyarrow as pa
+
+    for batch in result.numbers().to_batches(max_chunksize=ROWS_AT_ONCE):
+        # Arrow writes a float64 with the fewest digits that read back as the same number
+        yield [column.cast(pa.large_string()) for column in batch.columns]
+
+
+def _quoted(column: Any) -> Any:
+    """Quote fields that hold a comma, a quote or a line break."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    quote, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
+    doubled = pc.replace_substring(column, '"', '""')
+    return pc.if_else(
+        pc.match_substring_regex(column, '[",\r\n]'), pc.binary_join_element_wise(quote, doubled, quote, nothing), column
+    )
+
+
+def _joined(columns: list[Any], separator: str) -> bytes:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    between = pa.scalar(separator, pa.large_string())
+    lines = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement="")
+    return "".join(f"{line}\n" for line in lines.to_pylist()).encode()

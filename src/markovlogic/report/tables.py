@@ -1,0 +1,83 @@
+"""Results for the terminal: a table that can be scanned, most probable first, with the guarantee beside the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.results import Marginals
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+ROWS_SHOWN = 40
+BAR_CELLS = 20
+
+
+def most_probable(result: Marginals, limit: int) -> npt.NDArray[np.int64]:
+    """Rows of the most probable atoms, best first; equals and undefined ones in the order of their names."""
+    key = np.where(np.isnan(result.probability), 2.0, -result.probability)
+    if len(key) > 4 * limit:  # a full sort of millions for forty rows would be waste
+        worst = np.partition(key, limit - 1)[limit - 1]
+        rows = np.flatnonzero(key <= worst)
+    else:
+        rows = np.arange(len(key))
+    return rows[np.argsort(key[rows], kind="stable")][:limit]
+
+
+def marginals_table(result: Marginals, *, limit: int = ROWS_SHOWN) -> RenderableType:
+    """Rich table of a result for a terminal."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    sampled = result.run.draws > 0
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("atom", overflow="fold")
+    table.add_column("", no_wrap=True)
+    table.add_column("probability", justify="right", no_wrap=True)
+    if sampled:
+        for name in ("± stderr", "R-hat", "ESS"):
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in most_probable(result, limit):
+        p = float(result.probability[row])
+        cells: list[Any] = [Text(result.atom[int(row)].as_py()), Text(bar(p), style="blue"), number(p, 6)]
+        if sampled:
+            cells += [number(result.stderr[row], 2), number(result.rhat[row], 4), number(result.ess[row], 4)]
+        table.add_row(*cells)
+    lines: list[Any] = [table]
+    if len(result) > limit:
+        lines.append(Text(f"and {len(result) - limit:,} more; -o FILE.csv writes all of them", style="dim"))
+    if not len(result):
+        lines = [Text("no rows: every atom of the query is known from evidence (--include-evidence shows them)")]
+    lines.append(Text(summary(result), style="dim"))
+    return Group(*lines)
+
+
+def summary(result: Marginals) -> str:
+    """One line on how the numbers came about."""
+    run = result.run
+    parts = [f"{len(result):,} {'row' if len(result) == 1 else 'rows'}", f"method {run.method}"]
+    parts.append(f"guarantee: {result.guarantee.value}")
+    if run.draws:
+        parts.append(f"{run.chains} chains of {run.draws} draws")
+    if run.log_z is not None:
+        parts.append(f"log Z {run.log_z:.6g}")
+    parts.append(f"{run.seconds.get('total', 0.0):.2f} s")
+    return ", ".join(parts)
+
+
+def bar(share: float) -> str:
+    """A bar of eighths of a cell; empty where undefined."""
+    if share != share:
+        return ""
+    eighths = round(min(max(share, 0.0), 1.0) * BAR_CELLS * 8)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")
+
+
+def number(value: float, digits: int) -> str:
+    """A number with some significant digits; `-` where undefined."""
+    return "-" if value != value else f"{value:.{digits}g}"

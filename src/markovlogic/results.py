@@ -1,0 +1,308 @@
+"""Marginal probabilities with their errors, in columns: millions of atoms cost arrays, never an object each."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import decode
+from markovlogic.errors import InputError, nearest
+from markovlogic.guarantee import Guarantee
+from markovlogic.language.syntax import show_constant
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+EVENT = -1  # in place of a predicate's number: the row is a conjunction, not an atom
+
+
+class Estimate(float):
+    """A probability that carries its errors; it is a float, so it can be compared and added as one."""
+
+    stderr: float
+    rhat: float  # nan where undefined
+    ess: float  # nan where undefined
+
+    def __new__(cls, probability: float, stderr: float = 0.0, rhat: float = math.nan, ess: float = math.nan) -> Estimate:
+        """Keep the probability as the float's own value."""
+        made = super().__new__(cls, probability)
+        made.stderr, made.rhat, made.ess = stderr, rhat, ess
+        return made
+
+    @property
+    def probability(self) -> float:
+        """The bare number."""
+        return float(self)
+
+    def __repr__(self) -> str:
+        return f"Estimate({float(self)!r}, stderr={self.stderr!r}, rhat={self.rhat!r}, ess={self.ess!r})"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What was done: enough to judge the numbers and to repeat them. None means that the run has no such number."""
+
+    method: str
+    network: str
+    estimator: str
+    atoms: int
+    clauses: int
+    seconds: Mapping[str, float]  # by stage
+    chains: int = 0
+    draws: int = 0
+    burn_in: int = 0
+    updates: int = 0  # atom updates over all chains, burn-in included
+    seed: int | None = None
+    peak_memory_bytes: int = 0
+    log_z: float | None = None
+    log_weight: float | None = None
+    acceptance: float | None = None
+    bound: float | None = None
+    resumed_at: int | None = None
+    interrupted: bool = False
+    sources: tuple[str, ...] = ()
+    version: str = ""
+
+    def stats(self, guarantee: Guarantee) -> dict[str, Any]:
+        """The record as `--stats` writes it: plain values; what does not exist is left out."""
+        always: dict[str, Any] = {
+            "method": self.method,
+            "network": self.network,
+            "estimator": self.estimator,
+            "guarantee": guarantee.value,
+            "atoms": self.atoms,
+            "clauses": self.clauses,
+            "chains": self.chains,
+            "draws": self.draws,
+            "burn_in": self.burn_in,
+            "updates": self.updates,
+            "seconds": dict(self.seconds),
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
+        sometimes = {
+            "log_z": self.log_z,
+            "log_weight": self.log_weight,
+            "acceptance": self.acceptance,
+            "bound": self.bound,
+            "resumed_at": self.resumed_at,
+            "seed": self.seed,
+            "interrupted": self.interrupted or None,
+            "version": self.version or None,
+        }
+        return always | {key: value for key, value in sometimes.items() if value is not None and value == value}
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Sampled worlds of the reported atoms, kept only when asked for."""
+
+    values: npt.NDArray[np.bool_]  # (n_chains, n_draws, n_kept)
+    atom: Int64  # (n_kept,) rows of the result that they belong to
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """P(atom is true | evidence) for every row, sampling error and the method's own bias kept apart.
+
+    Rows are sorted by the code points of `atom`. A row with predicate EVENT is a conjunction from the query.
+    """
+
+    atom: Any  # (n,) Arrow large_string: `Friends(Ann,Bob)`
+    predicate: Int32  # (n,) index into `predicates`, or EVENT
+    code: Int64  # (n,) number within the predicate, -1 for an event
+    probability: Float64  # (n,)
+    stderr: Float64  # (n,) 0 when exact
+    rhat: Float64  # (n,) nan when undefined
+    ess: Float64  # (n,) nan when undefined
+    guarantee: Guarantee
+    run: RunRecord
+    predicates: tuple[str, ...]
+    domains: tuple[tuple[Domain, ...], ...]  # of the arguments of each predicate
+    notes: tuple[str, ...] = ()  # concerns that the method itself raised
+    remarks: tuple[str, ...] = ()  # worth knowing, no reason for distrust
+    draws: Draws | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.probability)
+
+    def __iter__(self) -> Iterator[str]:
+        for chunk in range(0, len(self), 65536):
+            yield from self.atom[chunk : chunk + 65536].to_pylist()
+
+    def __contains__(self, atom: object) -> bool:
+        return isinstance(atom, str) and self._row(atom) is not None
+
+    def __getitem__(self, atom: str) -> Estimate:
+        """The estimate of one atom or conjunction, by its name; spaces outside quotes do not matter."""
+        row = self._row(atom)
+        if row is None:
+            names = self.atom[:100_000].to_pylist()
+            advice = nearest(atom, names) or "facts known from evidence are left out unless include_evidence=True"
+            raise KeyError(f"{atom} is not in the result ({advice})")
+        return Estimate(self.probability[row], float(self.stderr[row]), float(self.rhat[row]), float(self.ess[row]))
+
+    def _row(self, atom: str) -> int | None:
+        wanted = without_spaces(atom)
+        low, high = 0, len(self)
+        while low < high:  # the rows are sorted
+            middle = (low + high) // 2
+            if self.atom[middle].as_py() < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < len(self) and self.atom[low].as_py() == wanted else None
+
+    # ---- tables
+
+    def numbers(self) -> Any:
+        """Arrow table of what the CSV file holds: atom, probability, stderr, rhat, ess; undefined numbers are null."""
+        columns = {"probability": self.probability, "stderr": self.stderr, "rhat": self.rhat, "ess": self.ess}
+        arrays = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}  # nan becomes null
+        return pa.table({"atom": self.atom, **arrays})
+
+    def table(self) -> Any:
+        """Arrow table: atom, predicate, args (list of constants), probability, stderr, rhat, ess; undefined numbers are null."""
+        numbers = self.numbers()
+        names = pa.array(self.predicates, pa.string())
+        index = pa.array(self.predicate, pa.int32(), mask=self.predicate == EVENT)
+        table = numbers.add_column(1, "predicate", pa.DictionaryArray.from_arrays(index, names))
+        table = table.add_column(2, "args", self._arguments())
+        about = {"guarantee": self.guarantee.value, "run": json.dumps(self.run.stats(self.guarantee))}
+        return table.replace_schema_metadata(about)
+
+    def _arguments(self) -> Any:
+        """List column of constants; null for events. All constants stand in one array, rows point into it."""
+        arity = np.array([len(domains) for domains in self.domains] + [0], np.int64)
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(arity[self.predicate], out=offsets[1:])  # EVENT, the last entry, has none
+        at = np.empty(offsets[-1], np.int64)
+        pool: list[str] = []
+        base: dict[str, int] = {}
+        for number, domains in enumerate(self.domains):
+            rows = np.flatnonzero(self.predicate == number)
+            args = decode(self.code[rows], tuple(len(domain) for domain in domains))
+            for position, domain in enumerate(domains):
+                if domain.type_name not in base:
+                    base[domain.type_name] = len(pool)
+                    pool.extend(domain.names)
+                at[offsets[rows] + position] = base[domain.type_name] + args[:, position]
+        values = pa.array(pool, pa.large_string()).take(pa.array(at))
+        return pa.LargeListArray.from_arrays(pa.array(offsets), values, mask=pa.array(self.predicate == EVENT))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas data frame; undefined numbers are nan."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table as a Polars data frame; undefined numbers are null."""
+        try:
+            import polars
+        except ImportError:
+            raise InputError("Polars is not installed", hint="pip install 'markovlogic[polars]'") from None
+        frame = polars.from_arrow(self.table())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    # ---- trust
+
+    def concerns(self, *, rhat_below: float = 1.05, ess_above: float = 100.0, stderr_below: float | None = None) -> list[str]:
+        """Reasons not to trust the numbers; empty when none was found. Exact results have none of the sampling ones."""
+        found = list(self.notes)
+        with np.errstate(invalid="ignore"):
+            for bad, what in (
+                (self.rhat >= rhat_below, f"an R-hat of {rhat_below:g} or more: the chains disagree; take more draws"),
+                (self.ess < ess_above, f"fewer than {ess_above:g} effective draws: take more draws"),
+            ):
+                if bad.any():
+                    found.append(f"{_some(bad, self.atom)} {what}")
+            if stderr_below is not None and (bad := self.stderr > stderr_below).any():
+                found.append(f"{_some(bad, self.atom)} a standard error above {stderr_below:g}: take more draws")
+        if (bad := np.isnan(self.probability)).any():
+            found.append(f"{_some(bad, self.atom)} no probability: no world could be drawn")
+        return found
+
+    # ---- views
+
+    def chart(self) -> Any:
+        """Altair chart of the marginals with error bars; a histogram and the most probable atoms where there are many."""
+        return _view("charts").chart(self)
+
+    def report(self, path: str | Path) -> None:
+        """Write the result to a file, its format by the name's ending: .html, .csv, .parquet, .json; else Alchemy's lines."""
+        _view("files").write_result(self, path)
+
+    def to_arviz(self) -> Any:
+        """The kept draws as an xarray DataTree with the group `posterior`, as ArviZ reads it."""
+        if self.draws is None:
+            raise InputError("no draws were kept", hint="call infer(..., keep_draws=True) with a sampling method")
+        try:
+            import xarray
+        except ImportError:
+            raise InputError("xarray is not installed", hint="pip install 'markovlogic[arviz]'") from None
+        names = self.atom.take(pa.array(self.draws.atom)).to_pylist()
+        chains, draws, _ = self.draws.values.shape
+        data = xarray.Dataset(
+            {"world": (("chain", "draw", "atom"), self.draws.values.astype(np.float64))},
+            coords={"chain": np.arange(chains), "draw": np.arange(draws), "atom": names},
+        )
+        return xarray.DataTree.from_dict({"posterior": data})
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} marginals by {self.run.method}, guarantee: {self.guarantee.value}>"
+
+
+def _view(name: str) -> Any:
+    """A module of `report`, which stands above this one: found by name when a user asks, so that results depend on no view."""
+    return importlib.import_module(f"markovlogic.report.{name}")
+
+
+def without_spaces(text: str) -> str:
+    """The text without white space outside double quotes."""
+    if '"' not in text:
+        return "".join(text.split())
+    out, quoted, escaped = [], False, False
+    for letter in text:
+        if quoted or not letter.isspace():
+            out.append(letter)
+        if letter == '"' and not escaped:
+            quoted = not quoted
+        escaped = letter == "\\" and not escaped and quoted
+    return "".join(out)
+
+
+def atom_names(predicate: str, code: Int64, domains: Sequence[Domain]) -> Any:
+    """Names of atoms given by code, as an Arrow large_string array: `Friends(Ann,Bob)`, `Flag` without arguments."""
+    if not domains:
+        return pa.repeat(pa.scalar(predicate, pa.large_string()), len(code))
+    args = decode(code, tuple(len(domain) for domain in domains))
+    shown: dict[str, Any] = {}
+    parts: list[Any] = []
+    for position, domain in enumerate(domains):
+        if domain.type_name not in shown:
+            shown[domain.type_name] = pa.array([show_constant(name) for name in domain.names], pa.large_string())
+        parts.append(shown[domain.type_name].take(pa.array(args[:, position])))
+    inner = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, pa.scalar(",", pa.large_string()))
+    text = [pa.scalar(piece, pa.large_string()) for piece in (f"{predicate}(", ")", "")]
+    return pc.binary_join_element_wise(text[0], inner, text[1], text[2])
+
+
+def _some(bad: npt.NDArray[np.bool_], names: Any) -> str:
+    rows = np.flatnonzero(bad)
+    first = names[int(rows[0])].as_py()
+    return f"{first} has" if len(rows) == 1 else f"{len(rows)} rows ({first}, ...) have"
