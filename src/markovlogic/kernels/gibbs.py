@@ -1,0 +1,358 @@
+"""Gibbs sweeps over up to 64 chains at once: bit c of every word is chain c.
+
+For one atom the clauses' other literals are combined with word operations, and each clause adds its weight to the lanes of the
+chains in which it hinges on the atom. Then 64 logistic draws follow. Hard clauses never enter the weights: they give the words
+of chains in which the atom must be true or must be false, so that no rounding and no unlucky number can break one.
+
+The draw. With q = 1/(1 + exp|x|) for log-odds x, an atom takes its less likely value when a 31-bit number k is below 2³¹·q.
+Where k equals ⌊2³¹·q⌋, which happens once in two thousand million draws, 53 more bits decide about the fraction, so that
+probabilities down to 2⁻⁸⁴ come out right, whatever the number of bits that the fast path looks at.
+"""
+
+import math
+
+import numba
+import numpy as np
+
+from markovlogic.kernels.counters import add_world
+from markovlogic.kernels.gibbs_general import ALL, evaluate_general, literal_word, settle_general
+from markovlogic.kernels.gibbs_layout import (
+    BIAS_HIGH,
+    BIAS_LOW,
+    FLAGS,
+    GENERAL,
+    GROUP,
+    HARD_AT,
+    HEADER,
+    IS_FORBIDDEN,
+    IS_WIDE,
+    N_HARD,
+    N_LONG,
+    N_PAIRS,
+    N_TRIPLES,
+    NARROW,
+    SCALE,
+    WIDE,
+)
+from markovlogic.kernels.random import next_below, next_lanes, next_word
+from markovlogic.kernels.vectors import (
+    LANES,
+    add_where,
+    exp_nonpositive,
+    float32_of_bits,
+    high_bits_against,
+    int32_splat,
+    int64_splat,
+    load_float32,
+    lowest_bit,
+    nonnegative,
+    probabilities,
+    scaled,
+    store_lanes,
+    store_scaled,
+    thresholds,
+    zero_unless,
+)
+
+ONE, TWO = np.uint64(1), np.uint64(2)
+
+
+@numba.njit(nogil=True, cache=True)
+def _weight64(row, at):
+    return np.int64(np.uint64(row[at]) | (np.uint64(row[at + ONE]) << np.uint64(32)))
+
+
+@numba.njit(nogil=True, cache=True)
+def narrow_sum(row, at, world):
+    """Fixed-point log-odds of the row at `at` in all chains, 32 bits (see gibbs_layout for the row)."""
+    total = int32_splat(np.int32(row[at + np.uint64(BIAS_LOW)]))
+    place = at + np.uint64(HEADER)
+    for _ in range(row[at + np.uint64(N_PAIRS)]):
+        total = add_where(total, ~literal_word(world, row[place]), np.int32(row[place + ONE]))
+        place += TWO
+    for _ in range(row[at + np.uint64(N_TRIPLES)]):
+        satisfied = literal_word(world, row[place]) | literal_word(world, row[place + ONE])
+        total = add_where(total, ~satisfied, np.int32(row[place + TWO]))
+        place += np.uint64(3)
+    for _ in range(row[at + np.uint64(N_LONG)]):
+        end = place + TWO + np.uint64(row[place])
+        weight = np.int32(row[place + ONE])
+        satisfied = np.uint64(0)
+        for other in range(place + TWO, end):
+            satisfied |= literal_word(world, row[other])
+            if satisfied == ALL:
+                break
+        total = add_where(total, ~satisfied, weight)
+        place = end
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def wide_sum(row, at, world):
+    """Fixed-point log-odds of a wide row at `at` in all chains, 64 bits."""
+    total = int64_splat(_weight64(row, at + np.uint64(BIAS_LOW)))
+    place = at + np.uint64(HEADER)
+    for _ in range(row[at + np.uint64(N_PAIRS)]):
+        total = add_where(total, ~literal_word(world, row[place]), _weight64(row, place + ONE))
+        place += np.uint64(3)
+    for _ in range(row[at + np.uint64(N_TRIPLES)]):
+        satisfied = literal_word(world, row[place]) | literal_word(world, row[place + ONE])
+        total = add_where(total, ~satisfied, _weight64(row, place + TWO))
+        place += np.uint64(4)
+    for _ in range(row[at + np.uint64(N_LONG)]):
+        end = place + np.uint64(3) + np.uint64(row[place])
+        weight = _weight64(row, place + ONE)
+        satisfied = np.uint64(0)
+        for other in range(place + np.uint64(3), end):
+            satisfied |= literal_word(world, row[other])
+            if satisfied == ALL:
+                break
+        total = add_where(total, ~satisfied, weight)
+        place = end
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def forced_words(row, at, world):
+    """Words of the chains in which a hard clause needs the atom of the row at `at` to be true, and to be false."""
+    must, must_not = np.uint64(0), np.uint64(0)
+    place = at + np.uint64(row[at + np.uint64(HARD_AT)])
+    for _ in range(row[at + np.uint64(N_HARD)]):
+        code = np.uint64(row[place])
+        end = place + ONE + (code >> ONE)
+        satisfied = np.uint64(0)
+        for other in range(place + ONE, end):
+            satisfied |= literal_word(world, row[other])
+            if satisfied == ALL:
+                break
+        if code & ONE:
+            must |= ~satisfied
+        else:
+            must_not |= ~satisfied
+        place = end
+    return must, must_not
+
+
+@numba.njit(nogil=True, cache=True)
+def _refined(log_odds, threshold, equal, scalar):
+    """Lanes of `equal` (k = ⌊2³¹·q⌋) that take the less likely value after all: with probability 2³¹·q − ⌊2³¹·q⌋."""
+    x = np.empty(LANES, np.float32)
+    floor = np.empty(LANES, np.int32)
+    store_lanes(log_odds, x, 0)
+    store_lanes(threshold, floor, 0)
+    taken = np.uint64(0)
+    while equal != 0:
+        lane = lowest_bit(equal)
+        fraction = remainder(x[lane], floor[lane])
+        uniform = np.float64((next_word(scalar) >> np.uint64(11)) + ONE) * 2.0**-53
+        if uniform <= fraction:
+            taken |= ONE << np.uint64(lane)
+        equal &= equal - ONE
+    return taken
+
+
+@numba.njit(nogil=True, cache=True)
+def remainder(log_odds, floor):
+    """2³¹·q − floor, kept in [0, 1], in float64."""
+    return min(max(2.0**31 / (1.0 + math.exp(min(abs(np.float64(log_odds)), 700.0))) - floor, 0.0), 1.0)
+
+
+@numba.njit(nogil=True, cache=True)
+def drawn_word(log_odds, threshold, generator, scalar):
+    """Draw true or false in every lane; threshold = thresholds(log_odds)."""
+    less, equal = high_bits_against(next_lanes(generator), threshold)
+    if equal != 0:
+        less |= _refined(log_odds, threshold, equal, scalar)
+    return less ^ nonnegative(log_odds)
+
+
+@numba.njit(nogil=True, cache=True)
+def _record(conditionals, atom, probability, must, must_not):
+    """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0."""
+    clash = must & must_not
+    must &= ~clash
+    must_not &= ~clash
+    for chain in range(conditionals.shape[1]):
+        bit = ONE << np.uint64(chain)
+        if must & bit:
+            conditionals[atom, chain] += np.float32(1)
+        elif not must_not & bit:
+            conditionals[atom, chain] += probability[chain]
+
+
+@numba.njit(nogil=True, cache=True)
+def _settled(drawn, must, must_not):
+    """Let hard clauses have the last word; where they contradict each other (a start that breaks one), the draw stands."""
+    clash = must & must_not
+    return ((drawn | must) & ~must_not) | (drawn & clash)
+
+
+@numba.njit(nogil=True, cache=True)
+def _group_log_weights(arrays, group, world, log_weight, allowed):
+    """Log-weights (m, 64) of the values of a group, and the words of chains in which hard clauses allow each."""
+    begin = arrays.group_start[group]
+    for value in range(arrays.group_start[group + 1] - begin):
+        at = np.uint64(arrays.row_start[arrays.group_atom[begin + value]])
+        flags = arrays.row[at + np.uint64(FLAGS)]
+        scale = np.float64(float32_of_bits(arrays.row[at + np.uint64(SCALE)]))
+        if flags & np.uint32(IS_WIDE):
+            store_scaled(wide_sum(arrays.row, at, world), scale, log_weight, value * LANES)
+        else:
+            store_scaled(narrow_sum(arrays.row, at, world), scale, log_weight, value * LANES)
+        allowed[value] = np.uint64(0) if flags & np.uint32(IS_FORBIDDEN) else ~forced_words(arrays.row, at, world)[1]
+
+
+@numba.njit(nogil=True, cache=True)
+def _shares(n_values, log_weight, allowed, share, total):
+    """exp(log-weight − largest) of each allowed value, float32 (m, 64), and their sums over values, float64 (64,)."""
+    top = np.full(LANES, -np.inf)
+    distance = np.empty(LANES, np.float32)
+    for value in range(n_values):
+        for lane in range(LANES):
+            if (allowed[value] >> np.uint64(lane)) & ONE:
+                top[lane] = max(top[lane], log_weight[value, lane])
+    total[:] = 0.0
+    for value in range(n_values):
+        for lane in range(LANES):
+            distance[lane] = np.float32(min(log_weight[value, lane] - top[lane], 0.0))
+        store_lanes(zero_unless(allowed[value], exp_nonpositive(load_float32(distance, 0))), share, value * LANES)
+        for lane in range(LANES):
+            total[lane] += share[value, lane]
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_value(n_values, share, total, generator, choice):
+    """Draw a value for each lane in proportion to its shares: the first whose running sum exceeds uniform · total."""
+    high, low = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
+    store_lanes(next_lanes(generator), high, 0)
+    store_lanes(next_lanes(generator), low, 0)
+    target, running = np.empty(LANES), np.zeros(LANES)
+    for lane in range(LANES):
+        bits = (np.uint64(high[lane]) << np.uint64(21)) | (np.uint64(low[lane]) >> np.uint64(11))
+        target[lane] = np.float64(bits) * 2.0**-53 * total[lane]
+    choice[:] = 0
+    for value in range(n_values):
+        for lane in range(LANES):
+            running[lane] += share[value, lane]
+            choice[lane] += 1 if running[lane] <= target[lane] else 0
+
+
+@numba.njit(nogil=True, cache=True)
+def _set_value(atoms, n_chains, total, choice, previous, world):
+    """Make the chosen atom of a group the only true one; a chain that has no allowed value keeps what it had."""
+    kept = np.uint64(0)
+    for chain in range(n_chains):
+        if total[chain] <= 0.0:
+            kept |= ONE << np.uint64(chain)
+    for value in range(atoms.shape[0]):
+        world[atoms[value]] = previous[value] & kept
+    for chain in range(n_chains):
+        if total[chain] > 0.0:
+            world[atoms[choice[chain]]] |= ONE << np.uint64(chain)
+
+
+@numba.njit(nogil=True, cache=True)
+def _record_group(conditionals, atoms, share, total):
+    for value in range(atoms.shape[0]):
+        for chain in range(conditionals.shape[1]):
+            if total[chain] > 0.0:
+                conditionals[atoms[value], chain] += np.float32(share[value, chain] / total[chain])
+
+
+@numba.njit(nogil=True, cache=True)
+def sweep_block(arrays, world, twin, generator, scalar, n_chains, sweeps, random_scan, planes, conditionals):
+    """Make `sweeps` sweeps over up to 64 chains.
+
+    arrays: GibbsArrays; world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else the world itself.
+    generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
+    planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
+
+    Random scan visits as many sites as there are, each drawn uniformly and the same for all chains: the order does not depend on
+    any chain's state, so given the order the chains are independent. An atom may be visited twice or never in such a sweep,
+    therefore conditionals are then taken in a pass of their own, after the sweep.
+    """
+    active = ALL if n_chains == LANES else (ONE << np.uint64(n_chains)) - ONE
+    n_sites = arrays.site_kind.shape[0]
+    recording = conditionals.shape[0] > 0
+    log_weight = np.zeros((arrays.largest_group, LANES))
+    share = np.empty((arrays.largest_group, LANES), np.float32)
+    allowed = np.empty(arrays.largest_group, np.uint64)
+    previous = np.empty(arrays.largest_group, np.uint64)
+    choice = np.empty(LANES, np.int64)
+    total = np.empty(LANES)
+    real = np.empty(LANES, np.float32)
+    stamp = np.zeros(arrays.clause_weight.shape[0] if arrays.general_group.shape[0] > 0 else 0, np.int64)
+    mark = 0
+    passes = 2 if random_scan and recording else 1
+    for _ in range(sweeps):
+        for visit in range(passes * n_sites):
+            drawing = visit < n_sites
+            record = recording and (not random_scan or not drawing)
+            site = visit
+            if random_scan and drawing:
+                site = next_below(scalar, n_sites)
+            elif not drawing:
+                site = visit - n_sites
+            kind = arrays.site_kind[np.uint64(site)]
+            item = np.uint64(arrays.site_item[np.uint64(site)])
+            if kind == NARROW or kind == WIDE:
+                at = np.uint64(arrays.row_start[item])
+                scale = float32_of_bits(arrays.row[at + np.uint64(SCALE)])
+                if kind == NARROW:
+                    log_odds = scaled(narrow_sum(arrays.row, at, world), scale)
+                else:
+                    log_odds = scaled(wide_sum(arrays.row, at, world), scale)
+                threshold = thresholds(log_odds)
+                must, must_not = np.uint64(0), np.uint64(0)
+                if arrays.row[at + np.uint64(N_HARD)] > 0:
+                    must, must_not = forced_words(arrays.row, at, world)
+                if record:
+                    store_lanes(probabilities(log_odds, threshold), real, 0)
+                    _record(conditionals, item, real, must, must_not)
+                if drawing:
+                    word = _settled(drawn_word(log_odds, threshold, generator, scalar), must, must_not) & active
+                    world[item] = word
+                    twin[item] = word
+                continue
+            if kind == GROUP:
+                begin, end = arrays.group_start[item], arrays.group_start[item + ONE]
+                atoms = arrays.group_atom[begin:end]
+            else:
+                atoms = arrays.general_atom[arrays.general_start[item] : arrays.general_start[item + ONE]]
+            n_values = atoms.shape[0]
+            for value in range(n_values):
+                previous[value] = world[atoms[value]]
+            without = np.uint64(0)
+            if kind == GROUP:
+                _group_log_weights(arrays, item, world, log_weight, allowed)
+            else:
+                mark, without = evaluate_general(arrays, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
+            if kind == GENERAL and not arrays.general_group[item]:
+                for lane in range(LANES):
+                    real[lane] = log_weight[0, lane]
+                log_odds = load_float32(real, 0)
+                threshold = thresholds(log_odds)
+                if record:
+                    store_lanes(probabilities(log_odds, threshold), real, 0)
+                    _record(conditionals, atoms[0], real, ~without, ~allowed[0])
+                if drawing:
+                    word = _settled(drawn_word(log_odds, threshold, generator, scalar), ~without, ~allowed[0]) & active
+                    previous[0] = word
+                world[atoms[0]] = previous[0]
+            else:
+                _shares(n_values, log_weight, allowed, share, total)
+                if record:
+                    _record_group(conditionals, atoms, share, total)
+                if drawing:
+                    _draw_value(n_values, share, total, generator, choice)
+                    _set_value(atoms, n_chains, total, choice, previous, world)
+                else:
+                    for value in range(n_values):
+                        world[atoms[value]] = previous[value]
+            if kind == GENERAL:
+                settle_general(arrays, item, world, twin)
+            else:
+                for value in range(n_values):
+                    twin[atoms[value]] = world[atoms[value]]
+        if planes.shape[0] > 0:
+            add_world(planes, world)

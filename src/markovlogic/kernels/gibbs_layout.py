@@ -1,0 +1,368 @@
+"""How the Gibbs kernels see a ground network: one row of 32-bit words for each atom, holding all that its conditional needs.
+
+A row starts with a header of HEADER words; then come its clauses, each without the atom itself:
+
+    pairs    (other literal, weight)                      clauses of two literals
+    triples  (other literal, other literal, weight)       clauses of three
+    long     (number of others, weight, other literals)   all longer ones
+    hard     (2 · number of others + sign, other literals)
+
+Weights are fixed-point numbers, `weight = signed integer · scale` with a scale for each atom, so that sums are exact in any order
+and the only error is one rounding a clause. `wide` rows, where 32 bits would leave an error above PROBABILITY_ERROR in the
+conditional (many clauses or huge weights), have integers of 64 bits, two words with the lower half first. A weight is negative
+where the atom's own literal is.
+
+An atom of an exclusive group is one of the group's values. With exactly one atom of the group true, a clause that holds
+literals of the group either is constant over its values or hinges on single values, which is what the rows of these hold; so
+"others" are literals outside of the group, and a row's sum is the log-weight of the value.
+
+Sites are what a sweep visits: NARROW and WIDE atoms, a GROUP, or a GENERAL site, which is evaluated from the network itself:
+atoms that hidden ones depend on, and groups in which a hard clause asks for one of several values.
+"""
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from markovlogic.kernels.vectors import bits_of_float32
+from markovlogic.networks.ground import GroundNetwork
+
+HEADER = 9
+SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT = range(HEADER)
+IS_WIDE, IS_FORBIDDEN = 1, 2
+NARROW, WIDE, GROUP, GENERAL = range(4)
+PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
+
+
+class GibbsArrays(NamedTuple):
+    """Rows, sites, and the network's own arrays for GENERAL sites; all frozen."""
+
+    row: np.ndarray  # (words,) uint32
+    row_start: np.ndarray  # (n_atoms,) int64, where the row of an atom starts; -1 when it has none
+    site_kind: np.ndarray  # (n_sites,) uint8
+    site_item: np.ndarray  # (n_sites,) int32: an atom, a group, or an index into the general sites
+    group_start: np.ndarray
+    group_atom: np.ndarray
+    general_start: np.ndarray  # (n_general + 1,) int64 offsets into general_atom
+    general_atom: np.ndarray  # int32: one atom, or the atoms of a group
+    general_group: np.ndarray  # (n_general,) uint8: is it a group
+    reach_start: np.ndarray  # (n_general + 1,) int64 offsets into reach
+    reach: np.ndarray  # int32: hidden atoms that depend on the site, parents before children
+    clause_start: np.ndarray
+    clause_literal: np.ndarray
+    clause_weight: np.ndarray
+    atom_bias: np.ndarray
+    atom_start: np.ndarray
+    atom_clause: np.ndarray
+    definition_start: np.ndarray
+    definition_literal: np.ndarray
+    n_atoms: int
+    n_soft: int
+    largest_group: int
+
+
+def build_layout(network: GroundNetwork) -> GibbsArrays:
+    """Lay the network out for the Gibbs kernels; atoms that a hard unit clause decides become no site."""
+    n_atoms = network.n_atoms
+    group_of = np.full(network.n_all, -1, np.int32)
+    sizes = np.diff(network.group_start)
+    group_of[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), sizes)
+    entangled = np.zeros(network.n_all, bool)
+    entangled[network.definition_literal >> 1] = True
+    general_group = _groups_with_positive_hard_clauses(
+        network.clause_start, network.clause_literal, network.n_soft, group_of, np.zeros(network.n_groups, bool)
+    )
+    general_group[group_of[np.flatnonzero(entangled[:n_atoms] & (group_of[:n_atoms] >= 0))]] = True
+
+    grouped = group_of[:n_atoms] >= 0
+    decided = np.isinf(network.atom_bias[:n_atoms])
+    general_atom = entangled[:n_atoms] & ~grouped & ~decided
+    has_row = np.where(grouped, ~general_group[group_of[:n_atoms]] if network.n_groups else False, ~decided & ~general_atom)
+    forbidden = _forbidden_values(network, sizes, n_atoms)
+    row_start, row = _rows(network, group_of, has_row, forbidden)
+
+    kind = np.full(n_atoms, NARROW, np.uint8)
+    if n_atoms:
+        own = np.flatnonzero(has_row)
+        kind[own] = np.where(row[row_start[own] + FLAGS] & IS_WIDE, WIDE, NARROW)
+    item = np.arange(n_atoms, dtype=np.int32)
+    kind[grouped], item[grouped] = GROUP, group_of[:n_atoms][grouped]
+    # The general sites: single atoms first, then groups, each with the hidden atoms that follow it.
+    singles, groups = np.flatnonzero(general_atom), np.flatnonzero(general_group)
+    kind[general_atom] = GENERAL
+    item[general_atom] = np.arange(len(singles))
+    of_group = np.zeros(network.n_groups, np.int32)
+    of_group[groups] = len(singles) + np.arange(len(groups))
+    in_general = grouped & (general_group[group_of[:n_atoms]] if network.n_groups else False)
+    kind[in_general], item[in_general] = GENERAL, of_group[group_of[:n_atoms][in_general]]
+    member = np.isin(np.repeat(np.arange(network.n_groups), sizes), groups)
+    general_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.ones(len(singles), np.int64), sizes[groups]]))])
+    general_atoms = np.concatenate([singles.astype(np.int32), network.group_atom[member]])
+    reach_start, reach = _reach(network, general_start, general_atoms)
+    # A group is visited once, where its first atom stands.
+    first = np.ones(n_atoms, bool)
+    first[network.group_atom] = False
+    nonempty = sizes > 0
+    first[np.minimum.reduceat(network.group_atom, network.group_start[:-1][nonempty])] = True if nonempty.any() else False
+    sites = np.flatnonzero(first & ~(decided & ~grouped))
+    arrays = GibbsArrays(
+        row=row,
+        row_start=row_start,
+        site_kind=kind[sites],
+        site_item=item[sites],
+        group_start=network.group_start,
+        group_atom=network.group_atom,
+        general_start=general_start,
+        general_atom=general_atoms,
+        general_group=np.repeat([False, True], [len(singles), len(groups)]).astype(np.uint8),
+        reach_start=reach_start,
+        reach=reach,
+        clause_start=network.clause_start,
+        clause_literal=network.clause_literal,
+        clause_weight=network.clause_weight,
+        atom_bias=network.atom_bias,
+        atom_start=network.atom_start,
+        atom_clause=network.atom_clause,
+        definition_start=network.definition_start,
+        definition_literal=network.definition_literal,
+        n_atoms=n_atoms,
+        n_soft=network.n_soft,
+        largest_group=int(sizes.max(initial=1)),
+    )
+    for value in arrays:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return arrays
+
+
+def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -> np.ndarray:
+    """Values of exclusive groups that hard unit clauses rule out: themselves, or by naming another value of the group."""
+    forbidden = network.atom_bias[:n_atoms] == -np.inf
+    if network.n_groups:
+        group = np.repeat(np.arange(network.n_groups), sizes)
+        required = network.atom_bias[network.group_atom] == np.inf
+        elsewhere = np.bincount(group[required], minlength=network.n_groups)[group] - required > 0
+        forbidden[network.group_atom[elsewhere]] = True
+    return forbidden
+
+
+def _rows(network: GroundNetwork, group_of: np.ndarray, has_row: np.ndarray, forbidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    words = np.zeros(network.n_atoms, np.int64)
+    scale = np.ones(network.n_atoms, np.float32)
+    clauses = (network.clause_start, network.clause_literal, network.clause_weight, network.atom_start, network.atom_clause)
+    measure_rows(*clauses, network.atom_bias, group_of, has_row, words, scale)
+    end = np.cumsum(words)
+    row_start = np.where(has_row, end - words, -1)
+    row = np.empty(int(end[-1]) if len(end) else 0, np.uint32)
+    fill_rows(*clauses, network.atom_bias, group_of, row_start, scale, forbidden, row)
+    return row_start, row
+
+
+def _reach(network: GroundNetwork, general_start: np.ndarray, general_atom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each general site the hidden atoms that depend on it, directly or through others, increasing."""
+    parent = network.definition_literal >> 1
+    child = np.repeat(np.arange(network.n_hidden, dtype=np.int32) + network.n_atoms, np.diff(network.definition_start))
+    order = np.argsort(parent, kind="stable")
+    child_start = np.zeros(network.n_all + 1, np.int64)
+    np.cumsum(np.bincount(parent, minlength=network.n_all), out=child_start[1:])
+    start = np.zeros(len(general_start), np.int64)
+    nothing = np.zeros(0, np.int32)
+    graph = (child_start, child[order].astype(np.int32), general_start, general_atom)
+    collect_reach(*graph, np.full(network.n_all, -1, np.int32), start, nothing)
+    reach = np.zeros(int(start[-1]), np.int32)
+    collect_reach(*graph, np.full(network.n_all, -1, np.int32), start, reach)
+    return start, reach
+
+
+@numba.njit(nogil=True, cache=True)
+def _groups_with_positive_hard_clauses(clause_start, clause_literal, n_soft, group_of, found):
+    """Mark groups of which a hard clause holds positive literals and no negative one: such a clause forbids all other values."""
+    for clause in range(n_soft, clause_start.shape[0] - 1):
+        begin, end = clause_start[clause], clause_start[clause + 1]
+        for at in range(begin, end):
+            group = group_of[clause_literal[at] >> 1]
+            if group >= 0 and not found[group]:
+                negative = False
+                for other in range(begin, end):
+                    if group_of[clause_literal[other] >> 1] == group and (clause_literal[other] & 1) == 0:
+                        negative = True
+                if not negative:
+                    found[group] = True
+    return found
+
+
+@numba.njit(nogil=True, cache=True)
+def _hinge(clause_start, clause_literal, group_of, clause, atom):
+    """What a clause does to an atom where all its literals outside of the atom's group are false: (effect, number of those).
+
+    Effect 1: it is true only with the atom; -1: only without it; 0: it does not hinge on this value of the group.
+    """
+    group = group_of[atom]
+    own, negative, others = 0, 0, 0
+    for at in range(clause_start[clause], clause_start[clause + 1]):
+        literal = clause_literal[at]
+        if literal >> 1 == atom:
+            own = literal & 1
+            negative += 1 - own
+        elif group >= 0 and group_of[literal >> 1] == group:
+            negative += 1 - (literal & 1)
+        else:
+            others += 1
+    if group < 0:
+        return 2 * own - 1, others
+    # Two negative literals of a group: one of them is true whatever the value. One: only its own value can make the clause false.
+    if negative == 0:
+        return 1, others
+    if negative == 1 and own == 0:
+        return -1, others
+    return 0, others
+
+
+@numba.njit(nogil=True, cache=True)
+def measure_rows(clause_start, clause_literal, clause_weight, atom_start, atom_clause, atom_bias, group_of, has_row, words, scale):
+    """Fill in the words that each row takes and its scale; a scale is negative where the row is wide."""
+    for atom in range(words.shape[0]):
+        if not has_row[atom]:
+            continue
+        bias = atom_bias[atom] if np.isfinite(atom_bias[atom]) else 0.0
+        size, n_weights, degree, total = HEADER, 0, 1, 0.0
+        for at in range(atom_start[atom], atom_start[atom + 1]):
+            clause = atom_clause[at]
+            effect, others = _hinge(clause_start, clause_literal, group_of, clause, atom)
+            if effect == 0:
+                continue
+            weight = clause_weight[clause]
+            if np.isinf(weight):
+                size += 1 + others
+            elif others == 0:
+                bias += effect * weight
+            else:
+                size += others + (1 if others > 2 else 0)
+                n_weights += 1
+                degree += 1
+                total += weight
+        total += abs(bias)
+        unit = np.float32(total / (2.0**31 - 2 * degree) * (1 + 2.0**-22)) if degree < 2**28 else np.float32(np.inf)
+        # The log-odds are wrong by at most degree · unit / 2, a probability by a quarter of that.
+        if degree * unit / 8 <= PROBABILITY_ERROR:
+            scale[atom] = unit if total > 0 else np.float32(1)
+            words[atom] = size + n_weights
+        else:
+            scale[atom] = -np.float32(total / 2.0**62)
+            words[atom] = size + 2 * n_weights
+
+
+@numba.njit(nogil=True, cache=True)
+def _put_weight(row, at, weight, wide):
+    if wide:
+        bits = np.uint64(np.int64(weight))
+        row[at] = np.uint32(bits & np.uint64(0xFFFFFFFF))
+        row[at + 1] = np.uint32(bits >> np.uint64(32))
+        return at + 2
+    row[at] = np.uint32(np.int64(weight) & 0xFFFFFFFF)
+    return at + 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _put_others(row, at, clause_start, clause_literal, group_of, clause, atom):
+    group = group_of[atom]
+    for place in range(clause_start[clause], clause_start[clause + 1]):
+        literal = clause_literal[place]
+        other = literal >> 1
+        if other != atom and (group < 0 or group_of[other] != group):
+            row[at] = np.uint32(literal)
+            at += 1
+    return at
+
+
+@numba.njit(nogil=True, cache=True)
+def fill_rows(
+    clause_start, clause_literal, clause_weight, atom_start, atom_clause, atom_bias, group_of, row_start, scale, forbidden, row
+):
+    """Write the rows whose places `measure_rows` has found."""
+    for atom in range(row_start.shape[0]):
+        start = row_start[atom]
+        if start < 0:
+            continue
+        wide = scale[atom] < 0
+        width = 2 if wide else 1
+        unit = np.float64(abs(scale[atom]))
+        bias = atom_bias[atom] if np.isfinite(atom_bias[atom]) else 0.0
+        n_pairs, n_triples, n_long, long_words, n_hard = 0, 0, 0, 0, 0
+        for at in range(atom_start[atom], atom_start[atom + 1]):
+            clause = atom_clause[at]
+            effect, others = _hinge(clause_start, clause_literal, group_of, clause, atom)
+            if effect == 0:
+                continue
+            if np.isinf(clause_weight[clause]):
+                n_hard += 1
+            elif others == 0:
+                bias += effect * clause_weight[clause]
+            elif others == 1:
+                n_pairs += 1
+            elif others == 2:
+                n_triples += 1
+            else:
+                n_long += 1
+                long_words += 1 + width + others
+        pair = start + HEADER
+        triple = pair + n_pairs * (1 + width)
+        long = triple + n_triples * (2 + width)
+        hard = long + long_words
+        row[start + SCALE] = bits_of_float32(np.float32(unit))
+        row[start + BIAS_HIGH] = 0
+        _put_weight(row, start + BIAS_LOW, np.rint(bias / unit), wide)
+        row[start + N_PAIRS] = n_pairs
+        row[start + N_TRIPLES] = n_triples
+        row[start + N_LONG] = n_long
+        row[start + N_HARD] = n_hard
+        row[start + FLAGS] = (IS_WIDE if wide else 0) | (IS_FORBIDDEN if forbidden[atom] else 0)
+        row[start + HARD_AT] = hard - start
+        for at in range(atom_start[atom], atom_start[atom + 1]):
+            clause = atom_clause[at]
+            effect, others = _hinge(clause_start, clause_literal, group_of, clause, atom)
+            if effect == 0 or (others == 0 and not np.isinf(clause_weight[clause])):
+                continue
+            if np.isinf(clause_weight[clause]):
+                row[hard] = 2 * others + (1 if effect > 0 else 0)
+                hard = _put_others(row, hard + 1, clause_start, clause_literal, group_of, clause, atom)
+                continue
+            weight = np.rint(effect * clause_weight[clause] / unit)
+            if others == 1:
+                pair = _put_others(row, pair, clause_start, clause_literal, group_of, clause, atom)
+                pair = _put_weight(row, pair, weight, wide)
+            elif others == 2:
+                triple = _put_others(row, triple, clause_start, clause_literal, group_of, clause, atom)
+                triple = _put_weight(row, triple, weight, wide)
+            else:
+                row[long] = others
+                long = _put_weight(row, long + 1, weight, wide)
+                long = _put_others(row, long, clause_start, clause_literal, group_of, clause, atom)
+
+
+@numba.njit(nogil=True, cache=True)
+def collect_reach(child_start, child, general_start, general_atom, mark, start, reach):
+    """Count (when `reach` is empty) or list the hidden atoms that depend on each general site; `mark` (n_all,) starts at -1."""
+    stack = np.empty(mark.shape[0], np.int32)
+    writing = reach.shape[0] > 0
+    for site in range(general_start.shape[0] - 1):
+        depth, found = 0, 0
+        for at in range(general_start[site], general_start[site + 1]):
+            stack[depth] = general_atom[at]
+            depth += 1
+        while depth > 0:
+            depth -= 1
+            atom = stack[depth]
+            for at in range(child_start[atom], child_start[atom + 1]):
+                if mark[child[at]] != site:
+                    mark[child[at]] = site
+                    stack[depth] = child[at]
+                    depth += 1
+                    if writing:
+                        reach[start[site] + found] = child[at]
+                    found += 1
+        if writing:
+            reach[start[site] : start[site + 1]].sort()
+        else:
+            start[site + 1] = start[site] + found

@@ -1,0 +1,215 @@
+"""Moves inside one large component of kept clauses: SampleSAT, and sweeps that leave the uniform distribution invariant.
+
+The component's clauses count their true literals (`true_count`, unforced atoms only, since a clause with a true forced literal
+is no longer kept); broken ones stand in `broken[0:n_broken[0]]`, `where[clause]` is the position there or -1.
+"""
+
+import numba
+import numpy as np
+
+from markovlogic.kernels.random import next_below, next_uniform, next_word
+
+
+@numba.njit(nogil=True, cache=True)
+def flip(net, work, world, atom):
+    """Flip an atom and update the counts of the kept clauses that hold it."""
+    value = world[atom] ^ 1
+    world[atom] = value
+    for at in range(net.atom_start[atom], net.atom_start[atom + 1]):
+        incidence = net.incidence[at]
+        clause = incidence >> 1
+        if work.kept[clause] != 1:
+            continue
+        if (incidence & 1) == value:
+            if work.true_count[clause] == 0:
+                last = work.broken[work.n_broken[0] - 1]
+                spot = work.where[clause]
+                work.broken[spot] = last
+                work.where[last] = spot
+                work.where[clause] = -1
+                work.n_broken[0] -= 1
+            work.true_count[clause] += 1
+        else:
+            work.true_count[clause] -= 1
+            if work.true_count[clause] == 0:
+                work.broken[work.n_broken[0]] = clause
+                work.where[clause] = work.n_broken[0]
+                work.n_broken[0] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def breaks(net, work, world, atom):
+    """How many kept clauses only this atom's present value makes true."""
+    total = 0
+    value = world[atom]
+    for at in range(net.atom_start[atom], net.atom_start[atom + 1]):
+        incidence = net.incidence[at]
+        clause = incidence >> 1
+        if (incidence & 1) == value and work.kept[clause] == 1 and work.true_count[clause] == 1:
+            total += 1
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def count_true(net, work, world, first, last):
+    """Set the counts and the list of broken clauses for the component's clauses `work.part_clause[first:last]`."""
+    work.n_broken[0] = 0
+    for at in range(first, last):
+        clause = work.part_clause[at]
+        total = 0
+        for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
+            literal = net.clause_literal[k]
+            if work.forced[literal >> 1] == 0 and world[literal >> 1] == (literal & 1):
+                total += 1
+        work.true_count[clause] = total
+        work.where[clause] = -1
+        if total == 0:
+            work.broken[work.n_broken[0]] = clause
+            work.where[clause] = work.n_broken[0]
+            work.n_broken[0] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def leads_group(net, work, atom):
+    """Whether an atom is the first free one of its group: a group is moved once a sweep, whatever its present value."""
+    group = net.group_of[atom]
+    for at in range(net.group_start[group], net.group_start[group + 1]):
+        if work.forced[net.group_atom[at]] == 0:
+            return net.group_atom[at] == atom
+    return False
+
+
+@numba.njit(nogil=True, cache=True)
+def true_member(net, world, group):
+    """The true atom of an exclusive group."""
+    for at in range(net.group_start[group], net.group_start[group + 1]):
+        if world[net.group_atom[at]] == 1:
+            return net.group_atom[at]
+    return -1
+
+
+@numba.njit(nogil=True, cache=True)
+def other_member(net, work, world, group, generator):
+    """A uniform free atom of the group that is false now, -1 when there is none."""
+    n_free = 0
+    for at in range(net.group_start[group], net.group_start[group + 1]):
+        atom = net.group_atom[at]
+        if work.forced[atom] == 0 and world[atom] == 0:
+            n_free += 1
+    if n_free == 0:
+        return -1
+    chosen = next_below(generator, n_free)
+    for at in range(net.group_start[group], net.group_start[group + 1]):
+        atom = net.group_atom[at]
+        if work.forced[atom] == 0 and world[atom] == 0:
+            if chosen == 0:
+                return atom
+            chosen -= 1
+    return -1
+
+
+@numba.njit(nogil=True, cache=True)
+def sweep(net, work, world, first_atom, last_atom, generator):
+    """One heat-bath sweep of the component over its satisfying states; leaves their uniform distribution invariant.
+
+    An atom that no kept clause needs takes a fair coin; an exclusive group takes a uniform value among those that break nothing.
+    """
+    for at in range(first_atom, last_atom):
+        atom = work.part_atom[at]
+        group = net.group_of[atom]
+        if group < 0:
+            if next_word(generator) >> np.uint64(63) and breaks(net, work, world, atom) == 0:
+                flip(net, work, world, atom)
+        elif leads_group(net, work, atom):
+            # reservoir draw over the values that keep everything satisfied; the present one is among them
+            present = true_member(net, world, group)
+            best = present
+            n_valid = 1
+            flip(net, work, world, present)
+            for k in range(net.group_start[group], net.group_start[group + 1]):
+                value = net.group_atom[k]
+                if value == present or work.forced[value] != 0:
+                    continue
+                flip(net, work, world, value)
+                if work.n_broken[0] == 0:
+                    n_valid += 1
+                    if next_below(generator, n_valid) == 0:
+                        best = value
+                flip(net, work, world, value)
+            flip(net, work, world, best)
+
+
+@numba.njit(nogil=True, cache=True)
+def move(net, work, world, atom, generator):
+    """Flip an atom, or switch its exclusive group so that it changes; returns the other atom that changed, or -1."""
+    group = net.group_of[atom]
+    if group < 0:
+        flip(net, work, world, atom)
+        return -1
+    partner = true_member(net, world, group) if world[atom] == 0 else other_member(net, work, world, group, generator)
+    if partner >= 0:
+        flip(net, work, world, atom)
+        flip(net, work, world, partner)
+    return partner
+
+
+@numba.njit(nogil=True, cache=True)
+def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_clause, search, generator):
+    """SampleSAT (Wei, Erenrich, Selman 2004): from a random state, WalkSAT moves mixed with annealing moves until satisfied.
+
+    search: (annealing share, temperature, noise, most flips). True when a solution was found; otherwise the present state is kept
+    by the caller. The result is near-uniform at best, which is why its use costs the guarantee.
+    """
+    for at in range(first_atom, last_atom):
+        atom = work.part_atom[at]
+        if net.group_of[atom] < 0:
+            world[atom] = np.uint8(next_word(generator) >> np.uint64(63))
+        elif leads_group(net, work, atom):
+            group = net.group_of[atom]
+            world[true_member(net, world, group)] = 0
+            world[other_member(net, work, world, group, generator)] = 1
+    count_true(net, work, world, first_clause, last_clause)
+    n_atoms = last_atom - first_atom
+    for _ in range(np.int64(search[3])):
+        if work.n_broken[0] == 0:
+            return True
+        if next_uniform(generator) < search[0]:
+            before = work.n_broken[0]
+            atom = work.part_atom[first_atom + next_below(generator, n_atoms)]
+            partner = move(net, work, world, atom, generator)
+            worse = work.n_broken[0] - before
+            if worse > 0 and next_uniform(generator) >= np.exp(-worse / search[1]):
+                flip(net, work, world, atom)
+                if partner >= 0:
+                    flip(net, work, world, partner)
+            continue
+        clause = work.broken[next_below(generator, work.n_broken[0])]
+        start = net.clause_start[clause]
+        stop = net.clause_start[clause + 1]
+        chosen = -1
+        if next_uniform(generator) < search[2]:
+            n_free = 0
+            for k in range(start, stop):
+                if work.forced[net.clause_literal[k] >> 1] == 0:
+                    n_free += 1
+                    if next_below(generator, n_free) == 0:
+                        chosen = net.clause_literal[k] >> 1
+        else:
+            fewest = np.int64(1) << 60
+            ties = 0
+            for k in range(start, stop):
+                atom = net.clause_literal[k] >> 1
+                if work.forced[atom] != 0:
+                    continue
+                cost = breaks(net, work, world, atom)
+                if cost < fewest:
+                    fewest = cost
+                    chosen = atom
+                    ties = 1
+                elif cost == fewest:
+                    ties += 1
+                    if next_below(generator, ties) == 0:
+                        chosen = atom
+        if chosen >= 0:
+            move(net, work, world, chosen, generator)
+    return work.n_broken[0] == 0

@@ -1,0 +1,350 @@
+"""One MC-SAT step of one chain: keep satisfied clauses at random, then draw among the states that satisfy the kept ones.
+
+Source: Poon and Domingos 2006; unit propagation and components as in ALGORITHMS 3.13. The present state satisfies everything
+kept, so whatever the kept clauses force, they force to its present value.
+"""
+
+import numba
+import numpy as np
+
+from markovlogic.kernels.local_search import count_true, leads_group, sample_sat, sweep
+from markovlogic.kernels.random import next_below, next_word
+from markovlogic.kernels.solutions import (
+    count_solutions,
+    require_exactly_one,
+    require_one_of,
+    solution_number,
+    start_table,
+)
+
+UNDECIDED = 2
+FREE, FORCED, PENDING = 0, 1, 2
+SWEEP_OR_SEARCH, SWEEP, SEARCH = 0, 1, 2
+
+# positions in the counters that a step adds to
+N_TOUCHED, N_KEPT, N_EXACT, N_SWEPT, N_SEARCHED, N_FAILED, N_BROKEN_HARD, N_COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7
+
+
+@numba.njit(nogil=True, cache=True)
+def force_units(net, work, world, generator):
+    """Force atoms that hard unit clauses decide, and those whose satisfied soft unit clause is kept; then their groups."""
+    for atom in range(net.bias.shape[0]):
+        work.forced[atom] = FREE
+        if net.fixed[atom] >= 0 or (
+            net.bias[atom] != 0.0
+            and (net.bias[atom] > 0.0) == (world[atom] == 1)
+            and next_word(generator) < net.bias_threshold[atom]
+        ):
+            work.forced[atom] = FORCED
+    for group in range(net.group_start.shape[0] - 1):
+        first = net.group_start[group]
+        last = net.group_start[group + 1]
+        n_free = 0
+        decided = False
+        for at in range(first, last):
+            atom = net.group_atom[at]
+            if work.forced[atom] == FREE:
+                n_free += 1
+            elif world[atom] == 1:
+                decided = True
+        if decided or n_free == 1:
+            for at in range(first, last):
+                work.forced[net.group_atom[at]] = FORCED
+            n_free = 0
+        work.group_left[group] = n_free
+
+
+@numba.njit(nogil=True, cache=True)
+def decide(net, work, world, clause, generator, counters):
+    """Decide whether a clause is kept; one with a true forced literal never matters and is not drawn for."""
+    n_free = 0
+    satisfied = False
+    last_free = -1
+    for at in range(net.clause_start[clause], net.clause_start[clause + 1]):
+        literal = net.clause_literal[at]
+        atom = literal >> 1
+        true = world[atom] == (literal & 1)
+        if work.forced[atom] == FORCED:
+            if true:
+                work.kept[clause] = 0
+                return
+        else:
+            n_free += 1
+            last_free = atom
+            satisfied = satisfied or true
+    counters[N_TOUCHED] += 1
+    work.kept[clause] = 0
+    if not satisfied:
+        if clause >= net.n_soft[0]:
+            counters[N_BROKEN_HARD] += 1
+        return
+    if clause < net.n_soft[0] and next_word(generator) >= net.threshold[clause]:
+        return
+    counters[N_KEPT] += 1
+    work.kept[clause] = 1
+    work.left[clause] = n_free
+    work.active[work.n_active[0]] = clause
+    work.n_active[0] += 1
+    if n_free == 1 and work.forced[last_free] == FREE:
+        work.forced[last_free] = PENDING
+        work.queue[work.n_queue[0]] = last_free
+        work.n_queue[0] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def select(net, work, world, lazy, generator, counters):
+    """Decide clauses: all of them in order, or (lazy) only those that hold an atom which is still free."""
+    work.n_active[0] = 0
+    work.n_queue[0] = 0
+    n_clauses = net.clause_start.shape[0] - 1
+    if not lazy:
+        for clause in range(n_clauses):
+            decide(net, work, world, clause, generator, counters)
+        return
+    for clause in range(n_clauses):
+        work.kept[clause] = UNDECIDED
+    for atom in range(net.bias.shape[0]):
+        if work.forced[atom] == FORCED:
+            continue
+        for at in range(net.atom_start[atom], net.atom_start[atom + 1]):
+            clause = net.incidence[at] >> 1
+            if work.kept[clause] == UNDECIDED:
+                decide(net, work, world, clause, generator, counters)
+
+
+@numba.njit(nogil=True, cache=True)
+def push(work, atom):
+    """Queue a free atom to be forced."""
+    if work.forced[atom] == FREE:
+        work.forced[atom] = PENDING
+        work.queue[work.n_queue[0]] = atom
+        work.n_queue[0] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def propagate(net, work, world):
+    """Unit propagation over kept clauses and groups, from the queue that selection filled."""
+    head = 0
+    while head < work.n_queue[0]:
+        atom = work.queue[head]
+        head += 1
+        work.forced[atom] = FORCED
+        for at in range(net.atom_start[atom], net.atom_start[atom + 1]):
+            incidence = net.incidence[at]
+            clause = incidence >> 1
+            if work.kept[clause] != 1:
+                continue
+            if (incidence & 1) == world[atom]:
+                work.kept[clause] = 0
+                continue
+            work.left[clause] -= 1
+            if work.left[clause] == 1:
+                for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
+                    if work.forced[net.clause_literal[k] >> 1] != FORCED:
+                        push(work, net.clause_literal[k] >> 1)
+        group = net.group_of[atom]
+        if group >= 0:
+            first = net.group_start[group]
+            last = net.group_start[group + 1]
+            work.group_left[group] -= 1
+            if world[atom] == 1 or work.group_left[group] == 1:
+                for at in range(first, last):
+                    push(work, net.group_atom[at])
+
+
+@numba.njit(nogil=True, cache=True)
+def find(parent, atom):
+    """Representative of an atom's part, halving the path."""
+    while parent[atom] != atom:
+        parent[atom] = parent[parent[atom]]
+        atom = parent[atom]
+    return atom
+
+
+@numba.njit(nogil=True, cache=True)
+def join(parent, first, second):
+    """Unite two parts under the smaller representative."""
+    first = find(parent, first)
+    second = find(parent, second)
+    if first < second:
+        parent[second] = first
+    elif second < first:
+        parent[first] = second
+
+
+@numba.njit(nogil=True, cache=True)
+def split(net, work):
+    """Connected parts of the free atoms through kept clauses and groups; fills the part arrays, returns the number of parts."""
+    n_all = net.bias.shape[0]
+    for atom in range(n_all):
+        work.parent[atom] = atom
+    n_kept = 0
+    for at in range(work.n_active[0]):
+        clause = work.active[at]
+        if work.kept[clause] != 1:
+            continue
+        work.active[n_kept] = clause
+        n_kept += 1
+        previous = -1
+        for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
+            atom = net.clause_literal[k] >> 1
+            if work.forced[atom] == FREE:
+                if previous >= 0:
+                    join(work.parent, previous, atom)
+                previous = atom
+    work.n_active[0] = n_kept
+    for group in range(net.group_start.shape[0] - 1):
+        previous = -1
+        for at in range(net.group_start[group], net.group_start[group + 1]):
+            atom = net.group_atom[at]
+            if work.forced[atom] == FREE:
+                if previous >= 0:
+                    join(work.parent, previous, atom)
+                previous = atom
+    n_parts = 0
+    for atom in range(n_all):
+        if work.forced[atom] == FREE:
+            root = find(work.parent, atom)
+            if root == atom:
+                work.part_of[atom] = n_parts
+                work.atom_first[n_parts] = 0
+                work.clause_first[n_parts] = 0
+                n_parts += 1
+            else:
+                work.part_of[atom] = work.part_of[root]
+            work.atom_first[work.part_of[atom]] += 1
+    for at in range(n_kept):
+        work.clause_first[_part_of_clause(net, work, work.active[at])] += 1
+    atoms = 0
+    clauses = 0
+    for part in range(n_parts):
+        atoms += work.atom_first[part]
+        work.atom_first[part] = atoms
+        clauses += work.clause_first[part]
+        work.clause_first[part] = clauses
+    work.atom_first[n_parts] = atoms
+    work.clause_first[n_parts] = clauses
+    for atom in range(n_all - 1, -1, -1):
+        if work.forced[atom] == FREE:
+            part = work.part_of[atom]
+            work.atom_first[part] -= 1
+            work.part_atom[work.atom_first[part]] = atom
+    for at in range(n_kept - 1, -1, -1):
+        part = _part_of_clause(net, work, work.active[at])
+        work.clause_first[part] -= 1
+        work.part_clause[work.clause_first[part]] = work.active[at]
+    return n_parts
+
+
+@numba.njit(nogil=True, cache=True)
+def _part_of_clause(net, work, clause):
+    for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
+        atom = net.clause_literal[k] >> 1
+        if work.forced[atom] == FREE:
+            return work.part_of[atom]
+    return -1
+
+
+@numba.njit(nogil=True, cache=True)
+def draw_small(net, work, world, part, generator):
+    """A uniform solution of a small part, at most `solutions.LARGEST` atoms."""
+    first = work.atom_first[part]
+    n_atoms = work.atom_first[part + 1] - first
+    n_words = start_table(work.table, n_atoms)
+    for local in range(n_atoms):
+        work.local[work.part_atom[first + local]] = local
+    for at in range(work.clause_first[part], work.clause_first[part + 1]):
+        clause = work.part_clause[at]
+        n_literals = 0
+        for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
+            literal = net.clause_literal[k]
+            if work.forced[literal >> 1] == FREE:
+                work.row[n_literals] = 2 * work.local[literal >> 1] + (literal & 1)
+                n_literals += 1
+        require_one_of(work.table, n_words, work.row, n_literals)
+    for at in range(first, first + n_atoms):
+        group = net.group_of[work.part_atom[at]]
+        if group < 0:
+            continue
+        if not leads_group(net, work, work.part_atom[at]):
+            continue
+        n_members = 0
+        for k in range(net.group_start[group], net.group_start[group + 1]):
+            atom = net.group_atom[k]
+            if work.forced[atom] == FREE:
+                work.row[n_members] = work.local[atom]
+                n_members += 1
+        require_exactly_one(work.table, n_words, work.row, n_members)
+    chosen = solution_number(work.table, n_words, next_below(generator, count_solutions(work.table, n_words)))
+    for local in range(n_atoms):
+        world[work.part_atom[first + local]] = (chosen >> local) & 1
+
+
+@numba.njit(nogil=True, cache=True)
+def draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters):
+    """Move a large part: sweeps that leave the uniform distribution invariant, or SampleSAT where hard clauses tie it."""
+    first_atom = work.atom_first[part]
+    last_atom = work.atom_first[part + 1]
+    first_clause = work.clause_first[part]
+    last_clause = work.clause_first[part + 1]
+    searching = policy == SEARCH
+    if policy == SWEEP_OR_SEARCH:
+        for at in range(first_clause, last_clause):
+            searching = searching or work.part_clause[at] >= net.n_soft[0]
+    if searching:
+        counters[N_SEARCHED] += 1
+        for at in range(first_atom, last_atom):
+            work.saved[work.part_atom[at]] = world[work.part_atom[at]]
+        if not sample_sat(net, work, world, first_atom, last_atom, first_clause, last_clause, search, generator):
+            counters[N_FAILED] += 1
+            for at in range(first_atom, last_atom):
+                world[work.part_atom[at]] = work.saved[work.part_atom[at]]
+            count_true(net, work, world, first_clause, last_clause)
+    else:
+        counters[N_SWEPT] += 1
+        count_true(net, work, world, first_clause, last_clause)
+    for _ in range(n_sweeps):
+        sweep(net, work, world, first_atom, last_atom, generator)
+
+
+@numba.njit(nogil=True, cache=True)
+def mcsat_step(net, work, world, exact_atoms, policy, n_sweeps, lazy, search, generator, counters):
+    """One MC-SAT step of one chain; world: (n_all,) uint8, changed in place; parts of up to exact_atoms are drawn exactly."""
+    force_units(net, work, world, generator)
+    select(net, work, world, lazy, generator, counters)
+    propagate(net, work, world)
+    n_parts = split(net, work)
+    for part in range(n_parts):
+        n_atoms = work.atom_first[part + 1] - work.atom_first[part]
+        if n_atoms == 1 and work.clause_first[part + 1] == work.clause_first[part]:
+            world[work.part_atom[work.atom_first[part]]] = np.uint8(next_word(generator) >> np.uint64(63))
+        elif n_atoms <= exact_atoms:
+            counters[N_EXACT] += 1
+            draw_small(net, work, world, part, generator)
+        else:
+            draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters)
+
+
+@numba.njit(nogil=True, cache=True)
+def mcsat_steps(net, work, worlds, generators, exact_atoms, policy, n_sweeps, lazy, search, counters):
+    """One MC-SAT step of every chain; worlds: (n_chains, n_all) uint8, generators: (n_chains, 4) uint64."""
+    for chain in range(worlds.shape[0]):
+        mcsat_step(net, work, worlds[chain], exact_atoms, policy, n_sweeps, lazy, search, generators[chain], counters)
+
+
+@numba.njit(nogil=True, cache=True)
+def pack(worlds, words):
+    """Chain-minor words from (n_chains, n_all) bytes."""
+    for atom in range(words.shape[0]):
+        word = np.uint64(0)
+        for chain in range(worlds.shape[0]):
+            word |= np.uint64(worlds[chain, atom]) << np.uint64(chain)
+        words[atom] = word
+
+
+@numba.njit(nogil=True, cache=True)
+def unpack(words, worlds):
+    """(n_chains, n_all) bytes from chain-minor words."""
+    for atom in range(words.shape[0]):
+        for chain in range(worlds.shape[0]):
+            worlds[chain, atom] = np.uint8((words[atom] >> np.uint64(chain)) & np.uint64(1))

@@ -1,0 +1,99 @@
+"""Uniform draws among the solutions of a small set of constraints, by truth tables in machine words.
+
+A component of n atoms has 2^n assignments; assignment i gives local atom j the value of bit j of i. Its truth table is 2^n bits:
+the six lowest atoms vary inside a word, the others from word to word.
+"""
+
+import numba
+import numpy as np
+
+LARGEST = 12  # atoms; 2^12 assignments are 64 words
+WORDS = 64
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def table_word(local, word):
+    """Word number `word` of the truth table of local atom `local`."""
+    if local == 0:
+        return np.uint64(0xAAAAAAAAAAAAAAAA)
+    if local == 1:
+        return np.uint64(0xCCCCCCCCCCCCCCCC)
+    if local == 2:
+        return np.uint64(0xF0F0F0F0F0F0F0F0)
+    if local == 3:
+        return np.uint64(0xFF00FF00FF00FF00)
+    if local == 4:
+        return np.uint64(0xFFFF0000FFFF0000)
+    if local == 5:
+        return np.uint64(0xFFFFFFFF00000000)
+    return np.uint64(0xFFFFFFFFFFFFFFFF) if (word >> (local - 6)) & 1 else np.uint64(0)
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def popcount(word):
+    """Number of set bits."""
+    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@numba.njit(nogil=True, cache=True)
+def start_table(table, n_atoms):
+    """Set the truth table of `true` for n atoms; returns its number of words."""
+    n_words = 1 if n_atoms <= 6 else 1 << (n_atoms - 6)
+    for word in range(n_words):
+        table[word] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    if n_atoms < 6:
+        table[0] = (np.uint64(1) << np.uint64(1 << n_atoms)) - np.uint64(1)
+    return n_words
+
+
+@numba.njit(nogil=True, cache=True)
+def require_one_of(table, n_words, literals, n_literals):
+    """Keep the assignments in which a literal is true; literals are 2·local + sign."""
+    for word in range(n_words):
+        true = np.uint64(0)
+        for at in range(n_literals):
+            literal = literals[at]
+            column = table_word(literal >> 1, word)
+            true |= column if literal & 1 else ~column
+        table[word] &= true
+
+
+@numba.njit(nogil=True, cache=True)
+def require_exactly_one(table, n_words, locals_, n_locals):
+    """Keep the assignments in which exactly one of the local atoms is true."""
+    for word in range(n_words):
+        seen = np.uint64(0)
+        twice = np.uint64(0)
+        for at in range(n_locals):
+            column = table_word(locals_[at], word)
+            twice |= seen & column
+            seen |= column
+        table[word] &= seen & ~twice
+
+
+@numba.njit(nogil=True, cache=True)
+def count_solutions(table, n_words):
+    """How many assignments are left."""
+    total = 0
+    for word in range(n_words):
+        total += popcount(table[word])
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
+def solution_number(table, n_words, number):
+    """The assignment, as an integer, that is solution `number` (from 0) in increasing order."""
+    for word in range(n_words):
+        here = popcount(table[word])
+        if number >= here:
+            number -= here
+            continue
+        left = table[word]
+        for _ in range(number):
+            left &= left - np.uint64(1)
+        lowest = left & (~left + np.uint64(1))
+        return word * 64 + popcount(lowest - np.uint64(1))
+    return -1
