@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -9,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.data.domains import Domain
+from markovlogic.errors import ResourceError
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
+MOST_ATOMS = 1 << 61  # of one predicate: a code with its truth beside it still fits 63 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,11 @@ class Evidence:
     domains: Mapping[str, Domain]
     facts: Mapping[str, Facts]  # only predicates that have at least one fact
     sources: tuple[str, ...] = field(default=())
+    observed: frozenset[str] = field(default=frozenset())  # predicates that a table was given for, even one without rows
+
+    def has(self, predicate: str) -> bool:
+        """Whether there is evidence about a predicate: a fact, or a table without rows (which says that nothing is true)."""
+        return predicate in self.facts or predicate in self.observed
 
 
 def codes(args: npt.NDArray[np.integer], sizes: tuple[int, ...]) -> npt.NDArray[np.int64]:
@@ -49,6 +57,22 @@ def decode(code: npt.NDArray[np.int64], sizes: tuple[int, ...]) -> npt.NDArray[n
     """Arguments of each atom code: the inverse of `codes`, (n, arity) int32."""
     args = np.empty((len(code), len(sizes)), np.int32)
     rest = code
-    for position in range(len(sizes) - 1, -1, -1):
+    for position in range(len(sizes) - 1, 0, -1):
         rest, args[:, position] = np.divmod(rest, sizes[position])
+    if sizes:
+        args[:, 0] = rest
     return args
+
+
+def check_atom_count(predicate: str, sizes: tuple[int, ...]) -> int:
+    """How many ground atoms a predicate has; refuses where their codes would not fit 64-bit integers."""
+    count = math.prod(sizes)
+    if count > MOST_ATOMS:
+        shape = " x ".join(f"{size:,}" for size in sizes)
+        raise ResourceError(
+            f"predicate {predicate} has {shape} = {count:.2g} ground atoms; at most {MOST_ATOMS:.2g} of one predicate can be numbered."
+            " Fewer constants of its types, or a predicate with fewer arguments, would fit.",
+            needed=count,
+            limit=MOST_ATOMS,
+        )
+    return count

@@ -1,0 +1,233 @@
+"""Reads `.db` files: piece by piece through the fast path, line by line where that does not understand a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.data.blocks import Block, NamedBlock, number_blocks
+from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact
+from markovlogic.data.db_scan import Scan, scan
+from markovlogic.data.faults import FaultLog
+from markovlogic.data.sources import read_bytes
+from markovlogic.data.vocabulary import Vocabulary
+from markovlogic.errors import Fault, Place
+from markovlogic.language.syntax import Model, Predicate
+from markovlogic.progress import SILENT, Progress
+
+PIECE = 2 << 20  # bytes: the temporaries of the fast path stay in the cache
+LONGEST_LINE = 1 << 20
+COMMENT_OR_QUOTED = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?|//[^\n]*|/\*(?:.*?\*/)?', re.DOTALL)
+
+Int64 = npt.NDArray[np.int64]
+
+
+class NotText(Exception):
+    """A line that is no UTF-8 text."""
+
+
+def read_db(
+    path: str, model: Model, vocabulary: Vocabulary, source: int, faults: FaultLog, progress: Progress = SILENT
+) -> list[Block]:
+    """All facts of a `.db` file, constants numbered in `vocabulary`; what is wrong goes to `faults`."""
+    data = _text_of(path, faults)
+    blocks: list[Block] = []
+    progress.stage(f"read {path}", len(data))
+    line = 1
+    at = 0
+    while at < len(data):
+        end = _piece_end(data, at)
+        piece = data[at:end]
+        if end - at > PIECE:
+            _refuse_long_line(piece, Place(path, line, 1), faults)
+            line += 1
+        else:
+            try:
+                n_lines, found = _read_piece(piece, path, line, model, vocabulary, source, faults)
+            except NotText:
+                break
+            blocks += found
+            line += n_lines
+        at = end
+        progress.advance(at)
+        if faults.is_full:
+            faults.stop()
+            break
+    return blocks
+
+
+def _text_of(path: str, faults: FaultLog) -> bytes:
+    """A file's bytes, without mark, block comments and NULs, with a newline at the end."""
+    data = read_bytes(path, "a .db file: facts, one a line")
+    nul = data.find(b"\0")
+    if nul >= 0:
+        line = data.count(b"\n", 0, nul) + 1
+        column = nul - data.rfind(b"\n", 0, nul)
+        hint = "save it as UTF-8" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "expected facts, one a line"
+        faults.add(Fault("not a text file: it holds a NUL byte", Place(path, line, column), hint=hint))
+        return b""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\r" in data and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    if b"/*" in data:
+        data = _without_block_comments(data, path, faults)
+    return data if data.endswith(b"\n") or not data else data + b"\n"
+
+
+def _without_block_comments(data: bytes, path: str, faults: FaultLog) -> bytes:
+    """Spaces instead of `/* … */`, newlines kept, so that every place stays where it was."""
+
+    def blank(found: re.Match[bytes]) -> bytes:
+        text = found.group()
+        if not text.startswith(b"/*"):
+            return text
+        if len(text) < 4:
+            start = found.start()
+            place = Place(path, data.count(b"\n", 0, start) + 1, start - data.rfind(b"\n", 0, start))
+            faults.add(Fault("this comment is not closed", place, hint="expected */"))
+        return b"\n".join(b" " * len(part.decode("utf-8", "replace")) for part in text.split(b"\n"))
+
+    return COMMENT_OR_QUOTED.sub(blank, data)
+
+
+def _piece_end(data: bytes, start: int) -> int:
+    """End of the next piece: as many whole lines as fit, or one long line."""
+    if start + PIECE >= len(data):
+        return len(data)
+    end = data.rfind(b"\n", start, start + PIECE) + 1
+    return end or data.find(b"\n", start + PIECE) + 1
+
+
+def _refuse_long_line(line: bytes, place: Place, faults: FaultLog) -> None:
+    if not line.startswith(b"//") and line.strip():
+        faults.add(Fault(f"this line is {len(line):,} bytes long, expected one fact", place, hint="write one fact a line"))
+
+
+def _read_piece(
+    piece: bytes, path: str, first_line: int, model: Model, vocabulary: Vocabulary, source: int, faults: FaultLog
+) -> tuple[int, list[Block]]:
+    """How many lines a piece has, and its facts."""
+    scanned = scan(piece)
+    regular, doubtful = _match_to_model(scanned, model, vocabulary)
+    slow: dict[str, list[tuple[int, ParsedFact]]] = {}
+    for line in np.union1d(scanned.irregular, doubtful).tolist():
+        text = piece[scanned.line_start[line] : scanned.line_start[line + 1] - 1]
+        place = Place(path, first_line + line, 1)
+        if len(text) > LONGEST_LINE:
+            _refuse_long_line(text, place, faults)
+            continue
+        fact = _read_line(text, place, model, vocabulary, faults)
+        if fact is not None:
+            slow.setdefault(fact.predicate, []).append((line, fact))
+        if faults.is_full:
+            break
+    names, named = _merge(scanned, regular, slow, model)
+    return len(scanned.line_start) - 1, number_blocks(vocabulary, names, named, source, first_line)
+
+
+def _read_line(text: bytes, place: Place, model: Model, vocabulary: Vocabulary, faults: FaultLog) -> ParsedFact | None:
+    try:
+        line = text.decode()
+    except UnicodeDecodeError as error:
+        column = len(text[: error.start].decode("utf-8", "replace")) + 1
+        fault = Fault("not UTF-8 text", Place(place.file, place.line, column), hint="expected facts, one a line, in UTF-8")
+        faults.add(fault)
+        raise NotText from None
+    try:
+        fact = parse_fact(line)
+        errors = [] if fact is None else check_fact(fact, model, vocabulary.number_of, vocabulary.closed)
+    except LineError as error:
+        fact, errors = None, [error]
+    for error in errors:
+        faults.add(Fault(error.message, Place(place.file, place.line, error.column), line.rstrip("\r"), error.hint))
+    return None if errors else fact
+
+
+def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tuple[list[tuple[Predicate, Int64]], Int64]:
+    """Regular facts by predicate (as indices), and the lines of those that do not fit the model."""
+    names = scanned.names
+    predicate_id = scanned.name_id[scanned.first_token]
+    is_predicate = np.zeros(len(names), bool)
+    is_predicate[predicate_id] = True
+    is_constant = _may_be_constant(names)
+    numbered = list(model.predicates.values())
+    number_of = {predicate.name: number for number, predicate in enumerate(numbered)}
+    number_of_id = np.full(len(names), -1, np.int32)
+    for at in np.flatnonzero(is_predicate).tolist():
+        number_of_id[at] = number_of.get(names[at].as_py(), -1)
+    number = number_of_id[predicate_id]
+
+    matched: list[tuple[Predicate, Int64]] = []
+    fits = np.zeros(len(number), bool)
+    allowed: dict[str, Any] = {}  # which names each closed type lists
+    for at in np.unique(number).tolist():
+        if at < 0:
+            continue
+        predicate = numbered[at]
+        rows = np.flatnonzero((number == at) & (scanned.arity == predicate.arity))
+        good = np.ones(len(rows), bool)
+        for position, type_name in enumerate(predicate.types):
+            ids = scanned.name_id[scanned.first_token[rows] + (1 + position)]
+            good &= is_constant[ids]
+            if type_name in vocabulary.closed:
+                if type_name not in allowed:
+                    known = vocabulary.number_of[type_name]
+                    allowed[type_name] = np.fromiter((name in known for name in names.to_pylist()), bool, len(names))
+                good &= allowed[type_name][ids]
+        rows = rows[good]
+        fits[rows] = True
+        matched.append((predicate, rows))
+    return matched, scanned.line[~fits]
+
+
+def _may_be_constant(names: Any) -> npt.NDArray[np.bool_]:
+    """Which names begin with a capital or a digit; the scan has seen to the other letters."""
+    if not len(names):
+        return np.zeros(0, bool)
+    _, offsets, letters = names.buffers()
+    first = np.frombuffer(letters, np.uint8)[np.frombuffer(offsets, np.int32)[names.offset : names.offset + len(names)]]
+    return ((first >= ord("A")) & (first <= ord("Z"))) | ((first >= ord("0")) & (first <= ord("9")))
+
+
+def _merge(
+    scanned: Scan, regular: list[tuple[Predicate, Int64]], slow: dict[str, list[tuple[int, ParsedFact]]], model: Model
+) -> tuple[Any, list[NamedBlock]]:
+    """The facts of both paths, by predicate, each in the order of its lines."""
+    names = scanned.names
+    named: dict[str, NamedBlock] = {}
+    for predicate, rows in regular:
+        name_id = np.empty((len(rows), predicate.arity), np.int32)
+        for position in range(predicate.arity):
+            name_id[:, position] = scanned.name_id[scanned.first_token[rows] + (1 + position)]
+        named[predicate.name] = NamedBlock(predicate, name_id, scanned.truth[rows], scanned.line[rows])
+    if slow:
+        names, blocks = _slow_blocks(names, slow, model)
+        for block in blocks:
+            fast = named.get(block.predicate.name)
+            named[block.predicate.name] = block if fast is None else _by_line(fast, block)
+    return names, [block for block in named.values() if len(block.line)]
+
+
+def _slow_blocks(names: Any, slow: dict[str, list[tuple[int, ParsedFact]]], model: Model) -> tuple[Any, Iterator[NamedBlock]]:
+    import pyarrow as pa
+
+    extra: dict[str, int] = {}
+    blocks = []
+    for predicate_name, facts in slow.items():
+        predicate = model.predicates[predicate_name]
+        ids = [[len(names) + extra.setdefault(name, len(extra)) for name in fact.args] for _, fact in facts]
+        name_id = np.array(ids, np.int32).reshape(len(facts), predicate.arity)
+        truth = np.array([fact.truth for _, fact in facts], np.int8)
+        blocks.append(NamedBlock(predicate, name_id, truth, np.array([line for line, _ in facts], np.int64)))
+    return pa.concat_arrays([names, pa.array(list(extra), pa.string())]), iter(blocks)
+
+
+def _by_line(one: NamedBlock, other: NamedBlock) -> NamedBlock:
+    line = np.concatenate([one.line, other.line])
+    order = np.argsort(line, kind="stable")
+    name_id = np.concatenate([one.name_id, other.name_id])[order]
+    return NamedBlock(one.predicate, name_id, np.concatenate([one.truth, other.truth])[order], line[order])

@@ -1,0 +1,192 @@
+"""Reads one line of a `.db` file exactly, with the place and reason of whatever is wrong; the fast path is in `db_scan`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.errors import nearest
+from markovlogic.language.syntax import BARE_CONSTANT, Model
+
+SPACES = re.compile(r"[ \t\r\f\v]*")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_'-]*")
+WORD = re.compile(r"[^\s(),!?=\"{}]+")
+QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+ESCAPED = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'"}
+
+
+class ParsedFact(NamedTuple):
+    """A fact as it is written; columns count from 1."""
+
+    predicate: str
+    args: tuple[str, ...]
+    truth: int
+    columns: tuple[int, ...]  # of the predicate, then of each argument
+
+
+class LineError(Exception):
+    """What is wrong with a line, and in which column."""
+
+    def __init__(self, column: int, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.column = column
+        self.message = message
+        self.hint = hint
+
+
+def parse_fact(line: str) -> ParsedFact | None:
+    """The fact on a line without block comments; None where the line is blank or a comment."""
+    at = _skip(line, 0)
+    if _at_end(line, at):
+        return None
+    truth = TRUE
+    if line[at] in "!?":
+        truth = FALSE if line[at] == "!" else UNKNOWN
+        at = _skip(line, at + 1)
+    found = NAME.match(line, at)
+    if found is None:
+        raise LineError(at + 1, f"expected a predicate, found {_shown(line, at)}", _advice_for_start(line, at))
+    predicate, start = found.group(), at + 1
+    at = _skip(line, found.end())
+    columns = [start]
+    args: list[str] = []
+    if line[at : at + 1] == "(":
+        opening = at
+        while True:
+            at = _skip(line, at + 1)
+            if _at_end(line, at):
+                raise LineError(
+                    opening + 1, "this parenthesis is not closed on its line", "a fact is one line, such as Friends(Ann, Bob)"
+                )
+            columns.append(at + 1)
+            name, at = _constant(line, at)
+            args.append(name)
+            at = _skip(line, at)
+            mark = line[at : at + 1]
+            if mark == ")":
+                break
+            if _at_end(line, at):
+                raise LineError(
+                    opening + 1, "this parenthesis is not closed on its line", "a fact is one line, such as Friends(Ann, Bob)"
+                )
+            if mark != ",":
+                raise LineError(at + 1, f"expected , or ) after {name}, found {_shown(line, at)}", _advice_for_text(line, at))
+        at = _skip(line, at + 1)
+    if not _at_end(line, at):
+        raise LineError(at + 1, *_complaint_about_rest(line, at))
+    return ParsedFact(predicate, tuple(args), truth, tuple(columns))
+
+
+def check_fact(
+    fact: ParsedFact, model: Model, number_of: Mapping[str, Mapping[str, int]], closed: Collection[str]
+) -> list[LineError]:
+    """What is wrong with a fact in the light of the model: its predicate, its arity, constants that a closed type does not list."""
+    predicate = model.predicates.get(fact.predicate)
+    if predicate is None:
+        hint = nearest(fact.predicate, model.predicates)
+        return [
+            LineError(
+                fact.columns[0], f"undeclared predicate {fact.predicate}", hint or f"declared in {model.source}: {_some(model)}"
+            )
+        ]
+    if predicate.arity != len(fact.args):
+        message = f"{predicate.name} takes {_arguments(predicate.arity)}, found {len(fact.args)}"
+        declared = f"{predicate.name}({', '.join(predicate.types)})" if predicate.arity else predicate.name
+        return [LineError(fact.columns[0], message, f"it is declared as {declared}")]
+    return [
+        LineError(column, *unlisted(type_name, name, number_of[type_name]))
+        for type_name, name, column in zip(predicate.types, fact.args, fact.columns[1:], strict=True)
+        if type_name in closed and name not in number_of[type_name]
+    ]
+
+
+def unlisted(type_name: str, name: str, number_of: Mapping[str, int]) -> tuple[str, str]:
+    """Message and hint for a constant that a closed type does not list."""
+    advice = nearest(name, number_of) or f"add it to the declaration of {type_name}, or read without closed types"
+    return f"unknown constant {name}: the declared type {type_name} does not list it", advice
+
+
+def _arguments(arity: int) -> str:
+    return "1 argument" if arity == 1 else f"{arity} arguments" if arity else "no arguments"
+
+
+def _some(model: Model) -> str:
+    names = list(model.predicates)
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "") if names else "no predicate at all"
+
+
+def _skip(line: str, at: int) -> int:
+    found = SPACES.match(line, at)
+    return found.end() if found else at
+
+
+def _at_end(line: str, at: int) -> bool:
+    return at >= len(line) or line.startswith("//", at)
+
+
+def _shown(line: str, at: int) -> str:
+    if _at_end(line, at):
+        return "the end of the line"
+    word = WORD.match(line, at)
+    text = word.group() if word else line[at]
+    return text if len(text) <= 40 else text[:40] + "…"
+
+
+def _constant(line: str, at: int) -> tuple[str, int]:
+    """The constant that begins at a position, and where it ends."""
+    if line[at] == '"':
+        quoted = QUOTED.match(line, at)
+        if quoted is None:
+            raise LineError(at + 1, "this quoted constant is not closed on its line", 'a quote inside is written \\"')
+        return unescape(quoted.group(1), at + 2), quoted.end()
+    word = WORD.match(line, at)
+    if word is None:
+        message = f"expected a constant, found {_shown(line, at)}"
+        if line[at] == ")" and line[at - 1] == "(":
+            raise LineError(at + 1, message, "a predicate without arguments is written without parentheses")
+        raise LineError(at + 1, message)
+    text = word.group().split("//")[0]
+    if not BARE_CONSTANT.match(text):
+        if text[:1].islower() and BARE_CONSTANT.match(text.capitalize()):
+            raise LineError(
+                at + 1, f"{text} is a variable, but facts are about constants", f'write {text.capitalize()} or "{text}"'
+            )
+        raise LineError(at + 1, f"{_shown(line, at)} is not a constant that can be written bare", f'write "{text}"')
+    return text, at + len(text)
+
+
+def unescape(text: str, column: int) -> str:
+    """The inside of a quoted constant without its escapes; `column` is where it begins, for the error."""
+    if "\\" not in text:
+        return text
+    for escape in ESCAPE.finditer(text):
+        if escape.group(1) not in ESCAPED:
+            raise LineError(column + escape.start(), f"unknown escape {escape.group()}", 'known are \\" \\\\ \\n \\t \\r')
+    return ESCAPE.sub(lambda escape: ESCAPED[escape.group(1)], text)
+
+
+def _advice_for_start(line: str, at: int) -> str:
+    if line[at : at + 1].isdigit() or line[at : at + 1] in ("-", "+", "."):
+        return "facts carry no weight; a weighted formula belongs in the rule file"
+    if line[at : at + 1] == "#":
+        return "comments begin with //"
+    return "a fact is one line, such as Friends(Ann, Bob), !Smokes(Ann) or ?Smokes(Ann)"
+
+
+def _advice_for_text(line: str, at: int) -> str:
+    return "a constant with other characters than letters, digits, _ and - is written in double quotes" if at < len(line) else ""
+
+
+def _complaint_about_rest(line: str, at: int) -> tuple[str, str]:
+    if line[at] == "{":
+        return "not supported: several values in braces after a fact", "write one fact a line"
+    if line[at] == "=":
+        if SPACES.sub("", line[at + 1 :]).startswith("{"):
+            return "not supported: a type declaration in a .db file", "declare types in the rule file"
+        return "not supported: functions, F(A) = B", "use a predicate with one more argument, such as F(A, B)"
+    if line[at] == ")":
+        return "this closing parenthesis was never opened", ""
+    return f"expected the end of the line, found {_shown(line, at)}", "write one fact a line"

@@ -1,0 +1,89 @@
+"""Evidence from files and tables: the one place where all sources come together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from markovlogic.data.assemble import assemble_facts
+from markovlogic.data.blocks import Block
+from markovlogic.data.db_files import read_db
+from markovlogic.data.evidence import Evidence
+from markovlogic.data.faults import FaultLog
+from markovlogic.data.sources import TABLE_ENDINGS, Path, Source, parse_source, parse_sources, source_name
+from markovlogic.data.table_facts import read_table
+from markovlogic.data.tables import Table, open_table
+from markovlogic.data.vocabulary import Vocabulary
+from markovlogic.errors import Fault, InputError, Place, nearest
+from markovlogic.language.syntax import Model
+from markovlogic.progress import SILENT, Progress
+
+__all__ = ["Source", "evidence_of", "parse_source", "parse_sources", "read_evidence"]
+
+
+def read_evidence(
+    model: Model, sources: Sequence[Source], *, closed_types: bool = False, progress: Progress = SILENT
+) -> Evidence:
+    """Read all sources, in their order, into one value; everything that is wrong with any of them is raised at once.
+
+    A source is a `.db` file, or a predicate's name with a CSV or Parquet file or with a table in memory. With `closed_types`
+    a constant that is not listed by its declared type is an error; types without a declaration stay open.
+    """
+    vocabulary = Vocabulary(model, closed_types=closed_types)
+    faults = FaultLog()
+    blocks: dict[str, list[Block]] = {}
+    names = tuple(source_name(source) for source in sources)
+    tables: dict[int, Table] = {}
+    observed = set()
+    for number, source in enumerate(sources):
+        if faults.is_full:
+            faults.stop()
+            break
+        try:
+            if isinstance(source, tuple):
+                predicate = source[0]
+                tables[number], found = _read_table(model, source, vocabulary, number, faults, progress)
+                observed.add(predicate)
+            else:
+                _refuse_nameless_table(names[number])
+                found = read_db(names[number], model, vocabulary, number, faults, progress)
+        except InputError as error:
+            faults.extend(error)
+            continue
+        for block in found:
+            blocks.setdefault(block.predicate, []).append(block)
+
+    def place_of(source: int, line: int) -> Place:
+        return tables[source].place(line) if source in tables else Place(names[source], line, 1)
+
+    domains = vocabulary.domains()
+    facts = {}
+    for predicate in model.predicates:
+        if predicate in blocks:
+            facts[predicate] = assemble_facts(model.predicates[predicate], blocks.pop(predicate), domains, place_of, faults)
+    faults.raise_if_any()
+    return Evidence(domains, facts, names, frozenset(observed))
+
+
+def evidence_of(model: Model, *files: Path, closed_types: bool = False, **tables: Any) -> Evidence:
+    """Evidence from `.db` files and from tables named by their predicates: `evidence_of(model, "a.db", Friends=frame)`."""
+    return read_evidence(model, [*files, *tables.items()], closed_types=closed_types)
+
+
+def _read_table(
+    model: Model, source: tuple[str, Any], vocabulary: Vocabulary, number: int, faults: FaultLog, progress: Progress
+) -> tuple[Table, list[Block]]:
+    predicate, content = source
+    name = source_name(source)
+    if predicate not in model.predicates:
+        raise InputError(Fault(f"undeclared predicate {predicate}", Place(name), hint=nearest(predicate, model.predicates)))
+    progress.stage(f"read {name}")
+    table = open_table(content, name, faults)
+    return table, read_table(table, model.predicates[predicate], vocabulary, number, faults)
+
+
+def _refuse_nameless_table(path: str) -> None:
+    if path.lower().endswith(TABLE_ENDINGS):
+        message = "a table does not say which predicate it is about"
+        raise InputError(Fault(message, Place(path), hint=f"name the predicate: Friends={os.path.basename(path)}"))

@@ -1,0 +1,73 @@
+"""Where evidence comes from: `.db` files, CSV and Parquet files, tables in memory; and how the command line writes it."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, TypeAlias
+
+from markovlogic.errors import Fault, InputError, Place, nearest
+
+Path: TypeAlias = "str | os.PathLike[str]"
+Source: TypeAlias = "Path | tuple[str, Any]"  # a `.db` file, or a predicate with a CSV or Parquet file or a table
+
+TABLE_ENDINGS = (".csv", ".parquet")
+NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_'-]*)\s*=\s*(.*)\Z", re.DOTALL)
+
+
+def parse_source(text: str) -> Source:
+    """One item of `-e`: `facts.db`, or `Friends=friends.csv`; only `.csv` and `.parquet` are tables, all else is read as `.db`."""
+    if not text.lower().endswith(TABLE_ENDINGS):
+        if not text.strip():
+            raise InputError("an evidence file without a name", hint="expected facts.db or Friends=friends.parquet")
+        return text
+    named = NAMED.match(text)
+    if named is None:
+        raise InputError(
+            f"{text} does not say which predicate it is about", hint=f"name the predicate: Friends={os.path.basename(text)}"
+        )
+    return named.group(1), named.group(2)
+
+
+def parse_sources(text: str) -> tuple[Source, ...]:
+    """All items of one `-e`, split at commas; a file whose own name has a comma is taken whole where it exists."""
+    named = NAMED.match(text)
+    if "," not in text or os.path.exists(named.group(2) if named else text) or os.path.exists(text):
+        return (parse_source(text),)
+    return tuple(parse_source(item.strip()) for item in text.split(",") if item.strip())
+
+
+def source_name(source: Source) -> str:
+    """How messages and results name a source."""
+    if not isinstance(source, tuple):
+        return os.fspath(source)
+    predicate, table = source
+    if isinstance(table, (str, os.PathLike)):
+        return os.fspath(table)
+    return f"{predicate}={type(table).__module__.partition('.')[0]} {type(table).__name__}"
+
+
+def cannot_read(path: str, error: OSError, expected: str) -> InputError:
+    """The input error for a file that the system does not let us read."""
+    if isinstance(error, FileNotFoundError):
+        folder = os.path.dirname(path)
+        try:
+            hint = nearest(os.path.basename(path), os.listdir(folder or "."))
+        except OSError:
+            hint = f"there is no folder {folder}"
+        return InputError(Fault("no such file", Place(path), hint=hint))
+    if isinstance(error, IsADirectoryError) or os.path.isdir(path):
+        return InputError(Fault(f"this is a folder, expected {expected}", Place(path)))
+    reason = (error.strerror or str(error)).lower()
+    return InputError(Fault(f"cannot be read: {reason}", Place(path), hint=f"expected {expected}"))
+
+
+def read_bytes(path: str, expected: str) -> bytes:
+    """All of a file; whatever stands against that is an input error that names the file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except ValueError:  # a NUL in the name
+        raise InputError(f"{path!r} is not a file name") from None
+    except OSError as error:
+        raise cannot_read(path, error, expected) from None

@@ -1,0 +1,159 @@
+"""Facts from a table: one column an argument, by position, and perhaps a column named `truth`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.data.blocks import Block, NamedBlock, number_blocks
+from markovlogic.data.db_lines import unlisted
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.data.faults import MOST_SHOWN, FaultLog
+from markovlogic.data.tables import Table
+from markovlogic.data.vocabulary import Vocabulary
+from markovlogic.errors import Fault, InputError, Place
+from markovlogic.language.syntax import Predicate
+
+TRUTH = "truth"
+TRUTH_OF_WORD = {
+    "true": TRUE,
+    "1": TRUE,
+    "false": FALSE,
+    "0": FALSE,
+    "unknown": UNKNOWN,
+    "?": UNKNOWN,
+    "null": UNKNOWN,
+    "": UNKNOWN,
+}
+BAD = -1
+
+Bools = npt.NDArray[np.bool_]
+
+
+def read_table(table: Table, predicate: Predicate, vocabulary: Vocabulary, source: int, faults: FaultLog) -> list[Block]:
+    """All facts of a table; what is wrong with its cells goes to `faults`, a table of the wrong shape raises InputError."""
+    arguments = [at for at, name in enumerate(table.columns) if name != TRUTH]
+    truths = [at for at, name in enumerate(table.columns) if name == TRUTH]
+    if len(arguments) != predicate.arity or len(truths) > 1:
+        listed = ", ".join(table.columns) or "none"
+        place = Place(table.name, 1, 1) if table.name.lower().endswith(".csv") else Place(table.name)
+        columns = "1 column" if predicate.arity == 1 else f"{predicate.arity} columns"
+        message = f"{predicate.name} takes {columns} and at most one named {TRUTH}, found {len(table.columns)}: {listed}"
+        raise InputError(Fault(message, place, hint="give one column for each argument, in their order"))
+    blocks: list[Block] = []
+    row = 0
+    for batch in table.batches():
+        blocks += _read_batch(batch, row, table, arguments, truths, predicate, vocabulary, source, faults)
+        row += batch.num_rows
+        if faults.is_full:
+            faults.stop()
+            break
+    return blocks
+
+
+def _read_batch(
+    batch: Any,
+    first_row: int,
+    table: Table,
+    arguments: list[int],
+    truths: list[int],
+    predicate: Predicate,
+    vocabulary: Vocabulary,
+    source: int,
+    faults: FaultLog,
+) -> list[Block]:
+    import pyarrow as pa
+
+    n_rows = batch.num_rows
+    good: Bools = np.ones(n_rows, bool)
+
+    def refuse(bad: Bools, message: Callable[[int], tuple[str, str]]) -> None:
+        """Note what is wrong with some rows, and leave them out."""
+        rows = np.flatnonzero(bad).tolist()
+        for row in rows[:MOST_SHOWN]:
+            text, hint = message(row)
+            faults.add(Fault(text, table.place(first_row + row), hint=hint))
+        faults.count += len(rows) - len(rows[:MOST_SHOWN])
+        good[bad] = False
+
+    name_id = np.empty((n_rows, predicate.arity), np.int64)
+    dictionaries: list[Any] = []
+    n_names = 0
+    for position, at in enumerate(arguments):
+        column = table.columns[at]
+        ids, names = _constants(batch.column(at), column, table.name)
+        missing = ids < 0
+        refuse(missing, lambda _row, column=column: (f"column {column} is empty", "every argument needs a constant"))  # type: ignore[misc]
+        type_name = predicate.types[position]
+        if type_name in vocabulary.closed:
+            known = vocabulary.number_of[type_name]
+            texts = names.to_pylist()
+            listed = np.fromiter((text in known for text in texts), bool, len(texts))
+            outside = ~missing
+            outside[~missing] = ~listed[ids[~missing]]
+            refuse(outside, lambda row, t=type_name, s=texts, i=ids, k=known: unlisted(t, s[i[row]], k))  # type: ignore[misc]
+        name_id[:, position] = ids + n_names
+        dictionaries.append(names)
+        n_names += len(names)
+    truth = np.full(n_rows, TRUE, np.int8)
+    if truths:
+        cells = batch.column(truths[0])
+        truth = _truth(cells)
+        expected = "expected true, false, 1, 0, unknown, ? or nothing"
+        refuse(truth == BAD, lambda row: (f"column {TRUTH} holds {cells[row].as_py()!r}", expected))
+    names = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.string())
+    rows = np.flatnonzero(good)
+    if not len(rows):
+        return []
+    return number_blocks(vocabulary, names, [NamedBlock(predicate, name_id[rows], truth[rows], rows)], source, first_row)
+
+
+def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int64], Any]:
+    """For each cell the number of its name, -1 where it is missing, and the names as an Arrow string array."""
+    import pyarrow as pa
+
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        if cells.dictionary.null_count:
+            return _constants(cells.cast(kind.value_type), column, table)
+        kind = kind.value_type
+    if pa.types.is_null(kind):
+        return np.full(len(cells), -1, np.int64), pa.array([], pa.string())
+    if not (
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind) or pa.types.is_integer(kind)
+    ):
+        advice = "constants are strings or integers: convert the column first"
+        if pa.types.is_floating(kind):
+            advice += "; integers become decimals where cells are missing, drop those rows"
+        raise InputError(Fault(f"column {column} has type {kind}, expected strings or integers", Place(table), hint=advice))
+    if pa.types.is_string_view(cells.type):
+        cells = cells.cast(pa.string())
+    encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+    ids = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return ids, encoded.dictionary.cast(pa.string())
+
+
+def _truth(cells: Any) -> npt.NDArray[np.int8]:
+    """Truth of each cell, BAD where it is none of the words for it."""
+    import pyarrow as pa
+
+    kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    if pa.types.is_null(kind):
+        return np.full(len(cells), UNKNOWN, np.int8)
+    encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+    words = [_truth_of(value) for value in encoded.dictionary.to_pylist()]
+    ids = encoded.indices.cast(pa.int64()).fill_null(len(words)).to_numpy(zero_copy_only=False)
+    return np.array([*words, UNKNOWN], np.int8)[ids]
+
+
+def _truth_of(value: Any) -> int:
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, str):
+        return TRUTH_OF_WORD.get(value.strip().lower(), BAD)
+    if isinstance(value, (bool, int, float)) and value in (0, 1):
+        return TRUE if value else FALSE
+    return BAD
