@@ -36,15 +36,18 @@ _LARGE = 1000  # from here on, a component is first tested for being sure to be 
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """One variable's elimination: the axes of its table are `scope`, the variable itself last."""
+    """One variable's elimination: the axes of its table are the variables in the order of elimination, its own first.
+
+    The last axis of all tables holds the components. So the first axis is reduced over long contiguous lines, and a message
+    has the axes of its receiver in the same order.
+    """
 
     variable: int
-    scope: tuple[int, ...]
     shape: tuple[int, ...]
     factors: list[tuple[Factor, tuple[int, ...]]]  # with the shape that makes the factor's table fit
     parent: int  # position of the bucket that receives the message; -1: none
     message_shape: tuple[int, ...]  # makes the message fit the parent's table
-    summed: tuple[int, ...]  # axes of the parent's table that the message does not have (axis 0 holds the components)
+    summed: tuple[int, ...]  # axes of the parent's table that the message does not have
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,27 +174,24 @@ def _bucket_tree(model: FactorModel, order: Order) -> list[Bucket]:
     position = [0] * len(model.n_states)
     for at, v in enumerate(order.variable):
         position[v] = at
-    scopes = [
-        (*sorted(around, key=position.__getitem__, reverse=True), v)
-        for v, around in zip(order.variable, order.neighbours, strict=True)
-    ]
+    scopes = [(v, *sorted(around, key=position.__getitem__)) for v, around in zip(order.variable, order.neighbours, strict=True)]
     own: list[list[tuple[Factor, tuple[int, ...]]]] = [[] for _ in scopes]
     for factor in model.factors:
         if factor.scope:
-            axes = sorted(range(len(factor.scope)), key=lambda i: position[factor.scope[i]], reverse=True)
+            axes = sorted(range(len(factor.scope)), key=lambda i: position[factor.scope[i]])
             scope = tuple(factor.scope[i] for i in axes)
-            at = position[scope[-1]]
+            at = position[scope[0]]
             fitted = Factor(scope, factor.holds.transpose(axes), factor.weight)
             own[at].append((fitted, _fitting(model, scopes[at], scope)))
     buckets = []
     for at, scope in enumerate(scopes):
-        rest = scope[:-1]
-        parent = position[rest[-1]] if rest else -1
+        rest = scope[1:]
+        parent = position[rest[0]] if rest else -1
         message_shape = _fitting(model, scopes[parent], rest) if rest else ()
         kept = set(rest)
-        summed = tuple(i + 1 for i, u in enumerate(scopes[parent]) if u not in kept) if rest else ()
+        summed = tuple(i for i, u in enumerate(scopes[parent]) if u not in kept) if rest else ()
         shape = tuple(model.n_states[u] for u in scope)
-        buckets.append(Bucket(scope[-1], scope, shape, own[at], parent, message_shape, summed))
+        buckets.append(Bucket(scope[0], shape, own[at], parent, message_shape, summed))
     return buckets
 
 
@@ -215,30 +215,27 @@ def _forward(
     log_z = bias[:, true].sum(axis=1)
     for factor in constant:
         log_z = log_z + factor.table(weight)
-    own: dict[int, Float64] = {v: bias[:, list(atoms)] @ value.T for v, atoms, value in plan.model.open_states}
+    own: dict[int, Float64] = {v: value @ bias[:, list(atoms)].T for v, atoms, value in plan.model.open_states}
     for v, atom in plan.model.hidden_states:
-        own[v] = bias[:, atom, None] * np.array([0.0, 1.0])
+        own[v] = np.array([[0.0], [1.0]]) * bias[:, atom]
     for v, table in clamp.items():
         own[v] = own[v] + table
     waiting: list[list[Float64]] = [[] for _ in plan.buckets]
     conditionals: list[Float64] = []
     done, next_report = 0, _REPORT
     for at, bucket in enumerate(plan.buckets):
-        table = np.zeros((n_rows, *bucket.shape))
+        parts = [factor.table(weight).reshape(*fitting, -1) for factor, fitting in bucket.factors]
         if bucket.variable in own:
-            table += own[bucket.variable].reshape(n_rows, *[1] * (len(bucket.shape) - 1), -1)
-        for factor, fitting in bucket.factors:
-            table += factor.table(weight).reshape(-1, *fitting)
-        for message in waiting[at]:
-            table += message
+            parts.append(own[bucket.variable].reshape(-1, *[1] * (len(bucket.shape) - 1), n_rows))
+        table = _sum([*parts, *waiting[at]], (*bucket.shape, n_rows))
         waiting[at] = []
-        message = _eliminate_last(table)
+        message = _eliminate_first(table)
         if keep:
             conditionals.append(table)
         if bucket.parent < 0:
             log_z = log_z + message
         else:
-            waiting[bucket.parent].append(message.reshape(n_rows, *bucket.message_shape))
+            waiting[bucket.parent].append(message.reshape(*bucket.message_shape, n_rows))
         done += table.size
         if done >= next_report:
             report(done / (n_rows * plan.entries))
@@ -246,14 +243,25 @@ def _forward(
     return log_z, conditionals
 
 
-def _eliminate_last(table: Float64) -> Float64:
-    """Log-sum-exp over the last axis; the table becomes the conditional of that axis given the others (0 where impossible)."""
-    top = table.max(axis=-1)
+def _sum(parts: list[Float64], shape: tuple[int, ...]) -> Float64:
+    """The sum of tables that broadcast to a shape; small ones first, so that few additions run over the whole."""
+    total = np.zeros([1] * len(shape))
+    for part in sorted(parts, key=np.size):
+        if total.shape == shape:
+            total += part
+        else:
+            total = total + part
+    return total if total.shape == shape else np.broadcast_to(total, shape).copy()
+
+
+def _eliminate_first(table: Float64) -> Float64:
+    """Log-sum-exp over the first axis; the table becomes the conditional of that axis given the others (0 where impossible)."""
+    top = table.max(axis=0)
     top[np.isneginf(top)] = 0.0
-    table -= top[..., None]
+    table -= top
     np.exp(table, out=table)
-    total = table.sum(axis=-1)
-    table /= np.where(total > 0.0, total, 1.0)[..., None]
+    total = table.sum(axis=0)
+    table /= np.where(total > 0.0, total, 1.0)
     with np.errstate(divide="ignore"):
         message: Float64 = np.log(total)
     message += top
@@ -272,7 +280,7 @@ def _backward(plan: Plan, shape: Shape, conditionals: list[Float64], n_rows: int
         bucket = plan.buckets[at]
         joint = conditionals.pop()
         if bucket.parent >= 0:
-            joint *= above.pop(at)[..., None]
+            joint *= above.pop(at)
         for child in children[at]:
             above[child] = joint.sum(axis=plan.buckets[child].summed)
         single[bucket.variable] = joint.sum(axis=tuple(range(1, joint.ndim - 1)))
@@ -282,8 +290,8 @@ def _backward(plan: Plan, shape: Shape, conditionals: list[Float64], n_rows: int
             marginal[:, atom] = value
     with np.errstate(invalid="ignore"):  # 0 / 0 where no world is possible: nan is right
         for v, atoms, true in plan.model.open_states:
-            states = true.astype(np.float64)
-            marginal[:, list(atoms)] = normalised(single[v] @ states, single[v] @ (1.0 - states))
+            states = true.T.astype(np.float64)
+            marginal[:, list(atoms)] = normalised(states @ single[v], (1.0 - states) @ single[v]).T
     return marginal
 
 
@@ -298,6 +306,6 @@ def _clamps(model: FactorModel, events: Sequence[Event]) -> tuple[dict[int, Floa
                 sure[i] &= test
                 continue
             variable, true = test
-            table = clamp.setdefault(variable, np.zeros((len(events), model.n_states[variable])))
-            table[i, ~true] = -math.inf
+            table = clamp.setdefault(variable, np.zeros((model.n_states[variable], len(events))))
+            table[~true, i] = -math.inf
     return clamp, sure

@@ -32,11 +32,10 @@ class Factor:
     weight: int | None  # column of Shape.weight
 
     def table(self, weight: Float64) -> Float64:
-        """Log values with a leading axis for the components: of length 1 when they all agree."""
+        """Log values with a last axis for the components: of length 1 when they all agree."""
         if self.weight is None:
-            return np.where(self.holds, 0.0, -math.inf)[None]
-        column = weight[:, self.weight].reshape(-1, *[1] * self.holds.ndim)
-        table: Float64 = column * self.holds
+            return np.where(self.holds, 0.0, -math.inf)[..., None]
+        table: Float64 = self.holds[..., None] * weight[:, self.weight]
         return table
 
 
