@@ -142,8 +142,8 @@ def _read_line(text: bytes, place: Place, model: Model, vocabulary: Vocabulary, 
         errors = [] if fact is None else check_fact(fact, model, vocabulary.number_of, vocabulary.closed)
     except LineError as error:
         fact, errors = None, [error]
-    for error in errors:
-        faults.add(Fault(error.message, Place(place.file, place.line, error.column), line.rstrip("\r"), error.hint))
+    for wrong in errors:
+        faults.add(Fault(wrong.message, Place(place.file, place.line, wrong.column), line.rstrip("\r"), wrong.hint))
     return None if errors else fact
 
 

@@ -83,7 +83,7 @@ def parse_fact(line: str) -> ParsedFact | None:
 def check_fact(
     fact: ParsedFact, model: Model, number_of: Mapping[str, Mapping[str, int]], closed: Collection[str]
 ) -> list[LineError]:
-    """What is wrong with a fact in the light of the model: its predicate, its arity, constants that a closed type does not list."""
+    """What is wrong with a fact in the light of the model: predicate, arity, constants that a closed type does not list."""
     predicate = model.predicates.get(fact.predicate)
     if predicate is None:
         hint = nearest(fact.predicate, model.predicates)

@@ -45,6 +45,7 @@ def _kinds() -> bytes:
 
 
 KIND_OF_BYTE = _kinds()
+NO_TOKEN = bytes(byte for byte in range(256) if KIND_OF_BYTE[byte] != TOKEN)
 IS_WRONG_STEP = np.ones(64, bool)
 for _before, _after in STEPS:
     IS_WRONG_STEP[8 * _before + _after] = False
@@ -99,23 +100,28 @@ def scan(piece: bytes) -> Scan:
     keep = is_regular[line]
     line, first, is_signed = line[keep], first[keep], is_signed[keep]
 
-    # the names; a regular fact of arity k makes 2k + 3 events, its sign one more, its line end included
-    is_name = kind == TOKEN
-    token_start = position[is_name]
-    token_end = np.flatnonzero(in_token[:-1] & ~in_token[1:]) + 1
-    offsets = np.zeros(len(token_start) + 1, np.int32)
-    np.cumsum(token_end - token_start, out=offsets[1:])
-    letters = np.frombuffer(piece, np.uint8)[in_token]
-    tokens = pa.StringArray.from_buffers(len(token_start), pa.py_buffer(offsets), pa.py_buffer(letters)).dictionary_encode()
-    tokens_before = np.cumsum(is_name, dtype=np.int32)
+    # the names, their letters put together without gaps; a name begins and ends where `in_token` changes
+    change = np.flatnonzero(in_token[1:] != in_token[:-1]) + 1
+    if in_token[0]:
+        change = np.concatenate([[0], change])
+    offsets = np.zeros(len(change) // 2 + 1, np.int32)
+    np.cumsum((change[1::2] - change[::2]).astype(np.int32), out=offsets[1:])
+    letters = piece.translate(None, NO_TOKEN)
+    tokens = pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(letters)).dictionary_encode()
+    # a regular fact of arity k makes 2k + 3 events, its line end included, and its sign one more
+    arity = (line_end[line] - first - is_signed - 2) // 2
+    if is_regular.all():
+        first_token = np.cumsum(arity + 1) - (arity + 1)
+    else:
+        first_token = np.cumsum(kind == TOKEN, dtype=np.int32)[first + is_signed].astype(np.int64) - 1
     line_start = np.zeros(len(line_end) + 1, np.int64)
     line_start[1:] = position[line_end] + 1
     return Scan(
         names=tokens.dictionary,
         name_id=tokens.indices.to_numpy(),
         line=line,
-        first_token=tokens_before[first + is_signed].astype(np.int64) - 1,
-        arity=(line_end[line] - first - is_signed - 2) // 2,
+        first_token=first_token,
+        arity=arity,
         truth=TRUTH_OF_SIGN[np.frombuffer(piece, np.uint8)[position[first]]],
         irregular=np.flatnonzero(~is_regular),
         line_start=line_start,

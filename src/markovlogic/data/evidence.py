@@ -70,7 +70,8 @@ def check_atom_count(predicate: str, sizes: tuple[int, ...]) -> int:
     if count > MOST_ATOMS:
         shape = " x ".join(f"{size:,}" for size in sizes)
         raise ResourceError(
-            f"predicate {predicate} has {shape} = {count:.2g} ground atoms; at most {MOST_ATOMS:.2g} of one predicate can be numbered."
+            f"predicate {predicate} has {shape} = {count:.2g} ground atoms;"
+            f" at most {MOST_ATOMS:.2g} of one predicate can be numbered."
             " Fewer constants of its types, or a predicate with fewer arguments, would fit.",
             needed=count,
             limit=MOST_ATOMS,

@@ -16,7 +16,7 @@ NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_'-]*)\s*=\s*(.*)\Z", re.DOTALL)
 
 
 def parse_source(text: str) -> Source:
-    """One item of `-e`: `facts.db`, or `Friends=friends.csv`; only `.csv` and `.parquet` are tables, all else is read as `.db`."""
+    """One item of `-e`: `facts.db`, or `Friends=friends.csv`; names other than `.csv` and `.parquet` are read as `.db`."""
     if not text.lower().endswith(TABLE_ENDINGS):
         if not text.strip():
             raise InputError("an evidence file without a name", hint="expected facts.db or Friends=friends.parquet")

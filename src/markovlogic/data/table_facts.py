@@ -146,7 +146,8 @@ def _truth(cells: Any) -> npt.NDArray[np.int8]:
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
     words = [_truth_of(value) for value in encoded.dictionary.to_pylist()]
     ids = encoded.indices.cast(pa.int64()).fill_null(len(words)).to_numpy(zero_copy_only=False)
-    return np.array([*words, UNKNOWN], np.int8)[ids]
+    truth_of_word = np.array([*words, UNKNOWN], np.int8)
+    return truth_of_word[np.asarray(ids, np.int64)]
 
 
 def _truth_of(value: Any) -> int:

@@ -16,7 +16,7 @@ Int64 = npt.NDArray[np.int64]
 
 
 class Column(NamedTuple):
-    """One argument position of many facts: which name stands there, and where in the input (for the order of first occurrence)."""
+    """One argument position of many facts: which name stands there, and where in the input (for their order)."""
 
     type_name: str
     name_id: npt.NDArray[np.integer[Any]]  # (n,) into a shared array of names

@@ -1,12 +1,8 @@
-"""A problem: model, evidence, query and world assumptions, normalised to one status for every ground atom.
-
-Each predicate has a *default* status (FALSE where it is closed, UNKNOWN where it is open) and a sorted list of exceptions.
-Exclusive arguments, `?` facts and `--open`/`--closed` are all folded into that form here, so that nothing after this module
-needs to know them (grounding, symmetry, networks, results). Open atoms are numbered predicate by predicate, by code.
-"""
+"""What is known about every ground atom, without listing them: a default and its exceptions; and numbers for the open ones."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import UNKNOWN, Evidence
-from markovlogic.language.syntax import Model
+from markovlogic.data.evidence import UNKNOWN
 
 Int8 = npt.NDArray[np.int8]
 Int64 = npt.NDArray[np.int64]
@@ -35,10 +29,7 @@ class Statuses:
     @property
     def n_ground(self) -> int:
         """How many ground atoms the predicate has."""
-        total = 1
-        for size in self.sizes:
-            total *= size
-        return total
+        return math.prod(self.sizes)
 
     @cached_property
     def n_open(self) -> int:
@@ -98,47 +89,3 @@ class AtomIndex:
     def codes(self, predicate: str) -> Int64:
         """Codes of all open atoms of a predicate, in the order of their numbers."""
         return self.statuses[predicate].unrank(np.arange(self.statuses[predicate].n_open, dtype=np.int64))
-
-
-@dataclass(frozen=True)
-class GroundLiteral:
-    """A ground literal of a query; `code` counts within the predicate."""
-
-    predicate: str
-    code: int
-    positive: bool
-
-
-@dataclass(frozen=True)
-class QueryItem:
-    """One item of `-q`: a whole predicate (`literals` is None), or a conjunction of one or more ground literals."""
-
-    text: str  # as it is reported, without spaces
-    predicate: str | None
-    literals: tuple[GroundLiteral, ...] | None
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Everything that inference is asked: the model, what is known, what is open, what is wanted."""
-
-    model: Model
-    evidence: Evidence
-    query: tuple[QueryItem, ...]
-    statuses: Mapping[str, Statuses]  # for every predicate of the model
-    atoms: AtomIndex
-    groups: tuple[ExclusiveGroups, ...]  # open exclusive groups, one value for each predicate that has them
-
-    @property
-    def domains(self) -> Mapping[str, Domain]:
-        """Constants of each type."""
-        return self.evidence.domains
-
-
-@dataclass(frozen=True, eq=False)
-class ExclusiveGroups:
-    """Open exclusive groups of one predicate: in each, exactly one atom is true. Atoms that false facts removed are left out."""
-
-    predicate: str
-    start: Int64  # (n_groups + 1,)
-    atom: npt.NDArray[np.int32]  # open atom numbers, group by group
