@@ -7,7 +7,7 @@ from tests.report.made import PEOPLE, marginals
 from markovlogic.data.domains import Domain
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.results import Draws, Estimate, atom_names, without_spaces
+from markovlogic.results import Draws, Estimate, without_spaces
 
 
 def test_rows_are_sorted_by_code_point_and_names_are_written_as_they_are_read():
@@ -67,22 +67,22 @@ def test_pandas_and_polars_agree_with_the_table():
 
 
 def test_a_predicate_without_arguments_has_an_empty_list():
-    assert atom_names("Flag", np.zeros(1, np.int64), ()).to_pylist() == ["Flag"]
     result = dataclasses.replace(marginals(), predicates=("Flag",), domains=((),), code=np.zeros(17, np.int64))
     assert result.table()["args"][0].as_py() == []
 
 
-def test_exact_numbers_raise_no_concern_and_bad_ones_do():
-    assert marginals().concerns() == []
+def test_concerns_are_those_of_the_run_and_of_stricter_limits():
+    assert marginals().concerns(rhat_below=1.0, ess_above=10, stderr_below=0.1) == []
     good = marginals(sampled=True)
     assert good.concerns() == []
     assert "standard error" in good.concerns(stderr_below=0.001)[0]
     worse = dataclasses.replace(good, rhat=np.where(np.arange(17) == 3, 1.4, 1.0), notes=("hard clauses may trap chains",))
-    first, second = worse.concerns()
+    assert worse.concerns() == ["hard clauses may trap chains"]
+    first, second = worse.concerns(rhat_below=1.01)
     assert first == "hard clauses may trap chains"
     assert "R-hat" in second and list(good)[3] in second
     few = dataclasses.replace(good, ess=np.full(17, 3.0), probability=np.append(np.nan, good.probability[1:]))
-    assert [("17 rows" in text, "no probability" in text) for text in few.concerns()] == [(True, False), (False, True)]
+    assert [("17 rows" in text, "no probability" in text) for text in few.concerns(ess_above=9)] == [(True, False), (False, True)]
 
 
 def test_stats_have_every_key_and_no_undefined_one():
@@ -101,7 +101,7 @@ def test_draws_go_to_arviz_only_where_they_were_kept():
         result.to_arviz()
     kept = Draws(np.ones((2, 5, 3), bool), np.array([0, 1, 5]))
     tree = dataclasses.replace(result, draws=kept).to_arviz()
-    assert tree["posterior"]["world"].shape == (2, 5, 3)
+    assert tree["posterior"]["truth"].shape == (2, 5, 3)
     assert list(tree["posterior"]["atom"].values) == [list(result)[row] for row in (0, 1, 5)]
 
 

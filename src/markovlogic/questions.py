@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.data.names import atom_names
 from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, QueryItem, Statuses
-from markovlogic.results import EVENT, Draws, Marginals, RunRecord, atom_names
+from markovlogic.results import EVENT, Draws, Marginals, RunRecord
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
@@ -173,7 +174,8 @@ def answer(
     predicates = tuple(part.predicate for part in asked.atoms)
     domains = tuple(_domains(problem, name) for name in predicates)
     for index, part in enumerate(asked.atoms):
-        names.append(atom_names(part.predicate, part.code, domains[index]))
+        sizes = tuple(map(len, domains[index]))
+        names.append(atom_names(part.predicate, part.code, sizes, domains[index]).cast(pa.large_string()))
         values.append(_atom_values(part, marginals))
         predicate.append(np.full(len(part.code), index, np.int32))
         code.append(part.code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.errors import InputError, nearest
 from markovlogic.guarantee import Guarantee
-from markovlogic.language.syntax import show_constant
 
 if TYPE_CHECKING:
     import pandas
@@ -113,7 +111,8 @@ class Draws:
     """Sampled worlds of the reported atoms, kept only when asked for."""
 
     values: npt.NDArray[np.bool_]  # (n_chains, n_draws, n_kept)
-    atom: Int64  # (n_kept,) rows of the result that they belong to
+    row: Int64  # (n_kept,) rows of the result that they belong to
+    thin: int = 1  # every so many draws one was kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,20 +220,24 @@ class Marginals:
 
     # ---- trust
 
-    def concerns(self, *, rhat_below: float = 1.05, ess_above: float = 100.0, stderr_below: float | None = None) -> list[str]:
-        """Reasons not to trust the numbers; empty when none was found. Exact results have none of the sampling ones."""
+    def concerns(
+        self, *, rhat_below: float | None = None, ess_above: float | None = None, stderr_below: float | None = None
+    ) -> list[str]:
+        """Reasons not to trust the numbers; empty when none was found.
+
+        What the run itself noticed comes first (R-hat, ESS, atoms that never moved, traps of hard clauses); the arguments are
+        stricter limits of the caller.
+        """
         found = list(self.notes)
         with np.errstate(invalid="ignore"):
-            for bad, what in (
-                (self.rhat >= rhat_below, f"an R-hat of {rhat_below:g} or more: the chains disagree; take more draws"),
-                (self.ess < ess_above, f"fewer than {ess_above:g} effective draws: take more draws"),
-            ):
-                if bad.any():
-                    found.append(f"{_some(bad, self.atom)} {what}")
+            if rhat_below is not None and (bad := self.rhat >= rhat_below).any():
+                found.append(f"{_some(bad, self.atom)} an R-hat of {rhat_below:g} or more: the chains disagree; take more draws")
+            if ess_above is not None and (bad := self.ess < ess_above).any():
+                found.append(f"{_some(bad, self.atom)} fewer than {ess_above:g} effective draws: take more draws")
             if stderr_below is not None and (bad := self.stderr > stderr_below).any():
                 found.append(f"{_some(bad, self.atom)} a standard error above {stderr_below:g}: take more draws")
         if (bad := np.isnan(self.probability)).any():
-            found.append(f"{_some(bad, self.atom)} no probability: no world could be drawn")
+            found.append(f"{_some(bad, self.atom)} no probability: no draw was made")
         return found
 
     # ---- views
@@ -249,19 +252,13 @@ class Marginals:
 
     def to_arviz(self) -> Any:
         """The kept draws as an xarray DataTree with the group `posterior`, as ArviZ reads it."""
+        from markovlogic.estimate.export import to_arviz
+
         if self.draws is None:
             raise InputError("no draws were kept", hint="call infer(..., keep_draws=True) with a sampling method")
-        try:
-            import xarray
-        except ImportError:
-            raise InputError("xarray is not installed", hint="pip install 'markovlogic[arviz]'") from None
-        names = self.atom.take(pa.array(self.draws.atom)).to_pylist()
-        chains, draws, _ = self.draws.values.shape
-        data = xarray.Dataset(
-            {"world": (("chain", "draw", "atom"), self.draws.values.astype(np.float64))},
-            coords={"chain": np.arange(chains), "draw": np.arange(draws), "atom": names},
-        )
-        return xarray.DataTree.from_dict({"posterior": data})
+        names = self.atom.take(pa.array(self.draws.row)).to_pylist()
+        about = {"method": self.run.method, "guarantee": self.guarantee.value}
+        return to_arviz(self.draws.values, names, thin=self.draws.thin, attributes=about)
 
     def __repr__(self) -> str:
         return f"<{len(self)} marginals by {self.run.method}, guarantee: {self.guarantee.value}>"
@@ -284,22 +281,6 @@ def without_spaces(text: str) -> str:
             quoted = not quoted
         escaped = letter == "\\" and not escaped and quoted
     return "".join(out)
-
-
-def atom_names(predicate: str, code: Int64, domains: Sequence[Domain]) -> Any:
-    """Names of atoms given by code, as an Arrow large_string array: `Friends(Ann,Bob)`, `Flag` without arguments."""
-    if not domains:
-        return pa.repeat(pa.scalar(predicate, pa.large_string()), len(code))
-    args = decode(code, tuple(len(domain) for domain in domains))
-    shown: dict[str, Any] = {}
-    parts: list[Any] = []
-    for position, domain in enumerate(domains):
-        if domain.type_name not in shown:
-            shown[domain.type_name] = pa.array([show_constant(name) for name in domain.names], pa.large_string())
-        parts.append(shown[domain.type_name].take(pa.array(args[:, position])))
-    inner = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, pa.scalar(",", pa.large_string()))
-    text = [pa.scalar(piece, pa.large_string()) for piece in (f"{predicate}(", ")", "")]
-    return pc.binary_join_element_wise(text[0], inner, text[1], text[2])
 
 
 def _some(bad: npt.NDArray[np.bool_], names: Any) -> str:

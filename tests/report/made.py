@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from markovlogic.data.domains import Domain
+from markovlogic.data.names import atom_names
 from markovlogic.guarantee import Guarantee
-from markovlogic.results import EVENT, Marginals, RunRecord, atom_names
+from markovlogic.results import EVENT, Marginals, RunRecord
 
 PEOPLE = Domain("person", ("Ann", "Bob", 'odd "one", x', "é"))
 RUN = RunRecord("exact", "ground", "exact", atoms=20, clauses=3, seconds={"read": 0.1, "total": 0.5}, log_z=1.5)
@@ -16,7 +17,8 @@ def marginals(people: Domain = PEOPLE, *, sampled: bool = False, event: str = "S
     """All of Friends and one conjunction; probabilities are k/n in the order of codes."""
     n = len(people) ** 2
     code = np.arange(n, dtype=np.int64)
-    names = pa.concat_arrays([atom_names("Friends", code, (people, people)), pa.array([event], pa.large_string())])
+    written = atom_names("Friends", code, (len(people), len(people)), (people, people)).cast(pa.large_string())
+    names = pa.concat_arrays([written, pa.array([event], pa.large_string())])
     order = pa.compute.sort_indices(names)
     at = order.to_numpy()
     p = np.append(code / n, 1 / 3)[at]

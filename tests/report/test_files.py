@@ -52,6 +52,15 @@ def test_json_holds_the_guarantee_and_null_for_the_undefined(tmp_path):
     assert read["guarantee"] == "exact" and read["concerns"] == [] and read["run"]["method"] == "exact"
     assert [row["atom"] for row in read["marginals"]] == list(result)
     assert read["marginals"][0]["rhat"] is None
+    assert [row["probability"] for row in read["marginals"]] == list(result.probability)
+
+
+def test_an_infinite_rhat_is_no_undefined_one(tmp_path):
+    result = dataclasses.replace(marginals(sampled=True), rhat=np.full(17, np.inf))
+    for name in ("out.csv", "out.json", "out.html", "out.parquet"):
+        result.report(tmp_path / name)
+    assert json.loads((tmp_path / "out.json").read_text())["marginals"][3]["rhat"] == np.inf
+    assert next(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))["rhat"] == "inf"
 
 
 def test_empty_results_are_valid_files(tmp_path):

@@ -57,14 +57,22 @@ def write_json(result: Marginals, file: BinaryIO) -> None:
     }
     file.write(json.dumps(head, indent=1, allow_nan=False).removesuffix("\n}").encode())
     file.write(b',\n "marginals": [')
-    separator = b"\n  "
-    for batch in result.numbers().to_batches(max_chunksize=ROWS_AT_ONCE):
-        rows = (json.dumps(row, allow_nan=False).encode() for row in batch.to_pylist())
-        text = b",\n  ".join(rows)
-        if text:
-            file.write(separator + text)
-            separator = b",\n  "
+    separator = "\n  "
+    for atoms, *numbers in _text_columns(result):
+        columns = [column.to_pylist() for column in numbers]
+        rows = [
+            f'{{"atom": {json.dumps(atom)}, "probability": {_json(p)}, "stderr": {_json(e)}, "rhat": {_json(r)}, "ess": {_json(n)}}}'
+            for atom, p, e, r, n in zip(atoms.to_pylist(), *columns, strict=True)
+        ]
+        if rows:
+            file.write((separator + ",\n  ".join(rows)).encode())
+            separator = ",\n  "
     file.write(b"\n ]\n}\n")
+
+
+def _json(number: str | None) -> str:
+    """A number as JSON has it: null where undefined; JSON knows no infinity, but 1e999 reads as one everywhere."""
+    return "null" if number is None else number.replace("inf", "1e999")
 
 
 def write_html(result: Marginals, file: BinaryIO) -> None:
