@@ -1,1 +1,4 @@
-"""Grounding: from a problem to a ground network, by one SQL query a clause."""
+"""From a problem to a ground network: plans, SQL, DuckDB, assembly; and sizes before anything runs.
+
+`ground.ground` and `predict.predict` are what other packages call; import them from there when they are needed.
+"""

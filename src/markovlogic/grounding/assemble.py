@@ -1,0 +1,181 @@
+"""Rows of all templates to one network: identical clauses merged, unit clauses to biases, hidden atoms numbered.
+
+The result depends on the set of rows only, not on the order in which they came: rows are sorted, and weights of identical ones
+are added from the smallest to the largest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.grounding.definitions import Nodes
+from markovlogic.grounding.rows import Rows, concatenated, order_of, starts
+from markovlogic.networks.ground import GroundNetwork, frozen
+from markovlogic.problem import ExclusiveGroups
+
+Bool = npt.NDArray[np.bool_]
+Float64 = npt.NDArray[np.float64]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Contradiction(Exception):
+    """Two hard unit clauses that exclude each other: the atom, and the rules that want it true and false."""
+
+    atom: int
+    true_rule: int
+    false_rule: int
+
+
+class Assembler:
+    """Collects rows; `network` closes the collection."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._rows: list[Rows] = []
+        self._weights: list[Float64] = []
+        self._hard_units: list[tuple[int, Int32]] = []
+        self._constants: list[float] = []
+
+    def constant(self, value: float) -> None:
+        """Add to the logarithm of every world's weight."""
+        self._constants.append(value)
+
+    def add(self, rows: Rows, weight: float, count: Int64 | None, rule: int) -> None:
+        """Add clauses, each with the weight times its count."""
+        if not len(rows):
+            return
+        self._rows.append(rows)
+        if count is None or math.isinf(weight):
+            self._weights.append(np.full(len(rows), weight))
+        else:
+            self._weights.append((weight * count).astype(np.float64, copy=False))
+        if math.isinf(weight):
+            self._hard_units.append((rule, rows.literal[rows.start[:-1][rows.length == 1]]))
+
+    def network(self, groups: tuple[ExclusiveGroups, ...]) -> GroundNetwork:
+        """The network of all that was added."""
+        rows, weight = self._merged()
+        length = rows.length
+        unit = length == 1
+        bias = self._biases(rows.literal[rows.start[:-1][unit]], weight[unit])
+        clauses = np.flatnonzero(length > 1)
+        if len(clauses) != len(rows):
+            rows, weight = rows.take(clauses), weight[clauses]
+        hard = np.isinf(weight)
+        if hard.any():
+            order = np.argsort(hard, kind="stable")
+            rows, weight = rows.take(order), weight[order]
+        return self._numbered(rows, weight, bias, groups)
+
+    def _merged(self) -> tuple[Rows, Float64]:
+        rows = concatenated(self._rows)
+        weight = np.concatenate(self._weights) if self._weights else np.empty(0)
+        self._rows.clear()
+        self._weights.clear()
+        order, same = order_of(rows)
+        weight = weight[order]
+        if not same.any():
+            return rows.take(order), weight
+        self._sort_tied(weight, same)
+        first = np.flatnonzero(~same)
+        hard = np.isinf(weight)
+        is_hard = np.logical_or.reduceat(hard, first)
+        total = np.add.reduceat(np.where(hard, 0.0, weight), first)
+        # a soft clause equal to a hard one is true in every world
+        self._constants.append(float(total[is_hard].sum()))
+        return rows.take(order[first]), np.where(is_hard, np.inf, total)
+
+    @staticmethod
+    def _sort_tied(weight: Float64, same: Bool) -> None:
+        """Sort the weights of identical rows, so that their sum does not depend on the order in which they came."""
+        tied = same.copy()
+        tied[:-1] |= same[1:]
+        at = np.flatnonzero(tied)
+        group = np.cumsum(~same[at])
+        weight[at] = weight[at][np.lexsort((weight[at], group))]
+
+    def _biases(self, literal: Int32, weight: Float64) -> Float64:
+        """Log-odds from merged unit clauses, at most one for each literal."""
+        n_all = self._nodes.n_atoms + len(self._nodes)
+        for_true, for_false = np.zeros(n_all), np.zeros(n_all)
+        positive = literal & 1 == 1
+        for_true[literal[positive] >> 1] = weight[positive]
+        for_false[literal[~positive] >> 1] = weight[~positive]
+        must, must_not = np.isinf(for_true), np.isinf(for_false)
+        if (must & must_not).any():
+            raise self._contradiction(int(np.flatnonzero(must & must_not)[0]))
+        # w·1[not a] = w - w·1[a]; where a hard clause decides the atom, its soft unit clauses are false or already constants
+        self._constants.append(float(for_false[~must & ~must_not].sum()))
+        for_true[must_not] = 0.0
+        for_false[must] = 0.0
+        return for_true - for_false
+
+    def _contradiction(self, atom: int) -> Contradiction:
+        rules = [next(rule for rule, units in self._hard_units if (units == 2 * atom + sign).any()) for sign in (1, 0)]
+        return Contradiction(atom, *rules)
+
+    def _numbered(self, rows: Rows, weight: Float64, bias: Float64, groups: tuple[ExclusiveGroups, ...]) -> GroundNetwork:
+        """Leave out hidden atoms that nothing uses, and number the others without gaps; order is not changed by that."""
+        nodes, n_atoms = self._nodes, self._nodes.n_atoms
+        used = _used(nodes, rows.literal, bias)
+        number = np.concatenate([np.arange(n_atoms), n_atoms + np.cumsum(used) - 1]).astype(np.int32)
+        literal = rows.literal
+        definitions = nodes.rows.take(np.flatnonzero(used))
+        if not used.all():
+            literal = 2 * number[literal >> 1] + (literal & 1)
+        definition_literal = 2 * number[definitions.literal >> 1] + (definitions.literal & 1)
+        bias = np.concatenate([bias[:n_atoms], bias[n_atoms:][used]])
+        atom_start, atom_clause = transposed(rows.start, literal, len(bias))
+        group_sizes = np.concatenate([np.diff(g.start) for g in groups]) if groups else np.empty(0, np.int64)
+        return frozen(
+            GroundNetwork(
+                n_atoms=n_atoms,
+                clause_start=rows.start,
+                clause_literal=literal,
+                clause_weight=weight,
+                atom_bias=bias,
+                atom_start=atom_start,
+                atom_clause=atom_clause,
+                group_start=starts(group_sizes),
+                group_atom=np.concatenate([g.atom for g in groups]) if groups else np.empty(0, np.int32),
+                definition_start=definitions.start,
+                definition_literal=definition_literal,
+                definition_rule=nodes.rule[used],
+                log_constant=math.fsum(self._constants),
+            )
+        )
+
+
+def _used(nodes: Nodes, literal: Int32, bias: Float64) -> Bool:
+    """Which nodes occur in clauses or biases, or in the definition of one that does."""
+    used = np.zeros(len(nodes), np.bool_)
+    if not len(nodes):
+        return used
+    hidden = literal[literal >= 2 * nodes.n_atoms]
+    used[(hidden >> 1) - nodes.n_atoms] = True
+    used |= bias[nodes.n_atoms :] != 0
+    frontier = np.flatnonzero(used)
+    while len(frontier):
+        inside = nodes.rows.take(frontier).literal
+        child = np.unique(inside[inside >= 2 * nodes.n_atoms] >> 1) - nodes.n_atoms
+        frontier = child[~used[child]].astype(np.int64)
+        used[frontier] = True
+    return used
+
+
+def transposed(clause_start: Int64, clause_literal: Int32, n_all: int) -> tuple[Int64, Int32]:
+    """For each atom the clauses that hold it, increasing: a counting sort, linear in the number of literals."""
+    from scipy.sparse import csr_array
+
+    n_clauses = len(clause_start) - 1
+    ones = np.ones(len(clause_literal), np.bool_)
+    index_type = np.int32 if len(clause_literal) < 2**31 else np.int64
+    by_clause = csr_array((ones, clause_literal >> 1, clause_start.astype(index_type)), shape=(n_clauses, n_all))
+    by_atom = by_clause.tocsc()
+    return by_atom.indptr.astype(np.int64), by_atom.indices.astype(np.int32, copy=False)

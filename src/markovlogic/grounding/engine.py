@@ -1,0 +1,109 @@
+"""DuckDB, in process: tables in, columns out; works within a memory limit and spills to a directory that is always removed."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.grounding.plan import Plan
+from markovlogic.grounding.relations import Relation
+
+Columns = dict[str, npt.NDArray[np.integer]]
+
+_BATCH = 1_000_000  # rows fetched at once
+
+
+class Engine:
+    """A database, opened when it is first needed, and the tables that were put into it so far."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+        self._loaded: set[str] = set()
+
+    @cached_property
+    def _connection(self) -> Any:
+        import duckdb
+
+        self._settings["temp_directory"] = tempfile.mkdtemp(prefix="markovlogic-")
+        return duckdb.connect(":memory:", config=self._settings)
+
+    def close(self) -> None:
+        """End the connection and remove what it wrote to disk."""
+        try:
+            if "_connection" in vars(self):
+                self._connection.close()
+        finally:
+            if "temp_directory" in self._settings:
+                shutil.rmtree(self._settings["temp_directory"], ignore_errors=True)
+
+    def load(self, plan: Plan) -> None:
+        """Put the tables that a plan joins into the database, those that are not there yet."""
+        for part in plan.parts:
+            for access in (*part.joins, *part.filters):
+                if access.table not in self._loaded:
+                    self._load(access.table, access.relation)
+
+    def _load(self, table: str, relation: Relation) -> None:
+        if table == relation.table:
+            columns = relation.columns()
+        else:
+            columns = relation.surviving_columns(positive=table.endswith("_not_true"))
+        self._connection.register("columns_of_" + table, columns)
+        self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM columns_of_{table}")
+        self._connection.unregister("columns_of_" + table)
+        self._loaded.add(table)
+
+    def batches(self, sql: str) -> Iterator[Columns]:
+        """The rows of a query, column by column, in batches."""
+        relation = self._connection.sql(sql)
+        # the method's name changed with DuckDB 1.4
+        reader = relation.to_arrow_reader(_BATCH) if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader(_BATCH)
+        for batch in reader:
+            if batch.num_rows:
+                yield {
+                    name: column.to_numpy(zero_copy_only=False)
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                }
+
+    def row(self, sql: str) -> tuple[int, ...] | None:
+        """The first row of a query; may be asked while the batches of another are read."""
+        with self._connection.cursor() as cursor:
+            found: tuple[int, ...] | None = cursor.execute(sql).fetchone()
+            return found
+
+    def count(self, sql: str, seconds: float) -> int | None:
+        """The number that a counting query gives; None when it takes longer than `seconds`."""
+        if seconds <= 0:
+            return None
+        import duckdb
+
+        timer = threading.Timer(seconds, self._connection.interrupt)
+        timer.start()
+        try:
+            return int(self._connection.execute(sql).fetchone()[0])
+        except duckdb.InterruptException:
+            return None
+        finally:
+            timer.cancel()
+            timer.join()
+
+
+@contextmanager
+def engine(memory_limit: int, threads: int | None = None) -> Iterator[Engine]:
+    """An empty database that takes at most so many bytes of memory; what it wrote to disk is gone when the block ends."""
+    settings: dict[str, Any] = {"memory_limit": f"{max(memory_limit, 64 << 20)}B", "preserve_insertion_order": False}
+    if threads is not None:
+        settings["threads"] = threads
+    database = Engine(settings)
+    try:
+        yield database
+    finally:
+        database.close()

@@ -1,0 +1,207 @@
+"""Ground a problem: one query a clause template, rows assembled into a `GroundNetwork`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from markovlogic.data.evidence import decode
+from markovlogic.errors import Fault, InputError, Place, ResourceError
+from markovlogic.grounding.assemble import Assembler, Contradiction
+from markovlogic.grounding.definitions import Nodes, ground_definition
+from markovlogic.grounding.engine import Engine, engine
+from markovlogic.grounding.memory import default_limit, show_bytes
+from markovlogic.grounding.plan import Pattern, Plan, plan
+from markovlogic.grounding.predict import Sizes, groundings_of, pattern_of, predict_with, problem_relations
+from markovlogic.grounding.relations import Relation
+from markovlogic.grounding.sql import violation_query
+from markovlogic.grounding.surviving import joined, surviving
+from markovlogic.language.syntax import Rule, show_constant
+from markovlogic.language.templates import ClauseTemplate, LoweredModel
+from markovlogic.networks.ground import GroundNetwork
+from markovlogic.problem import Problem
+from markovlogic.progress import SILENT, Progress
+
+_MOST_ATOMS = 2**30  # literals are 32-bit integers
+_DATABASE_SHARE = 0.5  # of the memory limit; the arrays take the rest
+_COUNTING_SECONDS = 2.0
+
+
+def ground(
+    problem: Problem,
+    lowered: LoweredModel,
+    *,
+    memory_limit: int | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> GroundNetwork:
+    """What the evidence leaves of all ground clauses.
+
+    memory_limit: bytes (default: a share of what is free); a problem that would need more is refused before it starts.
+    threads: of the database (default: all cores); the result does not depend on them.
+    Raises InputError where the evidence breaks a hard rule, or hard rules contradict each other.
+    """
+    limit = default_limit() if memory_limit is None else memory_limit
+    if len(problem.atoms) >= _MOST_ATOMS:
+        raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms), limit=_MOST_ATOMS)
+    relations = problem_relations(problem)
+    with engine(int(_DATABASE_SHARE * limit), threads) as database:
+        progress.stage("predict")
+        sizes = predict_with(database, problem, lowered, relations, _COUNTING_SECONDS)
+        if sizes.memory_bytes > limit:
+            raise ResourceError(_too_large(sizes, limit, problem, lowered), needed=sizes.memory_bytes, limit=limit)
+        progress.stage("ground", max(1, sum(sizes.rows)))
+        nodes = Nodes(len(problem.atoms))
+        for number, definition in enumerate(lowered.definitions):
+            relations[definition.predicate] = ground_definition(definition, number, database, relations, problem.domains, nodes)
+        return _ground_templates(database, problem, lowered, relations, nodes, sizes, progress)
+
+
+def _ground_templates(
+    database: Engine,
+    problem: Problem,
+    lowered: LoweredModel,
+    relations: Mapping[str, Relation],
+    nodes: Nodes,
+    sizes: Sizes,
+    progress: Progress,
+) -> GroundNetwork:
+    assembler = Assembler(nodes)
+    for constant, groundings in zip(lowered.constant_per_grounding, groundings_of(problem.model, problem.domains), strict=True):
+        if constant:
+            assembler.constant(constant * groundings)
+    hidden = {definition.predicate for definition in lowered.definitions}
+    done = 0
+    for template, n_rows in zip(lowered.templates, sizes.rows, strict=True):
+        _ground_template(template, database, problem, relations, nodes, assembler, hidden)
+        done += n_rows
+        progress.advance(done)
+    if len(problem.atoms) + len(nodes) >= _MOST_ATOMS:
+        raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms) + len(nodes), limit=_MOST_ATOMS)
+    progress.stage("assemble")
+    try:
+        return assembler.network(problem.groups)
+    except Contradiction as found:
+        raise InputError(_contradiction_faults(found, problem)) from None
+
+
+def _ground_template(
+    template: ClauseTemplate,
+    database: Engine,
+    problem: Problem,
+    relations: Mapping[str, Relation],
+    nodes: Nodes,
+    assembler: Assembler,
+    hidden: set[str],
+) -> None:
+    pattern = pattern_of(template)
+    found = plan(pattern, relations, problem.domains)
+    idle = math.prod(len(problem.domains[type_name]) for _, type_name in template.idle)
+    if not idle or not found.groundings:
+        return
+    is_hard = math.isinf(template.weight)
+    left = 0
+    batches = surviving(database, pattern, found)
+    if any(literal.predicate in hidden for literal in template.literals):
+        # disjunctions are inlined or not for the whole template at once, so that it does not depend on how rows are batched
+        batches = iter([joined(list(batches))])
+    for batch in batches:
+        rows, count = batch.rows, batch.count
+        if len(nodes):
+            rows, stays = nodes.inlined(rows)
+            count = count[stays] if count is not None else None
+        left += len(rows) if count is None else int(count.sum())
+        falsified = rows.length == 0
+        if falsified.any():
+            if is_hard:
+                raise InputError(_violation(template, pattern, found, database, problem))
+            stays = ~falsified
+            rows, count = rows.take(np.flatnonzero(stays)), count[stays] if count is not None else None
+        if is_hard and len(nodes):
+            rows, count = nodes.split(rows), None
+        assembler.add(rows, template.weight * idle * found.factor if not is_hard else math.inf, count, template.rule)
+    if not is_hard:
+        assembler.constant(template.weight * (idle * (found.groundings - found.factor * left)))
+
+
+def _violation(template: ClauseTemplate, pattern: Pattern, found: Plan, database: Engine, problem: Problem) -> Fault:
+    """What to tell when evidence falsifies a hard rule: the rule, and a grounding."""
+    values: dict[str, int] = {}
+    if found.parts:
+        sql, names = violation_query(found)
+        values = dict(zip(names, database.row(sql) or (), strict=False))
+    assert found.value is not None
+    shown = []
+    for name, type_name in pattern.variables:
+        value = found.value[name]
+        number = value if isinstance(value, int) else values.get(value, 0)
+        shown.append(f"{name} = {show_constant(problem.domains[type_name].names[number])}")
+    rule = problem.model.rules[template.rule]
+    grounding = f" for {', '.join(shown)}" if shown else ""
+    return Fault(
+        f"the evidence makes this hard rule false{grounding}: {rule.text}",
+        rule.place,
+        rule.text,
+        hint="correct the evidence, or give the rule a weight",
+    )
+
+
+def _contradiction_faults(found: Contradiction, problem: Problem) -> list[Fault]:
+    rules = problem.model.rules
+    name = atom_name(problem, found.atom)
+    wants = [(found.true_rule, "true"), (found.false_rule, "false")]
+    return [
+        Fault(
+            f"no world satisfies the hard rules and the evidence: this one needs {name} to be {truth}, "
+            f"{_where(rules[other])} needs the opposite",
+            rules[rule].place,
+            rules[rule].text,
+            hint="give one of them a weight, or correct the evidence",
+        )
+        for (rule, truth), (other, _) in zip(wants, reversed(wants), strict=True)
+    ]
+
+
+def _where(rule: Rule) -> str:
+    place: Place = rule.place
+    return f"the rule at {place}"
+
+
+def atom_name(problem: Problem, atom: int) -> str:
+    """An open atom as it is written; a hidden one is named as such."""
+    if atom >= len(problem.atoms):
+        return "a quantified part"
+    at = int(np.searchsorted(problem.atoms.start, atom, side="right")) - 1
+    predicate = problem.atoms.predicates[at]
+    statuses = problem.statuses[predicate]
+    code = statuses.unrank(np.array([atom - problem.atoms.start[at]], np.int64))
+    types = problem.model.predicates[predicate].types
+    numbers = decode(code, statuses.sizes)[0]
+    args = [show_constant(problem.domains[t].names[int(number)]) for t, number in zip(types, numbers, strict=True)]
+    return f"{predicate}({','.join(args)})" if args else predicate
+
+
+def _too_many_atoms(problem: Problem) -> str:
+    largest = max(problem.statuses.values(), key=lambda s: s.n_open)
+    return (
+        f"{len(problem.atoms):,} open atoms, more than a ground network can number ({_MOST_ATOMS:,}); "
+        f"{largest.predicate} alone has {largest.n_open:,}: close it with --closed, or give evidence for it"
+    )
+
+
+def _too_large(sizes: Sizes, limit: int, problem: Problem, lowered: LoweredModel) -> str:
+    text = (
+        f"grounding would need about {show_bytes(sizes.memory_bytes)} of memory ({sizes.clauses_at_most:,} clauses at most), "
+        f"the limit is {show_bytes(limit)}"
+    )
+    if sizes.largest_rule is not None:
+        rule = problem.model.rules[sizes.largest_rule]
+        n_rows = sum(n for t, n in zip(lowered.templates, sizes.rows, strict=True) if t.rule == sizes.largest_rule)
+        text += f"; most of it comes from {rule.place}: {rule.text} (up to {n_rows:,} ground clauses)"
+    fitting = int(sizes.clauses_at_most * limit / sizes.memory_bytes)
+    return text + (
+        f"; about {fitting:,} clauses would fit: close a predicate with --closed, add evidence, "
+        f"or allow more with --memory-limit {math.ceil(sizes.memory_bytes / 1e9)}GB"
+    )

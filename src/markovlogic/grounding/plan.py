@@ -1,0 +1,306 @@
+"""From a clause to joins: which literals the evidence decides, which tables are joined in which order, what comes out.
+
+A *pattern* is a set of literals; wanted are the substitutions that leave every one of them unsatisfied. That is what grounding a
+clause needs, and, with all signs turned, what a cube of a definition needs (a cube is a negated clause).
+
+Each literal is read in one of these ways, by what the default and the exceptions of its predicate say:
+
+    decided   nothing to join: satisfied always (then nothing is left), falsified always, or open at one fixed atom
+    inner     an inner join with what leaves it unsatisfied: negative literals of closed predicates, nearly known open ones
+    left      a left join with the exceptions; the rows where it is satisfied are dropped
+    free      open without evidence: no join, the atom follows from the arguments
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.grounding.relations import Relation
+from markovlogic.language.syntax import Constant, Term, Variable
+from markovlogic.language.templates import EqualityLiteral, Literal
+
+_LISTED_AT_MOST = 5_000_000  # survivors of an open predicate are listed up to this number, and where they are few
+_LISTED_SHARE = 4
+
+Argument = str | int  # a variable's name, or a constant's number
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Literals and equalities over typed variables; `keep` are the variables whose values are wanted beside the literals."""
+
+    literals: tuple[Literal, ...]
+    equalities: tuple[EqualityLiteral, ...]
+    variables: tuple[tuple[str, str], ...]
+    keep: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Access:
+    """One literal as it is read: `way` is inner, left or free; `table` is what is joined."""
+
+    position: int  # of the literal in the pattern
+    way: str
+    positive: bool
+    args: tuple[Argument, ...]
+    relation: Relation
+    table: str = ""
+    rows: int = 0
+    has_output: bool = True  # whether the literal can stay open
+
+    @property
+    def alias(self) -> str:
+        """Name of the joined table in the query."""
+        return f"l{self.position}"
+
+    @property
+    def satisfied(self) -> int:
+        """The status that satisfies the literal."""
+        return TRUE if self.positive else FALSE
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Variables among the arguments, each once."""
+        return tuple(dict.fromkeys(a for a in self.args if isinstance(a, str)))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Literals that hang together by variables; `joins` in order, `domains` (variables that no inner join binds) after them."""
+
+    joins: tuple[Access, ...]
+    domains: tuple[tuple[str, int], ...]
+    filters: tuple[Access, ...]  # left joins
+    free: tuple[Access, ...]
+    unequal: tuple[tuple[Argument, Argument], ...]
+    keep: tuple[str, ...]
+    grouped: bool  # whether rows that give the same output are counted instead of repeated
+
+    @property
+    def outputs(self) -> tuple[Access, ...]:
+        """The literals that can stay open, by position."""
+        return tuple(sorted((a for a in (*self.joins, *self.filters, *self.free) if a.has_output), key=lambda a: a.position))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to find the substitutions that satisfy no literal.
+
+    groundings: all substitutions; factor: each row of the parts' product stands for so many of them; fixed: literals that are
+    open at one fixed atom; value: what the pattern's equalities make of a variable.
+    """
+
+    groundings: int
+    nothing_left: bool
+    factor: int = 1
+    fixed: tuple[int, ...] = ()
+    parts: tuple[Part, ...] = ()
+    value: Mapping[str, Argument] | None = None
+
+    @property
+    def outputs(self) -> tuple[Access, ...]:
+        """The literals that can stay open, by position."""
+        return tuple(sorted((a for part in self.parts for a in part.outputs), key=lambda a: a.position))
+
+    @property
+    def grouped(self) -> bool:
+        """Whether rows come with a count."""
+        return any(part.grouped for part in self.parts)
+
+
+class _Satisfied(Exception):
+    """The pattern has no substitution that leaves it unsatisfied."""
+
+
+def plan(pattern: Pattern, relations: Mapping[str, Relation], domains: Mapping[str, Domain]) -> Plan:
+    """Decide how each literal is read and in which order tables are joined."""
+    types = dict(pattern.variables)
+    groundings = prod(len(domains[type_name]) for type_name in types.values())
+    if not groundings:
+        return Plan(0, nothing_left=True)
+    try:
+        return _plan(pattern, relations, domains, types, groundings)
+    except _Satisfied:
+        return Plan(groundings, nothing_left=True)
+
+
+def _plan(
+    pattern: Pattern,
+    relations: Mapping[str, Relation],
+    domains: Mapping[str, Domain],
+    types: dict[str, str],
+    groundings: int,
+) -> Plan:
+    value = _unified(pattern.equalities, types, domains)
+    unequal = _inequalities(pattern.equalities, value, types, domains)
+    fixed: list[int] = []
+    accesses: list[Access] = []
+    for position, literal in enumerate(pattern.literals):
+        relation = relations[literal.predicate]
+        args = tuple(
+            _resolved(term, type_name, value, domains) for term, type_name in zip(literal.args, relation.types, strict=True)
+        )
+        access = _access(position, literal.positive, args, relation, fixed)
+        if access is not None:
+            accesses.append(access)
+    variables = [name for name in types if value[name] == name]
+    parts, used = _parts(accesses, unequal, [v for v in variables if v in _kept(pattern.keep, value)], types, domains)
+    factor = prod(len(domains[types[name]]) for name in variables if name not in used)
+    return Plan(groundings, False, factor, tuple(fixed), tuple(parts), value)
+
+
+def _kept(keep: tuple[str, ...], value: Mapping[str, Argument]) -> set[Argument]:
+    return {value[name] for name in keep}
+
+
+def _unified(
+    equalities: tuple[EqualityLiteral, ...], types: Mapping[str, str], domains: Mapping[str, Domain]
+) -> dict[str, Argument]:
+    """What each variable stands for where every `x != y` is unsatisfied, that is, where x and y are the same."""
+    value: dict[str, Argument] = {name: name for name in types}
+    for equality in equalities:
+        if equality.positive:
+            continue
+        left, right = _sides(equality, value, types, domains)
+        if left == right:
+            continue
+        if isinstance(left, int) and isinstance(right, int):
+            raise _Satisfied
+        if isinstance(left, int):
+            left, right = right, left
+        value = {name: right if old == left else old for name, old in value.items()}
+    return value
+
+
+def _inequalities(
+    equalities: tuple[EqualityLiteral, ...],
+    value: Mapping[str, Argument],
+    types: Mapping[str, str],
+    domains: Mapping[str, Domain],
+) -> list[tuple[Argument, Argument]]:
+    """The pairs that must differ, so that every `x = y` is unsatisfied."""
+    unequal = []
+    for equality in equalities:
+        if equality.positive:
+            left, right = _sides(equality, value, types, domains)
+            if left == right:
+                raise _Satisfied
+            if isinstance(left, str) or isinstance(right, str):
+                unequal.append((left, right))
+    return unequal
+
+
+def _sides(
+    equality: EqualityLiteral, value: Mapping[str, Argument], types: Mapping[str, str], domains: Mapping[str, Domain]
+) -> tuple[Argument, Argument]:
+    variables = [side.name for side in (equality.left, equality.right) if isinstance(side, Variable)]
+    if not variables:  # two constants: their names decide
+        return (0, 0) if equality.left == equality.right else (0, 1)
+    type_name = types[variables[0]]
+    return _resolved(equality.left, type_name, value, domains), _resolved(equality.right, type_name, value, domains)
+
+
+def _resolved(term: Term, type_name: str, value: Mapping[str, Argument], domains: Mapping[str, Domain]) -> Argument:
+    if isinstance(term, Constant):
+        return domains[type_name].number(term.name)
+    return value[term.name]
+
+
+def _access(position: int, positive: bool, args: tuple[Argument, ...], relation: Relation, fixed: list[int]) -> Access | None:
+    """How the literal is read; None when it is falsified always; a ground one that is open is added to `fixed`."""
+    statuses = relation.statuses
+    satisfied = TRUE if positive else FALSE
+    if all(isinstance(a, int) for a in args):
+        code = np.array([_code(args, relation.sizes)], np.int64)
+        status = int(statuses.lookup(code)[0])
+        if status == satisfied:
+            raise _Satisfied
+        if status == UNKNOWN:
+            fixed.append(int(relation.literals(code)[0]) ^ (not positive))
+        return None
+    n_exceptions = len(statuses.code)
+    if statuses.default == satisfied:
+        if not n_exceptions:
+            raise _Satisfied
+        return Access(position, "inner", positive, args, relation, relation.table, n_exceptions, statuses.n_open > 0)
+    if not n_exceptions:
+        return Access(position, "free", positive, args, relation) if relation.is_open else None
+    surviving = relation.n_surviving(positive)
+    if not surviving:
+        raise _Satisfied
+    if surviving == statuses.n_ground and not statuses.n_open:
+        return None
+    if relation.is_open and surviving <= _LISTED_AT_MOST and _LISTED_SHARE * surviving <= statuses.n_ground:
+        table = relation.table + ("_not_true" if positive else "_not_false")
+        return Access(position, "inner", positive, args, relation, table, surviving, statuses.n_open > 0)
+    return Access(position, "left", positive, args, relation, relation.table, n_exceptions, statuses.n_open > 0)
+
+
+def _code(args: tuple[Argument, ...], sizes: tuple[int, ...]) -> int:
+    code = 0
+    for argument, size in zip(args, sizes, strict=True):
+        code = code * size + int(argument)
+    return code
+
+
+def _parts(
+    accesses: list[Access],
+    unequal: list[tuple[Argument, Argument]],
+    keep: list[str],
+    types: Mapping[str, str],
+    domains: Mapping[str, Domain],
+) -> tuple[list[Part], set[str]]:
+    """Split by connection through variables; also the variables that occur in any part."""
+    links = (
+        [a.variables for a in accesses]
+        + [tuple(s for s in pair if isinstance(s, str)) for pair in unequal]
+        + [(k,) for k in keep]
+    )
+    root = {name: name for link in links for name in link}
+    for link in links:
+        for name in link[1:]:
+            old, new = root[link[0]], root[name]
+            root = {n: new if r == old else r for n, r in root.items()}
+    parts = []
+    for representative in sorted(set(root.values()), key=list(types).index):
+        members = [name for name in types if root.get(name) == representative]
+        parts.append(
+            _part(
+                [a for a in accesses if root[a.variables[0]] == representative],
+                tuple(p for p in unequal if any(s in members for s in p)),
+                tuple(k for k in keep if k in members),
+                {name: len(domains[types[name]]) for name in members},
+            )
+        )
+    return parts, set(root)
+
+
+def _part(
+    accesses: list[Access], unequal: tuple[tuple[Argument, Argument], ...], keep: tuple[str, ...], sizes: dict[str, int]
+) -> Part:
+    waiting = sorted((a for a in accesses if a.way == "inner"), key=lambda a: (a.rows, a.position))
+    joins: list[Access] = []
+    bound: set[str] = set()
+    while waiting:  # the smallest that shares a bound variable, else the smallest
+        following = next((a for a in waiting if bound.intersection(a.variables)), waiting[0])
+        waiting.remove(following)
+        joins.append(following)
+        bound.update(following.variables)
+    filters = tuple(a for a in accesses if a.way == "left")
+    free = tuple(a for a in accesses if a.way == "free")
+    shown = set(keep).union(*(a.variables for a in accesses if a.has_output))
+    return Part(
+        joins=tuple(joins),
+        domains=tuple((name, size) for name, size in sizes.items() if name not in bound),
+        filters=filters,
+        free=free,
+        unequal=unequal,
+        keep=keep,
+        grouped=not shown.issuperset(sizes),
+    )

@@ -1,0 +1,227 @@
+"""Sizes before anything long runs: exact numbers of groundings, upper bounds of clauses, memory and time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import UNKNOWN
+from markovlogic.grounding.definitions import negated
+from markovlogic.grounding.engine import Engine, engine
+from markovlogic.grounding.memory import default_limit
+from markovlogic.grounding.plan import Part, Pattern, Plan, plan
+from markovlogic.grounding.relations import Relation, relations_of
+from markovlogic.grounding.sql import count_query, full_count_query
+from markovlogic.language.syntax import Model
+from markovlogic.language.templates import ClauseTemplate, Definition, LoweredModel
+from markovlogic.problem import Problem, Statuses
+
+# Measured (benchmarks/test_grounding.py): bytes that grounding holds at its peak, and rows that pass in a second.
+_BYTES_A_CLAUSE = 60
+_BYTES_A_LITERAL = 20
+_BYTES_AN_ATOM = 56
+_ROWS_A_SECOND = 2_000_000
+_JOINED_A_SECOND = 50_000_000
+_SECONDS_A_QUERY = 0.003
+_WORTH_COUNTING = 1_000_000  # rows of a bound that is worth a finer count
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a problem is.
+
+    groundings: of all rules, exact; atoms: open ones, exact; rows: for each template, an upper bound of the rows that its query
+    gives; clauses_at_most, literals_at_most: bounds after pruning, without unit clauses (merging can only lower them);
+    memory_bytes, seconds: what grounding takes at most, by measured rates.
+    """
+
+    groundings: int
+    atoms: int
+    rows: tuple[int, ...]
+    clauses_at_most: int
+    literals_at_most: int
+    memory_bytes: int
+    seconds: float
+    largest_rule: int | None  # index of the rule with the most clauses
+
+
+@dataclass
+class _Counts:
+    """Rows of joins, each counted once, within a time budget."""
+
+    engine: Engine
+    deadline: float
+
+    def __post_init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def joined(self, part: Part) -> int:
+        """Rows of a part's inner joins."""
+        if not part.joins:
+            return 1
+        bound = min(prod(a.rows for a in part.joins), prod(_size_of(part, name) for name in _bound_names(part)))
+        if len(part.joins) == 1 or bound < _WORTH_COUNTING // 10:
+            return bound
+        return min(bound, self._count(count_query(part), part, bound))
+
+    def filtered(self, part: Part, bound: int) -> int:
+        """Rows of a part with its filters, where the budget allows to count them."""
+        if not part.filters or bound < _WORTH_COUNTING or bound / _JOINED_A_SECOND > self.deadline - time.monotonic():
+            return bound
+        return min(bound, self._count(full_count_query(part), part, bound))
+
+    def _count(self, sql: str, part: Part, bound: int) -> int:
+        if sql not in self._known:
+            self.engine.load(Plan(0, False, parts=(part,)))
+            counted = self.engine.count(sql, self.deadline - time.monotonic())
+            self._known[sql] = bound if counted is None else counted
+        return self._known[sql]
+
+
+def _bound_names(part: Part) -> set[str]:
+    return {name for a in part.joins for name in a.variables}
+
+
+def _size_of(part: Part, name: str) -> int:
+    return min(a.relation.sizes[i] for a in part.joins for i, argument in enumerate(a.args) if argument == name)
+
+
+def groundings_of(model: Model, domains: Mapping[str, Domain]) -> tuple[int, ...]:
+    """For each rule the number of substitutions of its free variables."""
+    return tuple(prod(len(domains[rule.type_of[name]]) for name in rule.free) for rule in model.rules)
+
+
+def predict(problem: Problem, lowered: LoweredModel, *, budget_seconds: float = 2.0) -> Sizes:
+    """Sizes of the network that `ground` would make; counting queries take at most about `budget_seconds`."""
+    relations = problem_relations(problem)
+    with engine(default_limit()) as database:
+        return predict_with(database, problem, lowered, relations, budget_seconds)
+
+
+def problem_relations(problem: Problem) -> dict[str, Relation]:
+    """A relation for every predicate of the problem's model."""
+    types = {name: predicate.types for name, predicate in problem.model.predicates.items()}
+    return relations_of(problem.statuses, types, problem.atoms)
+
+
+def predict_with(
+    database: Engine, problem: Problem, lowered: LoweredModel, relations: Mapping[str, Relation], budget_seconds: float
+) -> Sizes:
+    """As `predict`, with an engine that is there already."""
+    counts = _Counts(database, time.monotonic() + budget_seconds)
+    domains = problem.domains
+    bounds = dict(relations)
+    spread: dict[str, tuple[int, int]] = {}  # hidden predicate: literals of all its disjunctions, of one of them
+    hidden_literals = n_hidden = n_joined = 0
+    for definition in lowered.definitions:
+        bounds[definition.predicate], spread[definition.predicate], conjunctions = _definition_bound(
+            definition, bounds, domains, counts, spread
+        )
+        n_hidden += conjunctions + spread[definition.predicate][0]
+        hidden_literals += spread[definition.predicate][0] + 2 * conjunctions
+    rows, clauses, literals = [], [], 0
+    for template in lowered.templates:
+        n_rows, n_clauses, n_literals, n_scanned = _template_bound(template, bounds, domains, counts, spread)
+        rows.append(n_rows)
+        clauses.append(n_clauses)
+        literals += n_literals
+        n_joined += n_scanned
+    memory = (
+        _BYTES_A_CLAUSE * max(sum(clauses), sum(rows))
+        + _BYTES_A_LITERAL * literals
+        + _BYTES_AN_ATOM * (len(problem.atoms) + n_hidden)
+    )
+    memory += 2 * _BYTES_A_LITERAL * hidden_literals + 16 * sum(len(r.statuses.code) for r in relations.values())
+    seconds = (sum(rows) + (literals + hidden_literals) / 3) / _ROWS_A_SECOND + n_joined / _JOINED_A_SECOND
+    seconds += _SECONDS_A_QUERY * (len(rows) + len(lowered.definitions))
+    by_rule: dict[int, int] = {}
+    for template, n_clauses in zip(lowered.templates, clauses, strict=True):
+        by_rule[template.rule] = by_rule.get(template.rule, 0) + n_clauses
+    return Sizes(
+        groundings=sum(groundings_of(problem.model, domains)),
+        atoms=len(problem.atoms),
+        rows=tuple(rows),
+        clauses_at_most=sum(clauses),
+        literals_at_most=literals,
+        memory_bytes=memory,
+        seconds=seconds,
+        largest_rule=max(by_rule, key=lambda r: (by_rule[r], -r)) if by_rule else None,
+    )
+
+
+def pattern_of(template: ClauseTemplate) -> Pattern:
+    """The pattern whose surviving substitutions are the template's ground clauses."""
+    return Pattern(template.literals, template.equalities, template.variables)
+
+
+def _plan_rows(found: Plan, counts: _Counts) -> tuple[int, int]:
+    """Upper bounds of the rows that a plan gives, and of those that its joins go through."""
+    if found.nothing_left:
+        return 0, 0
+    rows = 1
+    scanned = 0
+    for part in found.parts:
+        bound = counts.joined(part) * prod(size for _, size in part.domains)
+        scanned = max(scanned, bound)
+        bound = counts.filtered(part, bound)
+        if part.grouped:
+            shown = prod(a.relation.statuses.n_open + (a.way != "free") for a in part.outputs)
+            kept = prod(dict(part.domains).get(name) or _size_of(part, name) for name in part.keep)
+            bound = min(bound, shown * kept)
+        rows *= bound
+    return rows, max(rows, scanned)
+
+
+def _template_bound(
+    template: ClauseTemplate,
+    relations: Mapping[str, Relation],
+    domains: Mapping[str, Domain],
+    counts: _Counts,
+    spread: Mapping[str, tuple[int, int]],
+) -> tuple[int, int, int, int]:
+    """Bounds of rows, clauses, literals, and rows scanned."""
+    found = plan(pattern_of(template), relations, domains)
+    rows, scanned = _plan_rows(found, counts)
+    n_literals = (len(found.outputs) + len(found.fixed)) * rows
+    sizes = {name: len(domains[type_name]) for name, type_name in template.variables}
+    widest = len(found.outputs) + len(found.fixed)
+    for access in found.outputs:
+        literal = template.literals[access.position]
+        if literal.predicate in spread:
+            total, one = spread[literal.predicate]
+            widest += one
+            other = prod(size for name, size in sizes.items() if name not in access.variables)
+            n_literals += min(rows * one, total * other)
+    clauses = rows if widest > 1 else 0
+    return rows, clauses, n_literals if clauses else 0, scanned
+
+
+def _definition_bound(
+    definition: Definition,
+    relations: Mapping[str, Relation],
+    domains: Mapping[str, Domain],
+    counts: _Counts,
+    spread: Mapping[str, tuple[int, int]],
+) -> tuple[Relation, tuple[int, int], int]:
+    """The hidden predicate as if nothing were known of it; literals of all its disjunctions and of one; conjunctions."""
+    sizes = tuple(len(domains[type_name]) for _, type_name in definition.parameters)
+    total = one = conjunctions = 0
+    for cube in definition.cubes:
+        found = plan(negated(cube, definition), relations, domains)
+        rows, _ = _plan_rows(found, counts)
+        total += rows
+        one += min(rows, prod(len(domains[type_name]) for _, type_name in definition.locals_))
+        if len(found.outputs) + len(found.fixed) > 1:
+            conjunctions += rows
+        for access in found.outputs:
+            inner = spread.get(cube.literals[access.position].predicate)
+            if inner:
+                total, one = total + min(rows * inner[1], inner[0] * rows), one * max(1, inner[1])
+    statuses = Statuses(definition.predicate, sizes, UNKNOWN, np.empty(0, np.int64), np.empty(0, np.int8))
+    types = tuple(type_name for _, type_name in definition.parameters)
+    return Relation("hidden", statuses, types, np.empty(0, np.int32)), (total, one), conjunctions

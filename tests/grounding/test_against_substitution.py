@@ -1,0 +1,65 @@
+"""The network of random templates and definitions against substitution one by one, in every world."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from tests.grounding.made import Maker, Oracle
+from tests.oracle.worlds import log_weight_of
+
+from markovlogic.errors import InputError
+from markovlogic.grounding.ground import ground
+from markovlogic.grounding.predict import predict
+from markovlogic.networks.ground import GroundNetwork
+
+SEEDS = range(60)
+
+
+def check_form(network: GroundNetwork) -> None:
+    """What the docstring of GroundNetwork promises of its arrays."""
+    rows = [network.clause_literal[a:b].tolist() for a, b in itertools.pairwise(network.clause_start)]
+    assert all(len(row) >= 2 and row == sorted({q >> 1: q for q in row}.values()) for row in rows)
+    soft = rows[: network.n_soft]
+    hard = rows[network.n_soft :]
+    assert np.isinf(network.clause_weight[network.n_soft :]).all()
+    assert (network.clause_weight > 0).all()
+    assert soft == sorted(soft) and hard == sorted(hard)
+    assert len({tuple(r) for r in rows}) == len(rows)
+    for atom in range(network.n_all):
+        held = [c for c, row in enumerate(rows) if atom in [q >> 1 for q in row]]
+        assert network.atom_clause[network.atom_start[atom] : network.atom_start[atom + 1]].tolist() == held
+    for h, (a, b) in enumerate(itertools.pairwise(network.definition_start)):
+        assert b - a >= 2
+        assert (network.definition_literal[a:b] >> 1 < network.n_atoms + h).all()
+    used = set((network.clause_literal >> 1).tolist()) | set((network.definition_literal >> 1).tolist())
+    used |= set(np.flatnonzero(network.atom_bias).tolist())
+    assert set(range(network.n_atoms, network.n_all)) <= used
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_every_world_has_the_weight_that_substitution_gives(hidden: bool, hard: bool) -> None:
+    n_refused = n_hidden = 0
+    for seed in SEEDS:
+        problem, lowered = Maker(seed, hidden=hidden, hard=hard).draw()
+        oracle = Oracle(problem, lowered)
+        worlds = list(itertools.product([False, True], repeat=len(problem.atoms)))
+        try:
+            network = ground(problem, lowered)
+        except InputError:
+            n_refused += 1
+            assert all(oracle.log_weight(world) == -math.inf for world in worlds), seed
+            continue
+        check_form(network)
+        n_hidden += network.n_hidden
+        sizes = predict(problem, lowered)
+        assert network.n_clauses <= sizes.clauses_at_most or network.n_hidden, seed
+        for world in worlds:
+            expected = oracle.log_weight(world)
+            found, _ = log_weight_of(network, world)
+            assert found == pytest.approx(expected, abs=1e-9), (seed, world)
+    assert n_refused < len(SEEDS) / 2
+    assert bool(n_hidden) == hidden
