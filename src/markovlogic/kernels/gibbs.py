@@ -17,7 +17,6 @@ import numpy as np
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs_general import ALL, evaluate_general, literal_word, settle_general
 from markovlogic.kernels.gibbs_layout import (
-    BIAS_HIGH,
     BIAS_LOW,
     FLAGS,
     GENERAL,
@@ -188,30 +187,32 @@ def _settled(drawn, must, must_not):
 
 
 @numba.njit(nogil=True, cache=True)
-def _group_log_weights(arrays, group, world, log_weight, allowed):
+def _group_log_weights(rows, group, world, log_weight, allowed):
     """Log-weights (m, 64) of the values of a group, and the words of chains in which hard clauses allow each."""
-    begin = arrays.group_start[group]
-    for value in range(arrays.group_start[group + 1] - begin):
-        at = np.uint64(arrays.row_start[arrays.group_atom[begin + value]])
-        flags = arrays.row[at + np.uint64(FLAGS)]
-        scale = np.float64(float32_of_bits(arrays.row[at + np.uint64(SCALE)]))
+    begin = rows.group_start[group]
+    for value in range(rows.group_start[group + 1] - begin):
+        at = np.uint64(rows.row_start[rows.group_atom[begin + value]])
+        flags = rows.row[at + np.uint64(FLAGS)]
+        scale = np.float64(float32_of_bits(rows.row[at + np.uint64(SCALE)]))
         if flags & np.uint32(IS_WIDE):
-            store_scaled(wide_sum(arrays.row, at, world), scale, log_weight, value * LANES)
+            store_scaled(wide_sum(rows.row, at, world), scale, log_weight, value * LANES)
         else:
-            store_scaled(narrow_sum(arrays.row, at, world), scale, log_weight, value * LANES)
-        allowed[value] = np.uint64(0) if flags & np.uint32(IS_FORBIDDEN) else ~forced_words(arrays.row, at, world)[1]
+            store_scaled(narrow_sum(rows.row, at, world), scale, log_weight, value * LANES)
+        allowed[value] = np.uint64(0) if flags & np.uint32(IS_FORBIDDEN) else ~forced_words(rows.row, at, world)[1]
 
 
 @numba.njit(nogil=True, cache=True)
 def _shares(n_values, log_weight, allowed, share, total):
     """exp(log-weight − largest) of each allowed value, float32 (m, 64), and their sums over values, float64 (64,)."""
-    top = np.full(LANES, -np.inf)
+    top = np.empty(LANES)
     distance = np.empty(LANES, np.float32)
+    for lane in range(LANES):
+        top[lane] = -np.inf
+        total[lane] = 0.0
     for value in range(n_values):
         for lane in range(LANES):
             if (allowed[value] >> np.uint64(lane)) & ONE:
                 top[lane] = max(top[lane], log_weight[value, lane])
-    total[:] = 0.0
     for value in range(n_values):
         for lane in range(LANES):
             distance[lane] = np.float32(min(log_weight[value, lane] - top[lane], 0.0))
@@ -230,7 +231,7 @@ def _draw_value(n_values, share, total, generator, choice):
     for lane in range(LANES):
         bits = (np.uint64(high[lane]) << np.uint64(21)) | (np.uint64(low[lane]) >> np.uint64(11))
         target[lane] = np.float64(bits) * 2.0**-53 * total[lane]
-    choice[:] = 0
+        choice[lane] = 0
     for value in range(n_values):
         for lane in range(LANES):
             running[lane] += share[value, lane]
@@ -260,10 +261,10 @@ def _record_group(conditionals, atoms, share, total):
 
 
 @numba.njit(nogil=True, cache=True)
-def sweep_block(arrays, world, twin, generator, scalar, n_chains, sweeps, random_scan, planes, conditionals):
+def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps, random_scan, planes, conditionals):
     """Make `sweeps` sweeps over up to 64 chains.
 
-    arrays: GibbsArrays; world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else the world itself.
+    rows, general: see GibbsLayout; world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else the world itself.
     generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
     planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
 
@@ -272,16 +273,16 @@ def sweep_block(arrays, world, twin, generator, scalar, n_chains, sweeps, random
     therefore conditionals are then taken in a pass of their own, after the sweep.
     """
     active = ALL if n_chains == LANES else (ONE << np.uint64(n_chains)) - ONE
-    n_sites = arrays.site_kind.shape[0]
+    n_sites = rows.site_kind.shape[0]
     recording = conditionals.shape[0] > 0
-    log_weight = np.zeros((arrays.largest_group, LANES))
-    share = np.empty((arrays.largest_group, LANES), np.float32)
-    allowed = np.empty(arrays.largest_group, np.uint64)
-    previous = np.empty(arrays.largest_group, np.uint64)
+    log_weight = np.zeros((rows.largest_group, LANES))
+    share = np.empty((rows.largest_group, LANES), np.float32)
+    allowed = np.empty(rows.largest_group, np.uint64)
+    previous = np.empty(rows.largest_group, np.uint64)
     choice = np.empty(LANES, np.int64)
     total = np.empty(LANES)
     real = np.empty(LANES, np.float32)
-    stamp = np.zeros(arrays.clause_weight.shape[0] if arrays.general_group.shape[0] > 0 else 0, np.int64)
+    stamp = np.zeros(general.clause_weight.shape[0] if general.is_group.shape[0] > 0 else 0, np.int64)
     mark = 0
     passes = 2 if random_scan and recording else 1
     for _ in range(sweeps):
@@ -293,19 +294,19 @@ def sweep_block(arrays, world, twin, generator, scalar, n_chains, sweeps, random
                 site = next_below(scalar, n_sites)
             elif not drawing:
                 site = visit - n_sites
-            kind = arrays.site_kind[np.uint64(site)]
-            item = np.uint64(arrays.site_item[np.uint64(site)])
+            kind = rows.site_kind[np.uint64(site)]
+            item = np.uint64(rows.site_item[np.uint64(site)])
             if kind == NARROW or kind == WIDE:
-                at = np.uint64(arrays.row_start[item])
-                scale = float32_of_bits(arrays.row[at + np.uint64(SCALE)])
+                at = np.uint64(rows.row_start[item])
+                scale = float32_of_bits(rows.row[at + np.uint64(SCALE)])
                 if kind == NARROW:
-                    log_odds = scaled(narrow_sum(arrays.row, at, world), scale)
+                    log_odds = scaled(narrow_sum(rows.row, at, world), scale)
                 else:
-                    log_odds = scaled(wide_sum(arrays.row, at, world), scale)
+                    log_odds = scaled(wide_sum(rows.row, at, world), scale)
                 threshold = thresholds(log_odds)
                 must, must_not = np.uint64(0), np.uint64(0)
-                if arrays.row[at + np.uint64(N_HARD)] > 0:
-                    must, must_not = forced_words(arrays.row, at, world)
+                if rows.row[at + np.uint64(N_HARD)] > 0:
+                    must, must_not = forced_words(rows.row, at, world)
                 if record:
                     store_lanes(probabilities(log_odds, threshold), real, 0)
                     _record(conditionals, item, real, must, must_not)
@@ -315,19 +316,19 @@ def sweep_block(arrays, world, twin, generator, scalar, n_chains, sweeps, random
                     twin[item] = word
                 continue
             if kind == GROUP:
-                begin, end = arrays.group_start[item], arrays.group_start[item + ONE]
-                atoms = arrays.group_atom[begin:end]
+                begin, end = rows.group_start[item], rows.group_start[item + ONE]
+                atoms = rows.group_atom[begin:end]
             else:
-                atoms = arrays.general_atom[arrays.general_start[item] : arrays.general_start[item + ONE]]
+                atoms = general.atom[general.start[item] : general.start[item + ONE]]
             n_values = atoms.shape[0]
             for value in range(n_values):
                 previous[value] = world[atoms[value]]
             without = np.uint64(0)
             if kind == GROUP:
-                _group_log_weights(arrays, item, world, log_weight, allowed)
+                _group_log_weights(rows, item, world, log_weight, allowed)
             else:
-                mark, without = evaluate_general(arrays, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
-            if kind == GENERAL and not arrays.general_group[item]:
+                mark, without = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
+            if kind == GENERAL and not general.is_group[item]:
                 for lane in range(LANES):
                     real[lane] = log_weight[0, lane]
                 log_odds = load_float32(real, 0)
@@ -350,7 +351,7 @@ def sweep_block(arrays, world, twin, generator, scalar, n_chains, sweeps, random
                     for value in range(n_values):
                         world[atoms[value]] = previous[value]
             if kind == GENERAL:
-                settle_general(arrays, item, world, twin)
+                settle_general(general, item, world, twin)
             else:
                 for value in range(n_values):
                     twin[atoms[value]] = world[atoms[value]]

@@ -8,7 +8,7 @@ evaluation they are equal. All chains of a word are evaluated at once; a little 
 import numba
 import numpy as np
 
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+ALL, ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -30,40 +30,40 @@ def disjunction(literals, begin, end, world):
 
 
 @numba.njit(nogil=True, cache=True)
-def compute_hidden(arrays, hidden, world):
+def compute_hidden(definition_start, definition_literal, n_atoms, hidden, world):
     """Set the hidden atoms listed (parents before children) to what their definitions say."""
     for at in range(hidden.shape[0]):
-        row = hidden[at] - arrays.n_atoms
-        world[hidden[at]] = disjunction(
-            arrays.definition_literal, arrays.definition_start[row], arrays.definition_start[row + 1], world
-        )
+        row = hidden[at] - n_atoms
+        world[hidden[at]] = disjunction(definition_literal, definition_start[row], definition_start[row + 1], world)
 
 
 @numba.njit(nogil=True, cache=True)
-def _add(total, n_chains, word, weight):
+def _add_difference(total, n_chains, now, then, weight):
+    """Add `weight` in the chains where something became true, take it off where it became false."""
+    gained, lost = now & ~then, then & ~now
     for chain in range(n_chains):
-        total[chain] += weight * np.float64((word >> np.uint64(chain)) & np.uint64(1))
+        place = np.uint64(chain)
+        total[chain] += weight * np.float64(np.int64((gained >> place) & ONE) - np.int64((lost >> place) & ONE))
 
 
 @numba.njit(nogil=True, cache=True)
-def _add_clauses(arrays, atom, world, twin, stamp, mark, total, n_chains):
+def _add_clauses(sites, atom, world, twin, stamp, mark, total, n_chains):
     """Add the weights of the soft clauses of `atom` that differ between the worlds, those stamped `mark` excepted."""
-    for at in range(arrays.atom_start[atom], arrays.atom_start[atom + 1]):
-        clause = arrays.atom_clause[at]
-        if clause >= arrays.n_soft:
+    for at in range(sites.atom_start[atom], sites.atom_start[atom + 1]):
+        clause = sites.atom_clause[at]
+        if clause >= sites.n_soft:
             break
         if stamp[clause] != mark:
             stamp[clause] = mark
-            begin, end = arrays.clause_start[clause], arrays.clause_start[clause + 1]
-            with_value = disjunction(arrays.clause_literal, begin, end, twin)
-            without = disjunction(arrays.clause_literal, begin, end, world)
-            if with_value != without:
-                _add(total, n_chains, with_value & ~without, arrays.clause_weight[clause])
-                _add(total, n_chains, without & ~with_value, -arrays.clause_weight[clause])
+            begin, end = sites.clause_start[clause], sites.clause_start[clause + 1]
+            now = disjunction(sites.clause_literal, begin, end, twin)
+            then = disjunction(sites.clause_literal, begin, end, world)
+            if now != then:
+                _add_difference(total, n_chains, now, then, sites.clause_weight[clause])
 
 
 @numba.njit(nogil=True, cache=True)
-def _obeyed(arrays, atoms, hidden, world):
+def _obeyed(sites, atoms, hidden, world):
     """Word of the chains in which all hard clauses on these atoms are true."""
     word = ALL
     for place in range(atoms.shape[0] + hidden.shape[0]):
@@ -71,71 +71,64 @@ def _obeyed(arrays, atoms, hidden, world):
             atom = atoms[place]
         else:
             atom = hidden[place - atoms.shape[0]]
-            if arrays.atom_bias[atom] == np.inf:
+            if sites.atom_bias[atom] == np.inf:
                 word &= world[atom]
-            elif arrays.atom_bias[atom] == -np.inf:
+            elif sites.atom_bias[atom] == -np.inf:
                 word &= ~world[atom]
-        for at in range(arrays.atom_start[atom + 1] - 1, arrays.atom_start[atom] - 1, -1):
-            clause = arrays.atom_clause[at]
-            if clause < arrays.n_soft:
+        for at in range(sites.atom_start[atom + 1] - 1, sites.atom_start[atom] - 1, -1):
+            clause = sites.atom_clause[at]
+            if clause < sites.n_soft:
                 break
-            word &= disjunction(arrays.clause_literal, arrays.clause_start[clause], arrays.clause_start[clause + 1], world)
+            word &= disjunction(sites.clause_literal, sites.clause_start[clause], sites.clause_start[clause + 1], world)
     return word
 
 
 @numba.njit(nogil=True, cache=True)
-def evaluate_general(arrays, item, world, twin, stamp, mark, n_chains, log_weight, allowed):
+def evaluate_general(sites, item, world, twin, stamp, mark, n_chains, log_weight, allowed):
     """Log-weights of the values of a general site, relative to "all false"; returns the new mark and the word where that is allowed.
 
     log_weight (m, 64) float64 and allowed (m,) words are filled in, where m is the number of the site's atoms; afterwards the
     site's atoms are false in both worlds, and `settle_general` must follow.
     stamp: (n_clauses,) int64 and mark: int64, to visit a clause once; `stamp` holds no number above `mark`.
     """
-    atoms = arrays.general_atom[arrays.general_start[item] : arrays.general_start[item + 1]]
-    hidden = arrays.reach[arrays.reach_start[item] : arrays.reach_start[item + 1]]
+    atoms = sites.atom[sites.start[item] : sites.start[item + 1]]
+    hidden = sites.reach[sites.reach_start[item] : sites.reach_start[item + 1]]
     for at in range(atoms.shape[0]):
         world[atoms[at]] = np.uint64(0)
         twin[atoms[at]] = np.uint64(0)
-    compute_hidden(arrays, hidden, world)
+    compute_hidden(sites.definition_start, sites.definition_literal, sites.n_atoms, hidden, world)
     required = -1
-    if arrays.general_group[item]:
+    if sites.is_group[item]:
         for value in range(atoms.shape[0]):
-            if arrays.atom_bias[atoms[value]] == np.inf:
+            if sites.atom_bias[atoms[value]] == np.inf:
                 required = value
     for value in range(atoms.shape[0]):
         atom = atoms[value]
         total = log_weight[value]
-        total[:] = 0.0
+        for chain in range(n_chains):
+            total[chain] = 0.0
         mark += 1
         twin[atom] = ALL
-        compute_hidden(arrays, hidden, twin)
-        allowed[value] = _obeyed(arrays, atoms, hidden, twin)
-        bias = arrays.atom_bias[atom]
-        if np.isfinite(bias):
-            total[:n_chains] += bias
-        elif bias < 0:
+        compute_hidden(sites.definition_start, sites.definition_literal, sites.n_atoms, hidden, twin)
+        allowed[value] = _obeyed(sites, atoms, hidden, twin)
+        if sites.atom_bias[atom] == -np.inf or (required >= 0 and value != required):
             allowed[value] = np.uint64(0)
-        if required >= 0 and value != required:
-            allowed[value] = np.uint64(0)
-        _add_clauses(arrays, atom, world, twin, stamp, mark, total, n_chains)
-        for at in range(hidden.shape[0]):
-            now, then = twin[hidden[at]], world[hidden[at]]
-            if now != then:
-                bias = arrays.atom_bias[hidden[at]]
-                if bias != 0.0 and np.isfinite(bias):
-                    _add(total, n_chains, now & ~then, bias)
-                    _add(total, n_chains, then & ~now, -bias)
-                _add_clauses(arrays, hidden[at], world, twin, stamp, mark, total, n_chains)
+        for place in range(-1, hidden.shape[0]):
+            changed = hidden[place] if place >= 0 else atom
+            if twin[changed] != world[changed]:
+                if np.isfinite(sites.atom_bias[changed]):
+                    _add_difference(total, n_chains, twin[changed], world[changed], sites.atom_bias[changed])
+                _add_clauses(sites, changed, world, twin, stamp, mark, total, n_chains)
         twin[atom] = np.uint64(0)
-    return mark, _obeyed(arrays, atoms, hidden, world)
+    return mark, _obeyed(sites, atoms, hidden, world)
 
 
 @numba.njit(nogil=True, cache=True)
-def settle_general(arrays, item, world, twin):
+def settle_general(sites, item, world, twin):
     """After the site's atoms were set in `world`: compute its hidden atoms and make the twin equal."""
-    hidden = arrays.reach[arrays.reach_start[item] : arrays.reach_start[item + 1]]
-    compute_hidden(arrays, hidden, world)
-    for at in range(arrays.general_start[item], arrays.general_start[item + 1]):
-        twin[arrays.general_atom[at]] = world[arrays.general_atom[at]]
+    hidden = sites.reach[sites.reach_start[item] : sites.reach_start[item + 1]]
+    compute_hidden(sites.definition_start, sites.definition_literal, sites.n_atoms, hidden, world)
+    for at in range(sites.start[item], sites.start[item + 1]):
+        twin[sites.atom[at]] = world[sites.atom[at]]
     for at in range(hidden.shape[0]):
         twin[hidden[at]] = world[hidden[at]]

@@ -35,18 +35,24 @@ NARROW, WIDE, GROUP, GENERAL = range(4)
 PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
 
 
-class GibbsArrays(NamedTuple):
-    """Rows, sites, and the network's own arrays for GENERAL sites; all frozen."""
+class GibbsRows(NamedTuple):
+    """Sites and rows."""
 
     row: np.ndarray  # (words,) uint32
     row_start: np.ndarray  # (n_atoms,) int64, where the row of an atom starts; -1 when it has none
     site_kind: np.ndarray  # (n_sites,) uint8
     site_item: np.ndarray  # (n_sites,) int32: an atom, a group, or an index into the general sites
-    group_start: np.ndarray
-    group_atom: np.ndarray
-    general_start: np.ndarray  # (n_general + 1,) int64 offsets into general_atom
-    general_atom: np.ndarray  # int32: one atom, or the atoms of a group
-    general_group: np.ndarray  # (n_general,) uint8: is it a group
+    group_start: np.ndarray  # the network's
+    group_atom: np.ndarray  # the network's
+    largest_group: int
+
+
+class GeneralSites(NamedTuple):
+    """The GENERAL sites, and the network's own arrays from which they are evaluated."""
+
+    start: np.ndarray  # (n_general + 1,) int64 offsets into atom
+    atom: np.ndarray  # int32: one atom, or the atoms of a group
+    is_group: np.ndarray  # (n_general,) uint8
     reach_start: np.ndarray  # (n_general + 1,) int64 offsets into reach
     reach: np.ndarray  # int32: hidden atoms that depend on the site, parents before children
     clause_start: np.ndarray
@@ -59,10 +65,22 @@ class GibbsArrays(NamedTuple):
     definition_literal: np.ndarray
     n_atoms: int
     n_soft: int
-    largest_group: int
 
 
-def build_layout(network: GroundNetwork) -> GibbsArrays:
+class GibbsLayout(NamedTuple):
+    """What the Gibbs kernels read; all arrays are frozen."""
+
+    rows: GibbsRows
+    general: GeneralSites
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the layout takes beside the network's own arrays."""
+        own = (*self.rows[:4], *self.general[:5])
+        return sum(array.nbytes for array in own)
+
+
+def build_layout(network: GroundNetwork) -> GibbsLayout:
     """Lay the network out for the Gibbs kernels; atoms that a hard unit clause decides become no site."""
     n_atoms = network.n_atoms
     group_of = np.full(network.n_all, -1, np.int32)
@@ -106,16 +124,19 @@ def build_layout(network: GroundNetwork) -> GibbsArrays:
     nonempty = sizes > 0
     first[np.minimum.reduceat(network.group_atom, network.group_start[:-1][nonempty])] = True if nonempty.any() else False
     sites = np.flatnonzero(first & ~(decided & ~grouped))
-    arrays = GibbsArrays(
+    rows = GibbsRows(
         row=row,
         row_start=row_start,
         site_kind=kind[sites],
         site_item=item[sites],
         group_start=network.group_start,
         group_atom=network.group_atom,
-        general_start=general_start,
-        general_atom=general_atoms,
-        general_group=np.repeat([False, True], [len(singles), len(groups)]).astype(np.uint8),
+        largest_group=int(sizes.max(initial=1)),
+    )
+    general = GeneralSites(
+        start=general_start,
+        atom=general_atoms,
+        is_group=np.repeat([False, True], [len(singles), len(groups)]).astype(np.uint8),
         reach_start=reach_start,
         reach=reach,
         clause_start=network.clause_start,
@@ -128,12 +149,11 @@ def build_layout(network: GroundNetwork) -> GibbsArrays:
         definition_literal=network.definition_literal,
         n_atoms=n_atoms,
         n_soft=network.n_soft,
-        largest_group=int(sizes.max(initial=1)),
     )
-    for value in arrays:
+    for value in (*rows, *general):
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
-    return arrays
+    return GibbsLayout(rows, general)
 
 
 def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -> np.ndarray:
@@ -172,7 +192,7 @@ def _reach(network: GroundNetwork, general_start: np.ndarray, general_atom: np.n
     collect_reach(*graph, np.full(network.n_all, -1, np.int32), start, nothing)
     reach = np.zeros(int(start[-1]), np.int32)
     collect_reach(*graph, np.full(network.n_all, -1, np.int32), start, reach)
-    return start, reach
+    return start, reach[np.lexsort((reach, np.repeat(np.arange(len(start) - 1), np.diff(start))))]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -343,7 +363,7 @@ def fill_rows(
 
 @numba.njit(nogil=True, cache=True)
 def collect_reach(child_start, child, general_start, general_atom, mark, start, reach):
-    """Count (when `reach` is empty) or list the hidden atoms that depend on each general site; `mark` (n_all,) starts at -1."""
+    """Count (when `reach` is empty) or list, in no order, the hidden atoms that depend on each general site; `mark` (n_all,) starts at -1."""
     stack = np.empty(mark.shape[0], np.int32)
     writing = reach.shape[0] > 0
     for site in range(general_start.shape[0] - 1):
@@ -362,7 +382,5 @@ def collect_reach(child_start, child, general_start, general_atom, mark, start, 
                     if writing:
                         reach[start[site] + found] = child[at]
                     found += 1
-        if writing:
-            reach[start[site] : start[site + 1]].sort()
-        else:
+        if not writing:
             start[site + 1] = start[site] + found

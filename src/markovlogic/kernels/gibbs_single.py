@@ -1,0 +1,198 @@
+"""Gibbs sweeps over one chain alone: the same rows as for 64 chains, with scalars in place of lanes."""
+
+import math
+
+import numba
+import numpy as np
+
+from markovlogic.kernels.counters import add_world
+from markovlogic.kernels.gibbs_general import ONE, evaluate_general, literal_word, settle_general
+from markovlogic.kernels.gibbs_layout import (
+    BIAS_LOW,
+    FLAGS,
+    GENERAL,
+    GROUP,
+    HARD_AT,
+    HEADER,
+    IS_FORBIDDEN,
+    IS_WIDE,
+    N_HARD,
+    N_LONG,
+    N_PAIRS,
+    N_TRIPLES,
+    SCALE,
+)
+from markovlogic.kernels.random import next_below, next_uniform
+from markovlogic.kernels.vectors import float32_of_bits
+
+ZERO = np.uint64(0)
+
+
+@numba.njit(nogil=True, cache=True)
+def _weight(row, at, wide):
+    if wide:
+        return np.int64(np.uint64(row[at]) | (np.uint64(row[at + ONE]) << np.uint64(32)))
+    return np.int64(np.int32(row[at]))
+
+
+@numba.njit(nogil=True, cache=True)
+def _any_true(row, begin, end, world):
+    satisfied = ZERO
+    for at in range(begin, end):
+        satisfied |= literal_word(world, row[at]) & ONE
+        if satisfied:
+            break
+    return satisfied
+
+
+@numba.njit(nogil=True, cache=True)
+def log_odds_of_row(row, at, world):
+    """Log-odds of the row at `at` in chain 0, hard clauses left out, float64."""
+    wide = (row[at + np.uint64(FLAGS)] & np.uint32(IS_WIDE)) != 0
+    width = np.uint64(2) if wide else ONE
+    total = _weight(row, at + np.uint64(BIAS_LOW), wide)
+    place = at + np.uint64(HEADER)
+    for _ in range(row[at + np.uint64(N_PAIRS)]):
+        satisfied = literal_word(world, row[place]) & ONE
+        total += _weight(row, place + ONE, wide) & (np.int64(satisfied) - 1)
+        place += ONE + width
+    for _ in range(row[at + np.uint64(N_TRIPLES)]):
+        satisfied = (literal_word(world, row[place]) | literal_word(world, row[place + ONE])) & ONE
+        total += _weight(row, place + np.uint64(2), wide) & (np.int64(satisfied) - 1)
+        place += np.uint64(2) + width
+    for _ in range(row[at + np.uint64(N_LONG)]):
+        begin = place + ONE + width
+        end = begin + np.uint64(row[place])
+        satisfied = _any_true(row, begin, end, world)
+        total += _weight(row, place + ONE, wide) & (np.int64(satisfied) - 1)
+        place = end
+    return np.float64(total) * np.float64(float32_of_bits(row[at + np.uint64(SCALE)]))
+
+
+@numba.njit(nogil=True, cache=True)
+def _forced(row, at, world):
+    """Whether hard clauses need the atom to be true, and to be false, in chain 0."""
+    must, must_not = False, False
+    place = at + np.uint64(row[at + np.uint64(HARD_AT)])
+    for _ in range(row[at + np.uint64(N_HARD)]):
+        code = np.uint64(row[place])
+        end = place + ONE + (code >> ONE)
+        if not _any_true(row, place + ONE, end, world):
+            if code & ONE:
+                must = True
+            else:
+                must_not = True
+        place = end
+    return must, must_not
+
+
+@numba.njit(nogil=True, cache=True)
+def true_probability(log_odds, must, must_not):
+    """P(true), where hard clauses have the last word unless they contradict each other."""
+    if must != must_not:
+        return 1.0 if must else 0.0
+    e = math.exp(-min(abs(log_odds), 700.0))
+    return e / (1.0 + e) if log_odds < 0 else 1.0 / (1.0 + e)
+
+
+@numba.njit(nogil=True, cache=True)
+def drawn(log_odds, must, must_not, scalar):
+    """Draw the atom: 1 or 0 as a word; probabilities down to 2⁻¹⁰⁶ come out right on both sides."""
+    if must != must_not:
+        return ONE if must else ZERO
+    uniform = next_uniform(scalar)
+    if uniform == 0.0:
+        uniform = next_uniform(scalar) * 2.0**-53
+    e = math.exp(-min(abs(log_odds), 700.0))
+    less_likely = uniform < e / (1.0 + e)
+    return ONE if less_likely == (log_odds < 0) else ZERO
+
+
+@numba.njit(nogil=True, cache=True)
+def _draw_value(n_values, log_weight, allowed, scalar, share):
+    """Fill in the values' shares and draw one: (value, sum of shares); the sum is zero when hard clauses allow none."""
+    top = -np.inf
+    for value in range(n_values):
+        if allowed[value] & ONE:
+            top = max(top, log_weight[value, 0])
+    total = 0.0
+    for value in range(n_values):
+        share[value] = math.exp(log_weight[value, 0] - top) if allowed[value] & ONE else 0.0
+        total += share[value]
+    target, running, choice = next_uniform(scalar) * total, 0.0, 0
+    for value in range(n_values):
+        running += share[value]
+        choice += 1 if running <= target else 0
+    return choice, total
+
+
+@numba.njit(nogil=True, cache=True)
+def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, planes, conditionals):
+    """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `gibbs.sweep_block` for the arguments and the scans."""
+    n_sites = rows.site_kind.shape[0]
+    recording = conditionals.shape[0] > 0
+    log_weight = np.zeros((rows.largest_group, 1))
+    share = np.empty(rows.largest_group)
+    allowed = np.empty(rows.largest_group, np.uint64)
+    previous = np.empty(rows.largest_group, np.uint64)
+    stamp = np.zeros(general.clause_weight.shape[0] if general.is_group.shape[0] > 0 else 0, np.int64)
+    mark = 0
+    passes = 2 if random_scan and recording else 1
+    for _ in range(sweeps):
+        for visit in range(passes * n_sites):
+            drawing = visit < n_sites
+            record = recording and (not random_scan or not drawing)
+            site = visit
+            if random_scan and drawing:
+                site = next_below(scalar, n_sites)
+            elif not drawing:
+                site = visit - n_sites
+            kind = rows.site_kind[np.uint64(site)]
+            item = np.uint64(rows.site_item[np.uint64(site)])
+            if kind < GROUP:
+                at = np.uint64(rows.row_start[item])
+                log_odds = log_odds_of_row(rows.row, at, world)
+                must, must_not = _forced(rows.row, at, world)
+                if record:
+                    conditionals[item, 0] += np.float32(true_probability(log_odds, must, must_not))
+                if drawing:
+                    world[item] = drawn(log_odds, must, must_not, scalar)
+                    twin[item] = world[item]
+                continue
+            if kind == GROUP:
+                atoms = rows.group_atom[rows.group_start[item] : rows.group_start[item + ONE]]
+            else:
+                atoms = general.atom[general.start[item] : general.start[item + ONE]]
+            n_values = atoms.shape[0]
+            for value in range(n_values):
+                previous[value] = world[atoms[value]]
+            without = ZERO
+            if kind == GENERAL:
+                mark, without = evaluate_general(general, item, world, twin, stamp, mark, 1, log_weight, allowed)
+            else:
+                for value in range(n_values):
+                    at = np.uint64(rows.row_start[atoms[value]])
+                    log_weight[value, 0] = log_odds_of_row(rows.row, at, world)
+                    forbidden = (rows.row[at + np.uint64(FLAGS)] & np.uint32(IS_FORBIDDEN)) != 0
+                    allowed[value] = ZERO if forbidden or _forced(rows.row, at, world)[1] else ONE
+            if kind == GENERAL and not general.is_group[item]:
+                must, must_not = (without & ONE) == ZERO, (allowed[0] & ONE) == ZERO
+                if record:
+                    conditionals[atoms[0], 0] += np.float32(true_probability(log_weight[0, 0], must, must_not))
+                if drawing:
+                    previous[0] = drawn(log_weight[0, 0], must, must_not, scalar)
+                world[atoms[0]] = previous[0]
+            else:
+                choice, total = _draw_value(n_values, log_weight, allowed, scalar, share)
+                for value in range(n_values):
+                    if record and total > 0.0:
+                        conditionals[atoms[value], 0] += np.float32(share[value] / total)
+                    keep = not drawing or total <= 0.0
+                    world[atoms[value]] = previous[value] if keep else (ONE if value == choice else ZERO)
+            if kind == GENERAL:
+                settle_general(general, item, world, twin)
+            else:
+                for value in range(n_values):
+                    twin[atoms[value]] = world[atoms[value]]
+        if planes.shape[0] > 0:
+            add_world(planes, world)
