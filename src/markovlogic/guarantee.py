@@ -3,8 +3,8 @@
 import enum
 
 
-class Guarantee(enum.Enum):
-    """The four words of every result, from strongest to weakest."""
+class Guarantee(enum.StrEnum):
+    """The four words of every result, from strongest to weakest; each equals its word as a string."""
 
     EXACT = "exact"  # the target is the true model
     CORRECTED = "corrected"  # an approximate proposal, an accept/reject step keeps the target exact

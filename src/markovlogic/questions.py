@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.data.names import atom_names
 from markovlogic.guarantee import Guarantee
-from markovlogic.problem import Problem, QueryItem, Statuses
+from markovlogic.problem import Problem, QueryAtoms, QueryItem, Statuses, query_atoms
 from markovlogic.results import EVENT, Draws, Marginals, RunRecord
 
 Float64 = npt.NDArray[np.float64]
@@ -42,21 +42,6 @@ class Values:
         """Some rows of it."""
         return Values(self.probability[rows], self.stderr[rows], self.rhat[rows], self.ess[rows])
 
-    @staticmethod
-    def joined(parts: Sequence[Values]) -> Values:
-        """One list after the other."""
-        return Values(*(np.concatenate([getattr(part, name) for part in parts]) for name in Values.__dataclass_fields__))
-
-
-@dataclass(frozen=True, eq=False)
-class AskedAtoms:
-    """The atoms of one predicate that are reported, by code: open ones with their number, known ones with their truth."""
-
-    predicate: str
-    code: Int64
-    number: Int64  # of the open atom, -1 where known
-    truth: Float64  # 1 or 0 where known, nan where open
-
 
 @dataclass(frozen=True)
 class AskedEvent:
@@ -70,69 +55,40 @@ class AskedEvent:
 class Asked:
     """Everything that a result reports."""
 
-    atoms: tuple[AskedAtoms, ...]
+    atoms: tuple[QueryAtoms, ...]
     events: tuple[AskedEvent, ...]
     remarks: tuple[str, ...]  # on query items that are left out
 
     @property
     def numbers(self) -> Int64:
-        """Numbers of all open atoms that are reported, increasing within a predicate."""
-        parts = [asked.number[asked.number >= 0] for asked in self.atoms]
+        """Numbers of all open atoms that are reported, increasing."""
+        parts = [part.number[part.number >= 0] for part in self.atoms]
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     @property
-    def open_events(self) -> tuple[tuple[int, ...], ...]:
-        """Literals of the events that a method has to estimate: two or more are left, so no marginal answers them."""
-        return tuple(event.literals for event in self.events if event.literals is not None and len(event.literals) > 1)
+    def open_events(self) -> list[Int32]:
+        """Literals of the events that a method has to estimate."""
+        return [np.array(event.literals, np.int32) for event in self.events if event.literals]
 
 
 def asked(problem: Problem, *, include_evidence: bool) -> Asked:
     """Resolve the query: whole predicates, single atoms and conjunctions, each row once."""
-    whole = {item.predicate for item in problem.query if item.literals is None and item.predicate is not None}
-    single: dict[str, set[int]] = {}
     events: dict[str, AskedEvent] = {}
     remarks: dict[str, None] = {}
     for item in problem.query:
         if item.literals is None:
             continue
         if len(item.literals) == 1 and item.literals[0].positive:
-            literal = item.literals[0]
-            single.setdefault(literal.predicate, set()).add(literal.code)
-            status = _status(problem.statuses[literal.predicate], literal.code)
+            status = _status(problem.statuses[item.literals[0].predicate], item.literals[0].code)
             if status != UNKNOWN and not include_evidence:
                 remarks[f"{item.text} is known from evidence ({'true' if status == TRUE else 'false'}) and left out"] = None
         else:
             events[item.text] = _event(problem, item)
-    atoms = []
-    for name in problem.model.predicates:
-        if name in whole:
-            atoms.append(_whole_predicate(problem, name, include_evidence=include_evidence))
-        elif name in single:
-            code = np.array(sorted(single[name]), np.int64)
-            atoms.append(_some_atoms(problem, name, code, include_evidence=include_evidence))
-    return Asked(tuple(atoms), tuple(events.values()), tuple(remarks))
+    return Asked(query_atoms(problem, include_evidence=include_evidence), tuple(events.values()), tuple(remarks))
 
 
 def _status(statuses: Statuses, code: int) -> int:
     return int(statuses.lookup(np.array([code], np.int64))[0])
-
-
-def _whole_predicate(problem: Problem, name: str, *, include_evidence: bool) -> AskedAtoms:
-    statuses = problem.statuses[name]
-    if include_evidence:
-        return _some_atoms(problem, name, np.arange(statuses.n_ground, dtype=np.int64), include_evidence=True)
-    number = np.asarray(problem.atoms.range_of(name), np.int64)
-    return AskedAtoms(name, problem.atoms.codes(name), number, np.full(len(number), np.nan))
-
-
-def _some_atoms(problem: Problem, name: str, code: Int64, *, include_evidence: bool) -> AskedAtoms:
-    status = problem.statuses[name].lookup(code)
-    is_open = status == UNKNOWN
-    number = np.full(len(code), -1, np.int64)
-    number[is_open] = problem.atoms.numbers(name, code[is_open])
-    truth = np.where(is_open, np.nan, (status == TRUE).astype(np.float64))
-    keep = is_open | include_evidence
-    return AskedAtoms(name, code[keep], number[keep], truth[keep])
 
 
 def _event(problem: Problem, item: QueryItem) -> AskedEvent:
@@ -154,44 +110,47 @@ def _event(problem: Problem, item: QueryItem) -> AskedEvent:
 def answer(
     problem: Problem,
     asked: Asked,
-    marginals: Callable[[Int64], Values],
+    atoms: Values,
     events: Values,
     *,
     guarantee: Guarantee,
     run: RunRecord,
     notes: Sequence[str] = (),
     remarks: Sequence[str] = (),
-    draws: Draws | None = None,
+    kept: npt.NDArray[np.bool_] | None = None,
+    thin: int = 1,
 ) -> Marginals:
     """Put names to numbers and sort the rows.
 
-    marginals: the values of open atoms, given by number. events: the values of `asked.open_events`, in that order.
+    atoms, events: the values of `asked.numbers` and `asked.open_events`, in their order. kept: (n_chains, n_draws, n_atoms)
+    draws of `asked.numbers`.
     """
-    names: list[Any] = []
-    values: list[Values] = []
-    predicate: list[Int32] = []
-    code: list[Int64] = []
     predicates = tuple(part.predicate for part in asked.atoms)
     domains = tuple(_domains(problem, name) for name in predicates)
-    for index, part in enumerate(asked.atoms):
-        sizes = tuple(map(len, domains[index]))
-        names.append(atom_names(part.predicate, part.code, sizes, domains[index]).cast(pa.large_string()))
-        values.append(_atom_values(part, marginals))
-        predicate.append(np.full(len(part.code), index, np.int32))
-        code.append(part.code)
+    names = [
+        atom_names(part.predicate, part.code, tuple(map(len, own)), own).cast(pa.large_string())
+        for part, own in zip(asked.atoms, domains, strict=True)
+    ]
     names.append(pa.array([event.text for event in asked.events], pa.large_string()))
-    values.append(_event_values(asked.events, marginals, events))
-    predicate.append(np.full(len(asked.events), EVENT, np.int32))
-    code.append(np.full(len(asked.events), -1, np.int64))
+    lengths = [len(part.code) for part in asked.atoms]
+    n_events = len(asked.events)
+    predicate = np.append(np.repeat(np.arange(len(lengths)), lengths), np.full(n_events, EVENT)).astype(np.int32)
+    code = np.concatenate([*(part.code for part in asked.atoms), np.full(n_events, -1, np.int64)])
+    rows, is_open = _rows(asked, atoms, events)
 
     name = pa.concat_arrays(names)
     order = pc.sort_indices(name)  # bytes of UTF-8 sort as code points do
     at = order.to_numpy()
-    rows = Values.joined(values).at(at)
+    rows = rows.at(at)
+    draws = None
+    if kept is not None:
+        place = np.empty(len(at), np.int64)
+        place[at] = np.arange(len(at))
+        draws = Draws(kept, place[: len(is_open)][is_open], thin)
     return Marginals(
         atom=name.take(order),
-        predicate=np.concatenate(predicate)[at],
-        code=np.concatenate(code)[at],
+        predicate=predicate[at],
+        code=code[at],
         probability=rows.probability,
         stderr=rows.stderr,
         rhat=rows.rhat,
@@ -210,34 +169,17 @@ def _domains(problem: Problem, name: str) -> tuple[Domain, ...]:
     return tuple(problem.domains[type_name] for type_name in problem.model.predicates[name].types)
 
 
-def _atom_values(part: AskedAtoms, marginals: Callable[[Int64], Values]) -> Values:
-    known = Values.exact(part.truth)
-    is_open = part.number >= 0
-    if is_open.all():
-        return marginals(part.number)
-    found = marginals(part.number[is_open])
+def _rows(asked: Asked, atoms: Values, events: Values) -> tuple[Values, npt.NDArray[np.bool_]]:
+    """Values of all rows, atoms before events, what is known filled in; and which of the atoms are open."""
+    nothing = np.zeros(0, np.int8)
+    truth = np.concatenate([nothing, *(part.truth for part in asked.atoms)])
+    is_open = truth == UNKNOWN
+    decided = [1.0 if event.literals == () else 0.0 for event in asked.events]
+    estimated = np.append(is_open, [bool(event.literals) for event in asked.events]).astype(bool)
+    known = Values.exact(np.append((truth == TRUE).astype(np.float64), decided))
     columns = []
     for name in Values.__dataclass_fields__:
         column = getattr(known, name).copy()
-        column[is_open] = getattr(found, name)
+        column[estimated] = np.append(getattr(atoms, name), getattr(events, name))
         columns.append(column)
-    return Values(*columns)
-
-
-def _event_values(events: Sequence[AskedEvent], marginals: Callable[[Int64], Values], estimated: Values) -> Values:
-    """Events that are decided, or hang on one literal, need no estimate of their own."""
-    rows: list[Values] = []
-    next_estimate = 0
-    for event in events:
-        if event.literals is None:
-            rows.append(Values.exact(np.zeros(1)))
-        elif not event.literals:
-            rows.append(Values.exact(np.ones(1)))
-        elif len(event.literals) == 1:
-            of_atom = marginals(np.array([event.literals[0] >> 1], np.int64))
-            p = of_atom.probability if event.literals[0] & 1 else 1.0 - of_atom.probability
-            rows.append(Values(p, of_atom.stderr, of_atom.rhat, of_atom.ess))
-        else:
-            rows.append(estimated.at(np.array([next_estimate])))
-            next_estimate += 1
-    return Values.joined(rows) if rows else Values.exact(np.zeros(0))
+    return Values(*columns), is_open

@@ -61,7 +61,8 @@ def write_json(result: Marginals, file: BinaryIO) -> None:
     for atoms, *numbers in _text_columns(result):
         columns = [column.to_pylist() for column in numbers]
         rows = [
-            f'{{"atom": {json.dumps(atom)}, "probability": {_json(p)}, "stderr": {_json(e)}, "rhat": {_json(r)}, "ess": {_json(n)}}}'
+            f'{{"atom": {json.dumps(atom)}, "probability": {_json(p)}, '
+            f'"stderr": {_json(e)}, "rhat": {_json(r)}, "ess": {_json(n)}}}'
             for atom, p, e, r, n in zip(atoms.to_pylist(), *columns, strict=True)
         ]
         if rows:

@@ -91,7 +91,8 @@ def _vega() -> str:
     import vl_convert
 
     major, minor = altair.SCHEMA_VERSION.lstrip("v").split(".")[:2]
-    return str(vl_convert.javascript_bundle(None, f"v{major}_{minor}")).replace("</script", "<\\/script")
+    bundle: Any = vl_convert.javascript_bundle  # its stub demands a snippet, which is optional
+    return str(bundle(vl_version=f"v{major}_{minor}")).replace("</script", "<\\/script")
 
 
 def _row(result: Marginals, row: int) -> str:

@@ -1,0 +1,56 @@
+"""`mln explain`: how big a problem is, what would be done and what it would cost."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+from typing import Annotated
+
+import typer
+
+from markovlogic.cli import options
+
+
+def explain(
+    model: options.Model,
+    query: options.Query,
+    evidence: options.EvidenceFiles = None,
+    open_: options.Open = None,
+    closed: options.Closed = None,
+    closed_types: options.ClosedTypes = False,
+    clause_weights: options.ClauseWeights = "formula",
+    method: options.Method = "auto",
+    network: options.Network = "auto",
+    memory_limit: options.MemoryLimit = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=options.OUTPUT)] = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Say how big the problem is, what would be done and what that would cost; nothing long runs."""
+    limit = options.memory_size(memory_limit)
+
+    from markovlogic import planner
+    from markovlogic.cli.progress import shown_progress
+
+    with shown_progress(quiet=quiet) as progress:
+        found = planner.explain(
+            model,
+            evidence or (),
+            query,
+            method=method,
+            network=network,
+            open_=options.names(open_),
+            closed=options.names(closed),
+            closed_types=closed_types,
+            clause_weights=clause_weights,
+            memory_limit=limit,
+            progress=progress,
+        )
+    if json:
+        sys.stdout.write(json_format.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n")
+        return 0
+    from rich.console import Console
+
+    from markovlogic.cli.explanation import explanation_view
+
+    Console(width=None if sys.stdout.isatty() else 120, highlight=False).print(explanation_view(found))
+    return 0

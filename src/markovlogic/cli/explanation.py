@@ -1,0 +1,61 @@
+"""An explanation for people: sizes, the plan, and the methods that were considered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from markovlogic.grounding.memory import show_bytes
+
+if TYPE_CHECKING:
+    from markovlogic.planner import Explanation
+
+
+def explanation_view(found: Explanation) -> RenderableType:
+    """Three blocks that can be scanned."""
+    sizes = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    sizes.add_column(style="bold")
+    sizes.add_column(justify="right")
+    sizes.add_column(style="dim")
+    clauses = _count(found.clauses) if found.clauses is not None else f"≤ {_count(found.clauses_at_most)}"
+    rows = (
+        ("groundings", _count(found.groundings), "of all formulas, before the evidence prunes them"),
+        ("atoms", _count(found.atoms), "that the evidence leaves open"),
+        (
+            "clauses",
+            clauses,
+            "after pruning and merging" if found.clauses is not None else "too many to ground for an explanation",
+        ),
+        ("literals", _count(found.literals), ""),
+        ("components", _count(found.components), "that share nothing"),
+        ("largest", _count(found.largest_component), "atoms in one component"),
+        ("exclusive", _count(found.exclusive_groups), "groups with exactly one true atom"),
+        ("memory", show_bytes(found.memory_bytes), "that the plan needs"),
+    )
+    for row in rows:
+        sizes.add_row(*row)
+    plan = Text.assemble(
+        ("plan: ", "bold"), f"{found.plan.method} on the {found.plan.network} network, estimator {found.plan.estimator}"
+    )
+    methods = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for name, justify in (("method", "left"), ("guarantee", "left"), ("time", "right"), ("memory", "right"), ("", "left")):
+        methods.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for candidate in found.candidates:
+        style = "" if candidate.possible else "dim"
+        memory = show_bytes(candidate.memory_bytes) if candidate.memory_bytes is not None else "-"
+        reason = candidate.reason if candidate.possible else f"not possible: {candidate.reason}"
+        methods.add_row(candidate.method, candidate.guarantee, _seconds(candidate.seconds), memory, reason, style=style)
+    return Group(sizes, Text(), plan, Text(f"because {found.plan.reason}"), Text(), methods)
+
+
+def _count(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
+
+
+def _seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    return f"~{seconds:,.0f} s" if seconds >= 1 else "< 1 s"

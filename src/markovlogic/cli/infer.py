@@ -1,0 +1,176 @@
+"""`mln infer`: marginal probabilities."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from markovlogic.cli import options
+
+if TYPE_CHECKING:
+    from markovlogic.results import Marginals
+
+
+def infer(
+    model: options.Model,
+    query: options.Query,
+    evidence: options.EvidenceFiles = None,
+    open_: options.Open = None,
+    closed: options.Closed = None,
+    closed_types: options.ClosedTypes = False,
+    clause_weights: options.ClauseWeights = "formula",
+    method: options.Method = "auto",
+    network: options.Network = "auto",
+    memory_limit: options.MemoryLimit = None,
+    estimator: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|sample|conditional", help="What is averaged over the draws.", rich_help_panel=options.SAMPLING
+        ),
+    ] = "auto",
+    chains: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Chains; default 64 for gibbs, 8 for other samplers.", rich_help_panel=options.SAMPLING),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Sweeps a chain that are kept; default 1000.", rich_help_panel=options.SAMPLING),
+    ] = None,
+    burn_in: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Sweeps a chain that come before; default a quarter of draws.", rich_help_panel=options.SAMPLING
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The same seed gives the same draws; default 0.", rich_help_panel=options.SAMPLING),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop earlier, after this time.", rich_help_panel=options.SAMPLING)
+    ] = None,
+    target_stderr: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Stop earlier, once every standard error is below.", rich_help_panel=options.SAMPLING),
+    ] = None,
+    worlds: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.parquet", help="Write sampled worlds of the query atoms.", rich_help_panel=options.SAMPLING),
+    ] = None,
+    thin: Annotated[
+        int | None, typer.Option(metavar="K", help="Keep every K-th world; default 1.", rich_help_panel=options.SAMPLING)
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Save the run there, again and again.", rich_help_panel=options.SAMPLING)
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run that --checkpoint saved.", rich_help_panel=options.SAMPLING)
+    ] = False,
+    include_evidence: Annotated[
+        bool, typer.Option("--include-evidence", help="Also write facts known from evidence.", rich_help_panel=options.OUTPUT)
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help=".csv, .parquet, .json or .html; any other name: lines `Atom probability`; `-`: standard output.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    stats: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write what was done as JSON.", rich_help_panel=options.OUTPUT)
+    ] = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Infer the probability of every query atom that the evidence leaves open."""
+    limit = options.memory_size(memory_limit)
+    options.at_least(chains, 1, "--chains")
+    options.at_least(draws, 1, "--draws")
+    options.at_least(burn_in, 0, "--burn-in")
+    options.at_least(seed, 0, "--seed")
+    options.at_least(thin, 1, "--thin")
+    options.positive(time_limit, "--time-limit")
+    options.positive(target_stderr, "--target-stderr")
+
+    from markovlogic import inference
+    from markovlogic.cli.progress import shown_progress
+
+    _check_outputs((output, stats, worlds), (model, *(evidence or ())))
+    with shown_progress(quiet=quiet) as progress:
+        result = inference.infer(
+            model,
+            evidence or (),
+            query,
+            method=method,
+            network=network,
+            estimator=estimator,
+            chains=chains,
+            draws=draws,
+            burn_in=burn_in,
+            seed=seed,
+            time_limit=time_limit,
+            target_stderr=target_stderr,
+            open_=options.names(open_),
+            closed=options.names(closed),
+            closed_types=closed_types,
+            clause_weights=clause_weights,
+            worlds=worlds,
+            thin=thin,
+            checkpoint=checkpoint,
+            resume=resume,
+            memory_limit=limit,
+            include_evidence=include_evidence,
+            progress=progress,
+        )
+    return _deliver(result, output, stats, quiet=quiet)
+
+
+def _check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
+    """Refuse now what would fail, or do harm, after the computation."""
+    from markovlogic.errors import InputError
+    from markovlogic.report.atomic import check_writable, same_file
+
+    given = [path for path in outputs if path is not None]
+    read = [part.split("=", 1)[-1] for text in inputs for part in (text, *text.split(","))]
+    for number, path in enumerate(given):
+        if any(same_file(path, other) for other in read):
+            raise InputError(f"{path} is an input file and would be overwritten", hint="choose another output name")
+        if any(same_file(path, other) for other in given[:number]):
+            raise InputError(f"{path} is given for two outputs", hint="choose another name for one of them")
+        check_writable(path)
+
+
+def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet: bool) -> int:
+    """Write the files, or show the table; say how the numbers came about and whether to trust them."""
+    from markovlogic.report.files import write_lines, write_result, write_stats
+    from markovlogic.report.tables import marginals_table, summary
+
+    if stats is not None:
+        write_stats(result, stats)
+    if output is not None:
+        write_result(result, output)
+        if not quiet:
+            sys.stderr.write(f"wrote {output}: {summary(result)}\n")
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(marginals_table(result))
+    else:
+        sys.stdout.flush()
+        write_lines(result, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    if not quiet:
+        for remark in result.remarks:
+            sys.stderr.write(f"note: {remark}\n")
+    concerns = result.concerns()
+    for concern in concerns:
+        sys.stderr.write(f"concern: {concern}\n")
+    if result.run.interrupted:
+        sys.stderr.write("interrupted: the results cover the draws made so far\n")
+        return 130
+    return 1 if concerns else 0

@@ -1,0 +1,123 @@
+"""The command `mln`: subcommands, and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from markovlogic import __version__
+from markovlogic.cli import explain, generate, infer
+from markovlogic.errors import InputError, Interrupted, MarkovLogicError
+
+DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
+DEBUG_VARIABLE = "MLN_DEBUG"
+
+app = typer.Typer(
+    name="mln",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    # panels cost the import of rich, so only eyes get them
+    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("infer")(infer.infer)
+app.command("explain")(explain.explain)
+app.command("generate")(generate.generate)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mln {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def mln(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help=f"Show the traceback of an internal error (also: {DEBUG_VARIABLE}=1).")
+    ] = False,
+) -> None:
+    """Markov logic: weighted first-order rules and relational data in, probabilities out."""
+    if debug:
+        os.environ[DEBUG_VARIABLE] = "1"
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give its exit code."""
+    code = _guarded(arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_output()
+    return code
+
+
+def _guarded(arguments: Sequence[str] | None) -> int:
+    try:
+        code = app(args=None if arguments is None else list(arguments), prog_name="mln", standalone_mode=False)
+        return code if isinstance(code, int) else DONE
+    except BrokenPipeError:
+        _abandon_output()  # `mln ... | head` has seen enough
+        return DONE
+    except MarkovLogicError as error:
+        _tell(error)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        _say("interrupted")
+        return INTERRUPTED
+    except MemoryError:
+        _say("error: out of memory (try a smaller problem, or --memory-limit to be refused before the start)")
+        return REFUSED
+    except Exception as error:
+        show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
+        if callable(show) and isinstance(code, int):  # a usage error of the option parser
+            show()
+            return code
+        return _report_bug(error)
+
+
+def _tell(error: MarkovLogicError) -> None:
+    """All faults, one after the other; a line that has a place begins with it and is never wrapped."""
+    if isinstance(error, InputError):
+        for fault in error.faults:
+            _say(fault.show() if fault.place else f"error: {fault.show()}")
+    else:
+        _say(str(error) if isinstance(error, Interrupted) else f"error: {error}")
+
+
+def _report_bug(error: Exception) -> int:
+    if os.environ.get(DEBUG_VARIABLE):
+        import traceback
+
+        _say("".join(traceback.format_exception(error)).rstrip())
+    what = " ".join(str(error).split())[:300]
+    _say(f"internal error: {type(error).__name__}: {what}")
+    _say(f"This is a bug of markovlogic {__version__}. Please report it with the command and what `mln --debug ...` prints.")
+    return BUG
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+
+def _abandon_output() -> None:
+    """Let the interpreter's last flush go nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

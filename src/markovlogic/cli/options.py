@@ -1,0 +1,108 @@
+"""Options that several commands share, and how their text becomes values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from markovlogic.errors import InputError
+
+PROBLEM = "The problem"
+METHOD = "The method"
+SAMPLING = "Sampling"
+OUTPUT = "Output"
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="Rule file (.mln).")]
+EvidenceFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-e",
+        "--evidence",
+        metavar="FILE",
+        help="Evidence: a .db file, or Predicate=FILE for .csv and .parquet; repeat it, or separate files by commas.",
+        rich_help_panel=PROBLEM,
+    ),
+]
+Query = Annotated[
+    list[str],
+    typer.Option(
+        "-q",
+        "--query",
+        metavar="ATOMS",
+        help="What to infer, separated by commas: predicates, ground atoms, conjunctions such as Smokes(Ann)^!Cancer(Bob).",
+        rich_help_panel=PROBLEM,
+    ),
+]
+Open = Annotated[
+    list[str] | None,
+    typer.Option("--open", metavar="PREDICATES", help="Predicates whose missing facts are unknown.", rich_help_panel=PROBLEM),
+]
+Closed = Annotated[
+    list[str] | None,
+    typer.Option("--closed", metavar="PREDICATES", help="Predicates whose missing facts are false.", rich_help_panel=PROBLEM),
+]
+ClosedTypes = Annotated[
+    bool,
+    typer.Option("--closed-types", help="Refuse constants that a declared type does not list.", rich_help_panel=PROBLEM),
+]
+ClauseWeights = Annotated[
+    str,
+    typer.Option(
+        "--clause-weights",
+        metavar="formula|alchemy",
+        help="A weight belongs to the whole formula, or is divided among its clauses as Alchemy does.",
+        rich_help_panel=PROBLEM,
+    ),
+]
+METHODS = "auto|exact|enumerate|eliminate|gibbs|blocked|mcsat"  # spelt out here: the planner is not loaded for a help text
+Method = Annotated[str, typer.Option("--method", metavar=METHODS, help="How to infer; auto chooses.", rich_help_panel=METHOD)]
+Network = Annotated[
+    str, typer.Option("--network", metavar="auto|ground", help="What the method works on.", rich_help_panel=METHOD)
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        help="Refuse what would need more, e.g. 4GB or 500MB. Default: a share of the machine.",
+        rich_help_panel=METHOD,
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no remarks.", rich_help_panel=OUTPUT)]
+
+_UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)
+
+
+def memory_size(text: str | None) -> int | None:
+    """Bytes of `4GB`, `1.5GiB`, `500MB` or a bare number of bytes."""
+    if text is None:
+        return None
+    found = _SIZE.fullmatch(text)
+    size = float(found[1]) * _UNITS[found[2].upper()] if found and found[2].upper() in _UNITS else 0.0
+    if size < 1:
+        raise InputError(f"--memory-limit {text} is no amount of memory", hint="write 4GB, 500MB or a number of bytes")
+    return int(size)
+
+
+def names(values: Iterable[str] | None) -> tuple[str, ...]:
+    """Names from repeated options and comma-separated lists."""
+    return tuple(name.strip() for value in values or () for name in value.split(",") if name.strip())
+
+
+def positive(value: float | None, option: str) -> float | None:
+    """A number above zero, or None when it was not given."""
+    if value is not None and not (value > 0 and math.isfinite(value)):
+        raise InputError(f"{option} must be a number above 0, not {value:g}")
+    return value
+
+
+def at_least(value: int | None, least: int, option: str) -> int | None:
+    """A whole number of some size, or None when it was not given."""
+    if value is not None and value < least:
+        raise InputError(f"{option} must be at least {least}, not {value}")
+    return value

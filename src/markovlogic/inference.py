@@ -1,0 +1,329 @@
+"""`infer`: from a model, evidence and a query to marginal probabilities, by the method that was asked for or that suits best."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markovlogic import planner
+from markovlogic.data.names import atom_names
+from markovlogic.errors import InputError
+from markovlogic.guarantee import Guarantee
+from markovlogic.language import syntax
+from markovlogic.planner import Evidences, Posed
+from markovlogic.progress import SILENT, Progress
+from markovlogic.questions import Asked, Values, answer, asked
+from markovlogic.results import Marginals, RunRecord
+
+if TYPE_CHECKING:
+    from markovlogic.estimate.diagnostics import Estimates
+    from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.samplers.base import Settings
+
+STAGES = ("read", "ground", "symmetry", "compress", "sample", "total")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What a user said about sampling; None and False mean that nothing was said."""
+
+    chains: int | None = None
+    draws: int | None = None
+    burn_in: int | None = None
+    seed: int | None = None
+    time_limit: float | None = None
+    target_stderr: float | None = None
+    worlds: str | os.PathLike[str] | None = None
+    thin: int | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    resume: bool = False
+    keep_draws: bool = False
+    estimator: str = "auto"
+
+    def given(self) -> list[str]:
+        """Names of what was said, as the command line spells them."""
+        said = [name for name, value in vars(self).items() if value is not None and value is not False and value != "auto"]
+        return [f"--{name.replace('_', '-')}" for name in said]
+
+    @property
+    def needs_draws(self) -> bool:
+        """Whether only a sampler can do what is wanted."""
+        return bool(self.worlds or self.checkpoint or self.keep_draws or self.estimator != "auto")
+
+    def check(self) -> None:
+        """Refuse combinations that make no sense, whatever the method."""
+        if self.resume and self.checkpoint is None:
+            raise InputError("--resume needs --checkpoint DIR: the place where the run was saved")
+        if self.thin is not None and self.worlds is None and not self.keep_draws:
+            raise InputError("--thin is about kept worlds; it needs --worlds FILE.parquet")
+
+
+class Stopwatch:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self._begun = time.perf_counter()
+        self.seconds = dict.fromkeys(STAGES, 0.0)
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Time what happens inside as part of a stage."""
+        before = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] += time.perf_counter() - before
+
+    def stop(self) -> dict[str, float]:
+        """All stages, with the total until now."""
+        return self.seconds | {"total": time.perf_counter() - self._begun}
+
+
+def infer(
+    model: syntax.Model | str | os.PathLike[str],
+    evidence: Evidences = None,
+    query: str | Sequence[str] = (),
+    *,
+    method: str | Settings = "auto",
+    network: str = "auto",
+    compress: str | None = None,
+    estimator: str = "auto",
+    chains: int | None = None,
+    draws: int | None = None,
+    burn_in: int | None = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    target_stderr: float | None = None,
+    open_: Sequence[str] = (),
+    closed: Sequence[str] = (),
+    closed_types: bool = False,
+    clause_weights: str = "formula",
+    worlds: str | os.PathLike[str] | None = None,
+    thin: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    keep_draws: bool = False,
+    memory_limit: int | None = None,
+    include_evidence: bool = False,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Marginals:
+    """Infer P(atom | evidence) for every atom and conjunction of the query.
+
+    model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, ground atoms and
+    conjunctions of ground literals. method: a name, or settings such as `MCSAT(lazy=True)`. What is None takes its default:
+    64 chains for gibbs and 8 for other samplers, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
+    """
+    watch = Stopwatch()
+    name = method if isinstance(method, str) else method.method
+    planner.check_names(name, network, estimator)
+    planner.known_name(compress or "none", "compression", ("none",), ("kmeans", "dpmeans", "obj2vec", "random", "drop", "bmf"))
+    sampling = Sampling(
+        chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator
+    )
+    sampling.check()
+    if name in planner.EXACT_METHODS and sampling.given():
+        raise InputError(
+            f"{', '.join(sampling.given())}: only for sampling methods, not for {name}",
+            hint=f"leave it out, or choose one of {', '.join(planner.SAMPLERS)}",
+        )
+    with watch("read"):
+        posed = planner.pose_problem(
+            model,
+            evidence,
+            query,
+            open_=open_,
+            closed=closed,
+            closed_types=closed_types,
+            clause_weights=clause_weights,
+            progress=progress,
+        )
+        wanted = asked(posed.problem, include_evidence=include_evidence)
+    with watch("ground"):
+        from markovlogic.grounding.ground import ground
+
+        grounded = ground(posed.problem, posed.lowered, memory_limit=memory_limit, threads=threads, progress=progress)
+        if name == "auto":
+            name, remarks = _choose(grounded, sampling, memory_limit, progress)
+        else:
+            remarks = ()
+    settings: Settings | None = None
+    if name not in planner.EXACT_METHODS:
+        settings = planner.settings_of(name) if isinstance(method, str) else method
+    job = _Job(posed, grounded, wanted, watch, memory_limit, threads, progress, remarks)
+    return job.exact(name) if settings is None else job.sample(settings, sampling)
+
+
+def _choose(
+    network: GroundNetwork, sampling: Sampling, memory_limit: int | None, progress: Progress
+) -> tuple[str, tuple[str, ...]]:
+    """What `auto` takes, and what the user should know about it."""
+    from markovlogic.grounding.memory import default_limit
+    from markovlogic.networks.components import components
+
+    progress.stage("plan")
+    limit = default_limit() if memory_limit is None else memory_limit
+    considered = planner.candidates(network, components(network), memory_limit=limit)
+    name, _ = planner.choose(considered, network, method="auto", needs_draws=sampling.needs_draws)
+    idle = sampling.given() if name in planner.EXACT_METHODS else []
+    return name, ((f"exact inference was possible, so {', '.join(idle)} had nothing to do",) if idle else ())
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """One inference after grounding."""
+
+    posed: Posed
+    network: GroundNetwork
+    asked: Asked
+    watch: Stopwatch
+    memory_limit: int | None
+    threads: int | None
+    progress: Progress
+    remarks: tuple[str, ...]
+
+    def exact(self, method: str) -> Marginals:
+        """All worlds, by enumeration or elimination."""
+        from markovlogic.exact.solve import solve
+
+        with self.watch("sample"):
+            found = solve(
+                self.network,
+                method=method,  # type: ignore[arg-type]
+                events=self.asked.open_events,
+                memory_limit=self.memory_limit,
+                progress=self.progress,
+            )
+        record = self._record(method, "exact", log_z=found.log_z)
+        return answer(
+            self.posed.problem,
+            self.asked,
+            Values.exact(found.marginal[self.asked.numbers]),
+            Values.exact(found.event_probability),
+            guarantee=Guarantee.EXACT,
+            run=record,
+            remarks=self.remarks,
+        )
+
+    def sample(self, settings: Settings, sampling: Sampling) -> Marginals:
+        """Chains, until draws, time or the user's patience end."""
+        from markovlogic.grounding.ground import atom_name
+        from markovlogic.running.run import run
+        from markovlogic.running.worlds import WorldsSink
+
+        seed = sampling.seed or 0
+        sink = WorldsSink(os.fspath(sampling.worlds), self._names()) if sampling.worlds is not None else None
+        with self.watch("sample"):
+            found = run(
+                settings,
+                self.network,
+                query_atoms=self.asked.numbers.astype(np.int32),
+                events=self.asked.open_events,
+                chains=sampling.chains or planner.default_chains(settings.method),
+                draws=sampling.draws or planner.DRAWS,
+                burn_in=sampling.burn_in,
+                seed=seed,
+                estimator=sampling.estimator,
+                time_limit=sampling.time_limit,
+                target_stderr=sampling.target_stderr,
+                checkpoint=os.fspath(sampling.checkpoint) if sampling.checkpoint is not None else None,
+                resume=sampling.resume,
+                fingerprint=fingerprint(self.posed),
+                keep_draws=sampling.keep_draws,
+                worlds=sink,
+                thin=sampling.thin or 1,
+                threads=self.threads,
+                progress=self.progress,
+            )
+        events = [event for event in self.asked.events if event.literals]
+        problem = self.posed.problem
+        record = self._record(
+            found.method,
+            found.estimator,
+            chains=found.chains,
+            draws=found.draws,
+            burn_in=found.burn_in,
+            updates=found.updates,
+            seed=seed,
+            acceptance=_acceptance(found.counts),
+            resumed_at=found.resumed_at,
+            interrupted=found.interrupted,
+        )
+        return answer(
+            problem,
+            self.asked,
+            _values(found.atoms),
+            _values(found.events),
+            guarantee=found.guarantee,
+            run=record,
+            notes=found.concerns(lambda row: atom_name(problem, int(found.query_atoms[row])), lambda row: events[row].text),
+            remarks=self.remarks,
+            kept=found.kept,
+            thin=found.thin,
+        )
+
+    def _names(self) -> list[str]:
+        """Names of the open query atoms, in the order of their numbers."""
+        problem = self.posed.problem
+        names: list[str] = []
+        for part in self.asked.atoms:
+            own = tuple(problem.domains[type_name] for type_name in problem.model.predicates[part.predicate].types)
+            names += atom_names(part.predicate, part.code[part.number >= 0], tuple(map(len, own)), own).to_pylist()
+        return names
+
+    def _record(self, method: str, estimator: str, **more: Any) -> RunRecord:
+        from markovlogic import __version__
+
+        return RunRecord(
+            method=method,
+            network="ground",
+            estimator=estimator,
+            atoms=len(self.posed.problem.atoms),
+            clauses=self.network.n_clauses,
+            seconds=self.watch.stop(),
+            peak_memory_bytes=peak_memory(),
+            sources=(self.posed.problem.model.source, *self.posed.problem.evidence.sources),
+            version=__version__,
+            **more,
+        )
+
+
+def _values(found: Estimates) -> Values:
+    return Values(found.mean, found.stderr, found.rhat, found.ess)
+
+
+def _acceptance(counts: Mapping[str, int]) -> float | None:
+    """Share of accepted proposals, for samplers that propose."""
+    return counts["accepted"] / counts["proposed"] if counts.get("proposed") else None
+
+
+def fingerprint(posed: Posed) -> str:
+    """A digest of what is asked of which model under which evidence: a checkpoint of anything else is refused."""
+    problem = posed.problem
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(repr((posed.lowered, problem.query)).encode())
+    for name, domain in sorted(problem.domains.items()):
+        digest.update(repr((name, domain.names)).encode())
+    for name, statuses in problem.statuses.items():
+        digest.update(repr((name, statuses.sizes, statuses.default, len(statuses.code))).encode())
+        digest.update(np.ascontiguousarray(statuses.code).data)
+        digest.update(np.ascontiguousarray(statuses.status).data)
+    return digest.hexdigest()
+
+
+def peak_memory() -> int:
+    """The most memory that this process has held, in bytes; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
