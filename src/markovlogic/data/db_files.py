@@ -21,7 +21,7 @@ from markovlogic.progress import SILENT, Progress
 
 PIECE = 2 << 20  # bytes: the temporaries of the fast path stay in the cache
 LONGEST_LINE = 1 << 20
-COMMENT_OR_QUOTED = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?|//[^\n]*|/\*(?:.*?\*/)?', re.DOTALL)
+COMMENT_OR_QUOTED = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
 
 Int64 = npt.NDArray[np.int64]
 
@@ -85,7 +85,7 @@ def _without_block_comments(data: bytes, path: str, faults: FaultLog) -> bytes:
         text = found.group()
         if not text.startswith(b"/*"):
             return text
-        if len(text) < 4:
+        if len(text) < 4 or not text.endswith(b"*/"):
             start = found.start()
             place = Place(path, data.count(b"\n", 0, start) + 1, start - data.rfind(b"\n", 0, start))
             faults.add(Fault("this comment is not closed", place, hint="expected */"))

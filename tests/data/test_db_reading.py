@@ -1,0 +1,150 @@
+"""`.db` files: the fast path and the exact one together say what the slow reader says."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from markovlogic.data import db_files
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, codes
+from markovlogic.data.readers import read_evidence
+from markovlogic.errors import InputError
+from tests.data.made import SMOKERS, facts_of, model_of
+from tests.data.slow_reader import read_slowly
+
+CONSTANTS = {"person": ("Ann", "Zoe"), "town": ()}
+MODEL = model_of("Smokes(person)", "Friends(person, person)", "Lives(person, town)", "Flag", constants=CONSTANTS, declared=("person",))
+
+bare = st.sampled_from(["Ann", "Bob", "Zoe", "P1", "7", "A_b-c", "X-", "Ann2"])
+quoted = st.sampled_from(['"ann"', '"a b"', '"Ann"', '"say \\"hi\\""', '"back\\\\slash"', '"tab\\t"', '"//no"', '"/* no */"', '"é, (ü)"', '""'])
+space = st.sampled_from(["", "", "", " ", "  ", "\t"])
+sign = st.sampled_from(["", "", "", "!", "?", "! ", " ?"])
+
+
+@st.composite
+def facts(draw):
+    name, arity = draw(st.sampled_from([("Smokes", 1), ("Friends", 2), ("Lives", 2), ("Flag", 0)]))
+    args = [draw(st.one_of(bare, bare, quoted)) for _ in range(arity)]
+    text = draw(space) + draw(sign) + name + draw(space)
+    if args:
+        text += "(" + ",".join(draw(space) + arg + draw(space) for arg in args) + ")"
+    return text + draw(st.sampled_from(["", "", "", " ", "\t", " // why", "//", " /* why */", "\r"]))
+
+
+blank = st.sampled_from(["", " ", "\t", "// comment", "/* one line */", "/* two\nlines */", "/* Smokes(Ann) */", "\r"])
+plain = st.builds("Friends({}, {})".format, bare, bare)
+# what random characters make of a line is mostly wrong, sometimes not
+messy = st.text("Smokes(An,)!? \t\"\\/*'=-9é{", max_size=14)
+sure = st.lists(st.one_of(plain, plain, facts(), blank), max_size=12)
+risky = st.lists(st.one_of(plain, facts(), blank, messy), max_size=6)
+
+
+def write(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("db", numbered=True)
+    paths = []
+    for number, text in enumerate(texts):
+        paths.append(str(folder / f"{number}.db"))
+        with open(paths[-1], "wb") as file:
+            file.write(text.encode())
+    return paths
+
+
+def check_against_slow_reader(tmp_path_factory, texts, closed_types=False):
+    expected = read_slowly(MODEL, texts, closed_types=closed_types)
+    contrary = any(len({truth for truth, _ in said}) > 1 for said in expected.facts.values())
+    paths = write(tmp_path_factory, texts)
+    if expected.wrong_lines or contrary:
+        with pytest.raises(InputError) as caught:
+            read_evidence(MODEL, paths, closed_types=closed_types)
+        lines = {fault.place.line for fault in caught.value.faults if not fault.message.startswith("contradicting")}
+        assert lines == set(expected.wrong_lines)
+        assert contrary == ("contradicting" in str(caught.value))
+        return
+    evidence = read_evidence(MODEL, paths, closed_types=closed_types)
+    assert {name: list(domain.names) for name, domain in evidence.domains.items()} == expected.constants
+    assert facts_of(evidence, MODEL) == {atom: said[0][0] for atom, said in expected.facts.items()}
+    for name, found in evidence.facts.items():
+        sizes = tuple(len(evidence.domains[type_name]) for type_name in MODEL.predicates[name].types)
+        assert np.all(np.diff(codes(found.args, sizes)) > 0)
+        assert not found.args.flags.writeable
+        assert not found.truth.flags.writeable
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.lists(sure, min_size=1, max_size=3), st.sampled_from(["\n", "\n", "\r\n"]), st.booleans(), st.sampled_from(["", "\ufeff"]))
+def test_reads_what_the_slow_reader_reads(tmp_path_factory, files, newline, final, mark):
+    texts = [mark + newline.join(lines) + (newline if final else "") for lines in files]
+    check_against_slow_reader(tmp_path_factory, texts)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(risky, st.booleans())
+def test_finds_the_wrong_lines_that_the_slow_reader_finds(tmp_path_factory, lines, closed_types):
+    check_against_slow_reader(tmp_path_factory, ["\n".join(lines)], closed_types)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.lists(st.one_of(plain, plain, plain, facts().filter(lambda text: "!" not in text and "?" not in text)), min_size=4, max_size=40))
+def test_pieces_do_not_show(tmp_path_factory, lines):
+    before = db_files.PIECE
+    db_files.PIECE = 90  # longer than every line, shorter than the file
+    try:
+        check_against_slow_reader(tmp_path_factory, ["\n".join(lines)])
+    finally:
+        db_files.PIECE = before
+
+
+def test_signs(tmp_path):
+    path = tmp_path / "a.db"
+    path.write_text('Smokes(Ann)\n!Smokes(Bob)\n ? Smokes("Carl")\nFlag\nSmokes(Ann)\n')
+    evidence = read_evidence(SMOKERS, [str(path)])
+    assert facts_of(evidence, SMOKERS) == {
+        ("Smokes", ("Ann",)): TRUE,
+        ("Smokes", ("Bob",)): FALSE,
+        ("Smokes", ("Carl",)): UNKNOWN,
+        ("Flag", ()): TRUE,
+    }
+    assert evidence.facts["Flag"].args.shape == (1, 0)
+
+
+def test_constants_are_numbered_where_they_first_occur(tmp_path):
+    path = tmp_path / "a.db"
+    path.write_text('Lives(Ann, "x y")\nFriends(Cid, Bob)\nLives("Bob", Rome)\nSmokes("z")\nLives(Rome, Ann)\n')
+    evidence = read_evidence(MODEL, [path])
+    assert evidence.domains["person"].names == ("Ann", "Zoe", "Cid", "Bob", "z", "Rome")
+    assert evidence.domains["town"].names == ("x y", "Rome", "Ann")
+
+
+def test_empty_and_blank_files(tmp_path):
+    for number, content in enumerate([b"", b"\n", b"\n\n  \n", b"// nothing", b"\xef\xbb\xbf", b"\r\r", b"/**/"]):
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(content)
+        assert not read_evidence(SMOKERS, [path]).facts
+
+
+def test_old_line_ends(tmp_path):
+    path = tmp_path / "a.db"
+    path.write_bytes(b"Smokes(Ann)\rSmokes(Bob)\r")
+    assert len(read_evidence(SMOKERS, [path]).facts["Smokes"]) == 2
+
+
+def test_no_source_gives_the_models_constants():
+    evidence = read_evidence(MODEL, [])
+    assert evidence.domains["person"].names == ("Ann", "Zoe")
+    assert len(evidence.domains["town"]) == 0
+    assert not evidence.facts
+
+
+def test_memory_is_a_few_times_the_file(tmp_path):
+    rng = np.random.default_rng(3)
+    path = tmp_path / "big.db"
+    path.write_text("".join(f"Friends(P{a}, P{b})\n" for a, b in rng.integers(0, 5000, (400_000, 2)).tolist()))
+    tracemalloc.start()
+    try:
+        read_evidence(SMOKERS, [path])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 6 * path.stat().st_size + 40_000_000

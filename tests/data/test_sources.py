@@ -1,0 +1,37 @@
+import pytest
+
+from markovlogic.data.sources import parse_source, parse_sources, source_name
+from markovlogic.errors import InputError
+
+
+def test_one_source():
+    assert parse_source("a/b.db") == "a/b.db"
+    assert parse_source("facts.txt") == "facts.txt"
+    assert parse_source("Friends=a/friends.csv") == ("Friends", "a/friends.csv")
+    assert parse_source("Friends = friends.PARQUET") == ("Friends", "friends.PARQUET")
+    assert parse_source("run=3/facts.db") == "run=3/facts.db"
+
+
+def test_lists():
+    assert parse_sources("a.db,Friends=b.csv, c") == ("a.db", ("Friends", "b.csv"), "c")
+    assert parse_sources("a.db,") == ("a.db",)
+
+
+def test_a_name_with_a_comma_that_exists(tmp_path):
+    path = tmp_path / "a,b.db"
+    path.write_text("")
+    assert parse_sources(str(path)) == (str(path),)
+    table = tmp_path / "a,b.csv"
+    table.write_text("")
+    assert parse_sources(f"P={table}") == (("P", str(table)),)
+
+
+@pytest.mark.parametrize(("text", "says"), [("friends.csv", "Friends=friends.csv"), ("", "without a name"), ("a/b=c.csv", "which predicate")])
+def test_wrong_sources(text, says):
+    with pytest.raises(InputError, match=says):
+        parse_source(text)
+
+
+def test_names_in_messages():
+    assert source_name(("P", "x.csv")) == "x.csv"
+    assert source_name(("P", {"a": []})) == "P=builtins dict"
