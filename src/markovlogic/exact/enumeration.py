@@ -27,6 +27,8 @@ Columns = dict[int, Bool]
 
 MOST_WORLDS = 2**25
 FEW_WORLDS = 2**12  # up to here, all components of a shape are enumerated at once
+_MOST_FEATURES = 2**22  # worlds times atoms and clauses that are tabulated for that
+_MOST_COLUMNS = 2**28  # bytes that the columns of the two parts may take
 _TILE = 2**20  # log weights that are held at once
 
 
@@ -52,7 +54,8 @@ def enumerate_shape(
     if bits == -math.inf:
         return impossible(shape, len(events))
     variables = variables_of(shape)
-    if math.prod(v.n_states for v in variables) <= FEW_WORLDS:
+    worlds = math.prod(v.n_states for v in variables)
+    if worlds <= FEW_WORLDS and worlds * (shape.n_all + shape.n_soft) <= _MOST_FEATURES:
         return _rows_at_once(shape, variables, events)
     log_z = np.empty(shape.n_rows)
     marginal = np.empty((shape.n_rows, shape.n_open))
@@ -81,10 +84,10 @@ def _columns(variables: Sequence[Variable]) -> tuple[int, Columns]:
     index = np.arange(count)
     column: Columns = {}
     for variable in variables:
-        value = variable.value[index % variable.n_states]
+        state = index % variable.n_states
         index //= variable.n_states
-        for i, atom in enumerate(variable.atom):
-            column[atom] = value[:, i]
+        for atom, true_state in zip(variable.atom, variable.true_state.tolist(), strict=True):
+            column[atom] = state == true_state
     return count, column
 
 
@@ -155,6 +158,37 @@ def _split(variables: Sequence[Variable]) -> tuple[list[Variable], list[Variable
     return low, []
 
 
+def _refuse_long_columns(shape: Shape, low: Sequence[Variable], high: Sequence[Variable]) -> None:
+    """Refuse where a part has so many combinations (a group of very many values) that its columns do not fit."""
+    parts = [(math.prod(v.n_states for v in part), sum(len(v.atom) for v in part)) for part in (low, high)]
+    needed = sum(combinations * atoms for combinations, atoms in parts)
+    if needed > _MOST_COLUMNS:
+        raise ResourceError(
+            f"enumeration of a component of {shape.n_open} atoms would take {needed / 2**20:,.0f} MiB of memory, "
+            f"and {_MOST_COLUMNS / 2**20:,.0f} MiB are allowed",
+            needed=needed,
+            limit=_MOST_COLUMNS,
+        )
+
+
+def _violations(
+    clauses: Sequence[tuple[list[int], float]], n_low: int, low_column: Columns, n_high: int, high_column: Columns
+) -> tuple[Float64, Float64]:
+    """Two matrices whose product, upper @ lower, is the weight of the false clauses for every pair of parts.
+
+    Clauses with the same literals in the low part share a column, so that many clauses still make thin matrices.
+    """
+    number: dict[tuple[int, ...], int] = {}
+    for literals, _ in clauses:
+        number.setdefault(tuple(q for q in literals if q >> 1 in low_column), len(number))
+    lower = np.array([_false(key, low_column, (n_low,)) for key in number], np.float64).reshape(len(number), n_low)
+    upper = np.zeros((len(number), n_high))
+    for literals, weight in clauses:
+        key = tuple(q for q in literals if q >> 1 in low_column)
+        upper[number[key]] += weight * _false(literals, high_column, (n_high,))
+    return lower, np.ascontiguousarray(upper.T)
+
+
 def _tiles(
     shape: Shape,
     row: int,
@@ -164,23 +198,17 @@ def _tiles(
 ) -> tuple[float, Float64, Float64]:
     """Log Z, marginals and event probabilities of one component, tile by tile."""
     low, high = _split(variables)
+    _refuse_long_columns(shape, low, high)
     n_low, low_column = _columns(low)
     n_high, high_column = _columns(high)
     weight, bias = shape.weight[row], shape.bias[row]
-    over_hidden = [c for c in range(shape.n_clauses) if any(q >> 1 >= shape.n_open for q in shape.clause(c))]
+    clauses = [shape.clause(c) for c in range(shape.n_clauses)]
+    over_hidden = [c for c, literals in enumerate(clauses) if any(q >> 1 >= shape.n_open for q in literals)]
     plain = sorted(set(range(shape.n_clauses)) - set(over_hidden))
-    soft = [c for c in plain if c < shape.n_soft]
-    hard = [c for c in plain if c >= shape.n_soft]
-
-    def both(clauses: Sequence[int]) -> tuple[Float64, Float64]:
-        rows = [shape.clause(c) for c in clauses]
-        lower = np.array([_false(r, low_column, (n_low,)) for r in rows], np.float64).reshape(len(rows), n_low)
-        upper = np.array([_false(r, high_column, (n_high,)) for r in rows], np.float64).reshape(len(rows), n_high)
-        return lower, np.ascontiguousarray(upper.T)
-
-    soft_low, soft_high = both(soft)
-    hard_low, hard_high = both(hard)
-    soft_high *= weight[soft]
+    soft = [(clauses[c], float(weight[c])) for c in plain if c < shape.n_soft]
+    hard = [(clauses[c], 1.0) for c in plain if c >= shape.n_soft]
+    soft_low, soft_high = _violations(soft, n_low, low_column, n_high, high_column)
+    hard_low, hard_high = _violations(hard, n_low, low_column, n_high, high_column)
     low_bias = sum((bias[a] * v for a, v in low_column.items()), np.zeros(n_low)) + weight.sum()
     high_bias = sum((bias[a] * v for a, v in high_column.items()), np.zeros(n_high))
     negated = [[q ^ 1 for q in literals] for literals in events]

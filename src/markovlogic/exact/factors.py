@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.exact.shapes import UNDECIDED, Shape
-from markovlogic.exact.states import Variable, variables_of
+from markovlogic.exact.states import NEVER, Variable, variables_of
 from markovlogic.networks.ground import Float64
 
 Bool = npt.NDArray[np.bool_]
@@ -45,19 +45,22 @@ class FactorModel:
 
     n_states: list[int] = field(default_factory=list)
     factors: list[Factor] = field(default_factory=list)
-    open_states: list[tuple[int, tuple[int, ...], Bool]] = field(default_factory=list)  # variable, its open atoms, their values
+    open_choices: list[tuple[int, Variable]] = field(default_factory=list)  # variables that choose among open atoms
     hidden_states: list[tuple[int, int]] = field(default_factory=list)  # variable, its hidden atom
     decided: dict[int, bool] = field(default_factory=dict)  # atoms without a variable
     possible: bool = True
-    _test: dict[int, Test] = field(default_factory=dict)  # atom -> where it is true
+    _true_state: dict[int, tuple[int, int]] = field(default_factory=dict)  # atom -> variable, its state in which the atom is true
 
     def test(self, literal: int) -> Test | bool:
         """Where a literal is true."""
         atom = literal >> 1
         if atom in self.decided:
             return self.decided[atom] == bool(literal & 1)
-        variable, true = self._test[atom]
-        return variable, true if literal & 1 else ~true
+        variable, state = self._true_state[atom]
+        true = np.full(self.n_states[variable], not literal & 1)
+        if state != NEVER:
+            true[state] = bool(literal & 1)
+        return variable, true
 
     def either(self, literals: Sequence[int]) -> list[Test] | bool:
         """Where one of the literals is true, by variable: True or False where that is decided."""
@@ -77,12 +80,11 @@ class FactorModel:
         """Add a free choice of the component."""
         if choice.n_states < 2:
             self.possible &= choice.n_states == 1
-            states = choice.value[0].tolist() if self.possible else [False] * len(choice.atom)
-            self.decided.update(zip(choice.atom, states, strict=True))
+            self.decided.update(zip(choice.atom, (choice.true_state == 0).tolist(), strict=True))
             return
         number = self.new_variable(choice.n_states)
-        self.open_states.append((number, choice.atom, choice.value))
-        self._test.update({atom: (number, choice.value[:, i]) for i, atom in enumerate(choice.atom)})
+        self.open_choices.append((number, choice))
+        self._true_state.update(zip(choice.atom, ((number, s) for s in choice.true_state.tolist()), strict=True))
 
     def new_variable(self, n_states: int) -> int:
         """Add a variable."""
@@ -113,7 +115,7 @@ class FactorModel:
         elif fixed == UNDECIDED:
             variable = self.new_variable(2)
             self.hidden_states.append((variable, atom))
-            self._test[atom] = (variable, _YES)
+            self._true_state[atom] = (variable, 1)
             self._equate(variable, self._shortened(tests, longest - 1))
         else:
             self.decided[atom] = fixed == 1

@@ -43,9 +43,10 @@ class Order:
 
 @dataclass(frozen=True)
 class TooWide:
-    """No order was found within the bound: every variable that was left had at least `width` neighbours."""
+    """No order was found within the bound: every next variable had at least `width` neighbours, and 2^bits table entries."""
 
     width: int
+    bits: float
 
 
 _WIDE = 10  # from here on a second order is tried
@@ -80,7 +81,7 @@ def follow(neighbours: list[set[int]], n_states: list[int], most_bits: float, or
     for v in order:
         around = neighbours[v]
         if bits[v] + sum(bits[u] for u in around) > most_bits + 1e-6:
-            return TooWide(len(around))
+            return TooWide(len(around), bits[v] + sum(bits[u] for u in around))
         cliques.append(sorted(around))
         for u in around:
             near = neighbours[u]
@@ -108,7 +109,8 @@ def min_fill(neighbours: list[set[int]], n_states: list[int], most_bits: float) 
             if not gone[v] and f == fill[v] and s == size[v]:
                 break
         else:
-            return TooWide(min(len(neighbours[v]) for v in range(n) if not gone[v]))
+            left = [v for v in range(n) if not gone[v]]
+            return TooWide(min(len(neighbours[v]) for v in left), min(size[v] for v in left) / _UNIT)
         gone[v] = True
         around = sorted(neighbours[v])
         order.append(v)

@@ -152,26 +152,27 @@ class _Run:
         worlds = 2.0 ** min(shape.log2_worlds(), 1000.0)
         cheap = worlds <= _TINY or (worlds <= FEW_WORLDS and worlds * shape.n_rows <= _CHEAP)
         if self.method == "enumerate" or (self.method == "exact" and cheap):
-            answer = enumerate_shape(shape, events, max_worlds=self.max_worlds, advance=advance)
-            self.used["enumerate"] += shape.n_rows
+            answer = self._enumerate(shape, events, advance)
         else:
             answer = self._eliminate_if_possible(shape, events, advance)
         self._factor += zip(numbers, answer.event_probability.tolist(), strict=True)
         return answer
+
+    def _enumerate(self, shape: Shape, events: Sequence[Event], advance: Callable[[float], None]) -> ShapeAnswer:
+        self.used["enumerate"] += shape.n_rows
+        try:
+            return enumerate_shape(shape, events, max_worlds=self.max_worlds, advance=advance)
+        except ResourceError as refusal:
+            raise _with_advice(refusal, "; use --method exact, or sample: --method gibbs or --method mcsat") from None
 
     def _eliminate_if_possible(self, shape: Shape, events: Sequence[Event], advance: Callable[[float], None]) -> ShapeAnswer:
         try:
             plan = plan_elimination(shape, max_width=self.max_width, memory_limit=self.memory_limit)
         except ResourceError as refusal:
             if self.method == "exact" and shape.log2_worlds() <= math.log2(self.max_worlds) + 1e-9:
-                self.used["enumerate"] += shape.n_rows
-                return enumerate_shape(shape, events, max_worlds=self.max_worlds, advance=advance)
+                return self._enumerate(shape, events, advance)
             beside = "" if self.method == "eliminate" else f"; its 2^{shape.log2_worlds():.0f} worlds are too many to list"
-            raise ResourceError(
-                f"{refusal}{beside}; sample instead: --method gibbs or --method mcsat",
-                needed=refusal.needed,
-                limit=refusal.limit,
-            ) from None
+            raise _with_advice(refusal, f"{beside}; sample instead: --method gibbs or --method mcsat") from None
         self.used["eliminate"] += shape.n_rows
         self.width = max(self.width, plan.width)
         return eliminate_shape(shape, events, plan=plan, advance=advance)
@@ -199,6 +200,10 @@ class _Run:
         for number, p in self._factor:
             probability[number] *= p
         return probability
+
+
+def _with_advice(refusal: ResourceError, advice: str) -> ResourceError:
+    return ResourceError(f"{refusal}{advice}", needed=refusal.needed, limit=refusal.limit)
 
 
 def _no_world() -> InputError:

@@ -5,45 +5,52 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from markovlogic.exact.shapes import UNDECIDED, Shape
-from markovlogic.networks.ground import Float64
+from markovlogic.networks.ground import Float64, Int64
+
+NEVER = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A choice: in state s, atom[i] is true iff value[s, i]. States that an infinite bias forbids are left out."""
+    """A choice between states, in each of which at most one of its atoms is true.
+
+    States that an infinite bias forbids are left out; there is none left when the choice is impossible.
+    """
 
     atom: tuple[int, ...]
-    value: npt.NDArray[np.bool_]  # (n_states, n_atoms of it); no state at all when the choice is impossible
-
-    @property
-    def n_states(self) -> int:
-        """How many states are left."""
-        return len(self.value)
+    true_state: Int64  # for each of the atoms the state in which it is true, or NEVER
+    n_states: int
 
 
-_BOTH = np.array([[False], [True]])
+_FREE = np.array([1])
+_TRUE = np.array([0])
+_FALSE = np.array([NEVER])
 
 
 def variables_of(shape: Shape) -> list[Variable]:
     """All choices of a component: groups first, then the atoms outside groups, by number."""
-    grouped = np.zeros(shape.n_open, bool)
     if len(np.unique(shape.group_atom)) != len(shape.group_atom):
         raise ValueError("an atom stands in two exclusive groups")
-    grouped[shape.group_atom] = True
-    found = []
-    for g in range(len(shape.group_start) - 1):
-        atom = shape.group(g)
-        value = np.eye(len(atom), dtype=bool)
-        fixed = shape.fixed[atom]
-        allowed = ~((value & (fixed == 0)) | (~value & (fixed == 1))).any(axis=1)
-        found.append(Variable(tuple(atom), value[allowed]))
-    for a in np.nonzero(~grouped)[0].tolist():
-        fixed_value = int(shape.fixed[a])
-        found.append(Variable((a,), _BOTH if fixed_value == UNDECIDED else _BOTH[fixed_value : fixed_value + 1]))
+    found = [_group_choice(shape, g) for g in range(len(shape.group_start) - 1)]
+    alone = np.ones(shape.n_open, bool)
+    alone[shape.group_atom] = False
+    for a in np.nonzero(alone)[0].tolist():
+        if shape.fixed[a] == UNDECIDED:
+            found.append(Variable((a,), _FREE, 2))
+        else:
+            found.append(Variable((a,), _TRUE if shape.fixed[a] else _FALSE, 1))
     return found
+
+
+def _group_choice(shape: Shape, number: int) -> Variable:
+    atom = shape.group(number)
+    fixed = shape.fixed[atom]
+    sure = np.count_nonzero(fixed == 1)
+    allowed = fixed != 0 if sure == 0 else (fixed == 1) & (sure == 1)
+    true_state = np.where(allowed, np.cumsum(allowed) - 1, NEVER)
+    return Variable(tuple(atom), true_state, int(np.count_nonzero(allowed)))
 
 
 def normalised(true: Float64, false: Float64) -> Float64:
