@@ -121,16 +121,16 @@ class Maker:
             sizes = {"s": int(rng.integers(1, 4)), "t": int(rng.integers(1, 3))}
             shapes = [(), ("s",), ("t",), ("s", "s"), ("s", "t"), ("t", "s", "s")]
             predicates = {f"P{i}": shapes[int(rng.integers(len(shapes)))] for i in range(int(rng.integers(1, 5)))}
-            closed = [p for p in predicates if rng.random() < 0.5]
+            closed = [p for p in predicates if rng.random() < 0.35]
             facts = {}
             for name, types in predicates.items():
                 every = itertools.product(*(range(sizes[t]) for t in types))
-                share = rng.choice([0.0, 0.3, 0.6, 0.95])
+                share = rng.choice([0.0, 0.0, 0.3, 0.6, 0.95])
                 facts[name] = {
                     args: int(rng.choice([FALSE, TRUE, UNKNOWN], p=[0.45, 0.45, 0.1])) for args in every if rng.random() < share
                 }
             problem = problem_of(sizes, predicates, closed=closed, facts=facts)
-            if len(problem.atoms) <= 9:
+            if 3 <= len(problem.atoms) <= 14:
                 break
         self.types = dict(predicates)
         definitions = []

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.errors import ResourceError
 from markovlogic.grounding.plan import Plan
 from markovlogic.grounding.relations import Relation
 
@@ -63,9 +64,12 @@ class Engine:
 
     def batches(self, sql: str) -> Iterator[Columns]:
         """The rows of a query, column by column, in batches."""
-        relation = self._connection.sql(sql)
-        # the method's name changed with DuckDB 1.4
-        reader = relation.to_arrow_reader(_BATCH) if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader(_BATCH)
+        with _told_in_our_words():
+            relation = self._connection.sql(sql)
+            # the method has another name in older versions
+            reader = (
+                relation.to_arrow_reader(_BATCH) if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader(_BATCH)
+            )
         for batch in reader:
             if batch.num_rows:
                 yield {
@@ -75,7 +79,7 @@ class Engine:
 
     def row(self, sql: str) -> tuple[int, ...] | None:
         """The first row of a query; may be asked while the batches of another are read."""
-        with self._connection.cursor() as cursor:
+        with _told_in_our_words(), self._connection.cursor() as cursor:
             found: tuple[int, ...] | None = cursor.execute(sql).fetchone()
             return found
 
@@ -88,12 +92,30 @@ class Engine:
         timer = threading.Timer(seconds, self._connection.interrupt)
         timer.start()
         try:
-            return int(self._connection.execute(sql).fetchone()[0])
+            with _told_in_our_words():
+                return int(self._connection.execute(sql).fetchone()[0])
         except duckdb.InterruptException:
             return None
         finally:
             timer.cancel()
             timer.join()
+
+
+@contextmanager
+def _told_in_our_words() -> Iterator[None]:
+    """Let the user's interrupt be KeyboardInterrupt (DuckDB tells of it by a RuntimeError), lack of memory a ResourceError."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise ResourceError(
+            f"the database needs more memory than it may take; allow more with --memory-limit ({error})"
+        ) from error
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from error
+        raise
 
 
 @contextmanager

@@ -5,19 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
+from math import isinf, prod
 
 import numpy as np
 
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import UNKNOWN
-from markovlogic.grounding.definitions import negated
+from markovlogic.grounding.definitions import INLINED_AT_MOST, negated
 from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.memory import default_limit
 from markovlogic.grounding.plan import Part, Pattern, Plan, plan
 from markovlogic.grounding.relations import Relation, relations_of
 from markovlogic.grounding.sql import count_query, full_count_query
-from markovlogic.language.syntax import Model
+from markovlogic.language.syntax import Model, Variable
 from markovlogic.language.templates import ClauseTemplate, Definition, LoweredModel
 from markovlogic.problem import Problem, Statuses
 
@@ -187,18 +187,23 @@ def _template_bound(
     """Bounds of rows, clauses, literals, and rows scanned."""
     found = plan(pattern_of(template), relations, domains)
     rows, scanned = _plan_rows(found, counts)
-    n_literals = (len(found.outputs) + len(found.fixed)) * rows
     sizes = {name: len(domains[type_name]) for name, type_name in template.variables}
-    widest = len(found.outputs) + len(found.fixed)
-    for access in found.outputs:
-        literal = template.literals[access.position]
+    shown = widest = len(found.outputs) + len(found.fixed)
+    inlined, copies = 0, 1
+    for literal in template.literals:
         if literal.predicate in spread:
             total, one = spread[literal.predicate]
             widest += one
-            other = prod(size for name, size in sizes.items() if name not in access.variables)
-            n_literals += min(rows * one, total * other)
-    clauses = rows if widest > 1 else 0
-    return rows, clauses, n_literals if clauses else 0, scanned
+            copies *= max(1, one)
+            own = {term.name for term in literal.args if isinstance(term, Variable)}
+            other = prod(size for name, size in sizes.items() if name not in own)
+            inlined += min(rows * one, total * other)
+    if widest < 2 or not rows:
+        return rows, 0, 0, scanned
+    if isinf(template.weight) and copies > 1:  # hard clauses are split at negated disjunctions, see Nodes.split
+        clauses = min(rows * copies, max(rows, INLINED_AT_MOST))
+        return rows, clauses, clauses * widest, scanned
+    return rows, rows, shown * rows + inlined, scanned
 
 
 def _definition_bound(
@@ -214,14 +219,12 @@ def _definition_bound(
     for cube in definition.cubes:
         found = plan(negated(cube, definition), relations, domains)
         rows, _ = _plan_rows(found, counts)
-        total += rows
-        one += min(rows, prod(len(domains[type_name]) for _, type_name in definition.locals_))
-        if len(found.outputs) + len(found.fixed) > 1:
+        inner = [spread[x.predicate][1] for x in cube.literals if x.predicate in spread]
+        width = max(1, len(found.outputs) + len(found.fixed)) + sum(inner)
+        total += rows * width
+        one += max(1, min(rows, prod(len(domains[type_name]) for _, type_name in definition.locals_))) * width
+        if width > 1:
             conjunctions += rows
-        for access in found.outputs:
-            inner = spread.get(cube.literals[access.position].predicate)
-            if inner:
-                total, one = total + min(rows * inner[1], inner[0] * rows), one * max(1, inner[1])
     statuses = Statuses(definition.predicate, sizes, UNKNOWN, np.empty(0, np.int64), np.empty(0, np.int8))
     types = tuple(type_name for _, type_name in definition.parameters)
     return Relation("hidden", statuses, types, np.empty(0, np.int32)), (total, one), conjunctions
