@@ -1,7 +1,6 @@
 """Sums of conditionals and conjunctions of literals, for tallies."""
 
 import numba
-import numpy as np
 
 
 @numba.njit(nogil=True, cache=True)

@@ -1,0 +1,95 @@
+"""Reasons not to trust a run's numbers, as sentences that name the worst case and say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from markovlogic.estimate.diagnostics import Estimates
+
+RHAT_BELOW = 1.01  # Vehtari et al. 2021, section 4
+EXPECTED_MOVES = 5.0
+ESS_ABOVE = 400.0  # the same: below it, variances and R-hat itself are not reliable
+
+
+def run_concerns(
+    atoms: Estimates,
+    events: Estimates,
+    *,
+    stopped: str,
+    draws: int,
+    chains: int,
+    conditional: bool,
+    target_stderr: float | None,
+    sampler_concerns: Sequence[str],
+    atom_name: Callable[[int], str],
+    event_name: Callable[[int], str],
+) -> list[str]:
+    """All reasons that were found; empty when there is none."""
+    found = list(sampler_concerns)
+    if stopped == "interrupt":
+        found.append(f"the run was interrupted after {draws} draws a chain; what was found until then is given")
+    if draws == 0:
+        return [*found, "the run ended before any draw was made, in burn-in; allow more time or ask for a shorter burn-in"]
+    if len(atoms):
+        found += estimate_concerns(atoms, atom_name, "query atoms", conditional_draws=chains * draws if conditional else None)
+    if len(events):
+        found += estimate_concerns(events, event_name, "conjunctions")
+    worst = worst_stderr(atoms, events)
+    if target_stderr is not None and worst is not None and not worst <= target_stderr:
+        found.append(
+            f"the largest standard error is {worst:.2g}, above the target of {target_stderr:g}; allow more draws or more time"
+        )
+    return found
+
+
+def estimate_concerns(
+    estimates: Estimates, name: Callable[[int], str], things: str, *, conditional_draws: int | None = None
+) -> list[str]:
+    """Reasons that lie in the estimates themselves.
+
+    A row that never moved is no reason when its conditionals say that a move was hardly to be expected in so many draws.
+    """
+    found = []
+    rhat = np.nan_to_num(estimates.rhat, nan=0.0, posinf=np.inf)
+    high = int((rhat >= RHAT_BELOW).sum())
+    if high:
+        row = int(np.argmax(rhat))
+        found.append(
+            f"chains have not mixed: R-hat is {RHAT_BELOW} or more for {high} of {len(rhat)} {things}, "
+            f"worst {rhat[row]:.3g} for {name(row)}; make more draws, or take another method"
+        )
+    ess = np.nan_to_num(estimates.ess, nan=np.inf)
+    low = int((ess < ESS_ABOVE).sum())
+    if low:
+        row = int(np.argmin(ess))
+        found.append(
+            f"too few independent draws: the effective sample size is below {ESS_ABOVE:g} for {low} of {len(ess)} {things}, "
+            f"lowest {ess[row]:.3g} for {name(row)}; make more draws"
+        )
+    unmoved = estimates.never_moved
+    if conditional_draws is not None:
+        rarer = np.minimum(estimates.mean, 1 - estimates.mean)
+        unmoved = unmoved & (rarer * conditional_draws > EXPECTED_MOVES)
+    still = int(unmoved.sum())
+    if still:
+        row = int(np.argmax(unmoved))
+        found.append(
+            f"{still} of {len(rhat)} {things} ({still / len(rhat):.1%}) kept one value in every chain, for example {name(row)}: "
+            "either that value is nearly certain or the chains cannot move; R-hat and ESS say nothing about them"
+        )
+    return found
+
+
+def worst_stderr(*parts: Estimates) -> float | None:
+    """The largest standard error of all rows, nan when one is undefined; None when there are no rows."""
+    stderr = np.concatenate([part.stderr for part in parts])
+    return float(stderr.max()) if len(stderr) else None
+
+
+def worst_rhat(*parts: Estimates) -> float | None:
+    """The largest R-hat that is defined; None when none is."""
+    rhat = np.concatenate([part.rhat for part in parts])
+    rhat = rhat[~np.isnan(rhat)]
+    return float(rhat.max()) if len(rhat) else None

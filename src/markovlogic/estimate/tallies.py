@@ -1,0 +1,230 @@
+"""Tallies: what estimates, standard errors, split R-hat and ESS need, in memory that does not grow with the number of draws.
+
+For each row (a query atom or an event) and chain they hold how often it was true in each slot of time (see `slots`), and on
+demand the
+sum of its conditionals (Eq. 2 of [000]). Counts are exact integers. Sums of conditionals are collected in float32 planes
+that are emptied into float64 totals after fixed numbers of draws, so that no result depends on how sweeps were grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.estimate.slots import SlotClock, slots_for
+from markovlogic.kernels import counters, tally_sums
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Cells = npt.NDArray[np.number]  # (n_rows, n_chains)
+
+COUNTER_DRAWS = 255  # what eight planes hold
+SUM_DRAWS = 32  # float32 additions between emptyings: each rounds by at most 1e-6, so a mean is off by less than that
+SUM_SLOTS_UP_TO = 7  # with more chains, sums are needed by chain only, not by slot
+
+
+class Saved(NamedTuple):
+    """An array to be saved; it has changed since the last time when its version has."""
+
+    name: str
+    array: npt.NDArray[np.generic]
+    version: int
+
+
+class Events(NamedTuple):
+    """Conjunctions of literals in compressed rows; a literal is 2·atom + (1 if positive)."""
+
+    start: Int64  # (n_events + 1,)
+    literal: Int32
+
+    @property
+    def n_events(self) -> int:
+        """How many there are."""
+        return len(self.start) - 1
+
+
+class Slots:
+    """Cells (row by chain) of each slot of time."""
+
+    def __init__(self, n_rows: int, n_chains: int, n_slots: int, dtype: npt.DTypeLike) -> None:
+        # zeros are not backed by memory before they are written
+        self.cells: list[Cells] = [np.zeros((n_rows, n_chains), dtype) for _ in range(n_slots)]
+        self.version = [0] * n_slots  # 0: never touched since it was made or freed
+        self._stamp = 0
+
+    def touch(self, slot: int) -> None:
+        """Say that a slot has changed; a version never comes back, even after the slot was freed."""
+        self._stamp += 1
+        self.version[slot] = self._stamp
+
+    def fold(self, dtype: npt.DTypeLike) -> None:
+        """Add pairs of slots together; the freed ones are at the end. One at a time, which saves memory."""
+        shape = self.cells[0].shape
+        for at in range(len(self.cells)):
+            if 2 * at < len(self.cells):
+                pair = self.cells[2 * at].astype(dtype)
+                pair += self.cells[2 * at + 1]
+                self.cells[at] = pair
+                self.touch(at)
+                if at:  # slot 0 of the pair was just replaced, all others are read and no longer needed
+                    self.cells[2 * at] = self.cells[2 * at + 1] = np.zeros((0, 0), dtype)
+            else:
+                self.cells[at] = np.zeros(shape, dtype)
+                self.version[at] = 0
+
+    def saved(self, prefix: str) -> Iterator[Saved]:
+        """The slots for a checkpoint; a slot that was never touched is left out."""
+        for at, cells in enumerate(self.cells):
+            if self.version[at]:
+                yield Saved(f"{prefix}.{at}", cells, self.version[at])
+
+    def restore(self, prefix: str, arrays: Mapping[str, npt.NDArray[np.generic]], dtype: npt.DTypeLike) -> None:
+        """Take the slots of a checkpoint back."""
+        shape = self.cells[0].shape
+        for at in range(len(self.cells)):
+            found = arrays.get(f"{prefix}.{at}")
+            self.cells[at] = np.zeros(shape, dtype) if found is None else found.astype(dtype, copy=False)
+            self.version[at] = 0
+            if found is not None:
+                self.touch(at)
+
+
+class Tallies:
+    """Everything that is counted for one batch of chains."""
+
+    def __init__(
+        self,
+        *,
+        n_all: int,
+        n_chains: int,
+        atoms: Int32,
+        events: Events,
+        planned: int,
+        n_slots: int,
+        conditional: bool,
+        sum_slots: bool,
+    ) -> None:
+        self.n_chains = n_chains
+        self.atoms, self.events = atoms, events
+        self.clock = SlotClock.start(planned, n_slots)
+        self.planes: Words = np.zeros((n_all, 8), np.uint64)
+        self.event_planes: Words = np.zeros((events.n_events, 8), np.uint64)
+        self.conditionals = np.zeros((n_all, n_chains), np.float32) if conditional else None
+        self.counts = Slots(len(atoms), n_chains, n_slots, self._count_type())
+        self.event_counts = Slots(events.n_events, n_chains, n_slots, self._count_type())
+        self.sums = Slots(len(atoms), n_chains, n_slots if sum_slots else 1, np.float64) if conditional else None
+        self._event_rows = np.arange(events.n_events, dtype=np.int32)
+        self._chain_mask = np.uint64((1 << n_chains) - 1)
+        self._in_planes = 0  # draws that the planes hold
+        self._in_sums = 0  # draws that the float32 sums hold
+
+    @property
+    def draws(self) -> int:
+        """Draws recorded so far."""
+        return self.clock.draws
+
+    def _count_type(self) -> npt.DTypeLike:
+        longest = self.clock.longest_segment
+        return np.uint16 if longest < 1 << 16 else np.uint32 if longest < 1 << 32 else np.uint64
+
+    def room(self) -> int:
+        """How many draws may be added to the planes before `record` must be called."""
+        if self.clock.must_fold:
+            self._fold()
+        room = min(self.clock.room(), COUNTER_DRAWS - self._in_planes)
+        return room if self.conditionals is None else min(room, SUM_DRAWS - self._in_sums)
+
+    def add_events(self, world: Words) -> None:
+        """Add one draw of the events to their planes; `record` counts it."""
+        tally_sums.add_events(self.event_planes, world, self.events.start, self.events.literal, self._chain_mask)
+
+    def record(self, draws: int) -> None:
+        """The planes hold so many draws more now (at most `room`)."""
+        slot, ends = self.clock.slot, draws == self.clock.room()
+        self._in_planes += draws
+        self._in_sums += draws
+        if ends or self._in_planes == COUNTER_DRAWS:
+            self._empty_planes(slot)
+        if self.conditionals is not None and (ends or self._in_sums == SUM_DRAWS):
+            assert self.sums is not None
+            at = slot if len(self.sums.cells) > 1 else 0
+            tally_sums.drain_sums(self.conditionals, self.atoms, self.sums.cells[at])
+            self.sums.touch(at)
+            self._in_sums = 0
+        self.clock.draws += draws
+
+    def settle(self) -> None:
+        """Move what the count planes hold into slots, so that the slots can be read; exact, so that it changes no result."""
+        if self._in_planes:
+            self._empty_planes(self.clock.slot)
+
+    def _empty_planes(self, slot: int) -> None:
+        for planes, rows, counts in (
+            (self.planes, self.atoms, self.counts),
+            (self.event_planes, self._event_rows, self.event_counts),
+        ):
+            if len(rows):
+                counters.drain(planes, rows, counts.cells[slot])
+                counts.touch(slot)
+            planes[:] = 0
+        self._in_planes = 0
+
+    def _fold(self) -> None:
+        self.clock.fold()
+        self.counts.fold(self._count_type())
+        self.event_counts.fold(self._count_type())
+        if self.sums is not None and len(self.sums.cells) > 1:
+            self.sums.fold(np.float64)
+
+    def slot_sums(self, rows: slice) -> list[npt.NDArray[np.float64]]:
+        """Sums of conditionals of some rows by slot (or all in one), with those still in the float32 plane."""
+        assert self.sums is not None and self.conditionals is not None
+        in_use = len(self.clock.lengths()) if len(self.sums.cells) > 1 else 1
+        found = [self.sums.cells[at][rows].astype(np.float64) for at in range(in_use)]
+        if self._in_sums:
+            found[-1] = found[-1] + self.conditionals[self.atoms[rows]]
+        return found
+
+    def saved(self) -> Iterator[Saved]:
+        """All that a checkpoint needs; planes always count as changed."""
+        clock = np.array([self.clock.level, self.clock.draws, self._in_planes, self._in_sums], np.int64)
+        yield Saved("clock", clock, self.draws)
+        if self._in_planes:
+            yield Saved("planes", self.planes, self.draws)
+            yield Saved("event_planes", self.event_planes, self.draws)
+        if self.conditionals is not None and self._in_sums:
+            yield Saved("conditionals", self.conditionals, self.draws)
+        yield from self.counts.saved("counts")
+        yield from self.event_counts.saved("event_counts")
+        if self.sums is not None:
+            yield from self.sums.saved("sums")
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Continue where `saved` was taken."""
+        level, draws, self._in_planes, self._in_sums = (int(value) for value in arrays["clock"])
+        self.clock.level, self.clock.draws = level, draws
+        if self._in_planes:
+            self.planes[:] = arrays["planes"]
+            self.event_planes[:] = arrays["event_planes"]
+        if self.conditionals is not None and self._in_sums:
+            self.conditionals[:] = arrays["conditionals"]
+        self.counts.restore("counts", arrays, self._count_type())
+        self.event_counts.restore("event_counts", arrays, self._count_type())
+        if self.sums is not None:
+            self.sums.restore("sums", arrays, np.float64)
+
+
+def tally_bytes(*, n_all: int, n_query: int, n_events: int, n_chains: int, draws: int, conditional: bool) -> int:
+    """Bytes that the tallies of a run take at most, for plans that are made before it starts."""
+    n_slots = slots_for(n_query + n_events, n_chains)
+    cell = 2 if draws // n_slots + 1 < 1 << 16 else 4
+    batches = -(-n_chains // 64)
+    total = batches * (n_all + n_events) * 64 + n_slots * (n_query + n_events) * n_chains * cell
+    if conditional:
+        sum_slots = n_slots if n_chains <= SUM_SLOTS_UP_TO else 1
+        total += n_all * n_chains * 4 + sum_slots * n_query * n_chains * 8
+    return total

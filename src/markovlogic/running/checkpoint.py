@@ -1,0 +1,243 @@
+"""Checkpoints: a directory from which a killed run continues as if nothing had happened.
+
+    manifest.json       what was run, how far it is, and where each array lies: part, offset, type, shape, checksum
+    part-000017.bin     arrays that had changed when checkpoint 17 was written, one after the other
+    lock                held by the process that uses the directory
+
+A checkpoint writes one new part with the arrays that changed, flushes it to the disk, then replaces the manifest by a
+rename. Whatever moment
+the process dies at, the manifest names parts that are complete. Parts that no array needs any longer are removed afterwards.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import threading
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.errors import Fault, InputError, Place, ResourceError
+from markovlogic.estimate.tallies import Saved
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+PART = re.compile(r"part-\d{6,}\.bin")
+
+Array = npt.NDArray[np.generic]
+
+
+class Stored(NamedTuple):
+    """Where an array lies."""
+
+    part: str
+    offset: int
+    dtype: str
+    shape: list[int]
+    checksum: int
+    version: int
+
+
+class Loaded(NamedTuple):
+    """A checkpoint that was read back."""
+
+    run: dict[str, Any]  # what was run; a checkpoint of anything else is refused
+    facts: dict[str, Any]  # how far it is
+    arrays: dict[str, Array]
+
+
+class Checkpoint:
+    """One directory; at most one process uses it at a time."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._stored: dict[str, Stored] = {}
+        self._number = 0
+        self._writer: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise InputError(f"checkpoint directory {directory} cannot be used: {error.strerror}") from error
+        if not _try_lock(self._lock):
+            os.close(self._lock)
+            raise InputError(
+                f"checkpoint {directory} is in use by another process", hint="wait until it ends, or give another directory"
+            )
+
+    def close(self) -> None:
+        """Let others use the directory."""
+        self.wait()
+        os.close(self._lock)
+
+    def exists(self) -> bool:
+        """Whether there is something to resume."""
+        return (self.directory / MANIFEST).exists()
+
+    def load(self) -> Loaded:
+        """Read it back; arrays are fresh and writable. A damaged checkpoint is an InputError."""
+        try:
+            manifest = json.loads((self.directory / MANIFEST).read_text(encoding="utf-8"))
+            if manifest["format"] != FORMAT:
+                raise damaged(self.directory, f"its format is {manifest['format']}, this version reads {FORMAT}")
+            stored = {name: Stored(*row) for name, row in manifest["arrays"].items()}
+            arrays = self._read(stored)
+            found = Loaded(manifest["run"], manifest["facts"], arrays)
+            self._number = int(manifest["number"])
+        except OSError as error:
+            raise damaged(self.directory, f"{error.filename or MANIFEST} cannot be read: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError, AttributeError, MemoryError) as error:
+            raise damaged(self.directory, f"{MANIFEST} makes no sense: {error}") from error
+        return found
+
+    def _read(self, stored: Mapping[str, Stored]) -> dict[str, Array]:
+        arrays: dict[str, Array] = {}
+        for name, place in sorted(stored.items(), key=lambda item: (item[1].part, item[1].offset)):
+            if not PART.fullmatch(place.part):
+                raise ValueError(f"{place.part!r} is no part")
+            array = np.empty(place.shape, np.dtype(place.dtype))
+            raw = _bytes_of(array)
+            with open(self.directory / place.part, "rb") as file:
+                file.seek(place.offset)
+                if len(raw) and (file.readinto(raw) != len(raw) or zlib.crc32(raw) != place.checksum):
+                    raise damaged(self.directory, f"array {name} in {place.part} is damaged or cut short")
+            arrays[name] = array
+        return arrays
+
+    @property
+    def busy(self) -> bool:
+        """Whether an earlier write is still on its way to the disk."""
+        return self._writer is not None and self._writer.is_alive()
+
+    def wait(self) -> None:
+        """Wait until what was begun is on the disk."""
+        if self._writer is not None:
+            self._writer.join()
+            self._writer = None
+
+    def check(self) -> None:
+        """Raise what went wrong in the background."""
+        if self._failure is not None and not self.busy:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def write(self, run: Mapping[str, Any], facts: Mapping[str, Any], arrays: Iterable[Saved], *, background: bool) -> None:
+        """Write a checkpoint; in the background the arrays may change again as soon as this returns."""
+        self.wait()
+        self.check()
+        kept: dict[str, Stored] = {}
+        changed: list[Saved] = []
+        for item in arrays:
+            before = self._stored.get(item.name)
+            if before is not None and before.version == item.version:
+                kept[item.name] = before
+            else:
+                array = np.ascontiguousarray(item.array) if item.array.ndim else item.array
+                changed.append(item._replace(array=array.copy() if background else array))
+        text = json.dumps({"run": run, "facts": facts})  # now: the facts may change as well
+
+        def work() -> None:
+            try:
+                self._write(text, kept, changed)
+            except OSError as error:
+                self._failure = _no_room(self.directory, error)
+            except BaseException as error:  # shown by `check`
+                self._failure = error
+
+        if background:
+            self._writer = threading.Thread(target=work, name="checkpoint")
+            self._writer.start()
+        else:
+            work()
+            self.check()
+
+    def _write(self, text: str, kept: dict[str, Stored], changed: list[Saved]) -> None:
+        self._number += 1
+        part = f"part-{self._number:06d}.bin"
+        stored = dict(kept)
+        try:
+            with open(self.directory / part, "wb") as file:
+                offset = 0
+                for item in changed:
+                    raw = _bytes_of(item.array)
+                    dtype, shape = item.array.dtype.str, list(item.array.shape)
+                    stored[item.name] = Stored(part, offset, dtype, shape, zlib.crc32(raw), item.version)
+                    file.write(raw)
+                    offset += len(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            manifest = json.loads(text) | {"format": FORMAT, "number": self._number, "arrays": stored}
+            temporary = self.directory / (MANIFEST + ".tmp")
+            with open(temporary, "w", encoding="utf-8") as file:
+                json.dump(manifest, file)
+                file.flush()
+                os.fsync(file.fileno())
+            _sync_directory(self.directory)  # the part's name is on the disk before a manifest speaks of it
+            os.replace(temporary, self.directory / MANIFEST)
+        except OSError:
+            (self.directory / part).unlink(missing_ok=True)  # the manifest still speaks of the earlier parts only
+            raise
+        _sync_directory(self.directory)
+        self._stored = stored
+        live = {place.part for place in stored.values()}
+        for path in self.directory.iterdir():
+            if PART.fullmatch(path.name) and path.name not in live:
+                path.unlink(missing_ok=True)
+
+
+def require_same_run(directory: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of another run, saying what differs."""
+    faults = []
+    for name in sorted(found.keys() | wanted.keys()):
+        before, now = found.get(name), wanted.get(name)
+        if before != now:
+            what = "is of another problem" if name in ("fingerprint", "problem") else f"was made with {name} {before}, not {now}"
+            faults.append(Fault(f"checkpoint {what}", Place(str(directory)), hint="give another directory, or the same options"))
+    if faults:
+        raise InputError(faults)
+
+
+def _bytes_of(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system: the user must take care
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def damaged(directory: Path, why: str) -> InputError:
+    """The error of a checkpoint that cannot be used."""
+    return InputError(
+        Fault(f"checkpoint cannot be resumed: {why}", Place(str(directory)), hint="remove the directory to start anew")
+    )
+
+
+def _no_room(directory: Path, error: OSError) -> ResourceError:
+    what = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else error.strerror or str(error)
+    return ResourceError(
+        f"checkpoint {directory} could not be written: {what}; the checkpoint before it is intact, continue with --resume"
+    )

@@ -1,0 +1,69 @@
+"""A few threads that share out the batches of chains.
+
+Not `concurrent.futures`: its threads are waited for when the interpreter ends, so a second Ctrl-C could not end a run whose
+kernel hangs.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Crew:
+    """Daemon threads; the calling thread only waits, so that it can answer signals while kernels run without the lock."""
+
+    def __init__(self, n_threads: int) -> None:
+        self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._threads = [threading.Thread(target=self._work, daemon=True, name=f"chains-{i}") for i in range(n_threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
+            del task  # or the last batch would live as long as the thread
+
+    def each(self, do: Callable[[Item], None], items: Sequence[Item]) -> None:
+        """Call `do` on every item; when calls fail, raise the error of the first such item after all have ended."""
+        errors: list[BaseException | None] = [None] * len(items)
+        ended: queue.SimpleQueue[int] = queue.SimpleQueue()
+
+        def task(at: int) -> Callable[[], None]:
+            def call() -> None:
+                try:
+                    do(items[at])
+                except BaseException as error:  # handed to the calling thread, whatever it is
+                    errors[at] = error
+                ended.put(at)
+
+            return call
+
+        for at in range(len(items)):
+            self._tasks.put(task(at))
+        for _ in items:
+            ended.get()
+        for error in errors:
+            if error is not None:
+                raise error
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        for _ in self._threads:
+            self._tasks.put(None)
+        if kind is None:
+            for thread in self._threads:
+                thread.join()

@@ -1,0 +1,39 @@
+"""How many sweeps to make before looking up: long enough to cost nothing, short enough to answer at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ROUND_SECONDS = 0.15
+GROWTH = 4  # a first round may have been slow because it compiled kernels, or quick by chance
+
+
+@dataclass
+class Pace:
+    """Learns from every round; no result may depend on it."""
+
+    sweeps: int = 1
+
+    def learn(self, sweeps: int, seconds: float) -> None:
+        """A round of so many sweeps took so long."""
+        fitting = int(sweeps * ROUND_SECONDS / max(seconds, 1e-9))
+        self.sweeps = max(1, min(fitting, GROWTH * max(sweeps, self.sweeps)))
+        self._each = seconds / max(sweeps, 1)
+
+    def within(self, seconds: float | None) -> int:
+        """Sweeps for the next round, when only so many seconds are left."""
+        if seconds is None or not hasattr(self, "_each"):
+            return self.sweeps
+        return max(1, min(self.sweeps, int(seconds / max(self._each, 1e-9))))
+
+
+def next_check(draws: int) -> int:
+    """The next number of draws at which a target is looked at.
+
+    A fixed sequence, so that a run stops at the same draw however fast the machine is; it begins late and grows by a
+    fifth, since every look is a chance to stop by luck.
+    """
+    at = 100
+    while at <= draws:
+        at = at * 6 // 5
+    return at

@@ -1,0 +1,66 @@
+"""What a run gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.estimate.concerns import run_concerns
+from markovlogic.estimate.diagnostics import Estimates
+from markovlogic.estimate.tallies import Tallies
+from markovlogic.guarantee import Guarantee
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """Estimates of query atoms and events, with all that tells whether to believe them."""
+
+    method: str
+    estimator: str  # "sample" or "conditional": what was done, never "auto"
+    query_atoms: npt.NDArray[np.int32]
+    atoms: Estimates
+    events: Estimates
+    chains: int
+    draws: int  # a chain, kept; fewer than planned when the run stopped early
+    burn_in: int
+    updates: int  # atom updates over all chains, burn-in included
+    resumed_at: int | None  # draws done before, when a checkpoint was continued
+    stopped: str  # "draws", "target", "time" or "interrupt"
+    target_stderr: float | None
+    guarantee: Guarantee
+    counts: dict[str, int]  # the sampler's own counters
+    seconds: float  # of sampling, those before a resumption included
+    sampler_concerns: tuple[str, ...]
+    kept: npt.NDArray[np.bool_] | None  # (chains, draws, query atoms) when draws were kept
+    thin: int
+    tallies: tuple[Tallies, ...]  # one a batch, for estimators that pool rows
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended the run."""
+        return self.stopped == "interrupt"
+
+    @property
+    def n_never_moved(self) -> int:
+        """How many undecided query atoms kept one value in every chain."""
+        return int(self.atoms.never_moved.sum())
+
+    def concerns(
+        self, atom_name: Callable[[int], str] | None = None, event_name: Callable[[int], str] | None = None
+    ) -> list[str]:
+        """Reasons not to trust the numbers; `atom_name` and `event_name` name the n-th query atom and event."""
+        return run_concerns(
+            self.atoms,
+            self.events,
+            stopped=self.stopped,
+            draws=self.draws,
+            chains=self.chains,
+            conditional=self.estimator == "conditional",
+            target_stderr=self.target_stderr,
+            sampler_concerns=self.sampler_concerns,
+            atom_name=atom_name or (lambda row: f"atom {self.query_atoms[row]}"),
+            event_name=event_name or (lambda row: f"event {row}"),
+        )

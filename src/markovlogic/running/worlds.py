@@ -1,0 +1,184 @@
+"""Sampled worlds as a Parquet file.
+
+Rows are ordered by draw, then chain: `chain` (int32, from 0), `draw` (int64, from 1), then
+
+- up to 1000 query atoms: one boolean column for each atom, named as the atom is written;
+- more: one column `true_atoms`, the list of the names of the true ones.
+
+While the run goes on, worlds are appended as raw bits to spool files; the Parquet file is written from them when it ends and
+appears under its name
+only when it is complete. With a checkpoint the spool files live inside its directory and are cut back to the checkpoint's
+draws when the run is
+resumed, so that a resumed run writes the very file of an uninterrupted one. Without a checkpoint they live beside the file,
+and go with the run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.errors import InputError, ResourceError
+from markovlogic.estimate.tallies import Saved
+from markovlogic.running.observers import Arrays, Watcher
+from markovlogic.samplers.base import Words
+
+Int32 = npt.NDArray[np.int32]
+
+MOST_COLUMNS = 1000
+CELLS_A_GROUP = 1 << 23  # truth values in one row group
+
+
+class SpoolBatch:
+    """The raw words of one batch: one row of query atoms for every kept draw."""
+
+    def __init__(self, path: Path, atoms: Int32, n_chains: int, thin: int) -> None:
+        self._atoms, self._thin, self._path = atoms, thin, path
+        self.n_chains = n_chains
+        self.n_kept = 0
+        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
+        self._at_end = False
+        self._row = np.empty(len(atoms), np.uint64)
+
+    def see(self, draw: int, world: Words) -> None:
+        """Append it if its turn has come."""
+        if draw % self._thin:
+            return
+        try:
+            if not self._at_end:  # what lies beyond was drawn after the checkpoint, and will be drawn again
+                self._file.truncate(self.n_kept * self._row.nbytes)
+                self._file.seek(self.n_kept * self._row.nbytes)
+                self._at_end = True
+            np.take(world, self._atoms, out=self._row)
+            self._file.write(self._row.data)
+        except OSError as error:
+            raise ResourceError(f"worlds could not be written to {self._path}: {error.strerror}") from error
+        self.n_kept += 1
+
+    def saved(self) -> Iterator[Saved]:
+        """How many rows there are; the rows themselves are on the disk when this returns."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise ResourceError(f"worlds could not be written to {self._path}: {error.strerror}") from error
+        yield Saved("kept", np.array([self.n_kept], np.int64), self.n_kept)
+
+    def restore(self, arrays: Arrays) -> None:
+        """Continue after the rows that the checkpoint knows."""
+        self.n_kept = int(arrays["kept"][0])
+        if os.fstat(self._file.fileno()).st_size < self.n_kept * self._row.nbytes:
+            raise InputError(f"{self._path} is cut short", hint="remove the checkpoint to start anew")
+
+    def rows(self, begin: int, end: int) -> Words:
+        """(end - begin, n_atoms) words."""
+        self._file.flush()
+        found = np.empty((end - begin, len(self._row)), np.uint64)
+        if found.nbytes:
+            self._file.seek(begin * self._row.nbytes)
+            self._file.readinto(found.reshape(-1).view(np.uint8).data)
+            self._at_end = False
+        return found
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._file.close()
+
+
+class WorldsSink:
+    """Writes every `thin`-th world of the query atoms to a Parquet file; `names` in the order of the query atoms."""
+
+    name = "worlds"
+
+    def __init__(self, path: Path | str, names: Sequence[str]) -> None:
+        self.path = Path(path)
+        self._names = names
+        self._batches: list[SpoolBatch] = []
+        self._begun = False
+
+    def begin(self, atoms: Int32, *, thin: int, checkpoint: Path | None) -> None:
+        """The run tells what it will draw, and where spool files may stay."""
+        if len(self._names) != len(atoms):
+            raise ValueError(f"{len(self._names)} names for {len(atoms)} query atoms")
+        if self._begun:
+            raise ValueError("a sink serves one run")
+        self._begun = True
+        self._atoms, self._thin = atoms, thin
+        self._keep_spool = checkpoint is not None
+        self._spool = checkpoint / "worlds" if checkpoint else self.path.with_name(self.path.name + ".spool")
+        try:
+            if not self.path.parent.is_dir():
+                raise FileNotFoundError(2, "its directory does not exist")
+            self._spool.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"worlds cannot be written to {self.path}: {error.strerror}") from error
+
+    def watch(self, batch: int, n_chains: int) -> Watcher:
+        """A spool for one batch."""
+        self._batches.append(SpoolBatch(self._spool / f"batch-{batch}.bin", self._atoms, n_chains, self._thin))
+        return self._batches[-1]
+
+    def finish(self) -> None:
+        """Write the Parquet file; the rename at the end makes it visible all at once."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        wide = len(self._atoms) > MOST_COLUMNS
+        fields = [pa.field("chain", pa.int32()), pa.field("draw", pa.int64())]
+        names = pa.array(list(self._names), pa.string()) if wide else None
+        if wide:
+            fields.append(pa.field("true_atoms", pa.list_(pa.dictionary(pa.int32(), pa.string()))))
+        else:
+            fields += [pa.field(name, pa.bool_()) for name in self._names]
+        schema = pa.schema(fields, metadata={"thin": str(self._thin)})
+        n_chains = sum(batch.n_chains for batch in self._batches)
+        n_kept = min((batch.n_kept for batch in self._batches), default=0)
+        step = max(1, CELLS_A_GROUP // max(1, n_chains * len(self._atoms)))
+        temporary = self.path.with_name(self.path.name + ".tmp")
+        try:
+            with pq.ParquetWriter(temporary, schema) as writer:
+                for begin in range(0, n_kept, step):
+                    end = min(begin + step, n_kept)
+                    writer.write_table(pa.table(self._columns(begin, end, names), schema=schema))
+            with open(temporary, "rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, self.path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise ResourceError(f"worlds could not be written to {self.path}: {error.strerror or error}") from error
+
+    def _columns(self, begin: int, end: int, names: Any) -> list[Any]:
+        import pyarrow as pa
+
+        chains = sum(batch.n_chains for batch in self._batches)
+        truth = np.empty((end - begin, chains, len(self._atoms)), np.bool_)
+        first = 0
+        for batch in self._batches:
+            rows = batch.rows(begin, end)
+            for chain in range(batch.n_chains):
+                truth[:, first + chain] = (rows >> np.uint64(chain)) & np.uint64(1)
+            first += batch.n_chains
+        table = truth.reshape(-1, len(self._atoms))
+        columns = [
+            pa.array(np.tile(np.arange(chains, dtype=np.int32), end - begin)),
+            pa.array(np.repeat(np.arange(begin + 1, end + 1, dtype=np.int64) * self._thin, chains)),
+        ]
+        if names is None:
+            return columns + [pa.array(np.ascontiguousarray(table[:, at])) for at in range(table.shape[1])]
+        offsets = np.zeros(len(table) + 1, np.int32)
+        np.cumsum(table.sum(axis=1), out=offsets[1:])
+        members = pa.DictionaryArray.from_arrays(pa.array(np.nonzero(table)[1].astype(np.int32)), names)
+        return [*columns, pa.ListArray.from_arrays(pa.array(offsets), members)]
+
+    def close(self) -> None:
+        """Let all files go; without a checkpoint the spool files are removed."""
+        for batch in self._batches:
+            batch.close()
+        if self._begun and not self._keep_spool:
+            shutil.rmtree(self._spool, ignore_errors=True)
