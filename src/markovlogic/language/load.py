@@ -1,0 +1,21 @@
+"""The two ways to a model: a file, or text."""
+
+from __future__ import annotations
+
+import os
+
+from markovlogic.language.parser import parse_statements
+from markovlogic.language.source import Source, read_source
+from markovlogic.language.syntax import Model
+from markovlogic.language.typing import build_model
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a rule file and all it includes; raises InputError with every fault of it."""
+    source = read_source(path)
+    return build_model(parse_statements(source, os.path.dirname(source.name)), source.name)
+
+
+def parse(text: str, source: str = "<text>") -> Model:
+    """Read rules from text; `source` is the name that messages give as file, and includes are relative to its directory."""
+    return build_model(parse_statements(Source(source, text), os.path.dirname(source)), source)

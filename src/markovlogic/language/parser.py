@@ -1,0 +1,328 @@
+"""From text to statements: type declarations, lone atoms, formulas with weights, `#include`; all faults of a file at once."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass, field
+
+from markovlogic.errors import Fault, InputError, Place
+from markovlogic.language.formulas import MAX_DEPTH, FormulaParser, SyntaxFault, tree_depth
+from markovlogic.language.source import Source, read_source
+from markovlogic.language.syntax import Atom, Formula, Variable
+from markovlogic.language.tokens import (
+    BLANK,
+    COMPARISONS,
+    CONNECTIVES,
+    END,
+    INCLUDE,
+    NAME,
+    NEWLINE,
+    NUMBER,
+    STRING,
+    WORD,
+    Token,
+    tokenize,
+    unquote,
+)
+
+MAX_RANGE = 1_000_000
+MAX_INCLUDES = 50  # nested in each other
+_WEIGHT = re.compile(r"[+-]?(?:inf\b|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_INTEGER = re.compile(r"[0-9]+\Z")
+_INCLUDE = re.compile(r'#include[ \t]*"([^"\n]*)"[ \t]*(?://.*)?\Z')
+
+
+@dataclass(frozen=True)
+class TypeDeclaration:
+    """`person = {Ann, Bob}`."""
+
+    name: str
+    constants: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class LoneAtom:
+    """An unweighted positive atom with lower-case arguments: a declaration the first time, later perhaps a formula."""
+
+    name: str
+    args: tuple[str, ...]
+    exclusive: tuple[bool, ...]
+    text: str
+    place: Place
+
+    @property
+    def formula(self) -> Atom:
+        """The atom as a formula."""
+        return Atom(self.name, tuple(Variable(name) for name in self.args), place=self.place)
+
+
+@dataclass(frozen=True)
+class FormulaStatement:
+    """A formula with its weight, inf where it ends in a period."""
+
+    formula: Formula
+    weight: float | None
+    text: str
+    place: Place
+
+
+Statement = TypeDeclaration | LoneAtom | FormulaStatement
+
+
+@dataclass
+class Parsed:
+    """The statements of a file and all it includes, in order, with what is wrong with them."""
+
+    statements: list[Statement] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    n_unsupported: int = 0  # of the faults
+    sources: dict[str, Source] = field(default_factory=dict)
+
+
+def parse_statements(source: Source, directory: str = "") -> Parsed:
+    """Read all statements of a source; included files are looked for relative to the file that includes them."""
+    parsed = Parsed()
+    _read(source, directory, parsed, ())
+    return parsed
+
+
+def _read(source: Source, directory: str, parsed: Parsed, around: tuple[str, ...]) -> None:
+    parsed.sources[source.name] = source
+    tokens, faults = tokenize(source)
+    parsed.faults += faults
+    reader = _StatementReader(source, tokens)
+    while (token := tokens[reader.at]).kind != END:
+        start = reader.at
+        if token.kind in (NEWLINE, BLANK):
+            reader.at += 1
+            continue
+        try:
+            if token.kind == INCLUDE:
+                reader.at += 1
+                _include(source, token, directory, parsed, around)
+            else:
+                parsed.statements.append(reader.statement())
+        except SyntaxFault as error:
+            parsed.faults.append(error.fault)
+            parsed.n_unsupported += error.unsupported
+            reader.resume(start, error.token)
+
+
+def _include(source: Source, token: Token, directory: str, parsed: Parsed, around: tuple[str, ...]) -> None:
+    def fail(message: str, unsupported: bool = False) -> SyntaxFault:
+        return SyntaxFault(source.fault(message, token.start), 0, unsupported)
+
+    match = _INCLUDE.match(token.text)
+    if not match:
+        raise fail('found a malformed #include, expected #include "file"')
+    name = match.group(1)
+    if name.endswith((".cpp", ".cc", ".c", ".h", ".so")):
+        raise fail(f"linked-in functions ({name}): not supported", unsupported=True)
+    path = os.path.join(directory, name)
+    real = os.path.realpath(path)
+    if real in around:
+        raise fail(f"{path} includes itself")
+    if len(around) >= MAX_INCLUDES:
+        raise fail(f"files include each other more than {MAX_INCLUDES} deep")
+    if path in parsed.sources:  # a second #include of a file adds nothing: its rules must not count twice
+        return
+    try:
+        included = read_source(path)
+    except InputError as error:
+        raise fail(f"cannot include {path}: {error.faults[0].message}") from None
+    _read(included, os.path.dirname(path), parsed, (*around, real))
+
+
+class _StatementReader(FormulaParser):
+    """Reads statement by statement."""
+
+    def statement(self) -> Statement:
+        """The statement that begins at the cursor, up to the end of its last line."""
+        self.open, self.depth = [], 0
+        first = self.at
+        token = self.tokens[first]
+        if token.kind in (NAME, WORD, "v"):
+            behind = self.tokens[first + 1].kind
+            if behind == "=" and self.tokens[first + 2].kind == "{":
+                return self.type_declaration()
+            if token.kind == NAME and token.text != "inf" and behind in (NAME, WORD) and self.tokens[first + 2].kind == "(":
+                raise self.unsupported(f"function declaration {self.tokens[first + 1].text}", token)
+            lone = None if token.text[0].isdigit() else self.lone_atom()
+            if lone:
+                return lone
+            self.at = first
+        weight = self.weight()
+        formula = self.formula()
+        if self.tokens[self.at].kind == ".":
+            if weight is not None:
+                raise self.fail("a weight and a final period together", hint="a period makes a formula hard; drop one of the two")
+            self.at += 1
+            weight = math.inf
+        self.end_of_line()
+        if self.at - first > MAX_DEPTH and tree_depth(formula) > MAX_DEPTH:
+            raise self.fail(f"formula is nested deeper than {MAX_DEPTH} levels", token)
+        return FormulaStatement(formula, weight, self.text_from(first), self.source.place(token.start))
+
+    def text_from(self, first: int) -> str:
+        """Source between a token and the cursor."""
+        return self.source.text[self.tokens[first].start : self.tokens[self.at - 1].end].strip()
+
+    def end_of_line(self) -> None:
+        """Nothing may follow on the line."""
+        token = self.tokens[self.at]
+        if token.kind not in (NEWLINE, BLANK, END):
+            if token.kind == "." or token.kind == "!":
+                raise self.fail(f"found {token.text}, expected the end of the line", token)
+            raise self.unexpected("a connective or the end of the line")
+
+    def weight(self) -> float | None:
+        """The number before a formula, if there is one."""
+        first = self.at
+        token = self.tokens[first]
+        match = _WEIGHT.match(self.source.text, token.start)
+        if not match or token.kind not in (WORD, NUMBER, NAME, "-", "+", "."):
+            return None
+        while self.tokens[self.at].start < match.end():
+            self.at += 1
+        behind = self.tokens[self.at].kind
+        if behind in ("=", "!=") or behind in COMPARISONS:  # a number compared, no weight
+            self.at = first
+            return None
+        if self.tokens[self.at - 1].end != match.end():
+            raise self.fail(f"found {self.tokens[self.at - 1].text}, expected a weight such as 1.5, -2, 1e-3 or inf", token)
+        if behind in (NEWLINE, BLANK, END):
+            raise self.fail(f"weight {match.group()} without a formula", token, "weight and formula stand on one line")
+        value = float(match.group())
+        if math.isinf(value) and "inf" not in match.group():
+            raise self.fail(f"weight {match.group()} is too large", token, "write inf for a hard formula")
+        return value
+
+    def lone_atom(self) -> LoneAtom | None:
+        """`Friends(person, person)`, `PageClass(page, class!)` or `Flag` alone on its lines; None if it is anything else."""
+        first = self.at
+        name = self.take()
+        args: list[Token] = []
+        marks: list[bool] = []
+        if name.kind == "v":
+            return None
+        if self.tokens[self.at].kind == "(":
+            self.open.append(self.at)
+            self.at += 1
+            while True:
+                token = self.take()
+                if token.kind == ")" and not args:
+                    break
+                if token.kind not in (NAME, "v"):
+                    self.open = []
+                    return None
+                args.append(token)
+                marks.append(self.peek().kind == "!")
+                self.at += marks[-1]
+                separator = self.take().kind
+                if separator == ")":
+                    break
+                if separator != ",":
+                    self.open = []
+                    return None
+            self.open = []
+        if self.tokens[self.at].kind not in (NEWLINE, BLANK, END):
+            return None
+        end, self.at = self.at, first
+        self.predicate_name()
+        self.at = end
+        names = tuple(token.text for token in args)
+        return LoneAtom(name.text, names, tuple(marks), self.text_from(first), self.source.place(name.start))
+
+    def type_declaration(self) -> TypeDeclaration:
+        """`person = {Ann, Bob}`, `age = {1, ..., 9}`."""
+        name = self.take()
+        if name.kind == WORD:
+            raise self.fail(f"type {name.text} begins upper case", name, "types are written in lower case")
+        self.at += 1
+        brace = self.at
+        self.open.append(brace)
+        self.at += 1
+        constants: list[str] = []
+        while self.peek().kind != "}":
+            if self.peek().kind == "...":
+                constants += self.integers_up_to(constants)
+            else:
+                constants.append(self.listed_constant(brace))
+            if self.peek().kind != ",":
+                break
+            self.at += 1
+        if self.peek().kind != "}":
+            raise self.bad_list(brace)
+        self.open = []
+        self.at += 1
+        if not constants:
+            raise self.fail(f"type {name.text} has no constants", name, "list at least one, or leave the declaration out")
+        self.end_of_line()
+        return TypeDeclaration(name.text, tuple(dict.fromkeys(constants)), self.source.place(name.start))
+
+    def listed_constant(self, brace: int) -> str:
+        """A constant inside braces."""
+        token = self.peek()
+        if token.kind == NAME or token.kind == "v":
+            hint = f'write "{token.text}" in double quotes, or begin it upper case'
+            raise self.fail(f"{token.text} is lower case, so it is no constant", token, hint)
+        if token.kind not in (WORD, STRING):
+            raise self.bad_list(brace)
+        self.at += 1
+        return token.text if token.kind == WORD else unquote(token.text)
+
+    def bad_list(self, brace: int) -> SyntaxFault:
+        """What is wrong inside braces."""
+        token = self.peek()
+        if token.kind == END or self.starts_line():
+            return SyntaxFault(self.source.fault("brace is never closed", self.tokens[brace].start, hint="close it by }"), brace)
+        if token.kind == NUMBER or token.kind == "-":
+            return self.fail(f"{token.text} begins no constant", token, "write decimal and negative numbers in double quotes")
+        return self.unexpected("a constant, a comma or }")
+
+    def integers_up_to(self, before: list[str]) -> list[str]:
+        """The rest of `first, ..., last`; the cursor stands on the three points."""
+        dots = self.take()
+        comma, last = self.peek(), self.after()
+        if not before or not _INTEGER.match(before[-1]) or comma.kind != "," or not _INTEGER.match(last.text):
+            raise self.fail("... stands between two integers, as in {1, ..., 9}", dots)
+        self.take()
+        self.take()
+        if max(len(before[-1]), len(last.text)) > 18:
+            raise self.fail(f"{last.text} is too large for a range", last)
+        start, stop = int(before[-1]), int(last.text)
+        if stop < start:
+            raise self.fail(f"the range {start}, ..., {stop} is empty", dots)
+        if stop - start >= MAX_RANGE:
+            raise self.fail(f"the range {start}, ..., {stop} has more than {MAX_RANGE:,} constants", dots)
+        return [str(number) for number in range(start + 1, stop + 1)]
+
+    def resume(self, first: int, failed: int) -> None:
+        """Go to the next blank line, or line that starts a new formula, after a statement that could not be read."""
+        self.open = []
+        at = max(first + 1, failed)
+        while self.tokens[at].kind not in (NEWLINE, BLANK, END):
+            at += 1
+        while True:
+            kind = self.tokens[at].kind
+            if kind == END or kind == BLANK:
+                break
+            if kind == NEWLINE and self.begins_formula(at):
+                break
+            at += 1
+        self.at = at
+
+    def begins_formula(self, newline: int) -> bool:
+        """Whether the line behind a line end starts something new: neither it nor the line before it asks for the other."""
+        token = self.tokens[newline + 1]
+        if token.kind in (NEWLINE, BLANK, END, INCLUDE, NUMBER):
+            return True
+        if token.kind in ("-", "+") or (token.kind == WORD and token.text[0].isdigit()):
+            return True
+        before = self.tokens[newline - 1].kind
+        if before in CONNECTIVES or before in (",", "(", "{", "!", "=", "!="):
+            return False
+        return token.kind not in CONNECTIVES and token.kind not in (")", "}", ",", "=", "!=", ".", "...")

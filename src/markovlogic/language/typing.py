@@ -1,0 +1,366 @@
+"""From statements to a model: declarations, a type for every variable and constant, bound variables renamed apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from markovlogic.errors import Fault, InputError, Place, UnsupportedError, nearest
+from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Statement, TypeDeclaration
+from markovlogic.language.show import show_rule
+from markovlogic.language.syntax import (
+    And,
+    Atom,
+    Constant,
+    Equal,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Model,
+    Not,
+    Or,
+    Predicate,
+    Rule,
+    Term,
+    Variable,
+    atoms_of,
+)
+
+MAX_STARS = 10
+_ALCHEMY_COMPARISONS = {"greaterThan", "lessThan", "greaterThanEq", "lessThanEq"}
+_ALCHEMY_STRINGS = {"substr", "concat"}
+
+
+def build_model(parsed: Parsed, source: str) -> Model:
+    """Check and type all statements; raises one error with every fault, those of the parser included."""
+    checker = _Checker(parsed)
+    checker.declare()
+    rules = [rule for statement in checker.formulas for rule in checker.rules(statement)]
+    checker.raise_faults()
+    constants = {name: tuple(listed) for name, listed in checker.constants.items()}
+    return Model(checker.predicates, tuple(rules), constants, frozenset(checker.declared), source)
+
+
+@dataclass
+class _Typing:
+    """What is known about the variables of one rule: classes of variables that equality joins, and the type of each class."""
+
+    parent: dict[str, str] = field(default_factory=dict)
+    type_of: dict[str, tuple[str, Place]] = field(default_factory=dict)  # of a class, with the place that gave it
+
+    def root(self, name: str) -> str:
+        parent = self.parent.setdefault(name, name)
+        while parent != name:
+            name, parent = parent, self.parent[parent]
+        return name
+
+    def find(self, name: str) -> tuple[str, Place] | None:
+        return self.type_of.get(self.root(name))
+
+
+class _Checker:
+    """Collects declarations and faults while the statements are gone through."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self.parsed = parsed
+        self.statements: list[Statement] = parsed.statements
+        self.predicates: dict[str, Predicate] = {}
+        self.constants: dict[str, dict[str, None]] = {}
+        self.declared: dict[str, TypeDeclaration] = {}
+        self.formulas: list[FormulaStatement] = []
+        self.faults: list[Fault] = list(parsed.faults)
+        self.n_unsupported = parsed.n_unsupported
+
+    # ---- faults
+
+    def fault(self, message: str, place: Place, hint: str = "", unsupported: bool = False) -> None:
+        source = self.parsed.sources.get(place.file)
+        text = source.line(place.line) if source and place.line else ""
+        self.faults.append(Fault(message, place, text, hint))
+        self.n_unsupported += unsupported
+
+    def raise_faults(self) -> None:
+        if not self.faults:
+            return
+        order = {name: number for number, name in enumerate(self.parsed.sources)}
+        no_place = Place("")
+
+        def key(fault: Fault) -> tuple[int, int, int]:
+            place = fault.place or no_place
+            return order.get(place.file, 0), place.line, place.column
+
+        unique = sorted(dict.fromkeys(self.faults), key=key)
+        raise (UnsupportedError if self.n_unsupported == len(self.faults) else InputError)(unique)
+
+    # ---- declarations
+
+    def declare(self) -> None:
+        """Collect declarations from the whole file, so that it does not matter where they stand."""
+        for statement in self.statements:
+            match statement:
+                case TypeDeclaration():
+                    self.declare_type(statement)
+                case LoneAtom():
+                    self.declare_or_keep(statement)
+                case FormulaStatement():
+                    self.formulas.append(statement)
+
+    def declare_type(self, statement: TypeDeclaration) -> None:
+        known = self.declared.setdefault(statement.name, statement)
+        if set(known.constants) != set(statement.constants):
+            self.fault(f"type {statement.name} is declared again with other constants; first at {known.place}", statement.place)
+            return
+        self.constants.setdefault(statement.name, {}).update(dict.fromkeys(statement.constants))
+
+    def declare_or_keep(self, atom: LoneAtom) -> None:
+        """A lone atom declares its predicate the first time; the same again repeats that; anything else is a formula."""
+        known = self.predicates.get(atom.name)
+        if known is None:
+            self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place)
+            for name in atom.args:
+                self.constants.setdefault(name, {})
+        elif any(atom.exclusive) or (atom.args == known.types and any(known.exclusive)):
+            if (atom.args, atom.exclusive) != (known.types, known.exclusive):
+                self.fault(
+                    f"{atom.name} is declared again, differently; first as {_signature(known)} at {known.place}", atom.place
+                )
+        elif atom.args != known.types:
+            self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place))
+
+    # ---- rules
+
+    def rules(self, statement: FormulaStatement) -> Iterator[Rule]:
+        """The rule that a statement gives: several where atoms have a star, none where something is wrong."""
+        n_faults = len(self.faults)
+        free: dict[str, None] = {}
+        bound: list[str] = []
+        renamer = _Renamer(statement.formula)
+        formula = renamer.rename(statement.formula, {}, free, bound)
+        typing = _Typing()
+        equalities: list[Equal] = []
+        self.type_atoms(formula, typing, equalities)
+        self.type_equalities(equalities, typing)
+        types: dict[str, str] = {}
+        for name in (*free, *bound):
+            known = typing.find(name)
+            if known:
+                types[name] = known[0]
+            elif n_faults == len(self.faults):  # faults above may be why nothing is known
+                where = next((e.place for e in equalities if Variable(name) in (e.left, e.right)), statement.place)
+                written = renamer.original.get(name, name)
+                self.fault(f"the type of variable {written} is unknown", where, "use it in an atom of a declared predicate")
+        for name in sorted(renamer.plus_bound):
+            self.fault(f"+{name}: only a free variable can have one weight for every constant", statement.place)
+        n_stars = sum(atom.star for atom in atoms_of(formula))
+        if n_stars > MAX_STARS:
+            self.fault(f"{n_stars} atoms with * stand for 2^{n_stars} formulas; at most {MAX_STARS} are allowed", statement.place)
+        if n_faults == len(self.faults):
+            rule = Rule(formula, statement.weight, tuple(free), tuple(types.items()), statement.text, statement.place)
+            yield from _expand_stars(rule, n_stars)
+
+    def type_atoms(self, formula: Formula, typing: _Typing, equalities: list[Equal]) -> None:
+        """Give the arguments of atoms the types of their predicates; collect equalities."""
+        stack = [formula]
+        while stack:
+            node = stack.pop()
+            match node:
+                case Atom():
+                    self.type_atom(node, typing)
+                case Equal():
+                    equalities.append(node)
+                case Not(body=body) | Exists(body=body) | Forall(body=body):
+                    stack.append(body)
+                case And(parts=parts) | Or(parts=parts):
+                    stack.extend(reversed(parts))
+                case Implies(left=left, right=right) | Iff(left=left, right=right):
+                    stack += [right, left]
+
+    def type_atom(self, atom: Atom, typing: _Typing) -> None:
+        predicate = self.predicates.get(atom.predicate)
+        if predicate is None:
+            self.undeclared(atom)
+            return
+        if len(atom.args) != predicate.arity:
+            expected = f"{predicate.arity} argument{'s' * (predicate.arity != 1)}"
+            self.fault(
+                f"{atom.predicate} takes {expected}, found {len(atom.args)}; declared as {_signature(predicate)}", atom.place
+            )
+            return
+        for term, type_name in zip(atom.args, predicate.types, strict=True):
+            if isinstance(term, Constant):
+                self.constants[type_name].setdefault(term.name)
+            else:
+                self.give_type(term.name, type_name, atom.place, typing)
+
+    def give_type(self, variable: str, type_name: str, place: Place, typing: _Typing) -> None:
+        known = typing.find(variable)
+        if known is None:
+            typing.type_of[typing.root(variable)] = (type_name, place)
+        elif known[0] != type_name:
+            self.fault(
+                f"variable {variable} is of type {type_name} here, but of type {known[0]} at "
+                f"{known[1].line}:{known[1].column}",
+                place,
+            )  # fmt: skip
+
+    def undeclared(self, atom: Atom) -> None:
+        name = atom.predicate
+        if name in _ALCHEMY_COMPARISONS:
+            self.fault(f"numeric comparison {name}: not supported", atom.place, unsupported=True)
+        elif name in _ALCHEMY_STRINGS:
+            self.fault(f"built-in predicate {name}: not supported", atom.place, unsupported=True)
+        else:
+            hint = nearest(name, self.predicates)
+            if not hint:
+                hint = f"declare it by a line such as {name}({', '.join(['thing'] * len(atom.args))})" if atom.args else ""
+            self.fault(f"undeclared predicate {name}", atom.place, hint)
+
+    def type_equalities(self, equalities: list[Equal], typing: _Typing) -> None:
+        """Both sides of an equality have one type: variables join their classes, constants take the type of the other side."""
+        for equal in equalities:
+            if isinstance(equal.left, Variable) and isinstance(equal.right, Variable):
+                left, right = typing.root(equal.left.name), typing.root(equal.right.name)
+                if left == right:
+                    continue
+                one, other = typing.type_of.get(left), typing.type_of.get(right)
+                if one and other and one[0] != other[0]:
+                    self.fault(
+                        f"{equal.left.name} is of type {one[0]} and {equal.right.name} of type {other[0]}; they are never equal",
+                        equal.place,
+                    )
+                    continue
+                typing.parent[right] = left
+                if other:
+                    typing.type_of[left] = other
+        for equal in equalities:
+            for side, constant in ((equal.left, equal.right), (equal.right, equal.left)):
+                if isinstance(side, Variable) and isinstance(constant, Constant) and (known := typing.find(side.name)):
+                    self.constants[known[0]].setdefault(constant.name)
+
+
+class _Renamer:
+    """Renames bound variables so that no name is bound twice, or both bound and free; drops quantifiers that bind nothing."""
+
+    def __init__(self, formula: Formula) -> None:
+        self.free: set[str] = set()
+        self.taken: set[str] = set()
+        self.original: dict[str, str] = {}
+        self.plus_bound: set[str] = set()
+        self._collect(formula, frozenset())
+        self.taken |= self.free
+
+    def _collect(self, formula: Formula, around: frozenset[str]) -> None:
+        """Find the free names, and all names that are written anywhere."""
+        match formula:
+            case Atom(args=args):
+                self.free.update(t.name for t in args if isinstance(t, Variable) and t.name not in around)
+                self.plus_bound.update(t.name for t in args if isinstance(t, Variable) and t.plus and t.name in around)
+            case Equal(left=left, right=right):
+                self.free.update(t.name for t in (left, right) if isinstance(t, Variable) and t.name not in around)
+            case Not(body=body):
+                self._collect(body, around)
+            case And(parts=parts) | Or(parts=parts):
+                for part in parts:
+                    self._collect(part, around)
+            case Implies(left=left, right=right) | Iff(left=left, right=right):
+                self._collect(left, around)
+                self._collect(right, around)
+            case Exists(variables=names, body=body) | Forall(variables=names, body=body):
+                self._collect(body, around.union(names))
+
+    def fresh(self, name: str) -> str:
+        """The name itself where nobody has it yet, else the name with a number."""
+        new = name
+        numbers = itertools.count(1)
+        while new in self.taken:
+            new = f"{name}_{next(numbers)}"
+        self.taken.add(new)
+        self.original[new] = name
+        return new
+
+    def rename(self, formula: Formula, names: dict[str, str], free: dict[str, None], bound: list[str]) -> Formula:
+        """The formula with every bound variable renamed by need; collects free and bound names in order of occurrence."""
+
+        def term(old: Term) -> Term:
+            if isinstance(old, Constant):
+                return old
+            new = names.get(old.name)
+            if new is None:
+                free.setdefault(old.name)
+                return old
+            return old if new == old.name else Variable(new, old.plus)
+
+        match formula:
+            case Atom():
+                return replace(formula, args=tuple([term(arg) for arg in formula.args])) if formula.args else formula
+            case Equal():
+                return Equal(term(formula.left), term(formula.right), formula.place)
+            case Not():
+                return Not(self.rename(formula.body, names, free, bound))
+            case And():
+                return And(tuple([self.rename(part, names, free, bound) for part in formula.parts]))
+            case Or():
+                return Or(tuple([self.rename(part, names, free, bound) for part in formula.parts]))
+            case Implies():
+                left = self.rename(formula.left, names, free, bound)
+                return Implies(left, self.rename(formula.right, names, free, bound))
+            case Iff():
+                left = self.rename(formula.left, names, free, bound)
+                return Iff(left, self.rename(formula.right, names, free, bound))
+        used = _names_in(formula.body)
+        own = {name: self.fresh(name) for name in formula.variables if name in used}
+        bound.extend(own.values())
+        body = self.rename(formula.body, {**names, **own}, free, bound)
+        return replace(formula, variables=tuple(own.values()), body=body) if own else body
+
+
+def _names_in(formula: Formula) -> set[str]:
+    """Names of the variables that are free in a formula."""
+    match formula:
+        case Atom(args=args):
+            return {t.name for t in args if isinstance(t, Variable)}
+        case Equal(left=left, right=right):
+            return {t.name for t in (left, right) if isinstance(t, Variable)}
+        case Not(body=body):
+            return _names_in(body)
+        case And(parts=parts) | Or(parts=parts):
+            return set().union(*[_names_in(part) for part in parts])
+        case Implies(left=left, right=right) | Iff(left=left, right=right):
+            return _names_in(left) | _names_in(right)
+        case Exists(variables=names, body=body) | Forall(variables=names, body=body):
+            return _names_in(body).difference(names)
+
+
+def _expand_stars(rule: Rule, n_stars: int) -> Iterator[Rule]:
+    """One rule for each choice of signs of the atoms with a star."""
+    if not n_stars:
+        yield rule
+        return
+    for signs in itertools.product((True, False), repeat=n_stars):
+        expanded = replace(rule, formula=_with_signs(rule.formula, iter(signs)))
+        yield replace(expanded, text=show_rule(expanded))
+
+
+def _with_signs(formula: Formula, signs: Iterator[bool]) -> Formula:
+    match formula:
+        case Atom():
+            if not formula.star:
+                return formula
+            plain = replace(formula, star=False)
+            return plain if next(signs) else Not(plain)
+        case Not() | Exists() | Forall():
+            return replace(formula, body=_with_signs(formula.body, signs))
+        case And() | Or():
+            return replace(formula, parts=tuple([_with_signs(part, signs) for part in formula.parts]))
+        case Implies() | Iff():
+            left = _with_signs(formula.left, signs)
+            return replace(formula, left=left, right=_with_signs(formula.right, signs))
+    return formula
+
+
+def _signature(predicate: Predicate) -> str:
+    args = [name + "!" * mark for name, mark in zip(predicate.types, predicate.exclusive, strict=True)]
+    return f"{predicate.name}({', '.join(args)})" if args else predicate.name
