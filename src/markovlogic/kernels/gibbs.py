@@ -31,7 +31,6 @@ from markovlogic.kernels.gibbs_layout import (
     N_TRIPLES,
     NARROW,
     SCALE,
-    WIDE,
 )
 from markovlogic.kernels.random import next_below, next_lanes, next_word
 from markovlogic.kernels.vectors import (
@@ -264,7 +263,7 @@ def _record_group(conditionals, atoms, share, total):
 def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps, random_scan, planes, conditionals):
     """Make `sweeps` sweeps over up to 64 chains.
 
-    rows, general: see GibbsLayout; world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else the world itself.
+    rows, general: see GibbsLayout; world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else itself.
     generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
     planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
 
@@ -296,7 +295,7 @@ def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps,
                 site = visit - n_sites
             kind = rows.site_kind[np.uint64(site)]
             item = np.uint64(rows.site_item[np.uint64(site)])
-            if kind == NARROW or kind == WIDE:
+            if kind < GROUP:
                 at = np.uint64(rows.row_start[item])
                 scale = float32_of_bits(rows.row[at + np.uint64(SCALE)])
                 if kind == NARROW:
@@ -351,7 +350,7 @@ def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps,
                     for value in range(n_values):
                         world[atoms[value]] = previous[value]
             if kind == GENERAL:
-                settle_general(general, item, world, twin)
+                settle_general(general, item, world, twin, active)
             else:
                 for value in range(n_values):
                     twin[atoms[value]] = world[atoms[value]]

@@ -16,7 +16,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 def true_log_odds(network: GroundNetwork, atom: int, world: Bools) -> float:
-    """log P(atom true | rest) − log P(atom false | rest); ±inf where a hard clause decides, nan where both values break one.
+    """Give log P(atom true | rest) − log P(atom false | rest); ±inf where a hard clause decides, nan where both break one.
 
     `world` holds a truth value for every atom; those of the atom itself and of hidden atoms do not matter. The atom is in no
     exclusive group (for those see `group_log_weights`).
@@ -76,7 +76,7 @@ def _evaluate(
         for at in range(definition_start[hidden], definition_start[hidden + 1]):
             if changing[definition_literal[at] >> 1]:
                 changing[n_atoms + hidden] = True
-    touched = set([np.int64(-1)])
+    touched = {np.int64(-1)}  # Numba infers the set's type from it
     for atom in range(world.shape[0]):
         if changing[atom]:
             for at in range(atom_start[atom], atom_start[atom + 1]):

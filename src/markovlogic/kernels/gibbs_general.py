@@ -85,7 +85,7 @@ def _obeyed(sites, atoms, hidden, world):
 
 @numba.njit(nogil=True, cache=True)
 def evaluate_general(sites, item, world, twin, stamp, mark, n_chains, log_weight, allowed):
-    """Log-weights of the values of a general site, relative to "all false"; returns the new mark and the word where that is allowed.
+    """Log-weights of the values of a general site relative to "all false"; returns the new mark and the word that allows that.
 
     log_weight (m, 64) float64 and allowed (m,) words are filled in, where m is the number of the site's atoms; afterwards the
     site's atoms are false in both worlds, and `settle_general` must follow.
@@ -124,11 +124,21 @@ def evaluate_general(sites, item, world, twin, stamp, mark, n_chains, log_weight
 
 
 @numba.njit(nogil=True, cache=True)
-def settle_general(sites, item, world, twin):
-    """After the site's atoms were set in `world`: compute its hidden atoms and make the twin equal."""
+def settle_general(sites, item, world, twin, active):
+    """After the site's atoms were set in `world`: compute its hidden atoms and make the twin equal; chains outside of `active` stay zero."""
     hidden = sites.reach[sites.reach_start[item] : sites.reach_start[item + 1]]
     compute_hidden(sites.definition_start, sites.definition_literal, sites.n_atoms, hidden, world)
     for at in range(sites.start[item], sites.start[item + 1]):
         twin[sites.atom[at]] = world[sites.atom[at]]
     for at in range(hidden.shape[0]):
+        world[hidden[at]] &= active
         twin[hidden[at]] = world[hidden[at]]
+
+
+@numba.njit(nogil=True, cache=True)
+def broken_word(clause_start, clause_literal, n_soft, world, n_chains):
+    """Word of the chains in which a hard clause is false."""
+    broken = np.uint64(0)
+    for clause in range(n_soft, clause_start.shape[0] - 1):
+        broken |= ~disjunction(clause_literal, clause_start[clause], clause_start[clause + 1], world)
+    return broken & (ALL >> np.uint64(64 - n_chains))

@@ -115,14 +115,15 @@ def build_layout(network: GroundNetwork) -> GibbsLayout:
     in_general = grouped & (general_group[group_of[:n_atoms]] if network.n_groups else False)
     kind[in_general], item[in_general] = GENERAL, of_group[group_of[:n_atoms][in_general]]
     member = np.isin(np.repeat(np.arange(network.n_groups), sizes), groups)
-    general_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.ones(len(singles), np.int64), sizes[groups]]))])
+    general_start = np.concatenate(
+        [np.zeros(1, np.int64), np.cumsum(np.concatenate([np.ones(len(singles), np.int64), sizes[groups]]))]
+    )
     general_atoms = np.concatenate([singles.astype(np.int32), network.group_atom[member]])
     reach_start, reach = _reach(network, general_start, general_atoms)
     # A group is visited once, where its first atom stands.
     first = np.ones(n_atoms, bool)
     first[network.group_atom] = False
-    nonempty = sizes > 0
-    first[np.minimum.reduceat(network.group_atom, network.group_start[:-1][nonempty])] = True if nonempty.any() else False
+    first[network.group_atom[network.group_start[:-1][sizes > 0]]] = True
     sites = np.flatnonzero(first & ~(decided & ~grouped))
     rows = GibbsRows(
         row=row,
@@ -158,7 +159,7 @@ def build_layout(network: GroundNetwork) -> GibbsLayout:
 
 def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -> np.ndarray:
     """Values of exclusive groups that hard unit clauses rule out: themselves, or by naming another value of the group."""
-    forbidden = network.atom_bias[:n_atoms] == -np.inf
+    forbidden: np.ndarray = network.atom_bias[:n_atoms] == -np.inf
     if network.n_groups:
         group = np.repeat(np.arange(network.n_groups), sizes)
         required = network.atom_bias[network.group_atom] == np.inf
@@ -167,7 +168,9 @@ def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -
     return forbidden
 
 
-def _rows(network: GroundNetwork, group_of: np.ndarray, has_row: np.ndarray, forbidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _rows(
+    network: GroundNetwork, group_of: np.ndarray, has_row: np.ndarray, forbidden: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     words = np.zeros(network.n_atoms, np.int64)
     scale = np.ones(network.n_atoms, np.float32)
     clauses = (network.clause_start, network.clause_literal, network.clause_weight, network.atom_start, network.atom_clause)
@@ -240,7 +243,9 @@ def _hinge(clause_start, clause_literal, group_of, clause, atom):
 
 
 @numba.njit(nogil=True, cache=True)
-def measure_rows(clause_start, clause_literal, clause_weight, atom_start, atom_clause, atom_bias, group_of, has_row, words, scale):
+def measure_rows(
+    clause_start, clause_literal, clause_weight, atom_start, atom_clause, atom_bias, group_of, has_row, words, scale
+):
     """Fill in the words that each row takes and its scale; a scale is negative where the row is wide."""
     for atom in range(words.shape[0]):
         if not has_row[atom]:
@@ -363,7 +368,7 @@ def fill_rows(
 
 @numba.njit(nogil=True, cache=True)
 def collect_reach(child_start, child, general_start, general_atom, mark, start, reach):
-    """Count (when `reach` is empty) or list, in no order, the hidden atoms that depend on each general site; `mark` (n_all,) starts at -1."""
+    """Count (when `reach` is empty) or list, unordered, the hidden atoms that depend on each site; mark: (n_all,) of -1."""
     stack = np.empty(mark.shape[0], np.int32)
     writing = reach.shape[0] > 0
     for site in range(general_start.shape[0] - 1):

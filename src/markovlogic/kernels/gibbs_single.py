@@ -190,7 +190,7 @@ def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, 
                     keep = not drawing or total <= 0.0
                     world[atoms[value]] = previous[value] if keep else (ONE if value == choice else ZERO)
             if kind == GENERAL:
-                settle_general(general, item, world, twin)
+                settle_general(general, item, world, twin, ONE)
             else:
                 for value in range(n_values):
                     twin[atoms[value]] = world[atoms[value]]

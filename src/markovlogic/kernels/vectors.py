@@ -33,7 +33,7 @@ float32_lanes = Lanes("float32_lanes", _F32)
 
 
 @register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba has no types
     def __init__(self, dmm, fe_type):
         super().__init__(dmm, fe_type, ir.VectorType(fe_type.element, LANES))
 

@@ -1,0 +1,300 @@
+"""Finding a world that obeys all hard clauses and exclusive groups: unit propagation once, then WalkSAT for each chain.
+
+Clauses are compressed rows of literals (2 · atom + sign); `atom_start`/`atom_clause` is the transposed form; a group keeps
+exactly one true atom through every move. value: (n,) int8, -1 where nothing is decided.
+"""
+
+import numba
+import numpy as np
+
+from markovlogic.kernels.random import next_below, next_uniform, next_word
+
+
+@numba.njit(nogil=True, cache=True)
+def _decide(value, atom, truth, queue, tail):
+    """Give an atom a value; returns the queue's new end, or -1 when it has the other value already."""
+    if value[atom] >= 0:
+        return tail if value[atom] == truth else -1
+    value[atom] = truth
+    queue[tail] = atom
+    return tail + 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _propagate_clause(clause_start, clause_literal, clause, value, queue, tail):
+    unknown, last = 0, np.int32(-1)
+    for at in range(clause_start[clause], clause_start[clause + 1]):
+        literal = clause_literal[at]
+        known = value[literal >> 1]
+        if known < 0:
+            unknown += 1
+            last = literal
+        elif known == (literal & 1):
+            return tail
+    if unknown == 0:
+        return -1
+    return _decide(value, last >> 1, last & 1, queue, tail) if unknown == 1 else tail
+
+
+@numba.njit(nogil=True, cache=True)
+def _propagate_group(group_start, group_atom, group, value, queue, tail):
+    true, unknown, last = np.int32(-1), 0, np.int32(-1)
+    for at in range(group_start[group], group_start[group + 1]):
+        atom = group_atom[at]
+        if value[atom] == 1:
+            if true >= 0:
+                return -1
+            true = atom
+        elif value[atom] < 0:
+            unknown += 1
+            last = atom
+    if true < 0:
+        if unknown == 0:
+            return -1
+        return _decide(value, last, 1, queue, tail) if unknown == 1 else tail
+    for at in range(group_start[group], group_start[group + 1]):
+        if group_atom[at] != true:
+            tail = _decide(value, group_atom[at], 0, queue, tail)
+    return tail
+
+
+@numba.njit(nogil=True, cache=True)
+def propagate(clause_start, clause_literal, atom_start, atom_clause, group_start, group_atom, group_of, value):
+    """Unit propagation over clauses and groups; False when they contradict each other. `value` is extended in place."""
+    n = value.shape[0]
+    queue = np.empty(n, np.int32)
+    tail = 0
+    for atom in range(n):
+        if value[atom] >= 0:
+            queue[tail] = atom
+            tail += 1
+    for clause in range(clause_start.shape[0] - 1):
+        tail = _propagate_clause(clause_start, clause_literal, clause, value, queue, tail)
+        if tail < 0:
+            return False
+    for group in range(group_start.shape[0] - 1):
+        tail = _propagate_group(group_start, group_atom, group, value, queue, tail)
+        if tail < 0:
+            return False
+    head = 0
+    while head < tail:
+        atom = queue[head]
+        head += 1
+        for at in range(atom_start[atom], atom_start[atom + 1]):
+            tail = _propagate_clause(clause_start, clause_literal, atom_clause[at], value, queue, tail)
+            if tail < 0:
+                return False
+        if group_of[atom] >= 0:
+            tail = _propagate_group(group_start, group_atom, group_of[atom], value, queue, tail)
+            if tail < 0:
+                return False
+    return True
+
+
+@numba.njit(nogil=True, cache=True)
+def random_world(group_start, group_atom, group_of, value, world, generator):
+    """Fair coins for undecided atoms, a uniform undecided value for each group that has no true one; world: (n,) uint8."""
+    for atom in range(value.shape[0]):
+        if value[atom] >= 0:
+            world[atom] = value[atom]
+        else:
+            world[atom] = 0 if group_of[atom] >= 0 else np.uint8(next_word(generator) >> np.uint64(63))
+    for group in range(group_start.shape[0] - 1):
+        seen, chosen = 0, np.int32(-1)
+        for at in range(group_start[group], group_start[group + 1]):
+            atom = group_atom[at]
+            if value[atom] == 1:
+                seen, chosen = -1, np.int32(-1)
+                break
+            if value[atom] < 0:
+                seen += 1
+                if next_below(generator, seen) == 0:
+                    chosen = atom
+        if chosen >= 0:
+            world[chosen] = 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _flip(clause_literal, clause_start, atom_start, atom_clause, world, atom, n_true, broken, where, n_broken):
+    """Flip an atom and keep the counts of true literals and the list of broken clauses."""
+    world[atom] ^= np.uint8(1)
+    for at in range(atom_start[atom], atom_start[atom + 1]):
+        clause = atom_clause[at]
+        own = 0
+        for place in range(clause_start[clause], clause_start[clause + 1]):
+            if clause_literal[place] >> 1 == atom:
+                own = clause_literal[place] & 1
+        if own == world[atom]:
+            n_true[clause] += 1
+            if n_true[clause] == 1:
+                n_broken -= 1
+                moved = broken[n_broken]
+                broken[where[clause]] = moved
+                where[moved] = where[clause]
+        else:
+            n_true[clause] -= 1
+            if n_true[clause] == 0:
+                broken[n_broken] = clause
+                where[clause] = n_broken
+                n_broken += 1
+    return n_broken
+
+
+@numba.njit(nogil=True, cache=True)
+def _partner(group_start, group_atom, group, value, world, atom, generator):
+    """The atom that must change with `atom` to leave one true atom in its group; -1 when there is none."""
+    seen, chosen = 0, np.int32(-1)
+    for at in range(group_start[group], group_start[group + 1]):
+        other = group_atom[at]
+        if other != atom and value[other] < 0:
+            if world[atom] == 0 and world[other] == 1:
+                return other
+            if world[atom] == 1:
+                seen += 1
+                if next_below(generator, seen) == 0:
+                    chosen = other
+    return chosen
+
+
+@numba.njit(nogil=True, cache=True)
+def walk_sat(
+    clause_start,
+    clause_literal,
+    atom_start,
+    atom_clause,
+    group_start,
+    group_atom,
+    group_of,
+    value,
+    world,
+    generator,
+    noise,
+    most_flips,
+):
+    """WalkSAT (Selman, Kautz, Cohen 1994) from `world`, (n,) uint8, until nothing is broken: flips made, or -1.
+
+    With probability `noise` a random atom of a random broken clause is flipped, else the one after which the fewest clauses are
+    broken. An atom of a group is flipped together with another one of it. Decided atoms stay.
+    """
+    n_clauses = clause_start.shape[0] - 1
+    n_true = np.zeros(n_clauses, np.int32)
+    broken = np.empty(n_clauses, np.int64)
+    where = np.empty(n_clauses, np.int64)
+    n_broken = 0
+    for clause in range(n_clauses):
+        for at in range(clause_start[clause], clause_start[clause + 1]):
+            n_true[clause] += world[clause_literal[at] >> 1] == (clause_literal[at] & 1)
+        if n_true[clause] == 0:
+            broken[n_broken] = clause
+            where[clause] = n_broken
+            n_broken += 1
+    for flips in range(most_flips):
+        if n_broken == 0:
+            return flips
+        clause = broken[next_below(generator, n_broken)]
+        at_random = next_uniform(generator) < noise
+        fewest, ties, chosen, chosen_partner = np.int64(2**62), 0, np.int32(-1), np.int32(-1)
+        for at in range(clause_start[clause], clause_start[clause + 1]):
+            atom = clause_literal[at] >> 1
+            if value[atom] >= 0:
+                continue
+            partner = np.int32(-1)
+            if group_of[atom] >= 0:
+                partner = _partner(group_start, group_atom, group_of[atom], value, world, atom, generator)
+                if partner < 0:
+                    continue
+            cost = np.int64(0)
+            if not at_random:
+                for step in range(4):
+                    moving = atom if step == 0 or step == 3 else partner
+                    if moving >= 0:
+                        n_broken = _flip(
+                            clause_literal, clause_start, atom_start, atom_clause, world, moving, n_true, broken, where, n_broken
+                        )
+                    if step == 1:
+                        cost = n_broken
+            if cost < fewest:
+                fewest, ties = cost, 0
+            if cost == fewest:
+                ties += 1
+                if next_below(generator, ties) == 0:
+                    chosen, chosen_partner = atom, partner
+        for step in range(2):
+            moving = chosen if step == 0 else chosen_partner
+            if moving >= 0:
+                n_broken = _flip(
+                    clause_literal, clause_start, atom_start, atom_clause, world, moving, n_true, broken, where, n_broken
+                )
+    return most_flips if n_broken == 0 else -1
+
+
+@numba.njit(nogil=True, cache=True)
+def peel(clause_start, clause_literal, group_start, group_atom, group_of, fixed, left):
+    """Strike out clauses that a site can satisfy for good; returns how many stay. left: (n_clauses,) uint8, 1 where one stays.
+
+    A site (an atom, or a group) with a value that satisfies every clause left on it can take that value in any world that obeys
+    all clauses, and breaks none; with the value taken, these clauses hold whatever else moves. What stays when no site has such a
+    value is the part in which moves of one site may fail to reach everything. fixed: (n,) uint8, atoms that never move.
+    """
+    n_clauses = clause_start.shape[0] - 1
+    n = group_of.shape[0]
+    needs = np.zeros((n, 2), np.int32)  # clauses left that hold the atom's negative and positive literal
+    spoiled = np.zeros(n, np.int32)  # of a value of a group: clauses left on the group that it does not satisfy
+    remaining = 0
+    for clause in range(n_clauses):
+        remaining += left[clause]
+    changed = True
+    while changed and remaining > 0:
+        changed = False
+        needs[:, :] = 0
+        spoiled[:] = 0
+        for clause in range(n_clauses):
+            if not left[clause]:
+                continue
+            begin, end = clause_start[clause], clause_start[clause + 1]
+            for at in range(begin, end):
+                literal = clause_literal[at]
+                needs[literal >> 1, literal & 1] += 1
+                group = group_of[literal >> 1]
+                if group < 0:
+                    continue
+                first = True
+                for before in range(begin, at):
+                    first = first and group_of[clause_literal[before] >> 1] != group
+                if first:
+                    for place in range(group_start[group], group_start[group + 1]):
+                        spoiled[group_atom[place]] += not _satisfied_by(
+                            clause_literal, begin, end, group_of, group, group_atom[place]
+                        )
+        for clause in range(n_clauses):
+            if not left[clause]:
+                continue
+            for at in range(clause_start[clause], clause_start[clause + 1]):
+                atom = clause_literal[at] >> 1
+                if fixed[atom]:
+                    continue
+                group = group_of[atom]
+                if group < 0:
+                    # Pure literals: both may stand in one clause only if it is a tautology, which no network holds.
+                    peeled = needs[atom, 1 - (clause_literal[at] & 1)] == 0
+                else:
+                    peeled = False
+                    for place in range(group_start[group], group_start[group + 1]):
+                        value = group_atom[place]
+                        peeled = peeled or (not fixed[value] and spoiled[value] == 0)
+                if peeled:
+                    left[clause] = 0
+                    remaining -= 1
+                    changed = True
+                    break
+    return remaining
+
+
+@numba.njit(nogil=True, cache=True)
+def _satisfied_by(clause_literal, begin, end, group_of, group, value):
+    """Whether a clause is true by its literals of a group alone when the group's true atom is `value`."""
+    for at in range(begin, end):
+        atom = clause_literal[at] >> 1
+        if group_of[atom] == group and (clause_literal[at] & 1 == 1) == (atom == value):
+            return True
+    return False

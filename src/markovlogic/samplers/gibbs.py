@@ -1,0 +1,165 @@
+"""Gibbs sampling on the ground network: each atom, or exclusive group, is drawn from its conditional given all others.
+
+Source: [000] section 2.3, Eq. 2 (the estimator that averages conditionals); [001] section 2.1. Batches of up to 64 chains share
+each pass over the network (`kernels.gibbs`); a single chain has a kernel of its own (`kernels.gibbs_single`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.errors import InputError
+from markovlogic.guarantee import Guarantee
+from markovlogic.networks.ground import GroundNetwork
+from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, StepInfo, Words
+from markovlogic.samplers.start import StartKind, start_worlds
+
+if TYPE_CHECKING:
+    from markovlogic.kernels.gibbs_layout import GibbsLayout
+
+SCANS = ("systematic", "random")
+STARTS = ("auto", "random", "false", "satisfying")
+
+
+class GibbsState(NamedTuple):
+    """Everything that the next sweep depends on."""
+
+    world: Words  # (n_all,)
+    generator: npt.NDArray[np.uint64]  # (4, 8) the draws of all chains
+    scalar: npt.NDArray[np.uint64]  # (4,) the order of random scan and the last bits of rare draws; all draws of a single chain
+
+
+@dataclass(frozen=True)
+class Gibbs:
+    """Settings of Gibbs sampling.
+
+    scan: "systematic" updates every site in order; "random" draws as many sites as there are, uniformly.
+    start: "auto" obeys the hard clauses where there are any and is random else; "random", "false" and "satisfying" say which.
+    """
+
+    scan: Literal["systematic", "random"] = "systematic"
+    start: Literal["auto", "random", "false", "satisfying"] = "auto"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("scan", self.scan, SCANS), ("start", self.start, STARTS)):
+            if value not in known:
+                raise InputError(f"Gibbs: {name} is {value!r}, expected one of {', '.join(known)}")
+
+    @property
+    def method(self) -> str:
+        """The method's name on the command line."""
+        return "gibbs"
+
+    def build(self, network: GroundNetwork, n_chains: int) -> GibbsSampler:
+        """A sampler for one batch of 1 to 64 chains."""
+        if not 1 <= n_chains <= CHAINS_PER_BATCH:
+            raise ValueError(f"a batch has 1 to {CHAINS_PER_BATCH} chains, not {n_chains}")
+        return GibbsSampler(self, network, n_chains)
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsSampler:
+    """One batch of Gibbs chains; see `samplers.base.Sampler`."""
+
+    settings: Gibbs
+    network: GroundNetwork
+    n_chains: int
+
+    @cached_property
+    def layout(self) -> GibbsLayout:
+        """The network as the kernels read it; made when it is first needed."""
+        from markovlogic.kernels.gibbs_layout import build_layout
+
+        return build_layout(self.network)
+
+    def init(self, seed: np.random.SeedSequence) -> GibbsState:
+        """Start worlds and fresh generators."""
+        from markovlogic.kernels.random import lane_generator, scalar_generator
+
+        start, lanes, scalar = seed.spawn(3)
+        kind: StartKind = "satisfying" if self.settings.start == "auto" else self.settings.start
+        world = start_worlds(self.network, self.n_chains, start, kind)
+        return GibbsState(world, lane_generator(lanes), scalar_generator(scalar))
+
+    def step(
+        self,
+        state: GibbsState,
+        sweeps: int,
+        planes: npt.NDArray[np.uint64] | None = None,
+        conditionals: npt.NDArray[np.float32] | None = None,
+    ) -> StepInfo:
+        """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
+        from markovlogic.kernels.gibbs import sweep_block
+        from markovlogic.kernels.gibbs_single import sweep_block_single
+
+        if not 0 <= sweeps <= SWEEPS_PER_STEP:
+            raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+        rows, general = self.layout
+        world = state.world
+        twin = world.copy() if len(general.is_group) else world
+        if planes is None:
+            planes = np.zeros((0, 8), np.uint64)
+        recorded = np.zeros((0, 0), np.float32) if conditionals is None else conditionals
+        random_scan = self.settings.scan == "random"
+        if self.n_chains == 1:
+            sweep_block_single(rows, general, world, twin, state.scalar, sweeps, random_scan, planes, recorded)
+        else:
+            sweep_block(
+                rows, general, world, twin, state.generator, state.scalar, self.n_chains, sweeps, random_scan, planes, recorded
+            )
+        if conditionals is not None:
+            self._record_the_rest(sweeps, conditionals)
+        counts = {"hard_broken": self._chains_breaking_hard_clauses(world)} if self._start_may_break_hard_clauses else {}
+        return StepInfo(self.network.n_atoms * self.n_chains * sweeps, counts)
+
+    def _record_the_rest(self, sweeps: int, conditionals: npt.NDArray[np.float32]) -> None:
+        """Decided atoms are no sites: their conditional is 0 or 1. Hidden atoms have none of their own."""
+        required = np.flatnonzero(self.network.atom_bias[: self.network.n_atoms] == np.inf)
+        grouped = np.isin(required, self.network.group_atom)
+        conditionals[required[~grouped]] += np.float32(sweeps)
+
+    @property
+    def has_conditionals(self) -> bool:
+        """Gibbs draws from conditionals, so it can give them."""
+        return True
+
+    def guarantee(self, counts: dict[str, int]) -> Guarantee:
+        """The chain's target is the true model."""
+        return Guarantee.EXACT
+
+    def concerns(self, counts: dict[str, int]) -> list[str]:
+        """Hard clauses that confine single-site moves, or that a start broke."""
+        found = []
+        if counts.get("hard_broken", 0):
+            found.append(
+                f'gibbs: chains started with start="{self.settings.start}" still broke hard rules at the end of '
+                f'{counts["hard_broken"]} blocks of sweeps; take start="satisfying" or --method mcsat.'
+            )
+        if self._confinement:
+            found.append(self._confinement)
+        return found
+
+    @cached_property
+    def _confinement(self) -> str:
+        from markovlogic.samplers.irreducible import Reach, single_site_reach
+
+        reach = single_site_reach(self.network)
+        if reach is Reach.ALL:
+            return ""
+        can = "cannot reach every possible world" if reach is Reach.PART else "may not reach every possible world"
+        return f"gibbs: hard rules confine the chains: changing one atom at a time {can} from its start; take --method mcsat."
+
+    @cached_property
+    def _start_may_break_hard_clauses(self) -> bool:
+        return self.settings.start in ("random", "false") and self.network.n_soft < self.network.n_clauses
+
+    def _chains_breaking_hard_clauses(self, world: Words) -> int:
+        from markovlogic.kernels.gibbs_general import broken_word
+
+        network = self.network
+        return int(broken_word(network.clause_start, network.clause_literal, network.n_soft, world, self.n_chains)).bit_count()
