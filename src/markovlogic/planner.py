@@ -245,7 +245,11 @@ def choose(considered: Sequence[Candidate], network: GroundNetwork, *, method: s
     else:
         because = f"exact inference is not possible: {exact.reason}" if exact else "the network is large"
     if network.n_soft < network.n_clauses:
-        return "mcsat", f"{because}; hard clauses could trap single-site moves"
+        from markovlogic.samplers.irreducible import Reach, single_site_reach
+
+        reach = single_site_reach(network)
+        if reach is not Reach.ALL:
+            return "mcsat", f"{because}; hard clauses {'do' if reach is Reach.PART else 'may'} keep single-site moves from some worlds"
     return "gibbs", because
 
 

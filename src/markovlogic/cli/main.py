@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -25,9 +26,23 @@ app = typer.Typer(
     rich_markup_mode="rich" if sys.stdout.isatty() else None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("infer")(infer.infer)
-app.command("explain")(explain.explain)
-app.command("generate")(generate.generate)
+
+
+def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
+    """Let Ctrl-C reach our own handling: typer would swallow it without a word."""
+
+    @functools.wraps(command)
+    def call(*args: Any, **more: Any) -> int:
+        try:
+            return command(*args, **more)
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted: nothing was found yet, and nothing is written") from None
+
+    return call
+
+
+for _command in (infer.infer, explain.explain, generate.generate):
+    app.command(_command.__name__)(_interruptible(_command))
 
 
 def _version(wanted: bool) -> None:

@@ -1,0 +1,195 @@
+"""Every kind of bad input: a clear message, exit code 2, no traceback, and no output file half written."""
+
+import os
+
+import pytest
+
+GOOD_MODEL = "Smokes(person)\nFriends(person,person)\nAge(person,number)\n1.5 Friends(x,y) ^ Smokes(x) => Smokes(y)\n"
+GOOD_FACTS = "Smokes(Ann)\nFriends(Ann,Bob)\n"
+
+
+@pytest.fixture
+def refused(mln, tmp_path):
+    """Run inference on some texts; check that it is refused as it should be, and give what was said."""
+
+    def call(model=GOOD_MODEL, facts=GOOD_FACTS, *more, query="Smokes", code=2):
+        for name, content in (("m.mln", model), ("f.db", facts)):
+            if content is not None:
+                (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        before = sorted(os.listdir(tmp_path))
+        ran = mln("infer", tmp_path / "m.mln", "-e", tmp_path / "f.db", "-q", query, "-o", tmp_path / "out.csv", "--stats", tmp_path / "s.json", *more)
+        assert ran.code == code, ran
+        assert ran.out == ""
+        assert sorted(os.listdir(tmp_path)) == before  # neither output nor a part of it
+        return ran.err.replace(str(tmp_path) + os.sep, "")
+
+    return call
+
+
+def test_the_good_input_is_good(mln, tmp_path):
+    (tmp_path / "m.mln").write_text(GOOD_MODEL)
+    (tmp_path / "f.db").write_text(GOOD_FACTS + "Age(Ann,7)\n")
+    assert mln("infer", tmp_path / "m.mln", "-e", tmp_path / "f.db", "-q", "Smokes").code == 0
+
+
+def test_undeclared_predicate_in_the_model(refused):
+    said = refused(GOOD_MODEL + "2 Smoke(x) => Smokes(x)\n")
+    assert said.startswith("m.mln:5:3: ") and "Smoke" in said and "Smokes?" in said
+
+
+def test_undeclared_predicate_in_the_evidence(refused):
+    said = refused(facts=GOOD_FACTS + "Friend(Ann,Bob)\n")
+    assert said.startswith("f.db:3:1: ") and "did you mean Friends?" in said
+
+
+def test_undeclared_predicate_in_the_query(refused):
+    said = refused(query="Smoke")
+    assert "Smoke" in said and "did you mean Smokes?" in said
+
+
+def test_wrong_arity(refused):
+    assert refused(GOOD_MODEL + "2 Smokes(x,y)\n").startswith("m.mln:5:3: ")
+    assert refused(facts="Smokes(Ann,Bob)\n").startswith("f.db:1:1: ")
+    assert "1 argument" in refused(query="Smokes(Ann,Bob)")
+
+
+def test_unknown_constant_of_a_closed_type(refused):
+    said = refused("person = {Ann, Bob}\n" + GOOD_MODEL, "Smokes(Bop)\n", "--closed-types")
+    assert said.startswith("f.db:1:") and "Bop" in said and "did you mean Bob?" in said
+
+
+def test_unknown_constant_in_the_query(refused):
+    assert "did you mean Ann?" in refused(query="Smokes(Anne)")
+
+
+def test_type_clash(refused):
+    said = refused(GOOD_MODEL + "2 Age(x,y) ^ Smokes(y)\n")
+    assert said.startswith("m.mln:5:") and "number" in said and "person" in said
+
+
+def test_unbalanced_parenthesis_is_reported_where_it_opens(refused):
+    said = refused(GOOD_MODEL + "2 (Smokes(x) => Smokes(y)\n")
+    assert said.startswith("m.mln:5:3: ") and "parenthes" in said
+
+
+def test_all_errors_of_a_file_are_reported_at_once(refused):
+    said = refused(GOOD_MODEL + "2 Smoke(x)\n\n1 Smokes(x,y)\n\n3 (Smokes(x)\n")
+    places = [line.split(" ")[0] for line in said.splitlines() if line.startswith("m.mln:")]
+    assert [place.split(":")[1] for place in places] == ["5", "7", "9"]
+
+
+def test_a_missing_weight_is_named(refused):
+    said = refused(GOOD_MODEL + "Smokes(x) => Smokes(y)\n")
+    assert said.startswith("m.mln:5:") and "weight" in said
+
+
+def test_contradicting_evidence(refused):
+    said = refused(facts="Smokes(Ann)\nSmokes(Bob)\n!Smokes(Ann)\n")
+    assert said.startswith("f.db:") and "Ann" in said
+
+
+def test_repeated_evidence_is_fine(mln, tmp_path):
+    (tmp_path / "m.mln").write_text(GOOD_MODEL)
+    (tmp_path / "f.db").write_text("Smokes(Ann)\nSmokes(Ann)\nAge(Ann,7)\nFriends(Ann,Ann)\n")
+    assert mln("infer", tmp_path / "m.mln", "-e", tmp_path / "f.db", "-q", "Smokes").code == 0
+
+
+def test_empty_domain(refused):
+    said = refused(facts="")
+    assert "person" in said and "constant" in said
+
+
+def test_binary_files(refused):
+    noise = bytes(range(256)) * 40
+    assert refused(model=noise).startswith("m.mln:")
+    assert refused(facts=noise).startswith("f.db:")
+
+
+def test_a_line_of_100_megabytes(refused):
+    said = refused(facts=b"Smokes(" + b"A" * 100_000_000 + b"\n")
+    assert said.startswith("f.db:1:") and len(said) < 2000
+    said = refused(model=b"1.5 Smokes(" + b"x" * 100_000_000 + b"\n")
+    assert said.startswith("m.mln:1:") and len(said) < 2000
+
+
+def test_missing_files(refused, mln, tmp_path):
+    said = refused(facts=None)
+    assert said.startswith("f.db: ") and "no such file" in said.lower()
+    ran = mln("infer", tmp_path / "nothing.mln", "-q", "Smokes")
+    assert ran.code == 2 and "nothing.mln" in ran.err
+
+
+def test_a_directory_is_no_file(mln, tmp_path):
+    assert mln("infer", tmp_path, "-q", "Smokes").code == 2
+
+
+@pytest.mark.parametrize("option", ["-o", "--stats", "--worlds"])
+def test_an_unwritable_output_is_refused_before_anything_is_read(mln, smokers, tmp_path, option):
+    ran = mln("infer", smokers[0], "-q", "Smokes", option, tmp_path / "missing" / "out.csv")
+    assert ran.code == 2 and "does not exist" in ran.err
+    ran = mln("infer", tmp_path / "not-there.mln", "-q", "Smokes", option, tmp_path)
+    assert ran.code == 2 and "is a directory" in ran.err
+
+
+def test_an_input_is_never_overwritten(mln, smokers):
+    model, facts = smokers
+    before = model.read_text(), facts.read_text()
+    assert "overwritten" in mln("infer", model, "-e", facts, "-q", "Smokes", "-o", facts).err
+    assert "overwritten" in mln("infer", model, "-e", facts, "-q", "Smokes", "--stats", model).err
+    assert "two outputs" in mln("infer", model, "-q", "Smokes", "-o", facts.parent / "x", "--stats", facts.parent / "x").err
+    assert (model.read_text(), facts.read_text()) == before
+
+
+def test_no_world_is_possible(refused):
+    said = refused(GOOD_MODEL + "!Smokes(x).\n")
+    assert said.startswith("m.mln:5:") and "evidence" in said
+
+
+def test_closing_a_queried_predicate(refused):
+    assert "closed" in refused(GOOD_MODEL, GOOD_FACTS, "--closed", "Smokes")
+
+
+def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
+    (tmp_path / "friends.csv").write_text("a,b\nAnn,Bob\n")
+    ran = mln("infer", smokers[0], "-e", tmp_path / "friends.csv", "-q", "Smokes")
+    assert ran.code == 2 and "predicate" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--method", "lifted"], "not available in this version; available: auto, exact"),
+        (["--method", "gibs"], "unknown method gibs"),
+        (["--network", "counting"], "not available in this version"),
+        (["--estimator", "orbit"], "not available in this version"),
+        (["--clause-weights", "halves"], "unknown clause weights"),
+        (["--memory-limit", "lots"], "no amount of memory"),
+        (["--memory-limit", "0"], "no amount of memory"),
+        (["--draws", "0"], "--draws must be at least 1"),
+        (["--chains", "0"], "--chains must be at least 1"),
+        (["--burn-in", "-1"], "--burn-in must be at least 0"),
+        (["--seed", "-1"], "--seed must be at least 0"),
+        (["--time-limit", "nan"], "--time-limit must be a number above 0"),
+        (["--target-stderr", "-0.1"], "--target-stderr must be a number above 0"),
+        (["--resume"], "--resume needs --checkpoint"),
+        (["--thin", "2"], "--thin is about kept worlds"),
+        (["--draws", "many"], "many"),
+        (["--nonsense"], "No such option"),
+        (["--method", "exact", "--draws", "5", "--seed", "1"], "--draws, --seed: only for sampling methods, not for exact"),
+        (["--method", "enumerate", "--worlds", "w.parquet"], "only for sampling methods"),
+    ],
+)
+def test_bad_usage(mln, smokers, options, said, monkeypatch):
+    monkeypatch.chdir(smokers[0].parent)
+    ran = mln("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", *options)
+    assert ran.code == 2, ran
+    assert said.lower() in ran.err.lower()
+    assert ran.out == ""
+
+
+def test_a_refusal_for_memory_has_code_3_and_the_estimate(mln, smokers, tmp_path):
+    people = ", ".join(f"P{i}" for i in range(300))
+    (tmp_path / "big.mln").write_text(f"person = {{{people}}}\nF(person,person)\n1 F(x,y) ^ F(y,z) => F(x,z)\n")
+    ran = mln("infer", tmp_path / "big.mln", "-q", "F", "--memory-limit", "10MB")
+    assert ran.code == 3
+    assert "limit is 10 MB" in ran.err and "would fit" in ran.err

@@ -1,0 +1,115 @@
+"""The Python interface as the README shows it."""
+
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+import markovlogic as mln
+
+RULES = """\
+Smokes(person)
+Cancer(person)
+Friends(person, person)
+1.5 Smokes(x) => Cancer(x)
+1.1 Friends(x,y) ^ Smokes(x) => Smokes(y)
+"""
+
+
+@pytest.fixture
+def model() -> mln.Model:
+    return mln.Model.parse(RULES)
+
+
+@pytest.fixture
+def friends() -> pa.Table:
+    return pa.table({"a": ["Ann", "Bob"], "b": ["Bob", "Ann"]})
+
+
+def test_files_and_tables_together(model, friends, tmp_path):
+    (tmp_path / "smokers.db").write_text("Smokes(Ann)\n")
+    (tmp_path / "smokers.mln").write_text(RULES)
+    evidence = model.evidence(tmp_path / "smokers.db", Friends=friends)
+    result = mln.infer(model, evidence, query=["Smokes", "Cancer(Bob)"])
+    assert list(result) == ["Cancer(Bob)", "Smokes(Bob)"]
+    assert result.guarantee == "exact" and result.guarantee is mln.Guarantee.EXACT
+    assert result.concerns() == []
+    assert 0.5 < result["Smokes(Bob)"] < 1 and result["Smokes(Bob)"].stderr == 0
+    again = mln.infer(
+        tmp_path / "smokers.mln", [str(tmp_path / "smokers.db"), ("Friends", friends)], "Smokes,Cancer(Bob)", method="enumerate"
+    )
+    assert again["Smokes(Bob)"] == pytest.approx(result["Smokes(Bob)"], abs=1e-12)
+    assert mln.load(tmp_path / "smokers.mln") == model
+
+
+def test_evidence_in_every_form(model, friends, tmp_path):
+    (tmp_path / "friends.csv").write_text("a,b\nAnn,Bob\nBob,Ann\n")
+    (tmp_path / "s.db").write_text("Smokes(Ann)\n")
+    (tmp_path / "both.db").write_text("Smokes(Ann)\nFriends(Ann,Bob)\nFriends(Bob,Ann)\n")
+    forms = [
+        str(tmp_path / "both.db"),
+        tmp_path / "both.db",
+        (str(tmp_path / "s.db"), f"Friends={tmp_path / 'friends.csv'}"),
+        [tmp_path / "s.db", ("Friends", tmp_path / "friends.csv")],
+        [tmp_path / "s.db", ("Friends", friends.to_pandas())],
+        [tmp_path / "s.db", {"Friends": friends}],
+        model.evidence(f"{tmp_path / 's.db'},Friends={tmp_path / 'friends.csv'}"),
+    ]
+    found = {round(float(mln.infer(model, form, "Smokes")["Smokes(Bob)"]), 12) for form in forms}
+    assert len(found) == 1
+    with pytest.raises(mln.InputError, match="evidence cannot be"):
+        mln.infer(model, 7, "Smokes")
+
+
+def test_settings_stand_for_methods(model, friends):
+    evidence = model.evidence(Friends=friends)
+    sampled = mln.infer(model, evidence, ["Smokes"], method=mln.MCSAT(), chains=4, draws=400, seed=1, keep_draws=True)
+    exact = mln.infer(model, evidence, ["Smokes"], method="exact")
+    named = mln.infer(model, evidence, ["Smokes"], method="mcsat", chains=4, draws=400, seed=1)
+    assert list(sampled.probability) == list(named.probability)
+    assert sampled.run.method == "mcsat" and sampled.run.chains == 4 and sampled.run.draws == 400
+    for atom in exact:
+        assert abs(sampled[atom] - exact[atom]) < 6 * sampled[atom].stderr + 1e-9  # one in a billion
+    tree = sampled.to_arviz()
+    assert tree["posterior"]["truth"].sizes == {"chain": 4, "draw": 400, "atom": 2}
+    assert float(tree["posterior"]["truth"].sel(atom="Smokes(Ann)").mean()) == pytest.approx(sampled["Smokes(Ann)"])
+
+
+def test_conjunctions_of_a_sampler(model, friends):
+    evidence = model.evidence(Friends=friends)
+    query = ["Smokes(Ann)^Smokes(Bob)", "!Smokes(Ann)"]
+    exact = mln.infer(model, evidence, query, method="exact")
+    sampled = mln.infer(model, evidence, query, method="gibbs", draws=300, seed=2)
+    for event in query:
+        assert abs(sampled[event] - exact[event]) < 6 * sampled[event].stderr + 1e-9
+
+
+def test_explain(model, friends):
+    found = mln.explain(model, model.evidence(Friends=friends), query=["Smokes", "Cancer"])
+    assert (found.groundings, found.atoms, found.plan.method) == (6, 4, "exact")
+
+
+def test_wrong_use_is_an_input_error(model):
+    for more, said in (({"method": "bp"}, "not available"), ({"compress": "kmeans"}, "not available"), ({"network": "x"}, "unknown")):
+        with pytest.raises(mln.InputError, match=said):
+            mln.infer(model, None, "Smokes", **more)
+    with pytest.raises(mln.InputError, match="person"):
+        mln.infer(model, None, "Smokes")
+
+
+def test_every_export_is_there_and_unknown_names_are_not():
+    assert set(mln.__all__) <= set(dir(mln))
+    for name in mln.__all__:
+        assert getattr(mln, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        mln.nothing  # noqa: B018
+    assert repr(mln.Model.parse("P(t)\n")) == "<model <text>: 1 predicates, 0 formulas>"
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = "numpy pyarrow numba duckdb scipy rich typer altair pandas polars".split()
+    code = f"import sys, markovlogic; print([name for name in {heavy!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    code = code.replace("markovlogic;", "markovlogic.cli.main;").replace(" rich typer", "")
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
