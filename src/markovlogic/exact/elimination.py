@@ -30,7 +30,7 @@ MOST_VARIABLES = 500_000
 _DEFAULT_MEMORY = 2 * 2**30
 _ROW_LENGTHS = (5, 3)  # longer rows are split: tried one after the other
 _CHUNK = 2**22  # table entries over all components that are solved together
-_REPORT = 2**22  # entries between two signs of life
+_REPORT = 2**20  # entries between two signs of life
 _LARGE = 1000  # from here on, a component is first tested for being sure to be too wide
 
 

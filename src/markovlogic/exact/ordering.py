@@ -95,7 +95,7 @@ def min_fill(neighbours: list[set[int]], n_states: list[int], most_bits: float) 
     """Order all variables of a graph; uses up `neighbours`. A table may have 2^most_bits entries."""
     n = len(neighbours)
     bits = [round(np.log2(s) * _UNIT) for s in n_states]
-    bound = round(most_bits * _UNIT) + n  # rounding adds at most half a unit a variable
+    bound = round(most_bits * _UNIT) + 64  # rounding adds at most half a unit for each variable of a table
     size = [bits[v] + sum(bits[u] for u in neighbours[v]) for v in range(n)]
     fill = [_missing(neighbours, v) for v in range(n)]
     heap = [(fill[v], size[v], v) for v in range(n) if size[v] <= bound]

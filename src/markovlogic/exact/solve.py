@@ -50,6 +50,10 @@ def solve(
     """
     if method not in ("exact", "enumerate", "eliminate"):
         raise InputError(f"unknown exact method {method!r}", hint="choose exact, enumerate or eliminate")
+    if max_width < 0 or max_worlds < 1:
+        raise InputError(
+            f"a width of {max_width} and {max_worlds} worlds allow nothing", hint="give at least width 0 and 1 world"
+        )
     if not np.diff(network.group_start).all():
         raise _no_world()
     parts = components(network)
