@@ -26,7 +26,9 @@ def test_a_name_with_a_comma_that_exists(tmp_path):
     assert parse_sources(f"P={table}") == (("P", str(table)),)
 
 
-@pytest.mark.parametrize(("text", "says"), [("friends.csv", "Friends=friends.csv"), ("", "without a name"), ("a/b=c.csv", "which predicate")])
+@pytest.mark.parametrize(
+    ("text", "says"), [("friends.csv", "Friends=friends.csv"), ("", "without a name"), ("a/b=c.csv", "which predicate")]
+)
 def test_wrong_sources(text, says):
     with pytest.raises(InputError, match=says):
         parse_source(text)

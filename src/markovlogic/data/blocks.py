@@ -20,7 +20,7 @@ class NamedBlock(NamedTuple):
     predicate: Predicate
     name_id: npt.NDArray[np.integer[Any]]  # (n, arity) into a shared array of names
     truth: npt.NDArray[np.int8]
-    line: Int64  # (n,) ascending
+    line: Int64  # (n,) ascending among the uses of one name_id
 
 
 class Block(NamedTuple):

@@ -196,7 +196,7 @@ def _may_be_constant(names: Any) -> npt.NDArray[np.bool_]:
 def _merge(
     scanned: Scan, regular: list[tuple[Predicate, Int64]], slow: dict[str, list[tuple[int, ParsedFact]]], model: Model
 ) -> tuple[Any, list[NamedBlock]]:
-    """The facts of both paths, by predicate, each in the order of its lines."""
+    """The facts of both paths, by predicate; each path's names have numbers of their own, and their facts stay in line order."""
     names = scanned.names
     named: dict[str, NamedBlock] = {}
     for predicate, rows in regular:
@@ -208,7 +208,7 @@ def _merge(
         names, blocks = _slow_blocks(names, slow, model)
         for block in blocks:
             fast = named.get(block.predicate.name)
-            named[block.predicate.name] = block if fast is None else _by_line(fast, block)
+            named[block.predicate.name] = block if fast is None else _joined(fast, block)
     return names, [block for block in named.values() if len(block.line)]
 
 
@@ -226,8 +226,10 @@ def _slow_blocks(names: Any, slow: dict[str, list[tuple[int, ParsedFact]]], mode
     return pa.concat_arrays([names, pa.array(list(extra), pa.string())]), iter(blocks)
 
 
-def _by_line(one: NamedBlock, other: NamedBlock) -> NamedBlock:
-    line = np.concatenate([one.line, other.line])
-    order = np.argsort(line, kind="stable")
-    name_id = np.concatenate([one.name_id, other.name_id])[order]
-    return NamedBlock(one.predicate, name_id, np.concatenate([one.truth, other.truth])[order], line[order])
+def _joined(one: NamedBlock, other: NamedBlock) -> NamedBlock:
+    return NamedBlock(
+        one.predicate,
+        np.concatenate([one.name_id, other.name_id]),
+        np.concatenate([one.truth, other.truth]),
+        np.concatenate([one.line, other.line]),
+    )

@@ -20,7 +20,7 @@ class Column(NamedTuple):
 
     type_name: str
     name_id: npt.NDArray[np.integer[Any]]  # (n,) into a shared array of names
-    key: Int64  # (n,) ascending; the place in the input
+    key: Int64  # (n,) the place in the input; ascending among the uses of one name_id
 
 
 class Vocabulary:
