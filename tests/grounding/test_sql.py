@@ -68,19 +68,32 @@ def test_rows_that_differ_in_a_closed_variable_only_are_counted() -> None:
     )
 
 
-def test_dense_literals_are_left_joins_and_equality_is_a_condition() -> None:
+def test_evidence_on_an_open_predicate_is_a_left_join_where_its_variables_are_bound() -> None:
+    sql = written(Literal("Linked", (x, y), False), Literal("Course", (x,), False), Literal("Topic", (y,), True))
+    assert sql == (
+        "WITH part0 AS (\n"
+        "  SELECT l0.literal AS o0, CASE WHEN l1.status IS NULL THEN CAST(l0.a0 AS BIGINT) ELSE -1 END AS o1, "
+        "CAST(2 * (CAST(l0.a1 AS BIGINT) + 2) + 1 AS INTEGER) AS o2\n"
+        "  FROM linked_1 AS l0\n"
+        "  LEFT JOIN course_0 AS l1 ON l1.a0 = l0.a0\n"
+        "  WHERE (l1.status IS NULL OR l1.status <> 0)\n"
+        ")\n"
+        "SELECT part0.o0, part0.o1, part0.o2\n"
+        "FROM part0"
+    )
+
+
+def test_else_what_evidence_leaves_is_listed_and_equality_is_a_condition() -> None:
     sql = written(
         Literal("Course", (x,), False), Literal("Linked", (x, y), True), Literal("Topic", (y,), True), EqualityLiteral(x, y, True)
     )
     assert sql == (
         "WITH part0 AS (\n"
-        "  SELECT CASE WHEN l0.status IS NULL THEN CAST(d0.v AS BIGINT) ELSE -1 END AS o0, COALESCE(l1.literal, -1) AS o1, "
-        "CAST(2 * (CAST(d1.v AS BIGINT) + 2) + 1 AS INTEGER) AS o2\n"
-        "  FROM (SELECT CAST(range AS INTEGER) AS v FROM range(3)) AS d0\n"
-        "  CROSS JOIN (SELECT CAST(range AS INTEGER) AS v FROM range(3)) AS d1\n"
-        "  LEFT JOIN course_0 AS l0 ON l0.a0 = d0.v\n"
-        "  LEFT JOIN linked_1 AS l1 ON l1.a0 = d0.v AND l1.a1 = d1.v\n"
-        "  WHERE (l0.status IS NULL OR l0.status <> 0) AND (l1.status IS NULL OR l1.status <> 1) AND d0.v <> d1.v\n"
+        "  SELECT l0.literal AS o0, COALESCE(l1.literal, -1) AS o1, CAST(2 * (CAST(d0.v AS BIGINT) + 2) + 1 AS INTEGER) AS o2\n"
+        "  FROM course_0_not_false AS l0\n"
+        "  CROSS JOIN (SELECT CAST(range AS INTEGER) AS v FROM range(3)) AS d0\n"
+        "  LEFT JOIN linked_1 AS l1 ON l1.a0 = l0.a0 AND l1.a1 = d0.v\n"
+        "  WHERE (l1.status IS NULL OR l1.status <> 1) AND l0.a0 <> d0.v\n"
         ")\n"
         "SELECT part0.o0, part0.o1, part0.o2\n"
         "FROM part0"

@@ -121,7 +121,12 @@ def _told_in_our_words() -> Iterator[None]:
 @contextmanager
 def engine(memory_limit: int, threads: int | None = None) -> Iterator[Engine]:
     """An empty database that takes at most so many bytes of memory; what it wrote to disk is gone when the block ends."""
-    settings: dict[str, Any] = {"memory_limit": f"{max(memory_limit, 64 << 20)}B", "preserve_insertion_order": False}
+    settings: dict[str, Any] = {
+        "memory_limit": f"{max(memory_limit, 64 << 20)}B",
+        "preserve_insertion_order": False,
+        # plans put the small table on the right of every left join; DuckDB thinks cross products small and would build on them
+        "disabled_optimizers": "build_side_probe_side",
+    }
     if threads is not None:
         settings["threads"] = threads
     database = Engine(settings)

@@ -6,7 +6,8 @@ clause needs, and, with all signs turned, what a cube of a definition needs (a c
 Each literal is read in one of these ways, by what the default and the exceptions of its predicate say:
 
     decided   nothing to join: satisfied always (then nothing is left), falsified always, or open at one fixed atom
-    inner     an inner join with what leaves it unsatisfied: negative literals of closed predicates, nearly known open ones
+    inner     an inner join with the atoms that leave it unsatisfied: negative literals of closed predicates; open predicates with
+              evidence, where it is short to list what is left, or binds variables
     left      a left join with the exceptions; the rows where it is satisfied are dropped
     free      open without evidence: no join, the atom follows from the arguments
 """
@@ -14,7 +15,7 @@ Each literal is read in one of these ways, by what the default and the exception
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -25,8 +26,8 @@ from markovlogic.grounding.relations import Relation
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import EqualityLiteral, Literal
 
-_LISTED_AT_MOST = 5_000_000  # survivors of an open predicate are listed up to this number, and where they are few
-_LISTED_SHARE = 4
+_LISTED_AT_MOST = 5_000_000  # rows of a table that lists what an open predicate's evidence leaves
+_LISTED_SHARE = 4  # where evidence leaves less than this part of the atoms, they are always listed
 
 Argument = str | int  # a variable's name, or a constant's number
 
@@ -150,6 +151,7 @@ def _plan(
         if access is not None:
             accesses.append(access)
     variables = [name for name in types if value[name] == name]
+    accesses = _listed(accesses)
     parts, used = _parts(accesses, unequal, [v for v in variables if v in _kept(pattern.keep, value)], types, domains)
     factor = prod(len(domains[types[name]]) for name in variables if name not in used)
     return Plan(groundings, False, factor, tuple(fixed), tuple(parts), value)
@@ -236,10 +238,23 @@ def _access(position: int, positive: bool, args: tuple[Argument, ...], relation:
         raise _Satisfied
     if surviving == statuses.n_ground and not statuses.n_open:
         return None
-    if relation.is_open and surviving <= _LISTED_AT_MOST and _LISTED_SHARE * surviving <= statuses.n_ground:
-        table = relation.table + ("_not_true" if positive else "_not_false")
-        return Access(position, "inner", positive, args, relation, table, surviving, statuses.n_open > 0)
     return Access(position, "left", positive, args, relation, relation.table, n_exceptions, statuses.n_open > 0)
+
+
+def _listed(accesses: list[Access]) -> list[Access]:
+    """Turn left joins on open predicates into inner joins with a list of what is left, where that binds variables or is short."""
+    bound = {name for a in accesses if a.way == "inner" for name in a.variables}
+    result = list(accesses)
+    for access in sorted(accesses, key=lambda a: (a.relation.n_surviving(a.positive), a.position)):
+        if access.way != "left" or not access.relation.is_open:
+            continue
+        surviving = access.relation.n_surviving(access.positive)
+        short = _LISTED_SHARE * surviving <= access.relation.statuses.n_ground
+        if surviving <= _LISTED_AT_MOST and (short or not bound.issuperset(access.variables)):
+            table = access.relation.table + ("_not_true" if access.positive else "_not_false")
+            result[result.index(access)] = replace(access, way="inner", table=table, rows=surviving)
+            bound.update(access.variables)
+    return result
 
 
 def _code(args: tuple[Argument, ...], sizes: tuple[int, ...]) -> int:

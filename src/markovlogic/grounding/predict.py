@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from math import isinf, prod
 
 import numpy as np
@@ -28,6 +29,7 @@ _BYTES_AN_ATOM = 56
 _ROWS_A_SECOND = 2_000_000
 _JOINED_A_SECOND = 50_000_000
 _SECONDS_A_QUERY = 0.003
+_COVERS_OF = 8  # tables of a join whose subsets are tried
 _WORTH_COUNTING = 1_000_000  # rows of a bound that is worth a finer count
 
 
@@ -64,7 +66,7 @@ class _Counts:
         """Rows of a part's inner joins."""
         if not part.joins:
             return 1
-        bound = min(prod(a.rows for a in part.joins), prod(_size_of(part, name) for name in _bound_names(part)))
+        bound = _cover_bound(part)
         if len(part.joins) == 1 or bound < _WORTH_COUNTING // 10:
             return bound
         return min(bound, self._count(count_query(part), part, bound))
@@ -83,8 +85,15 @@ class _Counts:
         return self._known[sql]
 
 
-def _bound_names(part: Part) -> set[str]:
-    return {name for a in part.joins for name in a.variables}
+def _cover_bound(part: Part) -> int:
+    """The smallest product of table and domain sizes that covers all joined variables: no join can give more rows."""
+    sizes = {name: _size_of(part, name) for a in part.joins for name in a.variables}
+    best = prod(sizes.values())
+    for n_tables in range(1, min(len(part.joins), len(sizes)) + 1):
+        for tables in combinations(part.joins[:_COVERS_OF], n_tables):
+            covered = {name for a in tables for name in a.variables}
+            best = min(best, prod(a.rows for a in tables) * prod(size for name, size in sizes.items() if name not in covered))
+    return best
 
 
 def _size_of(part: Part, name: str) -> int:
