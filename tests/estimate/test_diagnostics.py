@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from markovlogic.estimate.metrics import split_gelman_rubin_each
 def slices(draws: np.ndarray, lengths: list[int], sums: np.ndarray | None = None) -> Slices:
     """draws: (n_chains, n_draws, n_rows)."""
     ends = np.cumsum([0, *lengths])
-    cut = [draws[:, a:b].sum(axis=1).T for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    cut = [draws[:, a:b].sum(axis=1).T for a, b in itertools.pairwise(ends)]
     return Slices(np.array(cut, np.float64), np.array(lengths, np.float64), sums)
 
 

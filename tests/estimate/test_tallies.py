@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.oracle.plain_gibbs import pack
 
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.estimate.tallies import Events, Tallies, tally_bytes
 from markovlogic.kernels import counters
-from tests.oracle.plain_gibbs import pack
 
 NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
@@ -126,6 +126,6 @@ def test_slots_are_few_where_memory_is_dear(rows: int, chains: int, least: int) 
 
 
 def test_a_million_atoms_fit_beside_the_sampler() -> None:
-    size = dict(n_all=10**6, n_query=10**6, n_events=0, n_chains=64, draws=1000)
+    size = {"n_all": 10**6, "n_query": 10**6, "n_events": 0, "n_chains": 64, "draws": 1000}
     assert tally_bytes(**size, conditional=False) < 0.6e9
     assert tally_bytes(**size, conditional=True) < 1.4e9

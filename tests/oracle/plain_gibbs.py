@@ -1,7 +1,7 @@
 """A slow and plain Gibbs sampler that obeys the protocol of samplers, and variants that misbehave on demand.
 
-Systematic scan, numpy over the chains of a batch, float64; the conditional is computed from whole clauses. No groups, no hidden atoms.
-The generator is Philox, keyed once and counted by sweep, so that the state is two small arrays.
+Systematic scan, numpy over the chains of a batch, float64; the conditional is computed from whole clauses. No groups,
+no hidden atoms. The generator is Philox, keyed once and counted by sweep, so that the state is two small arrays.
 """
 
 from __future__ import annotations

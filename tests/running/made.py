@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from tests.oracle.plain_gibbs import PlainGibbs
 
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.running.result import RunResult
 from markovlogic.running.run import run
-from tests.oracle.plain_gibbs import PlainGibbs
 
 
 def random_network(seed: int, n_atoms: int = 5, n_clauses: int = 6, scale: float = 1.0) -> GroundNetwork:

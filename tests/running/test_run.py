@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.oracle.plain_gibbs import PlainGibbs
+from tests.running.made import all_atoms, assert_same, marginals, plain_run, random_network
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import network_of
 from markovlogic.running import pace
-from tests.oracle.plain_gibbs import PlainGibbs
-from tests.running.made import all_atoms, assert_same, marginals, plain_run, random_network
 
 EVENTS = [np.array([1, 3], np.int32), np.array([0, 5], np.int32), np.array([], np.int32)]
 
@@ -43,7 +43,7 @@ def test_a_wrong_weight_is_seen() -> None:
 @pytest.mark.parametrize("estimator", ["sample", "conditional"])
 def test_neither_threads_nor_the_grouping_of_sweeps_matter(estimator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network = random_network(4)
-    options = dict(chains=130, draws=101, events=EVENTS, keep_draws=True, estimator=estimator)
+    options = {"chains": 130, "draws": 101, "events": EVENTS, "keep_draws": True, "estimator": estimator}
     first = plain_run(network, threads=1, **options)
     assert_same(first, plain_run(network, threads=3, **options))
     for sweeps in (1, 7, 1000):
@@ -131,7 +131,7 @@ def test_very_short_runs(chains: int, draws: int) -> None:
 
 def test_target_stops_early_and_at_a_fixed_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     network = random_network(4)
-    options = dict(chains=64, draws=2000, burn_in=10, target_stderr=0.005, estimator="sample")
+    options = {"chains": 64, "draws": 2000, "burn_in": 10, "target_stderr": 0.005, "estimator": "sample"}
     first = plain_run(network, **options)
     assert first.stopped == "target" and 100 <= first.draws < 2000 and first.atoms.stderr.max() <= 0.005
     monkeypatch.setattr(pace.Pace, "within", lambda self, seconds: 3)

@@ -164,7 +164,7 @@ class WorldsSink:
             for chain in range(batch.n_chains):
                 truth[:, first + chain] = (rows >> np.uint64(chain)) & np.uint64(1)
             first += batch.n_chains
-        table = truth.reshape(-1, len(self._atoms))
+        table = truth.reshape((end - begin) * chains, len(self._atoms))
         columns = [
             pa.array(np.tile(np.arange(chains, dtype=np.int32), end - begin)),
             pa.array(np.repeat(np.arange(begin + 1, end + 1, dtype=np.int64) * self._thin, chains)),
