@@ -8,7 +8,7 @@ SPACES = " \t\r\f\v"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 BARE = LETTERS + "0123456789_-"
 BARE_FIRST = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'"}
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}  # any other character stands for itself
 
 
 class Wrong(Exception):
@@ -104,9 +104,9 @@ class Cursor:
             if c == '"':
                 return name
             if c == "\\":
-                if self.at >= len(self.line) or self.line[self.at] not in ESCAPES:
+                if self.at >= len(self.line):
                     raise Wrong
-                c = ESCAPES[self.line[self.at]]
+                c = ESCAPES.get(self.line[self.at], self.line[self.at])
                 self.at += 1
             name += c
 

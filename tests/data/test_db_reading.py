@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.data.made import SMOKERS, facts_of, model_of
+from tests.data.slow_reader import read_slowly
 
 from markovlogic.data import db_files
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, codes
 from markovlogic.data.readers import read_evidence
 from markovlogic.errors import InputError
-from tests.data.made import SMOKERS, facts_of, model_of
-from tests.data.slow_reader import read_slowly
 
 CONSTANTS = {"person": ("Ann", "Zoe"), "town": ()}
 MODEL = model_of(

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.data.made import SMOKERS, facts_of, model_of
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.data.readers import evidence_of, read_evidence
 from markovlogic.errors import InputError
-from tests.data.made import SMOKERS, facts_of, model_of
 
 COLUMNS = {"who": ["Ann", "bob c", "7"], "whom": ["Zoe", "Ann", "é,("]}
 EXPECTED = {("Friends", ("Ann", "Zoe")): TRUE, ("Friends", ("bob c", "Ann")): TRUE, ("Friends", ("7", "é,(")): TRUE}

@@ -9,13 +9,12 @@ from typing import NamedTuple
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import nearest
 from markovlogic.language.syntax import BARE_CONSTANT, Model
+from markovlogic.language.tokens import unquote
 
 SPACES = re.compile(r"[ \t\r\f\v]*")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_'-]*")
 WORD = re.compile(r"[^\s(),!?=\"{}]+")
-QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-ESCAPED = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'"}
+QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 class ParsedFact(NamedTuple):
@@ -141,7 +140,7 @@ def _constant(line: str, at: int) -> tuple[str, int]:
         quoted = QUOTED.match(line, at)
         if quoted is None:
             raise LineError(at + 1, "this quoted constant is not closed on its line", 'a quote inside is written \\"')
-        return unescape(quoted.group(1), at + 2), quoted.end()
+        return unquote(quoted.group()), quoted.end()
     word = WORD.match(line, at)
     if word is None:
         message = f"expected a constant, found {_shown(line, at)}"
@@ -156,16 +155,6 @@ def _constant(line: str, at: int) -> tuple[str, int]:
             )
         raise LineError(at + 1, f"{_shown(line, at)} is not a constant that can be written bare", f'write "{text}"')
     return text, at + len(text)
-
-
-def unescape(text: str, column: int) -> str:
-    """The inside of a quoted constant without its escapes; `column` is where it begins, for the error."""
-    if "\\" not in text:
-        return text
-    for escape in ESCAPE.finditer(text):
-        if escape.group(1) not in ESCAPED:
-            raise LineError(column + escape.start(), f"unknown escape {escape.group()}", 'known are \\" \\\\ \\n \\t \\r')
-    return ESCAPE.sub(lambda escape: ESCAPED[escape.group(1)], text)
 
 
 def _advice_for_start(line: str, at: int) -> str:
