@@ -139,7 +139,7 @@ def _rows_at_once(shape: Shape, variables: Sequence[Variable], events: Sequence[
         for row in by_row.keys() & set(range(begin, begin + step)) if by_row else ():
             for i in by_row[row]:
                 holds = _false([q ^ 1 for q in events[i].literal], column, (count,))
-                probability[i] = share[row - begin, holds].sum() / total[row - begin]
+                probability[i] = min(share[row - begin, holds].sum() / total[row - begin], 1.0)
     return ShapeAnswer(log_z, marginal, probability)
 
 
@@ -254,7 +254,7 @@ def _tiles(
     for column, share in ((low_column, by_low), (high_column, by_high)):
         for atom, value in column.items():
             marginal[atom] = normalised(share[value].sum(), share[~value].sum())
-    return top + math.log(total), marginal, by_event / total
+    return top + math.log(total), marginal, np.minimum(by_event / total, 1.0)
 
 
 def _add_hidden(tile: Float64, shape: Shape, row: int, clauses: Sequence[int], low_column: Columns, high_column: Columns) -> None:
