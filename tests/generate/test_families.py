@@ -6,37 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from tests.generate.reading import facts_of, of, predicates_of, types_of
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.generate import FAMILIES, NAMES, Generated, make
+from markovlogic.generate import FAMILIES, NAMES, make
 
-FACT = re.compile(r"(!?)([A-Z][A-Za-z0-9_]*)\(([^()]+)\)\Z")
 SIZES = (1, 2, 10)
 SHARES = (0.0, 0.1, 1.0)
 ALL_VARIANTS = [(name, variant) for name in NAMES for variant in ("", *FAMILIES[name].variants)]
-
-
-def facts_of(generated: Generated) -> list[tuple[bool, str, tuple[str, ...]]]:
-    """(truth, predicate, constants) of every line, by a reader of the test's own."""
-    found = []
-    for line in generated.evidence_text().splitlines():
-        match = FACT.match(line)
-        assert match, line
-        found.append((not match[1], match[2], tuple(match[3].split(","))))
-    return found
-
-
-def types_of(generated: Generated) -> dict[str, set[str]]:
-    return {name: set(body.split(",")) for name, body in re.findall(r"^(\w+) = \{([^}]*)\}$", generated.rules, re.MULTILINE)}
-
-
-def predicates_of(generated: Generated) -> dict[str, tuple[str, ...]]:
-    lines = re.findall(r"^([A-Z]\w*)\(([a-z, ]+)\)$", generated.rules, re.MULTILINE)
-    return {name: tuple(arguments.split(", ")) for name, arguments in lines}
-
-
-def of(generated: Generated, predicate: str) -> list[tuple[bool, tuple[str, ...]]]:
-    return [(truth, args) for truth, name, args in facts_of(generated) if name == predicate]
 
 
 @pytest.mark.parametrize(("name", "variant"), ALL_VARIANTS)
