@@ -6,6 +6,7 @@ A row is a disjunction. Literals are 2·atom + sign, so a literal and its negati
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -35,8 +36,20 @@ class Rows:
         """Literals in each row."""
         return np.diff(self.start)
 
+    @cached_property
+    def width(self) -> int | None:
+        """The length of every row, None where they differ."""
+        n = len(self)
+        if not n or len(self.literal) % n:
+            return None
+        width = len(self.literal) // n
+        return width if np.array_equal(self.start, np.arange(n + 1) * width) else None
+
     def take(self, row: Int64) -> Rows:
         """The listed rows, in that order."""
+        if self.width is not None:
+            start = np.arange(len(row) + 1, dtype=np.int64) * self.width
+            return Rows(start, self.literal.reshape(len(self), self.width)[row].ravel())
         length = self.length[row]
         start = starts(length)
         literal = np.empty(int(start[-1]), np.int32)
@@ -60,9 +73,10 @@ def concatenated(parts: list[Rows]) -> Rows:
     """All rows, one part after the other."""
     if len(parts) == 1:
         return parts[0]
-    length = np.concatenate([part.length for part in parts]) if parts else np.empty(0, np.int64)
+    offset = starts(np.array([len(part.literal) for part in parts], np.int64))
+    begin = [part.start[:-1] + first for part, first in zip(parts, offset, strict=False)]
     literal = np.concatenate([part.literal for part in parts]) if parts else np.empty(0, np.int32)
-    return Rows(starts(length), literal)
+    return Rows(np.concatenate([*begin, offset[-1:]]), literal)
 
 
 def from_columns(columns: list[Int32], n: int) -> tuple[Rows, Bool]:
@@ -119,6 +133,19 @@ def expanded(rows: Rows, first: int, inner: Rows) -> tuple[Int64, Int32]:
     return starts(size)[rows.start], literal
 
 
+def _add_literal(key: Int64, rows: Rows, member: Int64 | None, position: int) -> None:
+    """Add the literal at a position, plus one, to the key of each row (all rows where `member` is None) that is long enough."""
+    if member is None and rows.width is not None:
+        if position < rows.width:
+            key += rows.literal[position :: rows.width]
+            key += 1
+        return
+    start = rows.start[:-1] if member is None else rows.start[member]
+    end = rows.start[1:] if member is None else rows.start[member + 1]
+    has = np.flatnonzero(end - start > position)
+    key[has] += rows.literal[start[has] + position].astype(np.int64) + 1
+
+
 def order_of(rows: Rows) -> tuple[Int64, Bool]:
     """Lexicographic order of the rows, and for each in that order whether it is the same as the one before.
 
@@ -140,11 +167,7 @@ def order_of(rows: Rows) -> tuple[Int64, Bool]:
         member = order[active]
         for position in range(depth, depth + n_packed):
             key <<= bits
-            has = length[member] > position
-            if has.all():
-                key |= rows.literal[rows.start[member] + position].astype(np.int64) + 1
-            elif has.any():
-                key[has] |= rows.literal[rows.start[member[has]] + position].astype(np.int64) + 1
+            _add_literal(key, rows, member if depth else None, position)
         by_key = np.argsort(key)
         order[active] = member[by_key]
         key = key[by_key]
