@@ -45,7 +45,7 @@ def atoms_of_groups(group: Int64, sizes: tuple[int, ...], exclusive: tuple[bool,
     for position in range(len(sizes) - 1, -1, -1):
         if exclusive[position]:
             values = np.arange(sizes[position], dtype=np.int64) * stride
-            code = (values[None, :, None] + code[:, None, :]).reshape(len(group), -1)
+            code = (values[None, :, None] + code[:, None, :]).reshape(len(group), code.shape[1] * sizes[position])
         else:
             rest, digit = np.divmod(rest, max(sizes[position], 1))
             code += (digit * stride)[:, None]

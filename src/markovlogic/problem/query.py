@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.domains import Domains
+from markovlogic.data.domains import Domain, Domains
 from markovlogic.data.evidence import UNKNOWN, codes
 from markovlogic.errors import Fault, InputError, nearest
 from markovlogic.language.syntax import Model
@@ -69,10 +69,15 @@ def _wrong_atom(model: Model, domains: Domains, predicate: str, constants: Seque
         message = f"{predicate} takes {declared.arity} argument{'s' * (declared.arity != 1)}, the query gives {len(constants)}"
         return [Fault(message, hint=f"it is declared as {predicate}{types}")]
     return [
-        Fault(f"unknown constant {name} of type {type_name} in the query", hint=nearest(name, domains[type_name].names))
+        Fault(f"unknown constant {name} of type {type_name} in the query", hint=_known_constants(name, domains[type_name]))
         for type_name, name in zip(declared.types, constants, strict=True)
         if name not in domains[type_name].number_of
     ]
+
+
+def _known_constants(name: str, domain: Domain) -> str:
+    some = ", ".join(domain.names[:5]) + (", …" if len(domain) > 5 else "")
+    return nearest(name, domain.names) or (f"known are {some}" if some else "the type has no constants")
 
 
 def _code(model: Model, domains: Domains, predicate: str, constants: Sequence[str]) -> int:
