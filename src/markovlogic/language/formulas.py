@@ -102,7 +102,7 @@ class FormulaParser:
     def not_closed(self) -> SyntaxFault:
         """The innermost open parenthesis is never closed: a fault where it opens."""
         opening = self.open[-1]
-        fault = self.source.fault("parenthesis is never closed", self.tokens[opening].start, hint="close it by )")
+        fault = self.source.fault("parenthesis is never closed", self.tokens[opening].start)
         return SyntaxFault(fault, opening)
 
     def unexpected(self, expected: str) -> SyntaxFault:
@@ -183,7 +183,7 @@ class FormulaParser:
             return self.atom(star=True)
         if kind == "+":
             raise self.fail("+ stands before a variable inside an atom, as in HasWord(page, +word)", token)
-        if kind == WORD or kind == NAME:
+        if kind in (WORD, NAME):
             if (
                 token.text in _QUANTIFIERS
                 and self.after().kind in (NAME, "v")
@@ -201,7 +201,7 @@ class FormulaParser:
             raise self.unsupported(f"numeric comparison {behind}", token)
         if behind in ARITHMETIC and kind in (WORD, NAME, "v", NUMBER):
             raise self.unsupported(f"arithmetic {behind}", token)
-        if kind == WORD or kind == NAME:
+        if kind in (WORD, NAME):
             return self.atom()
         raise self.unexpected("a formula")
 

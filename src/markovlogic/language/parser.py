@@ -308,7 +308,7 @@ class _StatementReader(FormulaParser):
             at += 1
         while True:
             kind = self.tokens[at].kind
-            if kind == END or kind == BLANK:
+            if kind in (END, BLANK):
                 break
             if kind == NEWLINE and self.begins_formula(at):
                 break

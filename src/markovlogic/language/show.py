@@ -43,7 +43,7 @@ def show_formula(formula: Formula) -> str:
 def _show(formula: Formula, tightest: int, last: bool) -> str:
     """Text of a formula where only connectives at least as tight as `tightest` may stand bare.
 
-    A quantifier reaches as far right as it can, so it may stand bare where nothing follows it (`last`) before a parenthesis closes.
+    A quantifier reaches as far right as it can, so it stands bare where nothing follows it (`last`) inside its parentheses.
     """
     match formula:
         case Atom():
