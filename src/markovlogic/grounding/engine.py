@@ -80,8 +80,8 @@ class Engine:
     def row(self, sql: str) -> tuple[int, ...] | None:
         """The first row of a query; may be asked while the batches of another are read."""
         with _told_in_our_words(), self._connection.cursor() as cursor:
-            found: tuple[int, ...] | None = cursor.execute(sql).fetchone()
-            return found
+            found: list[tuple[int, ...]] = cursor.execute(sql).fetchall()
+            return found[0] if found else None
 
     def count(self, sql: str, seconds: float) -> int | None:
         """The number that a counting query gives; None when it takes longer than `seconds`."""
@@ -93,7 +93,7 @@ class Engine:
         timer.start()
         try:
             with _told_in_our_words():
-                return int(self._connection.execute(sql).fetchone()[0])
+                return int(self._connection.execute(sql).fetchall()[0][0])
         except duckdb.InterruptException:
             return None
         finally:
