@@ -86,6 +86,20 @@ def atom_rows(clause_start: Int64, clause_literal: Int32, n_all: int) -> tuple[I
     return start, clause[order]
 
 
+def with_definitions(network: GroundNetwork, clause_start: Int64, clause_literal: Int32) -> tuple[Int64, Int32]:
+    """Clause rows with, for each hidden atom h ⇔ l₁ v l₂ …, the hard clauses (¬h v l₁ v l₂ …) and (h v ¬lᵢ) appended."""
+    if not network.n_hidden:
+        return clause_start, clause_literal
+    sizes = np.diff(network.definition_start)
+    hidden = network.n_atoms + np.arange(network.n_hidden, dtype=np.int32)
+    long = np.insert(network.definition_literal, network.definition_start[:-1], 2 * hidden)
+    pairs = np.stack([np.repeat(2 * hidden + 1, sizes), network.definition_literal ^ 1], axis=1)
+    lengths = np.concatenate([np.diff(clause_start), sizes + 1, np.full(len(pairs), 2)])
+    start = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=start[1:])
+    return start, np.concatenate([clause_literal, long, pairs.ravel()]).astype(np.int32)
+
+
 def network_of(
     n_atoms: int,
     clauses: list[tuple[float, list[int]]] = [],  # noqa: B006 - never changed

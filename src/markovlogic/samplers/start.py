@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.networks.ground import GroundNetwork, Int32, Int64, atom_rows
+from markovlogic.networks.ground import GroundNetwork, Int32, Int64, atom_rows, with_definitions
 from markovlogic.samplers.base import Words
 
 StartKind = Literal["random", "false", "satisfying"]
@@ -51,7 +51,7 @@ def hard_part(network: GroundNetwork) -> HardPart:
     value = np.where(decided, network.atom_bias > 0, -1).astype(np.int8)
     has_hidden = bool((literal >> 1 >= network.n_atoms).any() or decided[network.n_atoms :].any())
     if has_hidden:
-        start, literal = _with_definitions(network, start, literal)
+        start, literal = with_definitions(network, start, literal)
     group_of = np.full(network.n_all, -1, np.int32)
     group_of[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), np.diff(network.group_start))
     atom_start, atom_clause = atom_rows(start, literal, network.n_all)
@@ -164,15 +164,3 @@ def _fill_hidden(network: GroundNetwork, words: Words, n_chains: int) -> None:
     hidden.flags.writeable = False
     compute_hidden(network.definition_start, network.definition_literal, network.n_atoms, hidden, words)
     words[network.n_atoms :] &= np.uint64((1 << n_chains) - 1)
-
-
-def _with_definitions(network: GroundNetwork, start: Int64, literal: Int32) -> tuple[Int64, Int32]:
-    """Append, for each hidden atom h ⇔ l₁ v l₂ …, the clauses (¬h v l₁ v l₂ …) and (h v ¬lᵢ)."""
-    sizes = np.diff(network.definition_start)
-    hidden = network.n_atoms + np.arange(network.n_hidden, dtype=np.int32)
-    long = np.insert(network.definition_literal, network.definition_start[:-1], 2 * hidden)
-    pairs = np.stack([np.repeat(2 * hidden + 1, sizes), network.definition_literal ^ 1], axis=1)
-    lengths = np.concatenate([np.diff(start), sizes + 1, np.full(len(pairs), 2)])
-    joined = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=joined[1:])
-    return joined, np.concatenate([literal, long, pairs.ravel()]).astype(np.int32)

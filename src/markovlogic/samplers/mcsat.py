@@ -1,0 +1,256 @@
+"""MC-SAT: slice sampling over sets of kept clauses (Poon and Domingos 2006; the baseline of [001] section 5).
+
+Departs: parts of at most `solutions.LARGEST` atoms are drawn exactly uniformly; a larger part is moved by sweeps that leave the
+uniform distribution over its solutions invariant, which keeps the target exact, and only parts that hard clauses tie together use
+SampleSAT, whose draws are near-uniform at best (`large="samplesat"` uses it for every large part, as the paper does).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.errors import InputError
+from markovlogic.guarantee import Guarantee
+from markovlogic.networks.ground import GroundNetwork, atom_rows, with_definitions
+from markovlogic.samplers.base import StepInfo, Words
+from markovlogic.samplers.start import start_worlds
+
+
+class Constraints(NamedTuple):
+    """The network as the kernel reads it; definitions of hidden atoms are hard clauses here."""
+
+    clause_start: npt.NDArray[np.int64]
+    clause_literal: npt.NDArray[np.int32]
+    threshold: npt.NDArray[np.uint64]  # (n_soft,) a satisfied clause is kept when a random word is below it
+    n_soft: npt.NDArray[np.int64]  # (1,) clauses from here on are hard
+    atom_start: npt.NDArray[np.int64]
+    incidence: npt.NDArray[np.int64]  # 2·clause + (1 if the atom stands there positively)
+    bias: npt.NDArray[np.float64]
+    bias_threshold: npt.NDArray[np.uint64]
+    fixed: npt.NDArray[np.int8]  # value that a hard unit clause gives, else -1
+    group_start: npt.NDArray[np.int64]
+    group_atom: npt.NDArray[np.int32]
+    group_of: npt.NDArray[np.int32]  # -1 outside groups
+
+
+class Work(NamedTuple):
+    """Scratch arrays of one step; their contents mean nothing between steps."""
+
+    kept: npt.NDArray[np.uint8]
+    left: npt.NDArray[np.int32]
+    true_count: npt.NDArray[np.int32]
+    where: npt.NDArray[np.int64]
+    broken: npt.NDArray[np.int64]
+    n_broken: npt.NDArray[np.int64]
+    active: npt.NDArray[np.int64]
+    n_active: npt.NDArray[np.int64]
+    part_clause: npt.NDArray[np.int64]
+    forced: npt.NDArray[np.uint8]
+    literal_byte: npt.NDArray[np.uint8]
+    queue: npt.NDArray[np.int32]
+    n_queue: npt.NDArray[np.int64]
+    parent: npt.NDArray[np.int32]
+    part_of: npt.NDArray[np.int32]
+    part_atom: npt.NDArray[np.int32]
+    local: npt.NDArray[np.int32]
+    saved: npt.NDArray[np.uint8]
+    atom_first: npt.NDArray[np.int64]
+    clause_first: npt.NDArray[np.int64]
+    group_left: npt.NDArray[np.int32]
+    table: npt.NDArray[np.uint64]
+    row: npt.NDArray[np.int32]
+
+
+class MCSATState(NamedTuple):
+    """Worlds of a batch and one generator a chain."""
+
+    world: Words
+    generator: npt.NDArray[np.uint64]  # (n_chains, 4)
+
+
+LARGEST = 12  # as kernels.solutions, which is imported late because it compiles
+_POLICIES = {"auto": 0, "sweep": 1, "samplesat": 2}  # as kernels.mcsat
+_COUNTERS = ("clauses_touched", "clauses_kept", "parts_exact", "parts_swept", "parts_searched", "searches_failed", "hard_broken")
+
+
+@dataclass(frozen=True)
+class MCSAT:
+    """Settings of MC-SAT.
+
+    exact_atoms: parts of up to so many atoms (at most 12) are drawn exactly.
+    large: what moves a larger part: "auto" sweeps unless hard clauses tie it, "samplesat" always searches.
+    lazy: decide only clauses that hold an atom which unit clauses leave free ([001]'s lazy baseline); the same distribution.
+    """
+
+    exact_atoms: int = LARGEST
+    large: Literal["auto", "sweep", "samplesat"] = "auto"
+    lazy: bool = False
+    sweeps: int = 2
+    annealing: float = 0.5
+    temperature: float = 0.5
+    noise: float = 0.5
+    flips: int = 200_000
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.exact_atoms <= LARGEST:
+            raise InputError(f"MCSAT(exact_atoms={self.exact_atoms}): expected 0 to {LARGEST}")
+        if self.large not in _POLICIES:
+            raise InputError(f"MCSAT(large={self.large!r}): expected one of {', '.join(_POLICIES)}")
+        if self.sweeps < 1 or self.flips < 1 or self.temperature <= 0:
+            raise InputError("MCSAT: sweeps and flips must be at least 1 and the temperature positive")
+
+    @property
+    def method(self) -> str:
+        """The method's name on the command line."""
+        return "mcsat"
+
+    def build(self, network: GroundNetwork, n_chains: int) -> MCSATSampler:
+        """A sampler for one batch of chains."""
+        return MCSATSampler(self, network, n_chains)
+
+
+class MCSATSampler:
+    """One batch of MC-SAT chains."""
+
+    has_conditionals = False
+
+    def __init__(self, settings: MCSAT, network: GroundNetwork, n_chains: int) -> None:
+        self.settings = settings
+        self.network = network
+        self.n_chains = n_chains
+        self.constraints = constraints_of(network)
+
+    def init(self, seed: np.random.SeedSequence) -> MCSATState:
+        """Start from states that satisfy every hard clause and group."""
+        from markovlogic.kernels.random import scalar_generator
+
+        chains, start = seed.spawn(2)
+        generator = np.stack([scalar_generator(child) for child in chains.spawn(self.n_chains)])
+        return MCSATState(start_worlds(self.network, self.n_chains, start, kind="satisfying"), generator)
+
+    def step(
+        self,
+        state: MCSATState,
+        sweeps: int,
+        planes: npt.NDArray[np.uint64] | None = None,
+        conditionals: npt.NDArray[np.float32] | None = None,
+    ) -> StepInfo:
+        """Make `sweeps` MC-SAT steps; one step updates every open atom of every chain once."""
+        from markovlogic.kernels.counters import add_world
+        from markovlogic.kernels.mcsat import mcsat_steps, pack, unpack
+
+        if conditionals is not None:
+            raise ValueError("MC-SAT has no conditionals")
+        chosen = self.settings
+        search = np.array([chosen.annealing, chosen.temperature, chosen.noise, chosen.flips])
+        counters = np.zeros(len(_COUNTERS), np.int64)
+        worlds = np.empty((self.n_chains, self.network.n_all), np.uint8)
+        work = work_for(self.constraints)
+        unpack(state.world, worlds)
+        for _ in range(sweeps):
+            mcsat_steps(
+                self.constraints,
+                work,
+                worlds,
+                state.generator,
+                chosen.exact_atoms,
+                _POLICIES[chosen.large],
+                chosen.sweeps,
+                chosen.lazy,
+                search,
+                counters,
+            )
+            pack(worlds, state.world)
+            if planes is not None:
+                add_world(planes, state.world)
+        counts = dict(zip(_COUNTERS, counters.tolist(), strict=True))
+        return StepInfo(updates=sweeps * self.n_chains * self.network.n_atoms, counts=counts)
+
+    def guarantee(self, counts: dict[str, int]) -> Guarantee:
+        """Exact while every step left the uniform distribution over solutions invariant; SampleSAT does not."""
+        return Guarantee.UNBOUNDED if counts.get("parts_searched", 0) else Guarantee.EXACT
+
+    def concerns(self, counts: dict[str, int]) -> list[str]:
+        """What the counters say against the draws."""
+        found = []
+        searched, failed = counts.get("parts_searched", 0), counts.get("searches_failed", 0)
+        if failed:
+            found.append(
+                f"SampleSAT found no solution within {self.settings.flips} flips in {failed} of {searched} searches; the chain "
+                "kept its state there and mixes slowly. Raise MCSAT(flips=...), or take --method exact if components are small."
+            )
+        return found
+
+
+def constraints_of(network: GroundNetwork) -> Constraints:
+    """The kernel's arrays: clauses, then the definitions of hidden atoms as hard clauses."""
+    start, literal = with_definitions(network, network.clause_start, network.clause_literal)
+    atom_start, atom_clause = atom_rows(start, literal, network.n_all)
+    order = np.argsort(literal >> 1, kind="stable")
+    incidence = 2 * atom_clause.astype(np.int64) + (literal[order] & 1)
+    hard = np.isinf(network.atom_bias)
+    fixed = np.where(hard, (network.atom_bias > 0).astype(np.int8), np.int8(-1)).astype(np.int8)
+    group_of = np.full(network.n_all, -1, np.int32)
+    group_of[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), np.diff(network.group_start))
+    bias = np.where(hard, 0.0, network.atom_bias)
+    arrays = Constraints(
+        clause_start=start,
+        clause_literal=literal,
+        threshold=_keep_threshold(network.clause_weight[: network.n_soft]),
+        n_soft=np.array([network.n_soft]),
+        atom_start=atom_start,
+        incidence=incidence,
+        bias=bias,
+        bias_threshold=_keep_threshold(np.abs(bias)),
+        fixed=fixed,
+        group_start=network.group_start,
+        group_atom=network.group_atom,
+        group_of=group_of,
+    )
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+def work_for(net: Constraints) -> Work:
+    """Scratch arrays of the right sizes."""
+    n_clauses, n_all, n_groups = len(net.clause_start) - 1, len(net.bias), len(net.group_start) - 1
+
+    def ints(n: int, kind: Any = np.int64) -> Any:
+        return np.zeros(n, kind)
+
+    return Work(
+        kept=ints(n_clauses, np.uint8),
+        left=ints(n_clauses, np.int32),
+        true_count=ints(n_clauses, np.int32),
+        where=ints(n_clauses),
+        broken=ints(n_clauses),
+        n_broken=ints(1),
+        active=ints(n_clauses + 1),
+        n_active=ints(1),
+        part_clause=ints(n_clauses),
+        forced=ints(n_all, np.uint8),
+        literal_byte=ints(2 * n_all, np.uint8),
+        queue=ints(n_all, np.int32),
+        n_queue=ints(1),
+        parent=ints(n_all, np.int32),
+        part_of=ints(n_all, np.int32),
+        part_atom=ints(n_all, np.int32),
+        local=ints(n_all, np.int32),
+        saved=ints(n_all, np.uint8),
+        atom_first=ints(n_all + 1),
+        clause_first=ints(n_all + 1),
+        group_left=ints(n_groups, np.int32),
+        table=ints(64, np.uint64),
+        row=ints(64, np.int32),
+    )
+
+
+def _keep_threshold(weight: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
+    """1 − e^(−w) as a 64-bit threshold for a random word."""
+    share = -np.expm1(-weight) * 2.0**64
+    return np.where(share >= 2.0**64, np.float64(2.0**64 - 2048), share).astype(np.uint64)
