@@ -4,7 +4,7 @@ The forward pass eliminates the variables in order; a bucket's table is the sum 
 and its message the log-sum-exp over that variable. What is kept is P(variable | rest of the bucket) = exp(table − message),
 which is stable for weights of any size. The backward pass multiplies these conditionals from the last variable to the first,
 P(bucket) = P(variable | rest)·P(rest), so that every single-atom marginal comes out of one run.
-Source: Dechter, Bucket elimination (1999), section 5; Koller & Friedman (2009), section 10.4 for the backward pass.
+Source: Dechter, Bucket elimination: a unifying framework for reasoning (1999).
 Departs: the backward pass holds probabilities, not messages; nothing is divided, so hard constraints leave exact zeros.
 """
 

@@ -3,8 +3,8 @@
 The next variable is the one whose elimination adds fewest edges (ties: the smallest table, then the lowest number), among those
 whose table is within the bound; when none is, the graph is given up at once instead of being filled further.
 Where that order is wide, a sweep along the graph (reverse Cuthill-McKee) is tried beside it: on long grids it is narrower.
-Sources: fill-in counts as in Koller & Friedman, Probabilistic Graphical Models (2009), section 9.4.3; a graph whose k-core is
-not empty has treewidth at least k (Bodlaender & Koster, Treewidth computations II, 2011, on degeneracy).
+Sources: fill-in counts as in Koller & Friedman, Probabilistic Graphical Models (2009); a graph whose k-core is
+not empty has treewidth at least k (Bodlaender & Koster, Treewidth computations II: lower bounds, 2011).
 """
 
 from __future__ import annotations
