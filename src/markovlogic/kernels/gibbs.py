@@ -6,7 +6,7 @@ of chains in which the atom must be true or must be false, so that no rounding a
 
 The draw. With q = 1/(1 + exp|x|) for log-odds x, an atom takes its less likely value when a 31-bit number k is below 2³¹·q.
 Where k equals ⌊2³¹·q⌋, which happens once in two thousand million draws, 53 more bits decide about the fraction, so that
-probabilities down to 2⁻⁸⁴ come out right, whatever the number of bits that the fast path looks at.
+probabilities are right to within 2⁻⁸⁴, whatever the number of bits that the fast path looks at.
 """
 
 import math

@@ -125,7 +125,7 @@ def evaluate_general(sites, item, world, twin, stamp, mark, n_chains, log_weight
 
 @numba.njit(nogil=True, cache=True)
 def settle_general(sites, item, world, twin, active):
-    """After the site's atoms were set in `world`: compute its hidden atoms and make the twin equal; chains outside of `active` stay zero."""
+    """Once the site's atoms are set in `world`: compute its hidden atoms, make the twin equal; only `active` chains are set."""
     hidden = sites.reach[sites.reach_start[item] : sites.reach_start[item + 1]]
     compute_hidden(sites.definition_start, sites.definition_literal, sites.n_atoms, hidden, world)
     for at in range(sites.start[item], sites.start[item + 1]):

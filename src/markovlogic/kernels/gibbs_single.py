@@ -97,7 +97,7 @@ def true_probability(log_odds, must, must_not):
 
 @numba.njit(nogil=True, cache=True)
 def drawn(log_odds, must, must_not, scalar):
-    """Draw the atom: 1 or 0 as a word; probabilities down to 2⁻¹⁰⁶ come out right on both sides."""
+    """Draw the atom: 1 or 0 as a word; right to within 2⁻¹⁰⁶ in the tails."""
     if must != must_not:
         return ONE if must else ZERO
     uniform = next_uniform(scalar)
