@@ -91,7 +91,11 @@ def test_explain(model, friends):
 
 
 def test_wrong_use_is_an_input_error(model):
-    for more, said in (({"method": "bp"}, "not available"), ({"compress": "kmeans"}, "not available"), ({"network": "x"}, "unknown")):
+    for more, said in (
+        ({"method": "bp"}, "not available"),
+        ({"compress": "kmeans"}, "not available"),
+        ({"network": "x"}, "unknown"),
+    ):
         with pytest.raises(mln.InputError, match=said):
             mln.infer(model, None, "Smokes", **more)
     with pytest.raises(mln.InputError, match="person"):
@@ -108,8 +112,8 @@ def test_every_export_is_there_and_unknown_names_are_not():
 
 
 def test_importing_loads_nothing_heavy():
-    heavy = "numpy pyarrow numba duckdb scipy rich typer altair pandas polars".split()
+    heavy = ["numpy", "pyarrow", "numba", "duckdb", "scipy", "rich", "typer", "altair", "pandas", "polars"]
     code = f"import sys, markovlogic; print([name for name in {heavy!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
-    code = code.replace("markovlogic;", "markovlogic.cli.main;").replace(" rich typer", "")
+    code = code.replace("markovlogic;", "markovlogic.cli.main;").replace("'typer', ", "")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -149,29 +149,26 @@ def infer(
         wanted = asked(posed.problem, include_evidence=include_evidence)
     with watch("ground"):
         from markovlogic.grounding.ground import ground
+        from markovlogic.grounding.memory import default_limit
 
-        grounded = ground(posed.problem, posed.lowered, memory_limit=memory_limit, threads=threads, progress=progress)
+        limit = default_limit() if memory_limit is None else memory_limit
+        grounded = ground(posed.problem, posed.lowered, memory_limit=limit, threads=threads, progress=progress)
+        remarks: tuple[str, ...] = ()
         if name == "auto":
-            name, remarks = _choose(grounded, sampling, memory_limit, progress)
-        else:
-            remarks = ()
+            name, remarks = _choose(grounded, sampling, limit, progress)
     settings: Settings | None = None
     if name not in planner.EXACT_METHODS:
         settings = planner.settings_of(name) if isinstance(method, str) else method
-    job = _Job(posed, grounded, wanted, watch, memory_limit, threads, progress, remarks)
+    job = _Job(posed, grounded, wanted, watch, limit, threads, progress, remarks)
     return job.exact(name) if settings is None else job.sample(settings, sampling)
 
 
-def _choose(
-    network: GroundNetwork, sampling: Sampling, memory_limit: int | None, progress: Progress
-) -> tuple[str, tuple[str, ...]]:
+def _choose(network: GroundNetwork, sampling: Sampling, memory_limit: int, progress: Progress) -> tuple[str, tuple[str, ...]]:
     """What `auto` takes, and what the user should know about it."""
-    from markovlogic.grounding.memory import default_limit
     from markovlogic.networks.components import components
 
     progress.stage("plan")
-    limit = default_limit() if memory_limit is None else memory_limit
-    considered = planner.candidates(network, components(network), memory_limit=limit)
+    considered = planner.candidates(network, components(network), memory_limit=memory_limit)
     name, _ = planner.choose(considered, network, method="auto", needs_draws=sampling.needs_draws)
     idle = sampling.given() if name in planner.EXACT_METHODS else []
     return name, ((f"exact inference was possible, so {', '.join(idle)} had nothing to do",) if idle else ())
@@ -185,7 +182,7 @@ class _Job:
     network: GroundNetwork
     asked: Asked
     watch: Stopwatch
-    memory_limit: int | None
+    memory_limit: int
     threads: int | None
     progress: Progress
     remarks: tuple[str, ...]

@@ -249,7 +249,10 @@ def choose(considered: Sequence[Candidate], network: GroundNetwork, *, method: s
 
         reach = single_site_reach(network)
         if reach is not Reach.ALL:
-            return "mcsat", f"{because}; hard clauses {'do' if reach is Reach.PART else 'may'} keep single-site moves from some worlds"
+            return (
+                "mcsat",
+                f"{because}; hard clauses {'do' if reach is Reach.PART else 'may'} keep single-site moves from some worlds",
+            )
     return "gibbs", because
 
 

@@ -17,7 +17,19 @@ def refused(mln, tmp_path):
             if content is not None:
                 (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         before = sorted(os.listdir(tmp_path))
-        ran = mln("infer", tmp_path / "m.mln", "-e", tmp_path / "f.db", "-q", query, "-o", tmp_path / "out.csv", "--stats", tmp_path / "s.json", *more)
+        ran = mln(
+            "infer",
+            tmp_path / "m.mln",
+            "-e",
+            tmp_path / "f.db",
+            "-q",
+            query,
+            "-o",
+            tmp_path / "out.csv",
+            "--stats",
+            tmp_path / "s.json",
+            *more,
+        )
         assert ran.code == code, ran
         assert ran.out == ""
         assert sorted(os.listdir(tmp_path)) == before  # neither output nor a part of it
@@ -173,7 +185,7 @@ def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
         (["--target-stderr", "-0.1"], "--target-stderr must be a number above 0"),
         (["--resume"], "--resume needs --checkpoint"),
         (["--thin", "2"], "--thin is about kept worlds"),
-        (["--draws", "many"], "many"),
+        (["--draws", "many"], "invalid value for '--draws'"),
         (["--nonsense"], "No such option"),
         (["--method", "exact", "--draws", "5", "--seed", "1"], "--draws, --seed: only for sampling methods, not for exact"),
         (["--method", "enumerate", "--worlds", "w.parquet"], "only for sampling methods"),

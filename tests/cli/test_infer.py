@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 GOLDEN = "person = {A, B, C, D, E}\nFriends(person,person)\nSmokes(person)\n2 Friends(x,y) ^ Smokes(x) => Smokes(y)\n"
-STATS = "method network estimator guarantee atoms clauses chains draws burn_in updates seconds peak_memory_bytes".split()
+STATS = {"method", "network", "estimator", "guarantee", "atoms", "clauses", "chains", "draws", "burn_in", "updates", "seconds"}
 
 
 def rows_of(path):
@@ -19,7 +19,9 @@ def test_the_golden_five_people(mln, tmp_path, method):
     """ALGORITHMS 1.5: P(Friends(A,B)) = 0.4580488556, P(Smokes) = P(Friends(A,A)) = 0.5."""
     (tmp_path / "five.mln").write_text(GOLDEN)
     out = tmp_path / "out.csv"
-    ran = mln("infer", tmp_path / "five.mln", "-q", "Friends,Smokes", "--method", method, "-o", out, "--stats", tmp_path / "s.json")
+    ran = mln(
+        "infer", tmp_path / "five.mln", "-q", "Friends,Smokes", "--method", method, "-o", out, "--stats", tmp_path / "s.json"
+    )
     assert ran.code == 0, ran
     rows = rows_of(out)
     assert len(rows) == 30 and list(rows) == sorted(rows)
@@ -28,7 +30,7 @@ def test_the_golden_five_people(mln, tmp_path, method):
     assert float(rows["Smokes(C)"]["probability"]) == pytest.approx(0.5, abs=1e-12)
     assert all((row["stderr"], row["rhat"], row["ess"]) == ("0", "", "") for row in rows.values())
     stats = json.loads((tmp_path / "s.json").read_text())
-    assert set(STATS) <= set(stats)
+    assert STATS <= set(stats)
     assert stats["method"] == ("exact" if method == "auto" else method)
     assert stats["atoms"] == 30 and stats["guarantee"] == "exact"
     assert set(stats["seconds"]) == {"read", "ground", "symmetry", "compress", "sample", "total"}
@@ -47,7 +49,9 @@ def test_enumeration_and_elimination_agree(mln, tmp_path):
 def test_log_z_counts_what_the_evidence_decides(mln, tmp_path):
     (tmp_path / "m.mln").write_text("A\nB\n2 A\n3 A => B\n")
     (tmp_path / "f.db").write_text("A\n")
-    ran = mln("infer", tmp_path / "m.mln", "-e", tmp_path / "f.db", "-q", "B", "--method", "exact", "--stats", tmp_path / "s.json")
+    ran = mln(
+        "infer", tmp_path / "m.mln", "-e", tmp_path / "f.db", "-q", "B", "--method", "exact", "--stats", tmp_path / "s.json"
+    )
     assert ran.code == 0
     assert ran.out.startswith("B 0.95257")
     stats = json.loads((tmp_path / "s.json").read_text())
@@ -83,7 +87,13 @@ def test_conjunctions_substitute_what_is_known(mln, smokers, tmp_path):
     ran = mln("infer", *model_and_facts(smokers), "-q", query, "-o", tmp_path / "o.csv")
     assert ran.code == 0, ran
     p = {name: float(row["probability"]) for name, row in rows_of(tmp_path / "o.csv").items()}
-    assert set(p) == {"Smokes(Bob)", "!Smokes(Bob)", "Smokes(Ann)^Smokes(Bob)", "Smokes(Bob)^!Cancer(Bob)", "!Smokes(Ann)^Smokes(Bob)"}
+    assert set(p) == {
+        "Smokes(Bob)",
+        "!Smokes(Bob)",
+        "Smokes(Ann)^Smokes(Bob)",
+        "Smokes(Bob)^!Cancer(Bob)",
+        "!Smokes(Ann)^Smokes(Bob)",
+    }
     assert p["Smokes(Ann)^Smokes(Bob)"] == pytest.approx(p["Smokes(Bob)"], abs=1e-12)
     assert p["!Smokes(Bob)"] == pytest.approx(1 - p["Smokes(Bob)"], abs=1e-12)
     assert p["!Smokes(Ann)^Smokes(Bob)"] == 0

@@ -64,7 +64,11 @@ def test_a_bug_has_its_own_code_and_shows_the_traceback_only_when_asked(mln, mon
 
 @pytest.mark.parametrize(
     ("error", "code", "said"),
-    [(KeyboardInterrupt(), 130, "interrupted"), (MemoryError(), 3, "out of memory"), (Interrupted("stopped early"), 130, "stopped early")],
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 3, "out of memory"),
+        (Interrupted("stopped early"), 130, "stopped early"),
+    ],
 )
 def test_other_ends(mln, monkeypatch, tmp_path, error, code, said):
     def stop(*args, **more):
@@ -75,7 +79,9 @@ def test_other_ends(mln, monkeypatch, tmp_path, error, code, said):
     assert ran.code == code and said in ran.err
 
 
-@pytest.mark.parametrize(("text", "size"), [("4GB", 4e9), ("500 MB", 5e8), ("1.5GiB", 1.5 * 2**30), ("1000", 1000), ("2k", 2000), ("7b", 7)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("4GB", 4e9), ("500 MB", 5e8), ("1.5GiB", 1.5 * 2**30), ("1000", 1000), ("2k", 2000), ("7b", 7)]
+)
 def test_memory_sizes(text, size):
     assert options.memory_size(text) == size
 
@@ -92,7 +98,10 @@ def test_generate(mln, tmp_path):
 
 def start(*arguments, **more):
     return subprocess.Popen(
-        [sys.executable, "-m", "markovlogic.cli.main", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more
+        [sys.executable, "-m", "markovlogic.cli.main", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **more,
     )
 
 
