@@ -158,9 +158,12 @@ class Listener:
     def __init__(self) -> None:
         self.total = 0.0
         self.heard: list[float] = []
+        self.stages: list[str] = []
 
     def stage(self, name: str, total: float | None = None) -> None:
         self.total = total or 0.0
+        self.stages.append(name)
+        self.heard = []
 
     def advance(self, done: float, note: str = "") -> None:
         self.heard.append(done)
@@ -170,6 +173,7 @@ class Listener:
 def test_progress_runs_from_nothing_to_all(method):
     listener = Listener()
     solve(complete(21), method=method, max_width=20, progress=listener)
+    assert listener.stages == ["plan exact inference", "exact inference"]
     assert listener.total == 1
     assert listener.heard == sorted(listener.heard)
     assert listener.heard[-1] == 1

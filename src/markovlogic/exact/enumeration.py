@@ -32,6 +32,20 @@ _MOST_COLUMNS = 2**28  # bytes that the columns of the two parts may take
 _TILE = 2**20  # log weights that are held at once
 
 
+def refuse_too_many_worlds(shape: Shape, max_worlds: int) -> None:
+    """Raise ResourceError where a component has too many worlds to list them, or parts of it too many to tabulate."""
+    bits = shape.log2_worlds()
+    if bits > math.log2(max_worlds) + 1e-9:
+        raise ResourceError(
+            f"enumeration of a component of {shape.n_open} atoms would list 2^{bits:.1f} worlds, and at most {max_worlds:,} "
+            f"are allowed",
+            needed=2.0**bits if bits < 1000 else math.inf,
+            limit=max_worlds,
+        )
+    if bits > math.log2(FEW_WORLDS):
+        _refuse_long_columns(shape, *_split(variables_of(shape)))
+
+
 def enumerate_shape(
     shape: Shape,
     events: Sequence[Event] = (),
@@ -43,15 +57,8 @@ def enumerate_shape(
 
     `advance` hears which share of the work is done.
     """
-    bits = shape.log2_worlds()
-    if bits > math.log2(max_worlds) + 1e-9:
-        raise ResourceError(
-            f"enumeration of a component of {shape.n_open} atoms would list 2^{bits:.1f} worlds, and at most {max_worlds:,} "
-            f"are allowed",
-            needed=2.0**bits if bits < 1000 else math.inf,
-            limit=max_worlds,
-        )
-    if bits == -math.inf:
+    refuse_too_many_worlds(shape, max_worlds)
+    if shape.log2_worlds() == -math.inf:
         return impossible(shape, len(events))
     variables = variables_of(shape)
     worlds = math.prod(v.n_states for v in variables)
@@ -198,7 +205,6 @@ def _tiles(
 ) -> tuple[float, Float64, Float64]:
     """Log Z, marginals and event probabilities of one component, tile by tile."""
     low, high = _split(variables)
-    _refuse_long_columns(shape, low, high)
     n_low, low_column = _columns(low)
     n_high, high_column = _columns(high)
     weight, bias = shape.weight[row], shape.bias[row]

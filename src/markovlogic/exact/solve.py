@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.exact.elimination import MOST_WIDTH, eliminate_shape, plan_elimination
-from markovlogic.exact.enumeration import FEW_WORLDS, MOST_WORLDS, enumerate_shape
+from markovlogic.exact.elimination import MOST_WIDTH, Plan, eliminate_shape, plan_elimination
+from markovlogic.exact.enumeration import FEW_WORLDS, MOST_WORLDS, enumerate_shape, refuse_too_many_worlds
 from markovlogic.exact.events import AskedEvents
-from markovlogic.exact.shapes import Event, Shape, ShapeAnswer, shapes_of
+from markovlogic.exact.shapes import Shape, ShapeAnswer, shapes_of
 from markovlogic.networks.components import Components, components
 from markovlogic.networks.ground import Float64, GroundNetwork, Int32, Int64
 from markovlogic.progress import SILENT, Progress
@@ -112,10 +112,17 @@ class _Run:
         """Solve components, shape by shape."""
         if not len(which):
             return
+        progress.stage("plan exact inference", len(which))
+        work: list[tuple[Shape, Plan | None]] = []
+        done = 0
+        for shape in shapes_of(self.network, parts, which):  # all refusals come before any long work
+            work.append((shape, self._plan(shape)))
+            done += shape.n_rows
+            progress.advance(done)
         progress.stage("exact inference", len(which))
         done = 0
-        for shape in shapes_of(self.network, parts, which):
-            answer = self._solve_shape(shape, partial(_report, progress, done, shape.n_rows))
+        for shape, plan in work:
+            answer = self._solve_shape(shape, plan, partial(_report, progress, done, shape.n_rows))
             if np.isneginf(answer.log_z).any():
                 raise _no_world()
             self.log_z.append(math.fsum(answer.log_z))
@@ -123,35 +130,41 @@ class _Run:
             done += shape.n_rows
             progress.advance(done)
 
-    def _solve_shape(self, shape: Shape, advance: Callable[[float], None]) -> ShapeAnswer:
-        numbers, events = self.asked.of_shape(shape)
-        worlds = 2.0 ** min(shape.log2_worlds(), 1000.0)
+    def _plan(self, shape: Shape) -> Plan | None:
+        """How to eliminate the components of a shape, None where they are enumerated; raises ResourceError where neither goes."""
+        bounds = self.bounds
+        bits = shape.log2_worlds()
+        worlds = 2.0 ** min(bits, 1000.0)
         cheap = worlds <= _TINY or (worlds <= FEW_WORLDS and worlds * shape.n_rows <= _CHEAP)
-        if self.bounds.method == "enumerate" or (self.bounds.method == "exact" and cheap):
-            answer = self._enumerate(shape, events, advance)
-        else:
-            answer = self._eliminate_if_possible(shape, events, advance)
-        self.asked.answered(numbers, answer.event_probability)
-        return answer
-
-    def _enumerate(self, shape: Shape, events: Sequence[Event], advance: Callable[[float], None]) -> ShapeAnswer:
-        self.used["enumerate"] += shape.n_rows
+        if bounds.method == "enumerate" or (bounds.method == "exact" and cheap and worlds <= bounds.max_worlds):
+            self._refuse_enumeration(shape)
+            return None
         try:
-            return enumerate_shape(shape, events, max_worlds=self.bounds.max_worlds, advance=advance)
+            return plan_elimination(shape, max_width=bounds.max_width, memory_limit=bounds.memory_limit)
+        except ResourceError as refusal:
+            if bounds.method == "exact" and bits <= math.log2(bounds.max_worlds) + 1e-9:
+                self._refuse_enumeration(shape)
+                return None
+            beside = f"; its 2^{bits:.0f} worlds are too many to list" if bounds.method == "exact" else ""
+            raise _with_advice(refusal, f"{beside}; sample instead: --method gibbs or --method mcsat") from None
+
+    def _refuse_enumeration(self, shape: Shape) -> None:
+        try:
+            refuse_too_many_worlds(shape, self.bounds.max_worlds)
         except ResourceError as refusal:
             raise _with_advice(refusal, "; use --method exact, or sample: --method gibbs or --method mcsat") from None
 
-    def _eliminate_if_possible(self, shape: Shape, events: Sequence[Event], advance: Callable[[float], None]) -> ShapeAnswer:
-        try:
-            plan = plan_elimination(shape, max_width=self.bounds.max_width, memory_limit=self.bounds.memory_limit)
-        except ResourceError as refusal:
-            if self.bounds.method == "exact" and shape.log2_worlds() <= math.log2(self.bounds.max_worlds) + 1e-9:
-                return self._enumerate(shape, events, advance)
-            beside = "" if self.bounds.method == "eliminate" else f"; its 2^{shape.log2_worlds():.0f} worlds are too many to list"
-            raise _with_advice(refusal, f"{beside}; sample instead: --method gibbs or --method mcsat") from None
-        self.used["eliminate"] += shape.n_rows
-        self.width = max(self.width, plan.width)
-        return eliminate_shape(shape, events, plan=plan, advance=advance)
+    def _solve_shape(self, shape: Shape, plan: Plan | None, advance: Callable[[float], None]) -> ShapeAnswer:
+        numbers, events = self.asked.of_shape(shape)
+        if plan is None:
+            answer = enumerate_shape(shape, events, max_worlds=self.bounds.max_worlds, advance=advance)
+            self.used["enumerate"] += shape.n_rows
+        else:
+            answer = eliminate_shape(shape, events, plan=plan, advance=advance)
+            self.used["eliminate"] += shape.n_rows
+            self.width = max(self.width, plan.width)
+        self.asked.answered(numbers, answer.event_probability)
+        return answer
 
 
 def _report(progress: Progress, before: int, count: int, share: float) -> None:
