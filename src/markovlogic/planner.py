@@ -41,8 +41,7 @@ CLAUSE_WEIGHTS = ("formula", "alchemy")
 
 # Rates for predictions only, measured on one core of a small machine; they decide nothing but the choice of `auto`.
 ENTRIES_A_SECOND = 2e7  # table entries of exact inference
-LITERALS_A_SECOND = 1e8  # literals visited by a sampler, a chain
-CLAUSES_A_SECOND = 1e6  # grounding
+VISITS_A_SECOND = {"gibbs": 1e9, "blocked": 1e7, "mcsat": 1e8}  # literals and atoms that a sampler passes, over all chains
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
 DRAWS = 1000  # a chain, where nobody said
 EXPLAIN_SECONDS = 10.0  # grounding that `explain` may do
@@ -185,7 +184,7 @@ def candidates(network: GroundNetwork, parts: Components, *, memory_limit: float
     has_hard = network.n_soft < network.n_clauses
     for method in SAMPLERS:
         chains = default_chains(method)
-        seconds = 1.25 * DRAWS * chains * visits / LITERALS_A_SECOND
+        seconds = 1.25 * DRAWS * chains * visits / VISITS_A_SECOND[method]
         memory = network.nbytes + network.n_all * chains * 16
         reason = f"{chains} chains of {DRAWS} draws"
         if has_hard and method != "mcsat":

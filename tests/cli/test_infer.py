@@ -30,7 +30,7 @@ def test_the_golden_five_people(mln, tmp_path, method):
     assert float(rows["Smokes(C)"]["probability"]) == pytest.approx(0.5, abs=1e-12)
     assert all((row["stderr"], row["rhat"], row["ess"]) == ("0", "", "") for row in rows.values())
     stats = json.loads((tmp_path / "s.json").read_text())
-    assert STATS <= set(stats)
+    assert set(stats) >= STATS
     assert stats["method"] == ("exact" if method == "auto" else method)
     assert stats["atoms"] == 30 and stats["guarantee"] == "exact"
     assert set(stats["seconds"]) == {"read", "ground", "symmetry", "compress", "sample", "total"}

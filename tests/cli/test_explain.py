@@ -1,0 +1,69 @@
+import json
+from pathlib import Path
+
+import pytest
+
+WEBKB = Path(__file__).resolve().parents[3] / "shared" / "data" / "webkb"
+KEYS = {"groundings", "atoms", "clauses", "literals", "components", "largest_component", "exclusive_groups", "memory_bytes"}
+
+
+def explained(mln, *arguments):
+    ran = mln("explain", *arguments, "--json")
+    assert ran.code == 0, ran
+    return json.loads(ran.out)
+
+
+def test_every_key_is_there(mln, smokers):
+    found = explained(mln, smokers[0], "-e", smokers[1], "-q", "Smokes,Cancer")
+    assert set(found) >= KEYS and set(found["plan"]) == {"method", "network", "estimator", "reason"}
+    assert found["groundings"] == 3 + 9
+    assert found["atoms"] == 2 + 3
+    # Smokes(Ann) => Cancer(Ann) is a bias; so is Friends(Ann,Bob) ^ Smokes(Ann) => Smokes(Bob); its converse holds by evidence
+    assert (found["clauses"], found["literals"]) == (2, 4)
+    assert (found["components"], found["largest_component"]) == (3, 2)
+    assert found["plan"]["method"] == "exact"
+    assert {candidate["method"] for candidate in found["candidates"]} >= {"exact", "gibbs", "mcsat"}
+
+
+def test_people_get_a_table(mln, smokers):
+    ran = mln("explain", smokers[0], "-e", smokers[1], "-q", "Smokes")
+    assert ran.code == 0
+    assert "groundings" in ran.out and "plan: exact" in ran.out
+
+
+def test_exclusive_groups_and_open_worlds_are_counted(mln, tmp_path):
+    (tmp_path / "m.mln").write_text("page = {P1, P2, P3}\nclass = {X, Y}\nHas(page, class!)\n1 Has(P1, X)\n")
+    (tmp_path / "f.db").write_text("Has(P3,X)\n")
+    found = explained(mln, tmp_path / "m.mln", "-e", tmp_path / "f.db", "-q", "Has")
+    assert (found["exclusive_groups"], found["atoms"], found["clauses"]) == (2, 4, 0)
+
+
+def test_what_is_too_large_is_bounded_and_nothing_long_runs(mln, tmp_path):
+    people = ", ".join(f"P{i}" for i in range(1200))
+    (tmp_path / "m.mln").write_text(f"person = {{{people}}}\nF(person,person)\n1 F(x,y) ^ F(y,z) => F(x,z)\n")
+    found = explained(mln, tmp_path / "m.mln", "-q", "F", "--memory-limit", "1GB")
+    assert found["groundings"] == 1200**3 and found["atoms"] == 1200**2
+    assert found["clauses"] is None and found["clauses_at_most"] >= 1199 * 1199 * 1198
+    assert found["memory_bytes"] > 1e9
+    assert "refused" in found["plan"]["reason"]
+
+
+def test_hard_rules_that_trap_single_moves_are_answered_by_mcsat(mln, tmp_path):
+    people = ", ".join(f"P{i}" for i in range(12))
+    rules = f"person = {{{people}}}\nF(person,person)\nF(x,y) ^ F(y,z) => F(x,z).\nF(x,y) <=> F(y,x).\n0.3 F(x,y)\n"
+    (tmp_path / "m.mln").write_text(rules)
+    assert explained(mln, tmp_path / "m.mln", "-q", "F")["plan"]["method"] == "mcsat"
+
+
+@pytest.mark.parametrize("option", [("--method", "lifted"), ("--network", "counting"), ("--memory-limit", "x")])
+def test_bad_usage(mln, smokers, option):
+    assert mln("explain", smokers[0], "-q", "Smokes", *option).code == 2
+
+
+@pytest.mark.skipif(not WEBKB.exists(), reason="../shared/data/webkb is not there")
+def test_webkb(mln):
+    facts = ",".join(str(path) for path in sorted(WEBKB.glob("*.db")))
+    classes = "Course,Department,Person,Faculty,ResearchProject,Staff,Student"
+    found = explained(mln, WEBKB / "webkb.mln", "-e", facts, "-q", classes)
+    assert found["groundings"] == 891_222_600
+    assert found["clauses"] == 377_589
