@@ -70,7 +70,7 @@ class FormulaParser:
         if self.open:
             while self.tokens[at].kind in (NEWLINE, BLANK):
                 at += 1
-        return self.tokens[min(at, len(self.tokens) - 1)]
+        return self.tokens[at]
 
     def take(self) -> Token:
         """The next token, which is then behind the cursor."""
@@ -190,13 +190,13 @@ class FormulaParser:
                 and (token.text.isupper() or self.after().kind == NAME)
             ):
                 return self.quantified()
-            if token.text in ("EXIST", "FORALL", "EXISTS"):
+            if token.text in ("EXIST", "FORALL", "EXISTS") and self.after().kind not in ("=", "!="):
                 self.take()
                 raise self.unexpected(f"a lower-case variable after {token.text}")
         behind = self.after().kind
         if kind == STRING or (behind in ("=", "!=") and kind in (WORD, NAME, "v", NUMBER)):
             return self.equality()
-        behind = self.tokens[min(self.at + 1, len(self.tokens) - 1)].kind
+        behind = self.tokens[self.at + 1].kind
         if behind in COMPARISONS and kind in (WORD, NAME, "v", NUMBER):
             raise self.unsupported(f"numeric comparison {behind}", token)
         if behind in ARITHMETIC and kind in (WORD, NAME, "v", NUMBER):

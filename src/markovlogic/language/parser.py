@@ -85,7 +85,7 @@ class Parsed:
 def parse_statements(source: Source, directory: str = "") -> Parsed:
     """Read all statements of a source; included files are looked for relative to the file that includes them."""
     parsed = Parsed()
-    _read(source, directory, parsed, ())
+    _read(source, directory, parsed, (os.path.realpath(source.name),))
     return parsed
 
 

@@ -51,7 +51,7 @@ class Token(NamedTuple):
 
 
 def tokenize(source: Source) -> tuple[list[Token], list[Fault]]:
-    """All tokens, ending in END. Ends of lines are tokens: NEWLINE, or BLANK where an empty line follows.
+    """All tokens, then three times END. Ends of lines are tokens: NEWLINE, or BLANK where an empty line follows.
 
     Faults are those that would swallow the rest of the text (an open comment); others become BAD tokens.
     """
@@ -81,7 +81,7 @@ def tokenize(source: Source) -> tuple[list[Token], list[Fault]]:
         else:
             assert kind is not None
             append(Token(kind, spelling, start))
-    append(Token(END, "", len(text)))
+    tokens += [Token(END, "", len(text))] * 3  # so that looking two tokens ahead is always possible
     return tokens, faults
 
 
