@@ -31,6 +31,7 @@ from markovlogic.networks.ground import GroundNetwork
 HEADER = 9
 SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT = range(HEADER)
 IS_WIDE, IS_FORBIDDEN = 1, 2
+LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, N_TALLIES = 2, 3, 4, 5, 6  # after the numbers of pairs and triples
 NARROW, WIDE, GROUP, GENERAL = range(4)
 PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
 
@@ -171,14 +172,18 @@ def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -
 def _rows(
     network: GroundNetwork, group_of: np.ndarray, has_row: np.ndarray, forbidden: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    words = np.zeros(network.n_atoms, np.int64)
-    scale = np.ones(network.n_atoms, np.float32)
-    clauses = (network.clause_start, network.clause_literal, network.clause_weight, network.atom_start, network.atom_clause)
-    measure_rows(*clauses, network.atom_bias, group_of, has_row, words, scale)
+    n_atoms = network.n_atoms
+    tally, sums = np.zeros((n_atoms, N_TALLIES), np.int32), np.zeros((n_atoms, 2))
+    clauses = (network.clause_start, network.clause_literal, network.clause_weight, group_of, has_row)
+    count_clauses(*clauses, tally, sums)
+    words, scale = np.zeros(n_atoms, np.int64), np.ones(n_atoms, np.float32)
+    size_rows(network.atom_bias, has_row, tally, sums, words, scale)
     end = np.cumsum(words)
     row_start = np.where(has_row, end - words, -1)
-    row = np.empty(int(end[-1]) if len(end) else 0, np.uint32)
-    fill_rows(*clauses, network.atom_bias, group_of, row_start, scale, forbidden, row)
+    row = np.empty(int(end[-1]) if n_atoms else 0, np.uint32)
+    cursor = np.zeros((n_atoms, 4), np.int64)
+    write_headers(row_start, scale, tally, sums, forbidden, cursor, row)
+    write_clauses(*clauses, scale, cursor, row)
     return row_start, row
 
 
@@ -243,39 +248,86 @@ def _hinge(clause_start, clause_literal, group_of, clause, atom):
 
 
 @numba.njit(nogil=True, cache=True)
-def measure_rows(
-    clause_start, clause_literal, clause_weight, atom_start, atom_clause, atom_bias, group_of, has_row, words, scale
-):
-    """Fill in the words that each row takes and its scale; a scale is negative where the row is wide."""
-    for atom in range(words.shape[0]):
-        if not has_row[atom]:
-            continue
-        bias = atom_bias[atom] if np.isfinite(atom_bias[atom]) else 0.0
-        size, n_weights, degree, total = HEADER, 0, 1, 0.0
-        for at in range(atom_start[atom], atom_start[atom + 1]):
-            clause = atom_clause[at]
+def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, tally, sums):
+    """Count, for each atom, its clauses by section and the sum of their weights.
+
+    tally: (n_atoms, N_TALLIES) int32 zeros; sums: (n_atoms, 2) float64 zeros: bias from clauses that hold nothing outside of the
+    atom's group, and total weight of the others. Here and in `write_clauses` the loop runs over clauses, not atoms: their arrays
+    are read in order, and what is touched at random is small.
+    """
+    for clause in range(clause_weight.shape[0]):
+        weight = clause_weight[clause]
+        for at in range(clause_start[clause], clause_start[clause + 1]):
+            atom = clause_literal[at] >> 1
+            if atom >= has_row.shape[0] or not has_row[atom]:
+                continue
             effect, others = _hinge(clause_start, clause_literal, group_of, clause, atom)
             if effect == 0:
                 continue
-            weight = clause_weight[clause]
+            own = tally[atom]
             if np.isinf(weight):
-                size += 1 + others
-            elif others == 0:
-                bias += effect * weight
+                own[HARD_TALLY] += 1
+                own[HARD_WORDS] += 1 + others
+                continue
+            if others == 0:
+                sums[atom, 0] += effect * weight
+                continue
+            sums[atom, 1] += weight
+            if others <= 2:
+                own[others - 1] += 1
             else:
-                size += others + (1 if others > 2 else 0)
-                n_weights += 1
-                degree += 1
-                total += weight
-        total += abs(bias)
+                own[LONG_TALLY] += 1
+                own[LONG_WORDS] += 1 + others
+
+
+@numba.njit(nogil=True, cache=True)
+def size_rows(atom_bias, has_row, tally, sums, words, scale):
+    """Fill in the words that each row takes and its scale, negative where the row is wide; adds the atom's bias to sums[:, 0]."""
+    for atom in range(words.shape[0]):
+        if not has_row[atom]:
+            continue
+        if np.isfinite(atom_bias[atom]):
+            sums[atom, 0] += atom_bias[atom]
+        total = sums[atom, 1] + abs(sums[atom, 0])
+        own = tally[atom]
+        n_weights = own[0] + own[1] + own[LONG_TALLY]
+        degree = n_weights + 1
+        size = HEADER + own[0] + 2 * own[1] + own[LONG_WORDS] + own[HARD_WORDS]
         unit = np.float32(total / (2.0**31 - 2 * degree) * (1 + 2.0**-22)) if degree < 2**28 else np.float32(np.inf)
         # The log-odds are wrong by at most degree · unit / 2, a probability by a quarter of that.
         if degree * unit / 8 <= PROBABILITY_ERROR:
-            scale[atom] = unit if total > 0 else np.float32(1)
+            scale[atom] = unit if unit > 0 else np.float32(1)
             words[atom] = size + n_weights
         else:
             scale[atom] = -np.float32(total / 2.0**62)
             words[atom] = size + 2 * n_weights
+
+
+@numba.njit(nogil=True, cache=True)
+def write_headers(row_start, scale, tally, sums, forbidden, cursor, row):
+    """Write the rows' headers; cursor: (n_atoms, 4) becomes the places where pairs, triples, long and hard clauses begin."""
+    for atom in range(row_start.shape[0]):
+        start = row_start[atom]
+        if start < 0:
+            continue
+        wide = scale[atom] < 0
+        width = 2 if wide else 1
+        unit = np.float64(abs(scale[atom]))
+        own = tally[atom]
+        pair = start + HEADER
+        triple = pair + own[0] * (1 + width)
+        long = triple + own[1] * (2 + width)
+        hard = long + own[LONG_WORDS] + own[LONG_TALLY] * width
+        cursor[atom, 0], cursor[atom, 1], cursor[atom, 2], cursor[atom, 3] = pair, triple, long, hard
+        row[start + SCALE] = bits_of_float32(np.float32(unit))
+        row[start + BIAS_HIGH] = 0
+        _put_weight(row, start + BIAS_LOW, np.rint(sums[atom, 0] / unit), wide)
+        row[start + N_PAIRS] = own[0]
+        row[start + N_TRIPLES] = own[1]
+        row[start + N_LONG] = own[LONG_TALLY]
+        row[start + N_HARD] = own[HARD_TALLY]
+        row[start + FLAGS] = (IS_WIDE if wide else 0) | (IS_FORBIDDEN if forbidden[atom] else 0)
+        row[start + HARD_AT] = hard - start
 
 
 @numba.njit(nogil=True, cache=True)
@@ -302,68 +354,35 @@ def _put_others(row, at, clause_start, clause_literal, group_of, clause, atom):
 
 
 @numba.njit(nogil=True, cache=True)
-def fill_rows(
-    clause_start, clause_literal, clause_weight, atom_start, atom_clause, atom_bias, group_of, row_start, scale, forbidden, row
-):
-    """Write the rows whose places `measure_rows` has found."""
-    for atom in range(row_start.shape[0]):
-        start = row_start[atom]
-        if start < 0:
-            continue
-        wide = scale[atom] < 0
-        width = 2 if wide else 1
-        unit = np.float64(abs(scale[atom]))
-        bias = atom_bias[atom] if np.isfinite(atom_bias[atom]) else 0.0
-        n_pairs, n_triples, n_long, long_words, n_hard = 0, 0, 0, 0, 0
-        for at in range(atom_start[atom], atom_start[atom + 1]):
-            clause = atom_clause[at]
+def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, scale, cursor, row):
+    """Write every clause into the rows of its atoms, where `cursor` says; see `count_clauses` for the order."""
+    for clause in range(clause_weight.shape[0]):
+        weight = clause_weight[clause]
+        for at in range(clause_start[clause], clause_start[clause + 1]):
+            atom = clause_literal[at] >> 1
+            if atom >= has_row.shape[0] or not has_row[atom]:
+                continue
             effect, others = _hinge(clause_start, clause_literal, group_of, clause, atom)
             if effect == 0:
                 continue
-            if np.isinf(clause_weight[clause]):
-                n_hard += 1
-            elif others == 0:
-                bias += effect * clause_weight[clause]
-            elif others == 1:
-                n_pairs += 1
-            elif others == 2:
-                n_triples += 1
-            else:
-                n_long += 1
-                long_words += 1 + width + others
-        pair = start + HEADER
-        triple = pair + n_pairs * (1 + width)
-        long = triple + n_triples * (2 + width)
-        hard = long + long_words
-        row[start + SCALE] = bits_of_float32(np.float32(unit))
-        row[start + BIAS_HIGH] = 0
-        _put_weight(row, start + BIAS_LOW, np.rint(bias / unit), wide)
-        row[start + N_PAIRS] = n_pairs
-        row[start + N_TRIPLES] = n_triples
-        row[start + N_LONG] = n_long
-        row[start + N_HARD] = n_hard
-        row[start + FLAGS] = (IS_WIDE if wide else 0) | (IS_FORBIDDEN if forbidden[atom] else 0)
-        row[start + HARD_AT] = hard - start
-        for at in range(atom_start[atom], atom_start[atom + 1]):
-            clause = atom_clause[at]
-            effect, others = _hinge(clause_start, clause_literal, group_of, clause, atom)
-            if effect == 0 or (others == 0 and not np.isinf(clause_weight[clause])):
+            if np.isinf(weight):
+                place = cursor[atom, 3]
+                row[place] = 2 * others + (1 if effect > 0 else 0)
+                cursor[atom, 3] = _put_others(row, place + 1, clause_start, clause_literal, group_of, clause, atom)
                 continue
-            if np.isinf(clause_weight[clause]):
-                row[hard] = 2 * others + (1 if effect > 0 else 0)
-                hard = _put_others(row, hard + 1, clause_start, clause_literal, group_of, clause, atom)
+            if others == 0:
                 continue
-            weight = np.rint(effect * clause_weight[clause] / unit)
-            if others == 1:
-                pair = _put_others(row, pair, clause_start, clause_literal, group_of, clause, atom)
-                pair = _put_weight(row, pair, weight, wide)
-            elif others == 2:
-                triple = _put_others(row, triple, clause_start, clause_literal, group_of, clause, atom)
-                triple = _put_weight(row, triple, weight, wide)
+            wide = scale[atom] < 0
+            fixed = np.rint(effect * weight / np.float64(abs(scale[atom])))
+            section = min(others, 3) - 1
+            place = cursor[atom, section]
+            if section < 2:
+                place = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
+                cursor[atom, section] = _put_weight(row, place, fixed, wide)
             else:
-                row[long] = others
-                long = _put_weight(row, long + 1, weight, wide)
-                long = _put_others(row, long, clause_start, clause_literal, group_of, clause, atom)
+                row[place] = others
+                place = _put_weight(row, place + 1, fixed, wide)
+                cursor[atom, section] = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
 
 
 @numba.njit(nogil=True, cache=True)
