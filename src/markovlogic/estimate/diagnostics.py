@@ -19,9 +19,10 @@ Float64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 
 ENOUGH_CHAINS = 8  # from here on, the variance between chains alone gives the standard error
-CELLS_AT_ONCE = 1 << 21
+CELLS_AT_ONCE = 1 << 18  # what a processor cache holds, with a few temporary arrays
 FLOAT32_ERROR = 1e-6  # bound on the rounding of a mean of conditionals
 PSEUDO_DRAWS = 2.0  # Agresti and Coull 1998: two successes and two failures make intervals near 0 and 1 honest
+UNSEEN_CONTEXTS = 0.5  # the same for averages of conditionals, which an unseen world of the neighbours changes by less than one
 STUCK = 0.01  # false-alarm rate of the test that few chains disagree more than their segments tell
 CORRELATED = 0.4  # lag-one correlation of segment means above which the variance is corrected
 
@@ -81,7 +82,7 @@ def estimate(block: Slices, decided: Bool | None = None, *, keep_chains: bool = 
         stickiness = np.where(share * (1 - share) > 0, count_variance * n_draws / (share * (1 - share)), 1.0)
         ess = np.where(variance > 0, mean * (1 - mean) / variance, np.nan)
     stickiness = np.clip(np.nan_to_num(stickiness, nan=1.0), 1.0, draws)
-    unseen = PSEUDO_DRAWS * (stickiness / n_draws) ** 2
+    unseen = (PSEUDO_DRAWS if block.sums is None else UNSEEN_CONTEXTS) * (stickiness / n_draws) ** 2
     stderr = np.sqrt(variance + unseen) * student_factor(degrees)
     same = (total == total[:, :1]).all(axis=1)
     never_moved = frozen.copy()
@@ -163,7 +164,7 @@ def _split_rhat(block: Slices) -> tuple[Float64, Bool]:
     """
     n_rows = block.counts.shape[1]
     ends = np.cumsum(block.lengths)
-    half = int(np.argmin(np.abs(ends - ends[-1] / 2))) + 1
+    half = middle(block.lengths)
     parts = [p for p in (slice(None, half), slice(half, None)) if block.lengths[p].sum() > 0]
     size = np.array([block.lengths[p].sum() for p in parts])
     means = np.stack([block.counts[p].sum(axis=0) for p in parts]) / size[:, None, None]  # (2, n_rows, n_chains)
@@ -184,6 +185,12 @@ def _split_rhat(block: Slices) -> tuple[Float64, Bool]:
     still = ((whole == 0) | (whole == ends[-1])).all(axis=1)
     rhat[frozen & ~still] = np.inf
     return rhat, still
+
+
+def middle(lengths: npt.ArrayLike) -> int:
+    """The number of slots that make up the first half of the draws, as nearly as slots allow."""
+    ends = np.cumsum(lengths)
+    return int(np.argmin(np.abs(ends - ends[-1] / 2))) + 1
 
 
 def undefined(n_rows: int) -> Estimates:

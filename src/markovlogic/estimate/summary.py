@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.diagnostics import Estimates, Slices, blocks, estimate, joined
+from markovlogic.estimate.diagnostics import ENOUGH_CHAINS, Estimates, Slices, blocks, estimate, joined, middle
 from markovlogic.estimate.tallies import Slots, Tallies
 
 Float64 = npt.NDArray[np.float64]
@@ -33,14 +33,24 @@ def _estimates(tallies: Sequence[Tallies], slots: Sequence[Slots], decided: Bool
     n_rows = slots[0].cells[0].shape[0]
     n_chains = sum(tally.n_chains for tally in tallies)
     keep = n_rows * n_chains <= CHAIN_MEAN_CELLS
+    pieces = [range(at, at + 1) for at in range(len(lengths))]
+    if n_chains >= ENOUGH_CHAINS and len(lengths) > 2:  # slots are for the halves only
+        half = middle(lengths)
+        pieces = [range(half), range(half, len(lengths))]
+    sizes = np.array([sum(lengths[at] for at in piece) for piece in pieces], np.float64)
     parts = []
-    for rows in blocks(n_rows, n_chains * max(len(lengths), 1)):
-        counts = [np.concatenate([s.cells[at][rows] for s in slots], axis=1) for at in range(len(lengths))]
+    for rows in blocks(n_rows, n_chains * max(len(pieces), 1)):
+        counts = np.zeros((len(pieces), rows.stop - rows.start, n_chains))
+        for at, piece in enumerate(pieces):
+            first = 0
+            for own in slots:
+                last = first + own.cells[0].shape[1]
+                for slot in piece:
+                    counts[at, :, first:last] += own.cells[slot][rows]
+                first = last
         sums = None
         if conditional:
             by_batch = [tally.slot_sums(rows) for tally in tallies]
-            sums = np.stack([np.concatenate(pieces, axis=1) for pieces in zip(*by_batch, strict=True)])
-        shape = (len(lengths), rows.stop - rows.start, n_chains)
-        block = Slices(np.array(counts, np.float64).reshape(shape), np.array(lengths, np.float64), sums)
-        parts.append(estimate(block, None if decided is None else decided[rows], keep_chains=keep))
+            sums = np.stack([np.concatenate(parts_of_chains, axis=1) for parts_of_chains in zip(*by_batch, strict=True)])
+        parts.append(estimate(Slices(counts, sizes, sums), None if decided is None else decided[rows], keep_chains=keep))
     return joined(parts)

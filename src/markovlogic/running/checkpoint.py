@@ -27,7 +27,8 @@ import numpy.typing as npt
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.estimate.tallies import Saved
 
-FORMAT = 1
+FORMAT = 1  # to be raised when files are written differently, or when the same seed gives other draws than before
+MOST_COPIED = 1 << 28  # bytes
 MANIFEST = "manifest.json"
 PART = re.compile(r"part-\d{6,}\.bin")
 
@@ -130,7 +131,10 @@ class Checkpoint:
             raise failure
 
     def write(self, run: Mapping[str, Any], facts: Mapping[str, Any], arrays: Iterable[Saved], *, background: bool) -> None:
-        """Write a checkpoint; in the background the arrays may change again as soon as this returns."""
+        """Write a checkpoint; when this returns, the arrays may change again. In the background, the disk works after that.
+
+        What is too large to be copied is written in the foreground.
+        """
         self.wait()
         self.check()
         kept: dict[str, Stored] = {}
@@ -140,8 +144,11 @@ class Checkpoint:
             if before is not None and before.version == item.version:
                 kept[item.name] = before
             else:
-                array = np.ascontiguousarray(item.array) if item.array.ndim else item.array
-                changed.append(item._replace(array=array.copy() if background else array))
+                changed.append(item._replace(array=np.ascontiguousarray(item.array) if item.array.ndim else item.array))
+        if background and sum(item.array.nbytes for item in changed) <= MOST_COPIED:
+            changed = [item._replace(array=item.array.copy()) for item in changed]
+        else:
+            background = False
         text = json.dumps({"run": run, "facts": facts})  # now: the facts may change as well
 
         def work() -> None:

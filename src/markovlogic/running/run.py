@@ -110,6 +110,7 @@ def run(
         crew.each(Batch.start, batches)
         resumed_at = loop.resume() if store is not None and resume and store.exists() else None
         loop.go(burn_in + draws)
+        seconds = loop.seconds()
         if worlds is not None:
             worlds.finish()
         kept = keeper.worlds() if keeper is not None else None
@@ -134,7 +135,7 @@ def run(
         target_stderr=target_stderr,
         guarantee=guarantee,
         counts=counts,
-        seconds=loop.seconds(),
+        seconds=seconds,
         sampler_concerns=tuple(dict.fromkeys(c for s in distinct for c in s.concerns(counts))),
         kept=kept,
         thin=thin,
@@ -248,13 +249,15 @@ class _Loop:
 
     def _write(self, *, background: bool) -> None:
         assert self._store is not None
-        self._next_write = time.perf_counter() + CHECKPOINT_SECONDS
+        begun = time.perf_counter()
         facts = {
             "seconds": self.seconds(),
             "stopped": self.stopped,
             "batches": [batch.facts() for batch in self._batches],
         }
         self._store.write(self._identity, facts, self._saved(), background=background)
+        # what is too large for the background may take half of the time, not more
+        self._next_write = begun + max(CHECKPOINT_SECONDS, 2 * (time.perf_counter() - begun))
 
     def _saved(self) -> Iterator[Saved]:
         for batch in self._batches:
