@@ -134,13 +134,13 @@ def db_file(tmp_path_factory):
     return tmp_path_factory.mktemp("facts") / "facts.db"
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=problems(max_atoms=7))
 def test_random_models(drawn, db_file):
     check(drawn, db_file)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn=problems(max_atoms=7, hard=False))
 def test_random_soft_models(drawn, db_file):
     check(drawn, db_file)

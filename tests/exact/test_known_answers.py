@@ -147,6 +147,7 @@ def test_many_components_of_few_shapes(method):
     rng = np.random.default_rng(5)
     patterns = [random_network(rng, int(rng.integers(1, 6)), 5, hard=1, groups=1, decided=1) for _ in range(4)]
     clauses, bias, groups, expected, log_z, used = [], {}, [], {}, 0.0, 0
+    events, joint = [], []
     for _ in range(40):
         pattern = patterns[int(rng.integers(4))]
         place = [used + int(a) for a in rng.permutation(pattern.n_atoms)]
@@ -168,7 +169,13 @@ def test_many_components_of_few_shapes(method):
         worlds = all_worlds(network_of(pattern.n_atoms, own, bias=own_bias, groups=own_groups))
         log_z += worlds.log_z
         expected.update({place[a]: p for a, p in enumerate(worlds.marginal)})
-    answer = solve(network_of(used, clauses, bias=bias, groups=groups), method=method)
+        literals = [2 * a + int(rng.integers(2)) for a in range(pattern.n_atoms)][:3]
+        events.append(np.array([2 * place[q >> 1] + (q & 1) for q in literals], np.int32))
+        joint.append(worlds.event(literals))
+    events.append(np.concatenate([events[0], events[-1]]))
+    joint.append(joint[0] * joint[-1])
+    answer = solve(network_of(used, clauses, bias=bias, groups=groups), method=method, events=events)
+    np.testing.assert_allclose(answer.event_probability, joint, atol=1e-10)
     assert answer.log_z == pytest.approx(log_z, abs=1e-9)
     np.testing.assert_allclose(answer.marginal, [expected[a] for a in range(used)], atol=1e-10)
 
