@@ -34,7 +34,7 @@ class Estimates:
     mean: Float64
     stderr: Float64  # scaled so that mean ± 1.96·stderr is a 95% interval also when few chains stand behind it
     rhat: Float64  # split R-hat of the truth value; nan when no chain ever moved, inf when chains froze in different states
-    ess: Float64  # independent draws that would give the same variance of the mean; nan when no chain ever moved
+    ess: Float64  # independent draws that would give the same variance of the mean, n·log10 n at most; nan when no chain ever moved
     never_moved: Bool  # every chain kept one value in all its draws, though nothing decides the row
     chain_mean: Float64 | None  # (n_rows, n_chains), None where that would be large
 
@@ -81,6 +81,7 @@ def estimate(block: Slices, decided: Bool | None = None, *, keep_chains: bool = 
         # draws of a chain are alike for so many steps; what was not seen may hide behind as many
         stickiness = np.where(share * (1 - share) > 0, count_variance * n_draws / (share * (1 - share)), 1.0)
         ess = np.where(variance > 0, mean * (1 - mean) / variance, np.nan)
+    ess = np.minimum(ess, n_draws * max(1.0, np.log10(n_draws)))  # the bound of Vehtari et al. 2021: what lies above is noise
     stickiness = np.clip(np.nan_to_num(stickiness, nan=1.0), 1.0, draws)
     unseen = (PSEUDO_DRAWS if block.sums is None else UNSEEN_CONTEXTS) * (stickiness / n_draws) ** 2
     stderr = np.sqrt(variance + unseen) * student_factor(degrees)
@@ -152,7 +153,8 @@ def student_factor(degrees: Float64) -> Float64:
     """By how much a standard error must grow so that ±1.96 of it cover 95% when its variance has so few degrees of freedom."""
     from scipy.special import stdtrit
 
-    quantile: Float64 = stdtrit(np.maximum(degrees, 1.0), 0.975)
+    few, where = np.unique(np.maximum(degrees, 1.0), return_inverse=True)  # the quantile is dear, and rows are alike
+    quantile: Float64 = stdtrit(few, 0.975)[where]
     return quantile / 1.959963984540054
 
 

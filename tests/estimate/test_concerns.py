@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from markovlogic.estimate.concerns import run_concerns, worst_rhat, worst_stderr
+from markovlogic.estimate.diagnostics import Estimates, undefined
+
+
+def made(rhat: list[float], ess: list[float] | None = None, never: list[bool] | None = None, stderr: float = 0.001) -> Estimates:
+    n = len(rhat)
+    return Estimates(
+        np.full(n, 0.2),
+        np.full(n, stderr),
+        np.array(rhat),
+        np.array(ess or [1e4] * n),
+        np.array(never or [False] * n),
+        None,
+    )
+
+
+def told(atoms: Estimates, events: Estimates | None = None, **options: Any) -> list[str]:
+    defaults: dict[str, Any] = {
+        "stopped": "draws", "draws": 100, "chains": 64, "conditional": False, "target_stderr": None, "sampler_concerns": [],
+        "atom_name": lambda row: f"P({row})", "event_name": lambda row: f"E{row}",
+    }  # fmt: skip
+    return run_concerns(atoms, events or undefined(0), **{**defaults, **options})
+
+
+def test_nothing_to_say_about_good_runs() -> None:
+    assert told(made([1.0, 1.005, np.nan])) == []
+
+
+def test_the_worst_atom_is_named_with_the_count() -> None:
+    (sentence,) = told(made([1.0, 1.2, 1.02, np.nan]))
+    assert "2 of 4" in sentence and "P(1)" in sentence and "1.2" in sentence
+    (sentence,) = told(made([1.0, np.inf, 1.02]))
+    assert "inf for P(1)" in sentence
+    (sentence,) = told(made([1.0] * 3), made([1.3]))
+    assert "E0" in sentence and "conjunctions" in sentence
+
+
+def test_few_independent_draws() -> None:
+    (sentence,) = told(made([1.0] * 3, ess=[np.nan, 399, 12]))
+    assert "2 of 3" in sentence and "lowest 12 for P(2)" in sentence
+
+
+def test_still_atoms_have_their_share_told() -> None:
+    (sentence,) = told(made([np.nan, 1.0], ess=[np.nan, 1e4], never=[True, False]))
+    assert "1 of 2" in sentence and "50.0%" in sentence and "P(0)" in sentence
+    assert told(made([np.nan, 1.0], never=[True, False]), conditional=True)  # the conditionals say 0.2: it should have moved
+
+
+def test_ends_of_runs() -> None:
+    assert "interrupted after 7" in told(made([1.0]), stopped="interrupt", draws=7)[0]
+    assert "target" in told(made([1.0]), target_stderr=1e-4)[0]
+    assert "target" in told(made([1.0], stderr=np.nan), target_stderr=1e-4)[0]
+    assert told(made([1.0]), target_stderr=1e-3) == []
+    assert told(undefined(0), target_stderr=1e-3) == []
+    assert "burn-in" in told(undefined(3), draws=0, stopped="time")[0]
+    assert told(made([1.0]), sampler_concerns=["a word from the sampler"]) == ["a word from the sampler"]
+
+
+def test_worst_numbers() -> None:
+    assert worst_rhat(made([1.0, np.nan]), made([1.3])) == 1.3
+    assert worst_rhat(made([np.nan])) is None and worst_stderr(undefined(0)) is None
+    assert np.isnan(worst_stderr(made([1.0]), undefined(1)) or 0)
