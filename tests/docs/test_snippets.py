@@ -20,6 +20,7 @@ from tests.docs.snippets import ROOT, Block, blocks, commands, matches
 
 from markovlogic.generate import FAMILIES
 from markovlogic.networks.ground import network_of
+from markovlogic.planner import EXACT_METHODS, METHODS, SAMPLERS, settings_of
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -130,6 +131,17 @@ def test_every_problem_is_in_the_documentation() -> None:
         row = re.sub(" +", " ", f"| `{name}` | {family.size_means} | {family.default_size} | {variants} |")
         assert row in page
         assert f"**{name}**" in page
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/methods.md"])
+def test_methods_that_are_promised_exist(page: str) -> None:
+    row = r"^\| `([a-z-]+)` \|.*\| `?(?:exact|corrected|bounded|unbounded|that of the choice)"
+    promised = re.findall(row, (ROOT / page).read_text(), re.MULTILINE)
+    assert {"auto", *EXACT_METHODS, "gibbs"} <= set(promised)
+    for method in promised:
+        assert method in METHODS
+        if method in SAMPLERS:
+            assert settings_of(method).method == method
 
 
 def test_expected_output_is_compared_and_not_waved_through() -> None:
