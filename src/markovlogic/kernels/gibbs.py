@@ -16,11 +16,10 @@ import numpy as np
 
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs_general import ALL, evaluate_general, literal_word, settle_general
-from markovlogic.kernels.gibbs_layout import (
+from markovlogic.kernels.gibbs_layout import GENERAL, GROUP, NARROW
+from markovlogic.kernels.gibbs_rows import (
     BIAS_LOW,
     FLAGS,
-    GENERAL,
-    GROUP,
     HARD_AT,
     HEADER,
     IS_FORBIDDEN,
@@ -29,7 +28,6 @@ from markovlogic.kernels.gibbs_layout import (
     N_LONG,
     N_PAIRS,
     N_TRIPLES,
-    NARROW,
     SCALE,
 )
 from markovlogic.kernels.random import next_below, next_lanes, next_word

@@ -1,20 +1,4 @@
-"""How the Gibbs kernels see a ground network: one row of 32-bit words for each atom, holding all that its conditional needs.
-
-A row starts with a header of HEADER words; then come its clauses, each without the atom itself:
-
-    pairs    (other literal, weight)                      clauses of two literals
-    triples  (other literal, other literal, weight)       clauses of three
-    long     (number of others, weight, other literals)   all longer ones
-    hard     (2 · number of others + sign, other literals)
-
-Weights are fixed-point numbers, `weight = signed integer · scale` with a scale for each atom, so that sums are exact in any order
-and the only error is one rounding a clause. `wide` rows, where 32 bits would leave an error above PROBABILITY_ERROR in the
-conditional (many clauses or huge weights), have integers of 64 bits, two words with the lower half first. A weight is negative
-where the atom's own literal is.
-
-An atom of an exclusive group is one of the group's values. With exactly one atom of the group true, a clause that holds
-literals of the group either is constant over its values or hinges on single values, which is what the rows of these hold; so
-"others" are literals outside of the group, and a row's sum is the log-weight of the value.
+"""How the Gibbs kernels see a ground network: a row for each atom (`gibbs_rows`), and the sites that a sweep visits.
 
 Sites are what a sweep visits: NARROW and WIDE atoms, a GROUP, or a GENERAL site, which is evaluated from the network itself:
 atoms that hidden ones depend on, and groups in which a hard clause asks for one of several values.
@@ -25,15 +9,10 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from markovlogic.kernels.vectors import bits_of_float32
+from markovlogic.kernels.gibbs_rows import FLAGS, IS_WIDE, N_TALLIES, count_clauses, size_rows, write_clauses, write_headers
 from markovlogic.networks.ground import GroundNetwork
 
-HEADER = 9
-SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT = range(HEADER)
-IS_WIDE, IS_FORBIDDEN = 1, 2
-LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, N_TALLIES = 2, 3, 4, 5, 6  # after the numbers of pairs and triples
 NARROW, WIDE, GROUP, GENERAL = range(4)
-PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
 
 
 class GibbsRows(NamedTuple):
@@ -218,171 +197,6 @@ def _groups_with_positive_hard_clauses(clause_start, clause_literal, n_soft, gro
                 if not negative:
                     found[group] = True
     return found
-
-
-@numba.njit(nogil=True, cache=True)
-def _hinge(clause_start, clause_literal, group_of, clause, atom):
-    """What a clause does to an atom where all its literals outside of the atom's group are false: (effect, number of those).
-
-    Effect 1: it is true only with the atom; -1: only without it; 0: it does not hinge on this value of the group.
-    """
-    group = group_of[atom]
-    own, negative, others = 0, 0, 0
-    for at in range(clause_start[clause], clause_start[clause + 1]):
-        literal = clause_literal[at]
-        if literal >> 1 == atom:
-            own = literal & 1
-            negative += 1 - own
-        elif group >= 0 and group_of[literal >> 1] == group:
-            negative += 1 - (literal & 1)
-        else:
-            others += 1
-    if group < 0:
-        return 2 * own - 1, others
-    # Two negative literals of a group: one of them is true whatever the value. One: only its own value can make the clause false.
-    if negative == 0:
-        return 1, others
-    if negative == 1 and own == 0:
-        return -1, others
-    return 0, others
-
-
-@numba.njit(nogil=True, cache=True)
-def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, tally, sums):
-    """Count, for each atom, its clauses by section and the sum of their weights.
-
-    tally: (n_atoms, N_TALLIES) int32 zeros; sums: (n_atoms, 2) float64 zeros: bias from clauses that hold nothing outside of the
-    atom's group, and total weight of the others. Here and in `write_clauses` the loop runs over clauses, not atoms: their arrays
-    are read in order, and what is touched at random is small.
-    """
-    for clause in range(clause_weight.shape[0]):
-        weight = clause_weight[clause]
-        for at in range(clause_start[clause], clause_start[clause + 1]):
-            atom = clause_literal[at] >> 1
-            if atom >= has_row.shape[0] or not has_row[atom]:
-                continue
-            effect, others = _hinge(clause_start, clause_literal, group_of, clause, atom)
-            if effect == 0:
-                continue
-            own = tally[atom]
-            if np.isinf(weight):
-                own[HARD_TALLY] += 1
-                own[HARD_WORDS] += 1 + others
-                continue
-            if others == 0:
-                sums[atom, 0] += effect * weight
-                continue
-            sums[atom, 1] += weight
-            if others <= 2:
-                own[others - 1] += 1
-            else:
-                own[LONG_TALLY] += 1
-                own[LONG_WORDS] += 1 + others
-
-
-@numba.njit(nogil=True, cache=True)
-def size_rows(atom_bias, has_row, tally, sums, words, scale):
-    """Fill in the words that each row takes and its scale, negative where the row is wide; adds the atom's bias to sums[:, 0]."""
-    for atom in range(words.shape[0]):
-        if not has_row[atom]:
-            continue
-        if np.isfinite(atom_bias[atom]):
-            sums[atom, 0] += atom_bias[atom]
-        total = sums[atom, 1] + abs(sums[atom, 0])
-        own = tally[atom]
-        n_weights = own[0] + own[1] + own[LONG_TALLY]
-        degree = n_weights + 1
-        size = HEADER + own[0] + 2 * own[1] + own[LONG_WORDS] + own[HARD_WORDS]
-        unit = np.float32(total / (2.0**31 - 2 * degree) * (1 + 2.0**-22)) if degree < 2**28 else np.float32(np.inf)
-        # The log-odds are wrong by at most degree · unit / 2, a probability by a quarter of that.
-        if degree * unit / 8 <= PROBABILITY_ERROR:
-            scale[atom] = unit if unit > 0 else np.float32(1)
-            words[atom] = size + n_weights
-        else:
-            scale[atom] = -np.float32(total / 2.0**62)
-            words[atom] = size + 2 * n_weights
-
-
-@numba.njit(nogil=True, cache=True)
-def write_headers(row_start, scale, tally, sums, forbidden, cursor, row):
-    """Write the rows' headers; cursor: (n_atoms, 4) becomes the places where pairs, triples, long and hard clauses begin."""
-    for atom in range(row_start.shape[0]):
-        start = row_start[atom]
-        if start < 0:
-            continue
-        wide = scale[atom] < 0
-        width = 2 if wide else 1
-        unit = np.float64(abs(scale[atom]))
-        own = tally[atom]
-        pair = start + HEADER
-        triple = pair + own[0] * (1 + width)
-        long = triple + own[1] * (2 + width)
-        hard = long + own[LONG_WORDS] + own[LONG_TALLY] * width
-        cursor[atom, 0], cursor[atom, 1], cursor[atom, 2], cursor[atom, 3] = pair, triple, long, hard
-        row[start + SCALE] = bits_of_float32(np.float32(unit))
-        row[start + BIAS_HIGH] = 0
-        _put_weight(row, start + BIAS_LOW, np.rint(sums[atom, 0] / unit), wide)
-        row[start + N_PAIRS] = own[0]
-        row[start + N_TRIPLES] = own[1]
-        row[start + N_LONG] = own[LONG_TALLY]
-        row[start + N_HARD] = own[HARD_TALLY]
-        row[start + FLAGS] = (IS_WIDE if wide else 0) | (IS_FORBIDDEN if forbidden[atom] else 0)
-        row[start + HARD_AT] = hard - start
-
-
-@numba.njit(nogil=True, cache=True)
-def _put_weight(row, at, weight, wide):
-    if wide:
-        bits = np.uint64(np.int64(weight))
-        row[at] = np.uint32(bits & np.uint64(0xFFFFFFFF))
-        row[at + 1] = np.uint32(bits >> np.uint64(32))
-        return at + 2
-    row[at] = np.uint32(np.int64(weight) & 0xFFFFFFFF)
-    return at + 1
-
-
-@numba.njit(nogil=True, cache=True)
-def _put_others(row, at, clause_start, clause_literal, group_of, clause, atom):
-    group = group_of[atom]
-    for place in range(clause_start[clause], clause_start[clause + 1]):
-        literal = clause_literal[place]
-        other = literal >> 1
-        if other != atom and (group < 0 or group_of[other] != group):
-            row[at] = np.uint32(literal)
-            at += 1
-    return at
-
-
-@numba.njit(nogil=True, cache=True)
-def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, scale, cursor, row):
-    """Write every clause into the rows of its atoms, where `cursor` says; see `count_clauses` for the order."""
-    for clause in range(clause_weight.shape[0]):
-        weight = clause_weight[clause]
-        for at in range(clause_start[clause], clause_start[clause + 1]):
-            atom = clause_literal[at] >> 1
-            if atom >= has_row.shape[0] or not has_row[atom]:
-                continue
-            effect, others = _hinge(clause_start, clause_literal, group_of, clause, atom)
-            if effect == 0:
-                continue
-            if np.isinf(weight):
-                place = cursor[atom, 3]
-                row[place] = 2 * others + (1 if effect > 0 else 0)
-                cursor[atom, 3] = _put_others(row, place + 1, clause_start, clause_literal, group_of, clause, atom)
-                continue
-            if others == 0:
-                continue
-            wide = scale[atom] < 0
-            fixed = np.rint(effect * weight / np.float64(abs(scale[atom])))
-            section = min(others, 3) - 1
-            place = cursor[atom, section]
-            if section < 2:
-                place = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
-                cursor[atom, section] = _put_weight(row, place, fixed, wide)
-            else:
-                row[place] = others
-                place = _put_weight(row, place + 1, fixed, wide)
-                cursor[atom, section] = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
 
 
 @numba.njit(nogil=True, cache=True)

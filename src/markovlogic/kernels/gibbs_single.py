@@ -7,11 +7,10 @@ import numpy as np
 
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs_general import ONE, evaluate_general, literal_word, settle_general
-from markovlogic.kernels.gibbs_layout import (
+from markovlogic.kernels.gibbs_layout import GENERAL, GROUP
+from markovlogic.kernels.gibbs_rows import (
     BIAS_LOW,
     FLAGS,
-    GENERAL,
-    GROUP,
     HARD_AT,
     HEADER,
     IS_FORBIDDEN,
@@ -47,7 +46,7 @@ def _any_true(row, begin, end, world):
 
 @numba.njit(nogil=True, cache=True)
 def log_odds_of_row(row, at, world):
-    """Log-odds of the row at `at` in chain 0, hard clauses left out, float64."""
+    """Log-odds of the row at `at`, hard clauses left out, float64; world: (n_all,) uint8."""
     wide = (row[at + np.uint64(FLAGS)] & np.uint32(IS_WIDE)) != 0
     width = np.uint64(2) if wide else ONE
     total = _weight(row, at + np.uint64(BIAS_LOW), wide)
@@ -71,7 +70,7 @@ def log_odds_of_row(row, at, world):
 
 @numba.njit(nogil=True, cache=True)
 def _forced(row, at, world):
-    """Whether hard clauses need the atom to be true, and to be false, in chain 0."""
+    """Whether hard clauses need the atom to be true, and to be false."""
     must, must_not = False, False
     place = at + np.uint64(row[at + np.uint64(HARD_AT)])
     for _ in range(row[at + np.uint64(N_HARD)]):
@@ -128,7 +127,13 @@ def _draw_value(n_values, log_weight, allowed, scalar, share):
 
 @numba.njit(nogil=True, cache=True)
 def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, planes, conditionals):
-    """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `gibbs.sweep_block` for the arguments and the scans."""
+    """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `gibbs.sweep_block` for the arguments and the scans.
+
+    Rows are read against `truth`, the chain's world in bytes: an eighth of the memory that random access goes to.
+    """
+    truth = np.empty(world.shape[0], np.uint8)
+    for atom in range(world.shape[0]):
+        truth[atom] = world[atom]
     n_sites = rows.site_kind.shape[0]
     recording = conditionals.shape[0] > 0
     log_weight = np.zeros((rows.largest_group, 1))
@@ -151,13 +156,14 @@ def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, 
             item = np.uint64(rows.site_item[np.uint64(site)])
             if kind < GROUP:
                 at = np.uint64(rows.row_start[item])
-                log_odds = log_odds_of_row(rows.row, at, world)
-                must, must_not = _forced(rows.row, at, world)
+                log_odds = log_odds_of_row(rows.row, at, truth)
+                must, must_not = _forced(rows.row, at, truth)
                 if record:
                     conditionals[item, 0] += np.float32(true_probability(log_odds, must, must_not))
                 if drawing:
                     world[item] = drawn(log_odds, must, must_not, scalar)
                     twin[item] = world[item]
+                    truth[item] = world[item]
                 continue
             if kind == GROUP:
                 atoms = rows.group_atom[rows.group_start[item] : rows.group_start[item + ONE]]
@@ -172,9 +178,9 @@ def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, 
             else:
                 for value in range(n_values):
                     at = np.uint64(rows.row_start[atoms[value]])
-                    log_weight[value, 0] = log_odds_of_row(rows.row, at, world)
+                    log_weight[value, 0] = log_odds_of_row(rows.row, at, truth)
                     forbidden = (rows.row[at + np.uint64(FLAGS)] & np.uint32(IS_FORBIDDEN)) != 0
-                    allowed[value] = ZERO if forbidden or _forced(rows.row, at, world)[1] else ONE
+                    allowed[value] = ZERO if forbidden or _forced(rows.row, at, truth)[1] else ONE
             if kind == GENERAL and not general.is_group[item]:
                 must, must_not = (without & ONE) == ZERO, (allowed[0] & ONE) == ZERO
                 if record:
@@ -191,8 +197,10 @@ def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, 
                     world[atoms[value]] = previous[value] if keep else (ONE if value == choice else ZERO)
             if kind == GENERAL:
                 settle_general(general, item, world, twin, ONE)
-            else:
-                for value in range(n_values):
-                    twin[atoms[value]] = world[atoms[value]]
+                for place in range(general.reach_start[item], general.reach_start[item + ONE]):
+                    truth[general.reach[place]] = world[general.reach[place]]
+            for value in range(n_values):
+                twin[atoms[value]] = world[atoms[value]]
+                truth[atoms[value]] = world[atoms[value]]
         if planes.shape[0] > 0:
             add_world(planes, world)
