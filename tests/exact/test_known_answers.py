@@ -251,3 +251,10 @@ def test_same_input_same_answer():
     first, second = solve(network, method="eliminate"), solve(network, method="eliminate")
     assert first.log_z == second.log_z
     assert (first.marginal == second.marginal).all()
+
+
+@pytest.mark.parametrize("method", ["enumerate", "eliminate"])
+def test_alike_components_with_different_decided_atoms(method):
+    bias = {0: math.inf, 3: -math.inf, 4: 0.5, 6: -math.inf}
+    network = network_of(8, [(1.0, [4 * i, 4 * i + 3]) for i in range(4)], bias=bias)
+    np.testing.assert_allclose(solve(network, method=method).marginal, all_worlds(network).marginal, atol=1e-12)
