@@ -1,10 +1,12 @@
+import contextlib
 import io
+import signal
 import time
 
 import pytest
 
 from markovlogic.cli.progress import LogLines, shown_progress, stage_line
-from markovlogic.progress import SILENT
+from markovlogic.progress import Silent
 
 
 @pytest.mark.parametrize(
@@ -47,9 +49,23 @@ def test_short_stages_say_nothing():
     assert stream.getvalue() == ""
 
 
-def test_quiet_is_silent():
+def test_quiet_is_silent(capsys):
     with shown_progress(quiet=True) as progress:
-        assert progress is SILENT
+        assert isinstance(progress, Silent)  # stages skip what nobody looks at
+        progress.stage("read")
+        progress.advance(1)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_an_interrupt_that_a_library_swallowed_is_raised_again(quiet):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), shown_progress(quiet=quiet, stream=io.StringIO()) as progress:
+        progress.stage("ground")
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        progress.advance(1)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_terminal_gets_a_bar(monkeypatch):

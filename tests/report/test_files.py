@@ -167,6 +167,23 @@ def test_a_pipe_is_written_to_directly(tmp_path):
     assert same_file(tmp_path / "a", tmp_path / "." / "a")
 
 
+def test_an_open_descriptor_is_appended_to(tmp_path):
+    with open(tmp_path / "log", "wb") as log:
+        log.write(b"before\n")
+        log.flush()
+        marginals().report(f"/dev/fd/{log.fileno()}")
+        log.write(b"after\n")
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert lines[0] == "before" and lines[-1] == "after" and len(lines) == 19
+    with pytest.raises(InputError, match="cannot write /dev/fd/999"):
+        marginals().report("/dev/fd/999")
+
+
+def test_a_name_that_ends_like_a_directory_is_none(tmp_path):
+    with pytest.raises(InputError, match="no file name"):
+        check_writable(f"{tmp_path}/new/")
+
+
 def test_the_page_opens_without_a_network_and_nothing_in_it_is_code(tmp_path):
     people = dataclasses.replace(PEOPLE, names=("Ann", "</script><b>", "Bob"))
     result = dataclasses.replace(marginals(people), notes=("1 < 2",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -14,13 +15,14 @@ from typing import BinaryIO
 from markovlogic.errors import InputError
 
 STANDARD_OUTPUT = "-"
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,9})")
 
 
 def check_writable(path: str | Path) -> None:
     """Raise an InputError now if the file could not be written later; called before long computations."""
     if _is_stream(path):
         return
-    if not str(path) or "\0" in str(path):
+    if not str(path) or "\0" in str(path) or str(path).endswith(os.sep):
         raise InputError(f"{str(path)!r} is no file name")
     with _explained(path):
         target = _target(path)
@@ -74,13 +76,25 @@ def _stream(path: str | Path) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    with open(path, "wb") as file:
+    descriptor = _descriptor(path)
+    if descriptor is not None:  # opening it by name would cut off what was written to it before
+        sys.stdout.flush()
+        sys.stderr.flush()
+    with open(path, "wb") if descriptor is None else os.fdopen(os.dup(descriptor), "wb") as file:
         yield file
+
+
+def _descriptor(path: str | Path) -> int | None:
+    """The open descriptor that a name stands for."""
+    found = _DESCRIPTOR.fullmatch(str(path))
+    if found is None:
+        return None
+    return {"stdout": 1, "stderr": 2}[found[1]] if found[1] else int(found[2])
 
 
 def _is_stream(path: str | Path) -> bool:
     """Whether a name stands for something that cannot be replaced: standard output, a pipe, a device, an open descriptor."""
-    if str(path) == STANDARD_OUTPUT or str(path).startswith(("/dev/fd/", "/dev/std", "/proc/self/fd/")):
+    if str(path) == STANDARD_OUTPUT or _descriptor(path) is not None:
         return True
     try:
         mode = os.stat(path).st_mode

@@ -62,7 +62,7 @@ def summary(result: Marginals) -> str:
     parts = [f"{len(result):,} {'row' if len(result) == 1 else 'rows'}", f"method {run.method}"]
     parts.append(f"guarantee: {result.guarantee.value}")
     if run.draws:
-        parts.append(f"{run.chains} chains of {run.draws} draws")
+        parts.append(f"{run.chains} {'chain' if run.chains == 1 else 'chains'} of {run.draws} draws")
     if run.log_z is not None:
         parts.append(f"log Z {run.log_z:.6g}")
     parts.append(f"{run.seconds.get('total', 0.0):.2f} s")
