@@ -20,7 +20,7 @@ KIND_OF_LINK = 0.6  # links and words that follow the page's class instead of ch
 NOTE = """\
 Each page has one class; its words and links depend on it. Evidence: all words and links, and the classes of that share of
 the pages. The page classes are not exclusive arguments but five predicates, as in the benchmark. Weights are uniform draws, kept
-so small that the marginals are not all 0 or 1."""
+so small that the marginals are not all 0 or 1 and the model has one phase."""
 
 
 def rows(size: int, share: float) -> int:
@@ -45,7 +45,9 @@ def build(request: Request) -> Generated:
 
 def _rules(rng: np.random.Generator) -> str:
     n = len(CLASSES)
-    word_weights, link_weights, priors = weights(rng, n, 0, 0.5), iter(weights(rng, n * n, 0, 0.2)), weights(rng, n)
+    # Twenty links a page and five classes at each end add up: larger link weights would make "all classes" and "no class" two
+    # separate phases, between which no sampler moves.
+    word_weights, link_weights, priors = weights(rng, n, 0, 0.5), iter(weights(rng, n * n, 0, 0.05)), weights(rng, n, 0.5, 1.5)
     lines = [f"{weight} !HasWord(w, p) v {name}(p)" for weight, name in zip(word_weights, CLASSES, strict=True)]
     lines += [f"{next(link_weights)} !{source}(x) v !Linked(x, y) v {target}(y)" for source in CLASSES for target in CLASSES]
     lines += [f"{weight} !{name}(p)" for weight, name in zip(priors, CLASSES, strict=True)]
