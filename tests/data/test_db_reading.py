@@ -108,12 +108,13 @@ def test_finds_the_wrong_lines_that_the_slow_reader_finds(tmp_path_factory, line
     check_against_slow_reader(tmp_path_factory, ["\n".join(lines)], closed_types)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.one_of(plain, plain, plain, facts().filter(lambda text: "!" not in text and "?" not in text)), min_size=4, max_size=40
     )
 )
+@example(["Friends(A2, A3) // slow", "Friends(A2, A9)", *["Smokes(A2)"] * 20])  # one name in both paths of a piece
 def test_pieces_do_not_show(tmp_path_factory, lines):
     before = db_files.PIECE
     db_files.PIECE = 90  # longer than every line, shorter than the file

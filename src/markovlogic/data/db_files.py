@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.blocks import Block, NamedBlock, number_blocks
+from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
 from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact
 from markovlogic.data.db_scan import Scan, scan
 from markovlogic.data.faults import FaultLog
@@ -20,6 +19,7 @@ from markovlogic.language.syntax import Model, Predicate
 from markovlogic.progress import SILENT, Progress
 
 PIECE = 2 << 20  # bytes: the temporaries of the fast path stay in the cache
+PIECES_TOGETHER = 16  # constants are looked up once for so many
 LONGEST_LINE = 1 << 20
 COMMENT_OR_QUOTED = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
 
@@ -36,6 +36,7 @@ def read_db(
     """All facts of a `.db` file, constants numbered in `vocabulary`; what is wrong goes to `faults`."""
     data = _text_of(path, faults)
     blocks: list[Block] = []
+    pieces: list[Piece] = []
     progress.stage(f"read {path}", len(data))
     line = 1
     at = 0
@@ -47,17 +48,20 @@ def read_db(
             line += 1
         else:
             try:
-                n_lines, found = _read_piece(piece, path, line, model, vocabulary, source, faults)
+                n_lines, found = _read_piece(piece, path, line, model, vocabulary, faults)
             except NotText:
                 break
-            blocks += found
+            pieces.append(found)
             line += n_lines
+            if len(pieces) == PIECES_TOGETHER:
+                blocks += number_blocks(vocabulary, join_pieces(pieces), source)
+                pieces = []
         at = end
         progress.advance(at)
         if faults.is_full:
             faults.stop()
             break
-    return blocks
+    return blocks + number_blocks(vocabulary, join_pieces(pieces), source) if pieces else blocks
 
 
 def _text_of(path: str, faults: FaultLog) -> bytes:
@@ -108,8 +112,8 @@ def _refuse_long_line(line: bytes, place: Place, faults: FaultLog) -> None:
 
 
 def _read_piece(
-    piece: bytes, path: str, first_line: int, model: Model, vocabulary: Vocabulary, source: int, faults: FaultLog
-) -> tuple[int, list[Block]]:
+    piece: bytes, path: str, first_line: int, model: Model, vocabulary: Vocabulary, faults: FaultLog
+) -> tuple[int, Piece]:
     """How many lines a piece has, and its facts."""
     scanned = scan(piece)
     regular, doubtful = _match_to_model(scanned, model, vocabulary)
@@ -125,8 +129,8 @@ def _read_piece(
             slow.setdefault(fact.predicate, []).append((line, fact))
         if faults.is_full:
             break
-    names, named = _merge(scanned, regular, slow, model)
-    return len(scanned.line_start) - 1, number_blocks(vocabulary, names, named, source, first_line)
+    found = _merge(scanned, regular, slow, model, first_line)
+    return len(scanned.line_start) - 1, found
 
 
 def _read_line(text: bytes, place: Place, model: Model, vocabulary: Vocabulary, faults: FaultLog) -> ParsedFact | None:
@@ -153,11 +157,10 @@ def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tupl
     predicate_id = scanned.name_id[scanned.first_token]
     is_predicate = np.zeros(len(names), bool)
     is_predicate[predicate_id] = True
-    is_constant = _may_be_constant(names)
     numbered = list(model.predicates.values())
     number_of = {predicate.name: number for number, predicate in enumerate(numbered)}
     number_of_id = np.full(len(names), -1, np.int32)
-    for at in np.flatnonzero(is_predicate).tolist():
+    for at in np.flatnonzero(is_predicate & scanned.is_bare).tolist():
         number_of_id[at] = number_of.get(names[at].as_py(), -1)
     number = number_of_id[predicate_id]
 
@@ -172,7 +175,7 @@ def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tupl
         good = np.ones(len(rows), bool)
         for position, type_name in enumerate(predicate.types):
             ids = scanned.name_id[scanned.first_token[rows] + (1 + position)]
-            good &= is_constant[ids]
+            good &= scanned.is_constant[ids]
             if type_name in vocabulary.closed:
                 if type_name not in allowed:
                     known = vocabulary.number_of[type_name]
@@ -184,52 +187,30 @@ def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tupl
     return matched, scanned.line[~fits]
 
 
-def _may_be_constant(names: Any) -> npt.NDArray[np.bool_]:
-    """Which names begin with a capital or a digit; the scan has seen to the other letters."""
-    if not len(names):
-        return np.zeros(0, bool)
-    _, offsets, letters = names.buffers()
-    first = np.frombuffer(letters, np.uint8)[np.frombuffer(offsets, np.int32)[names.offset : names.offset + len(names)]]
-    return ((first >= ord("A")) & (first <= ord("Z"))) | ((first >= ord("0")) & (first <= ord("9")))
-
-
 def _merge(
-    scanned: Scan, regular: list[tuple[Predicate, Int64]], slow: dict[str, list[tuple[int, ParsedFact]]], model: Model
-) -> tuple[Any, list[NamedBlock]]:
-    """The facts of both paths, by predicate; each path's names have numbers of their own, and their facts stay in line order."""
-    names = scanned.names
-    named: dict[str, NamedBlock] = {}
+    scanned: Scan,
+    regular: list[tuple[Predicate, Int64]],
+    slow: dict[str, list[tuple[int, ParsedFact]]],
+    model: Model,
+    first_line: int,
+) -> Piece:
+    """The facts of both paths, a block for each predicate and path; each path's names have numbers of their own."""
+    import pyarrow as pa
+
+    blocks = []
     for predicate, rows in regular:
         name_id = np.empty((len(rows), predicate.arity), np.int32)
         for position in range(predicate.arity):
             name_id[:, position] = scanned.name_id[scanned.first_token[rows] + (1 + position)]
-        named[predicate.name] = NamedBlock(predicate, name_id, scanned.truth[rows], scanned.line[rows])
-    if slow:
-        names, blocks = _slow_blocks(names, slow, model)
-        for block in blocks:
-            fast = named.get(block.predicate.name)
-            named[block.predicate.name] = block if fast is None else _joined(fast, block)
-    return names, [block for block in named.values() if len(block.line)]
-
-
-def _slow_blocks(names: Any, slow: dict[str, list[tuple[int, ParsedFact]]], model: Model) -> tuple[Any, Iterator[NamedBlock]]:
-    import pyarrow as pa
-
+        blocks.append(NamedBlock(predicate, name_id, scanned.truth[rows], scanned.line[rows] + first_line))
+    names = scanned.names
     extra: dict[str, int] = {}
-    blocks = []
     for predicate_name, facts in slow.items():
         predicate = model.predicates[predicate_name]
         ids = [[len(names) + extra.setdefault(name, len(extra)) for name in fact.args] for _, fact in facts]
-        name_id = np.array(ids, np.int32).reshape(len(facts), predicate.arity)
+        lines = np.array([line for line, _ in facts], np.int64) + first_line
         truth = np.array([fact.truth for _, fact in facts], np.int8)
-        blocks.append(NamedBlock(predicate, name_id, truth, np.array([line for line, _ in facts], np.int64)))
-    return pa.concat_arrays([names, pa.array(list(extra), pa.string())]), iter(blocks)
-
-
-def _joined(one: NamedBlock, other: NamedBlock) -> NamedBlock:
-    return NamedBlock(
-        one.predicate,
-        np.concatenate([one.name_id, other.name_id]),
-        np.concatenate([one.truth, other.truth]),
-        np.concatenate([one.line, other.line]),
-    )
+        blocks.append(NamedBlock(predicate, np.array(ids, np.int32).reshape(len(facts), predicate.arity), truth, lines))
+    if extra:
+        names = pa.concat_arrays([names, pa.array(list(extra), pa.string())])
+    return Piece(names, [block for block in blocks if len(block.line)])

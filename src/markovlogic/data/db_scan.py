@@ -1,9 +1,10 @@
 """Cuts a piece of a `.db` file into facts with array operations; what it does not understand it leaves for a closer look.
 
 A line is *regular* when it is blank, or a fact `Name(Arg, …)`, perhaps with a leading `!` or `?`, where every name is a run of
-letters, digits, `_` and `-`. The bytes are mapped to a few kinds; an *event* is a byte that is neither a space nor the
-continuation of a name; a line is regular exactly when each step from one event to the next is one of those in `STEPS` and the
-only opening parenthesis follows the first name. Everything here is one pass of vectorised operations over the piece.
+letters, digits, `_` and `-`, or stands in double quotes without a backslash. The bytes are mapped to a few kinds; an *event* is
+a byte that is neither a space nor the continuation of a name; a line is regular exactly when each step from one event to the
+next is one of those in `STEPS` and the only opening parenthesis follows the first name. Everything here is one pass of
+vectorised operations over the piece.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 
 Int64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 SPACE, NEWLINE, TOKEN, OPEN, COMMA, CLOSE, SIGN, OTHER = range(8)
 STEPS = (
@@ -57,7 +59,9 @@ TRUTH_OF_SIGN[ord("?")] = UNKNOWN
 class Scan(NamedTuple):
     """The lines of one piece: regular facts in columns, and the numbers of the lines that are not regular."""
 
-    names: Any  # Arrow string array of distinct names
+    names: Any  # Arrow string array of names, without quotes
+    is_bare: Bools  # (n_names,) written without quotes
+    is_constant: Bools  # (n_names,) well written as a constant
     name_id: npt.NDArray[np.int32]  # (n_tokens,) into `names`, in the order of the text
     line: Int64  # (n_facts,) line of each regular fact, from 0
     first_token: Int64  # (n_facts,) token that is its predicate; the arguments follow
@@ -72,6 +76,9 @@ def scan(piece: bytes) -> Scan:
     import pyarrow as pa
 
     kind_at = np.frombuffer(piece.translate(KIND_OF_BYTE), np.uint8)
+    has_quotes = b'"' in piece
+    if has_quotes:
+        kind_at = _with_quoted_names(piece, kind_at)
     in_token = kind_at == TOKEN
     goes_on = in_token[1:] & in_token[:-1]
     is_event = kind_at != SPACE
@@ -106,7 +113,7 @@ def scan(piece: bytes) -> Scan:
         change = np.concatenate([[0], change])
     offsets = np.zeros(len(change) // 2 + 1, np.int32)
     np.cumsum((change[1::2] - change[::2]).astype(np.int32), out=offsets[1:])
-    letters = piece.translate(None, NO_TOKEN)
+    letters = np.frombuffer(piece, np.uint8)[in_token] if has_quotes else piece.translate(None, NO_TOKEN)
     tokens = pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(letters)).dictionary_encode()
     # a regular fact of arity k makes 2k + 3 events, its line end included, and its sign one more
     arity = (line_end[line] - first - is_signed - 2) // 2
@@ -116,8 +123,11 @@ def scan(piece: bytes) -> Scan:
         first_token = np.cumsum(kind == TOKEN, dtype=np.int32)[first + is_signed].astype(np.int64) - 1
     line_start = np.zeros(len(line_end) + 1, np.int64)
     line_start[1:] = position[line_end] + 1
+    names, is_bare, is_constant = _names(tokens.dictionary, has_quotes)
     return Scan(
-        names=tokens.dictionary,
+        names=names,
+        is_bare=is_bare,
+        is_constant=is_constant,
         name_id=tokens.indices.to_numpy(),
         line=line,
         first_token=first_token,
@@ -126,3 +136,53 @@ def scan(piece: bytes) -> Scan:
         irregular=np.flatnonzero(~is_regular),
         line_start=line_start,
     )
+
+
+def _with_quoted_names(piece: bytes, kind_at: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Kinds with quoted names, quotes included, as tokens; a line with an odd quote, a backslash or bad letters is irregular."""
+    byte = np.frombuffer(piece, np.uint8)
+    is_newline = kind_at == NEWLINE
+    line_end = np.flatnonzero(is_newline)
+    length = np.diff(line_end, prepend=-1)
+    is_quote = byte == ord('"')
+    quotes = np.cumsum(is_quote, dtype=np.int32)
+    quotes_before = np.concatenate([[0], quotes[line_end[:-1]]]).astype(np.int32)
+    is_odd = (quotes[line_end] - quotes_before) % 2 == 1
+    is_odd[np.searchsorted(line_end, np.flatnonzero(byte == ord("\\")))] = True
+    if not piece.isascii() and not _is_utf8(piece):
+        is_odd[np.searchsorted(line_end, np.flatnonzero(byte >= 128))] = True
+    is_inside = (quotes - np.repeat(quotes_before, length)) % 2 == 1
+    kinds = np.where(is_inside | is_quote, TOKEN, kind_at).astype(np.uint8)
+    kinds[np.repeat(is_odd, length)] = OTHER
+    kinds[is_newline] = NEWLINE
+    return kinds
+
+
+def _is_utf8(piece: bytes) -> bool:
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _names(dictionary: Any, has_quotes: bool) -> tuple[Any, Bools, Bools]:
+    """Names without their quotes, which of them were written bare, and which are well written as constants."""
+    import pyarrow as pa
+
+    if not len(dictionary):
+        return dictionary, np.zeros(0, bool), np.zeros(0, bool)
+    _, offsets, letters = dictionary.buffers()
+    first = np.frombuffer(letters, np.uint8)[np.frombuffer(offsets, np.int32)[: len(dictionary)]]
+    # the scan has seen to the other letters
+    is_constant = ((first >= ord("A")) & (first <= ord("Z"))) | ((first >= ord("0")) & (first <= ord("9")))
+    is_bare = np.ones(len(dictionary), bool)
+    if has_quotes:
+        written = dictionary.to_pylist()
+        for at, text in enumerate(written):
+            if '"' in text:
+                is_bare[at] = False
+                is_constant[at] = text[0] == text[-1] == '"' and text.count('"') == 2
+                written[at] = text[1:-1]
+        dictionary = pa.array(written, pa.string())
+    return dictionary, is_bare, is_constant

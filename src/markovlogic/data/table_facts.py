@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.blocks import Block, NamedBlock, number_blocks
+from markovlogic.data.blocks import Block, NamedBlock, Piece, number_blocks
 from markovlogic.data.db_lines import unlisted
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.data.faults import MOST_SHOWN, FaultLog
@@ -108,7 +108,8 @@ def _read_batch(
     rows = np.flatnonzero(good)
     if not len(rows):
         return []
-    return number_blocks(vocabulary, names, [NamedBlock(predicate, name_id[rows], truth[rows], rows)], source, first_row)
+    block = NamedBlock(predicate, name_id[rows], truth[rows], rows + first_row)
+    return number_blocks(vocabulary, Piece(names, [block]), source)
 
 
 def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int64], Any]:

@@ -37,8 +37,11 @@ class Vocabulary:
     def numbers(self, type_name: str, names: Sequence[str]) -> Int32:
         """Number of each name, new names numbered as they come."""
         number_of = self.number_of[type_name]
-        # len(number_of) is evaluated before setdefault stores, so a new name gets the next free number
-        return np.fromiter((number_of.setdefault(name, len(number_of)) for name in names), np.int32, len(names))
+        numbers = list(map(number_of.get, names))  # several times as fast as a loop, and most names are known
+        if None in numbers:
+            # len(number_of) is evaluated before setdefault stores, so a new name gets the next free number
+            numbers = [number_of.setdefault(name, len(number_of)) for name in names]
+        return np.array(numbers, np.int32)
 
     def domains(self) -> dict[str, Domain]:
         """The domains as they are now."""
