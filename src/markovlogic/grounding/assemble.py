@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from markovlogic.grounding.definitions import Nodes
 from markovlogic.grounding.rows import Rows, concatenated, order_of, starts
+from markovlogic.grounding.surviving import Counts
 from markovlogic.networks.ground import GroundNetwork, frozen
 from markovlogic.problem import ExclusiveGroups
 
@@ -46,7 +47,7 @@ class Assembler:
         """Add to the logarithm of every world's weight."""
         self._constants.append(value)
 
-    def add(self, rows: Rows, weight: float, count: Int64 | None, rule: int) -> None:
+    def add(self, rows: Rows, weight: float, count: Counts | None, rule: int) -> None:
         """Add clauses, each with the weight times its count."""
         if not len(rows):
             return

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from markovlogic.data.evidence import FALSE, TRUE
 from markovlogic.grounding.plan import Access, Argument, Part, Plan
 
+_INTEGERS = 2**62
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -42,6 +44,8 @@ def query(plan: Plan, dialect: Dialect = DUCKDB, *, numbers: dict[str, int] | No
     columns += [f"part{i}.o{a.position}" for i, part in enumerate(plan.parts) for a in part.outputs]
     counts = [f"part{i}.n" for i, part in enumerate(plan.parts) if part.grouped]
     if counts:
+        if plan.groundings >= _INTEGERS and len(counts) > 1:  # the product could leave 64 bits
+            counts[0] = f"CAST({counts[0]} AS DOUBLE)"
         columns.append(" * ".join(counts) + " AS n")
     source = " CROSS JOIN ".join(f"part{i}" for i in range(len(plan.parts)))
     return f"WITH {', '.join(steps)}\nSELECT {', '.join(columns) or '1 AS one'}\nFROM {source}"

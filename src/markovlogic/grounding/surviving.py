@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from markovlogic.grounding.rows import Rows, concatenated, from_columns
 from markovlogic.grounding.sql import needs_rank, query
 
 Int64 = npt.NDArray[np.int64]
+Counts = npt.NDArray[Any]  # integers, or floating where 64 bits may not do
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +24,7 @@ class Batch:
     """Rows that no literal satisfies; tautologies are gone, rows without literals (all falsified) are kept."""
 
     rows: Rows
-    count: Int64 | None  # substitutions that each row stands for, None when one each; the plan's factor comes on top
+    count: Counts | None  # substitutions that each row stands for, None when one each; the plan's factor comes on top
     kept: dict[str, Int64]  # values of the kept variables
 
     @property
@@ -62,7 +64,7 @@ def _batch(pattern: Pattern, plan: Plan, columns: Columns, n: int) -> Batch:
     literals += [np.full(n, literal, np.int32) for literal in plan.fixed]
     rows, stays = from_columns(literals, n)
     all_stay = len(rows) == n
-    count = columns["n"].astype(np.int64) if "n" in columns else None
+    count = columns.get("n")
     kept = {}
     assert plan.value is not None
     numbers = {name: i for i, (name, _) in enumerate(pattern.variables)}
