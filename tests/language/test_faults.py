@@ -127,6 +127,17 @@ def test_all_faults_of_a_file_at_once():
     assert [(line, column) for line, column, _ in found] == [(1, 3), (2, 3), (4, 13), (7, 3), (10, 3), (10, 17)]
 
 
+def test_every_unclosed_parenthesis_of_many_lines():
+    assert [fault[:2] for fault in faults_of("1 (Flag ^\n" * 20)] == [(line, 3) for line in range(1, 21)]
+
+
+def test_very_long_names_give_short_messages():
+    (fault,) = faults_of(f"1 Flag ^ {'P' * 100_000}(x)")
+    assert len(fault[2]) < 200
+    (fault,) = faults_of(f"1 Flag {'P' * 100_000}")
+    assert len(fault[2]) < 200
+
+
 def test_a_fault_shows_its_line_under_a_caret():
     with pytest.raises(InputError) as caught:
         parse("P(t)\n  1 P(x) ^ Q(x)", "dir/m.mln")

@@ -153,7 +153,7 @@ def test_a_byte_order_mark_and_old_line_ends_are_accepted(tmp_path):
 def test_places_and_texts():
     (rule,) = parse(DECLARED + "\n  1.5 P(x) ^\n    Q(x) // more", "a.mln").rules
     assert str(rule.place) == "a.mln:6:3"
-    assert rule.text == "1.5 P(x) ^\n    Q(x)"
+    assert rule.text == "1.5 P(x) ^ Q(x)"
     assert isinstance(rule.formula, And)
     assert str(rule.formula.parts[1].place) == "a.mln:7:5"
 

@@ -24,6 +24,7 @@ from markovlogic.language.tokens import (
 )
 
 MAX_DEPTH = 100  # of nested parentheses, negations and quantifiers; far below Python's recursion limit
+MAX_NAME = 1000  # characters of a predicate
 _PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "^": 4}
 _PREDICATE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _LINE_ENDS = frozenset({NEWLINE, BLANK, END})
@@ -109,10 +110,10 @@ class FormulaParser:
         """The next token is not what could stand here."""
         token = self.peek()
         if token.kind == BAD:
-            if token.text == '"':
+            if token.text[0] == '"':
                 return self.fail("string is never closed", token, 'close it by " on the same line')
-            hint = "names and constants with other characters are written in double quotes" if token.text.isprintable() else ""
-            return self.fail(f"unknown character {token.text!r}", token, hint)
+            hint = "names and constants with other characters are written in double quotes" if token.text[0].isprintable() else ""
+            return self.fail(f"unknown character {token.text[0]!r}", token, hint)
         if self.open and (token.kind == END or self.starts_line()):
             return self.not_closed()
         if token.kind in COMPARISONS:
@@ -121,7 +122,7 @@ class FormulaParser:
             return self.fail(f"the formula ends where {expected} was expected", token)
         if token.kind == ")" and not self.open:
             return self.fail("closing parenthesis without an opening one", token)
-        return self.fail(f"found {token.text}, expected {expected}", token)
+        return self.fail(f"found {shortened(token.text)}, expected {expected}", token)
 
     # ---- formulas
 
@@ -202,6 +203,8 @@ class FormulaParser:
         if behind in ARITHMETIC and kind in (WORD, NAME, "v", NUMBER):
             raise self.unsupported(f"arithmetic {behind}", token)
         if kind in (WORD, NAME):
+            if token.text[0].isdigit():  # a weight where a formula should go on
+                raise self.unexpected("a formula")
             return self.atom()
         raise self.unexpected("a formula")
 
@@ -264,7 +267,7 @@ class FormulaParser:
         token = self.peek()
         kind = token.kind
         if kind in (WORD, NAME, "v") and self.after().kind == "(":
-            raise self.unsupported(f"function {token.text} as a term", token)
+            raise self.unsupported(f"function {shortened(token.text)} as a term", token)
         if kind == NAME or kind == "v":
             self.at += 1
             return Variable(token.text)
@@ -299,7 +302,7 @@ class FormulaParser:
         self.open.pop()
         behind = self.peek()
         if behind.kind in ("=", "!="):
-            raise self.unsupported(f"function {name.text} as a term", name)
+            raise self.unsupported(f"function {shortened(name.text)} as a term", name)
         if behind.kind in COMPARISONS:
             raise self.unsupported(f"numeric comparison {behind.text}", behind)
         return Atom(name.text, tuple(args), star, place)
@@ -308,7 +311,9 @@ class FormulaParser:
         """The name of a predicate."""
         name = self.take()
         if not _PREDICATE_NAME.match(name.text):
-            raise self.fail(f"{name.text} is no predicate name", name, "letters, digits and _ only, no digit first")
+            raise self.fail(f"{shortened(name.text)} is no predicate name", name, "letters, digits and _ only, no digit first")
+        if len(name.text) > MAX_NAME:
+            raise self.fail(f"predicate name {shortened(name.text)} is longer than {MAX_NAME} characters", name)
         return name
 
     def argument(self) -> Term:
@@ -330,6 +335,11 @@ class FormulaParser:
         if token.kind in ARITHMETIC:
             return self.unsupported(f"arithmetic {token.kind}", token)
         return self.unexpected(", or )")
+
+
+def shortened(text: str) -> str:
+    """Text for a message."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def tree_depth(formula: Formula) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from markovlogic.language.collector import without_collection
 from markovlogic.language.parser import parse_statements
 from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import Model
@@ -12,10 +13,14 @@ from markovlogic.language.typing import build_model
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a rule file and all it includes; raises InputError with every fault of it."""
-    source = read_source(path)
-    return build_model(parse_statements(source, os.path.dirname(source.name)), source.name)
+    return _model_of(read_source(path))
 
 
 def parse(text: str, source: str = "<text>") -> Model:
     """Read rules from text; `source` is the name that messages give as file, and includes are relative to its directory."""
-    return build_model(parse_statements(Source(source, text), os.path.dirname(source)), source)
+    return _model_of(Source(source, text))
+
+
+def _model_of(source: Source) -> Model:
+    with without_collection():
+        return build_model(parse_statements(source, os.path.dirname(source.name)), source.name)

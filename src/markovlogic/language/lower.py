@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass, field
 
 from markovlogic.errors import Fault, InputError
+from markovlogic.language.collector import without_collection
 from markovlogic.language.propositional import (
     MAX_CUBES,
     LiteralCube,
@@ -65,15 +66,16 @@ def lower(model: Model, clause_weights: str = "formula") -> LoweredModel:
         raise InputError(missing)
     result = _Result()
     faults: list[Fault] = []
-    for number, rule in enumerate(model.rules):
-        lowering = _RuleLowering(rule, number, result)
-        try:
-            result.constants.append(lowering.lower(clause_weights == "alchemy"))
-        except TooManyCubes:
-            hint = "split it, or name a part of it by a predicate of its own"
-            faults.append(Fault(f"formula stands for more than {MAX_CUBES} clauses: {rule.text}", rule.place, hint=hint))
-        except _Contradiction:
-            faults.append(Fault(f"hard formula can never be true: {rule.text}", rule.place))
+    with without_collection():
+        for number, rule in enumerate(model.rules):
+            lowering = _RuleLowering(rule, number, result)
+            try:
+                result.constants.append(lowering.lower(clause_weights == "alchemy"))
+            except TooManyCubes:
+                hint = "split it, or name a part of it by a predicate of its own"
+                faults.append(Fault(f"formula stands for more than {MAX_CUBES} clauses: {rule.text}", rule.place, hint=hint))
+            except _Contradiction:
+                faults.append(Fault(f"hard formula can never be true: {rule.text}", rule.place))
     if faults:
         raise InputError(faults)
     return LoweredModel(tuple(result.templates), _used_definitions(result), tuple(result.constants))

@@ -8,9 +8,10 @@ import re
 from dataclasses import dataclass, field
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.formulas import MAX_DEPTH, FormulaParser, SyntaxFault, tree_depth
+from markovlogic.language.formulas import MAX_DEPTH, FormulaParser, SyntaxFault, shortened, tree_depth
+from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
-from markovlogic.language.syntax import Atom, Formula, Variable
+from markovlogic.language.syntax import Atom, Formula, Rule, Variable
 from markovlogic.language.tokens import (
     BLANK,
     COMPARISONS,
@@ -164,7 +165,10 @@ class _StatementReader(FormulaParser):
         self.end_of_line()
         if self.at - first > MAX_DEPTH and tree_depth(formula) > MAX_DEPTH:
             raise self.fail(f"formula is nested deeper than {MAX_DEPTH} levels", token)
-        return FormulaStatement(formula, weight, self.text_from(first), self.source.place(token.start))
+        text = self.text_from(first)
+        if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
+            text = show_rule(Rule(formula, weight))
+        return FormulaStatement(formula, weight, text, self.source.place(token.start))
 
     def text_from(self, first: int) -> str:
         """Source between a token and the cursor."""
@@ -192,12 +196,14 @@ class _StatementReader(FormulaParser):
             self.at = first
             return None
         if self.tokens[self.at - 1].end != match.end():
-            raise self.fail(f"found {self.tokens[self.at - 1].text}, expected a weight such as 1.5, -2, 1e-3 or inf", token)
+            raise self.fail(
+                f"found {shortened(self.tokens[self.at - 1].text)}, expected a weight such as 1.5, -2, 1e-3 or inf", token
+            )
         if behind in (NEWLINE, BLANK, END):
-            raise self.fail(f"weight {match.group()} without a formula", token, "weight and formula stand on one line")
+            raise self.fail(f"weight {shortened(match.group())} without a formula", token, "weight and formula stand on one line")
         value = float(match.group())
         if math.isinf(value) and "inf" not in match.group():
-            raise self.fail(f"weight {match.group()} is too large", token, "write inf for a hard formula")
+            raise self.fail(f"weight {shortened(match.group())} is too large", token, "write inf for a hard formula")
         return value
 
     def lone_atom(self) -> LoneAtom | None:
@@ -234,7 +240,8 @@ class _StatementReader(FormulaParser):
         self.predicate_name()
         self.at = end
         names = tuple(token.text for token in args)
-        return LoneAtom(name.text, names, tuple(marks), self.text_from(first), self.source.place(name.start))
+        text = f"{name.text}({', '.join(names)})" if names else name.text
+        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start))
 
     def type_declaration(self) -> TypeDeclaration:
         """`person = {Ann, Bob}`, `age = {1, ..., 9}`."""

@@ -93,7 +93,9 @@ class _QueryReader:
         if token.kind == END:
             return self.fail(f"the query ends where {expected} was expected", token)
         if token.kind == BAD:
-            return self.fail(f"unknown character {token.text!r}", token, "write constants with other characters in double quotes")
+            return self.fail(
+                f"unknown character {token.text[0]!r}", token, "write constants with other characters in double quotes"
+            )
         return self.fail(f"found {token.text}, expected {expected}", token)
 
     def item(self) -> ParsedItem:

@@ -9,7 +9,8 @@ from markovlogic.errors import Fault
 from markovlogic.language.source import Source
 
 # Kinds that are not their own spelling. WORD begins upper case or with a digit (constant or predicate), NAME lower case
-# (variable, type or predicate), NUMBER has a decimal point (only a weight has), BAD is something the language does not know.
+# (variable, type or predicate), NUMBER has a decimal point (only a weight has), BAD is what the language does not know (an
+# open string takes the rest of its line).
 WORD, NAME, NUMBER, STRING, INCLUDE, BAD, NEWLINE, BLANK, END = (
     "word", "name", "number", "string", "include", "bad", "newline", "blank", "end",
 )  # fmt: skip
@@ -29,7 +30,7 @@ _TOKEN = re.compile(
   | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
   | (?P<symbol><=>|=>|!=|<=|>=|\.\.\.|[()\{\},!^=+*.<>/%-])
   | (?P<include>\#include\b[^\n]*)
-  | (?P<bad>.)
+  | (?P<bad>"[^\n]* | [^\s\w"(){},!^=+*.<>/%\#-]+ | .)
     """,
     re.VERBOSE | re.DOTALL,
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place, UnsupportedError, nearest
+from markovlogic.language.formulas import shortened
 from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Statement, TypeDeclaration
 from markovlogic.language.show import show_rule
 from markovlogic.language.syntax import (
@@ -30,6 +31,7 @@ from markovlogic.language.syntax import (
 )
 
 MAX_STARS = 10
+MAX_ADVICE = 50  # undeclared names for which the nearest known one is looked up, which is slow
 _ALCHEMY_COMPARISONS = {"greaterThan", "lessThan", "greaterThanEq", "lessThanEq"}
 _ALCHEMY_STRINGS = {"substr", "concat"}
 
@@ -73,6 +75,7 @@ class _Checker:
         self.formulas: list[FormulaStatement] = []
         self.faults: list[Fault] = list(parsed.faults)
         self.n_unsupported = parsed.n_unsupported
+        self.advice: dict[str, str] = {}  # nearest known name of each undeclared one
 
     # ---- faults
 
@@ -213,10 +216,13 @@ class _Checker:
         elif name in _ALCHEMY_STRINGS:
             self.fault(f"built-in predicate {name}: not supported", atom.place, unsupported=True)
         else:
-            hint = nearest(name, self.predicates)
-            if not hint:
-                hint = f"declare it by a line such as {name}({', '.join(['thing'] * len(atom.args))})" if atom.args else ""
-            self.fault(f"undeclared predicate {name}", atom.place, hint)
+            hint = self.advice.get(name)
+            if hint is None:
+                hint = nearest(name, self.predicates) if len(self.advice) < MAX_ADVICE else ""
+                self.advice[name] = hint
+            if not hint and 0 < len(atom.args) < 10:
+                hint = f"declare it by a line such as {shortened(name)}({', '.join(['thing'] * len(atom.args))})"
+            self.fault(f"undeclared predicate {shortened(name)}", atom.place, hint)
 
     def type_equalities(self, equalities: list[Equal], typing: _Typing) -> None:
         """Both sides of an equality have one type: variables join their classes, constants take the type of the other side."""
