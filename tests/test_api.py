@@ -100,6 +100,12 @@ def test_wrong_use_is_an_input_error(model):
             mln.infer(model, None, "Smokes", **more)
     with pytest.raises(mln.InputError, match="person"):
         mln.infer(model, None, "Smokes")
+    with pytest.raises(mln.InputError, match="unknown method 5"):
+        mln.infer(model, None, "Smokes", method=5)
+    evidence = {"Friends": pa.table({"a": ["Ann"], "b": ["Bob"]})}
+    for more in ({"chains": 0}, {"draws": 0}, {"seed": -1}, {"time_limit": -1.0}, {"keep_draws": True, "thin": 0}):
+        with pytest.raises(mln.InputError, match="must be"):
+            mln.infer(model, evidence, "Smokes", method=mln.Gibbs(), **more)
 
 
 def test_every_export_is_there_and_unknown_names_are_not():

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from markovlogic.model import Model, load
     from markovlogic.planner import explain
     from markovlogic.results import Marginals
+    from markovlogic.samplers.gibbs import Gibbs
     from markovlogic.samplers.mcsat import MCSAT
 
 __version__ = "0.1.0.dev0"
 
 _HOME = {
     "Evidence": "data.evidence",
+    "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
     "InputError": "errors",
     "Interrupted": "errors",
@@ -45,6 +47,7 @@ _HOME = {
 __all__ = [
     "MCSAT",
     "Evidence",
+    "Gibbs",
     "Guarantee",
     "InputError",
     "Interrupted",

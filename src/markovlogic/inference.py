@@ -123,7 +123,7 @@ def infer(
     64 chains for gibbs and 8 for other samplers, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
     """
     watch = Stopwatch()
-    name = method if isinstance(method, str) else method.method
+    name = method if isinstance(method, str) else getattr(method, "method", repr(method))
     planner.check_names(name, network, estimator)
     planner.known_name(compress or "none", "compression", ("none",), ("kmeans", "dpmeans", "obj2vec", "random", "drop", "bmf"))
     sampling = Sampling(
@@ -216,7 +216,7 @@ class _Job:
         from markovlogic.running.run import run
         from markovlogic.running.worlds import WorldsSink
 
-        seed = sampling.seed or 0
+        seed = _or(sampling.seed, 0)
         sink = WorldsSink(os.fspath(sampling.worlds), self._names()) if sampling.worlds is not None else None
         with self.watch("sample"):
             found = run(
@@ -224,8 +224,8 @@ class _Job:
                 self.network,
                 query_atoms=self.asked.numbers.astype(np.int32),
                 events=self.asked.open_events,
-                chains=sampling.chains or planner.default_chains(settings.method),
-                draws=sampling.draws or planner.DRAWS,
+                chains=_or(sampling.chains, planner.default_chains(settings.method)),
+                draws=_or(sampling.draws, planner.DRAWS),
                 burn_in=sampling.burn_in,
                 seed=seed,
                 estimator=sampling.estimator,
@@ -236,7 +236,7 @@ class _Job:
                 fingerprint=fingerprint(self.posed),
                 keep_draws=sampling.keep_draws,
                 worlds=sink,
-                thin=sampling.thin or 1,
+                thin=_or(sampling.thin, 1),
                 threads=self.threads,
                 progress=self.progress,
             )
@@ -291,6 +291,10 @@ class _Job:
             version=__version__,
             **more,
         )
+
+
+def _or(value: int | None, default: int) -> int:
+    return default if value is None else value
 
 
 def _values(found: Estimates) -> Values:

@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 EXACT_METHODS = ("exact", "enumerate", "eliminate")
 SAMPLERS = {  # method -> where its settings live
     "gibbs": ("markovlogic.samplers.gibbs", "Gibbs"),
-    "blocked": ("markovlogic.samplers.blocked", "Blocked"),
     "mcsat": ("markovlogic.samplers.mcsat", "MCSAT"),
 }
-PLANNED_METHODS = ("lifted", "lifted-blocked", "orbital", "lifted-mh", "bp", "lifted-bp")
+PLANNED_METHODS = ("lifted", "blocked", "lifted-blocked", "orbital", "lifted-mh", "bp", "lifted-bp")
 METHODS = ("auto", *EXACT_METHODS, *SAMPLERS)
 NETWORKS = ("auto", "ground")
 PLANNED_NETWORKS = ("counting",)
@@ -41,7 +40,7 @@ CLAUSE_WEIGHTS = ("formula", "alchemy")
 
 # Rates for predictions only, measured on one core of a small machine; they decide nothing but the choice of `auto`.
 ENTRIES_A_SECOND = 2e7  # table entries of exact inference
-VISITS_A_SECOND = {"gibbs": 1e9, "blocked": 1e7, "mcsat": 1e8}  # literals and atoms that a sampler passes, over all chains
+VISITS_A_SECOND = {"gibbs": 1e9, "mcsat": 1e8}  # literals and atoms that a sampler passes, over all chains
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
 DRAWS = 1000  # a chain, where nobody said
 EXPLAIN_SECONDS = 10.0  # grounding that `explain` may do
