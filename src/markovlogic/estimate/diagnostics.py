@@ -34,7 +34,7 @@ class Estimates:
     mean: Float64
     stderr: Float64  # scaled so that mean ± 1.96·stderr is a 95% interval also when few chains stand behind it
     rhat: Float64  # split R-hat of the truth value; nan when no chain ever moved, inf when chains froze in different states
-    ess: Float64  # independent draws that would give the same variance of the mean, n·log10 n at most; nan when no chain ever moved
+    ess: Float64  # independent draws that would give the same variance of the mean, n·log10 n at most; nan when never moved
     never_moved: Bool  # every chain kept one value in all its draws, though nothing decides the row
     chain_mean: Float64 | None  # (n_rows, n_chains), None where that would be large
 
