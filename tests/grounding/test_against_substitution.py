@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -11,6 +12,7 @@ from tests.grounding.made import Maker, Oracle
 from tests.oracle.worlds import log_weight_of
 
 from markovlogic.errors import InputError
+from markovlogic.grounding import definitions
 from markovlogic.grounding.ground import ground
 from markovlogic.grounding.predict import predict
 from markovlogic.networks.ground import GroundNetwork
@@ -67,3 +69,31 @@ def test_every_world_has_the_weight_that_substitution_gives(hidden: bool, hard: 
             assert found == pytest.approx(expected, abs=1e-9), (seed, world)
     assert n_refused < len(SEEDS) / 2
     assert bool(n_hidden) == hidden
+
+
+def test_disjunctions_that_are_not_inlined_are_atoms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(definitions, "INLINED_AT_MOST", 0)
+    monkeypatch.setattr(definitions, "INLINED_SAVING", 0)
+    n_hidden = 0
+    for seed in range(100, 125):
+        problem, lowered = Maker(seed, hidden=True, hard=False).draw()
+        network = ground(problem, lowered)
+        check_form(network)
+        n_hidden += network.n_hidden
+        oracle = Oracle(problem, lowered)
+        for world in np.random.default_rng(seed).random((20, len(problem.atoms))) < 0.5:
+            assert log_weight_of(network, world.tolist())[0] == pytest.approx(oracle.log_weight(world.tolist()), abs=1e-9), seed
+    assert n_hidden
+
+
+def test_the_check_above_sees_a_wrong_sign_in_a_definition() -> None:
+    seen = 0
+    for seed in range(100, 125):
+        problem, lowered = Maker(seed, hidden=True, hard=False).draw()
+        network = ground(problem, lowered)
+        if network.n_hidden:
+            wrong = dataclasses.replace(network, definition_literal=network.definition_literal ^ 1)
+            oracle = Oracle(problem, lowered)
+            worlds = np.random.default_rng(seed).random((20, len(problem.atoms))) < 0.5
+            seen += any(abs(log_weight_of(wrong, w.tolist())[0] - oracle.log_weight(w.tolist())) > 1e-9 for w in worlds)
+    assert seen

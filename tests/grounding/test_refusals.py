@@ -119,6 +119,7 @@ def test_an_interrupt_is_passed_on_and_leaves_no_file(temporary: Path, what: str
     pairs = "FROM range(3000000) AS a CROSS JOIN range(100000) AS b"
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt), engine(1 << 28, threads=1) as database:
+        assert database.count("SELECT 1", 10) == 1  # opened before the interrupt comes
         timer.start()
         if what == "rows":
             for _ in database.batches(f"SELECT a.range * b.range AS p {pairs}"):
@@ -149,3 +150,23 @@ def test_a_database_without_room_is_a_refusal(temporary: Path) -> None:
 )
 def test_sizes_are_written_for_people(n: float, text: str) -> None:
     assert show_bytes(n) == text
+
+
+def test_progress_goes_forward_to_its_total() -> None:
+    class Seen:
+        def __init__(self) -> None:
+            self.stages: list[tuple[str, float | None]] = []
+            self.done: list[float] = []
+
+        def stage(self, name: str, total: float | None = None) -> None:
+            self.stages.append((name, total))
+
+        def advance(self, done: float, note: str = "") -> None:
+            self.done.append(done)
+
+    seen = Seen()
+    problem, templates = transitivity(20)
+    ground(problem, templates, progress=seen)
+    assert [name for name, _ in seen.stages] == ["predict", "ground", "assemble"]
+    assert seen.done == sorted(seen.done)
+    assert seen.done[-1] == seen.stages[1][1] == 8000

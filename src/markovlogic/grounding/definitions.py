@@ -27,7 +27,7 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 
 INLINED_AT_MOST = 20_000_000  # literals; past that, shared disjunctions become atoms where that saves most of the space
-_SAVING = 4
+INLINED_SAVING = 4
 
 
 class Nodes:
@@ -65,7 +65,7 @@ class Nodes:
         node = (rows.literal[inside] >> 1) - self.n_atoms
         size = int(self.rows.length[node].sum())
         shared = int(self.rows.length[np.unique(node)].sum()) + len(node)
-        if not len(node) or (size > INLINED_AT_MOST and size > _SAVING * shared):
+        if not len(node) or (size > INLINED_AT_MOST and size > INLINED_SAVING * shared):
             return rows, np.ones(len(rows), np.bool_)
         return canonical(*expanded(rows, self.n_atoms, self.rows))
 

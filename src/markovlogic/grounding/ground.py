@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -75,7 +75,10 @@ def _ground_templates(
     hidden = {definition.predicate for definition in lowered.definitions}
     done = 0
     for template, n_rows in zip(lowered.templates, sizes.rows, strict=True):
-        _ground_template(template, database, problem, relations, nodes, assembler, hidden)
+        seen = done
+        for n_seen in _ground_template(template, database, problem, relations, nodes, assembler, hidden):
+            seen = min(seen + n_seen, done + n_rows)
+            progress.advance(seen)
         done += n_rows
         progress.advance(done)
     if len(problem.atoms) + len(nodes) >= _MOST_ATOMS:
@@ -95,7 +98,8 @@ def _ground_template(
     nodes: Nodes,
     assembler: Assembler,
     hidden: set[str],
-) -> None:
+) -> Iterator[int]:
+    """Add a template's ground clauses to the assembler, batch by batch; gives the number of rows of each batch."""
     pattern = pattern_of(template)
     found = plan(pattern, relations, problem.domains)
     idle = math.prod(len(problem.domains[type_name]) for _, type_name in template.idle)
@@ -122,6 +126,7 @@ def _ground_template(
         if is_hard and len(nodes):
             rows, count = nodes.split(rows), None
         assembler.add(rows, template.weight * idle * found.factor if not is_hard else math.inf, count, template.rule)
+        yield len(batch.rows)
     if not is_hard:
         assembler.constant(template.weight * (idle * (found.groundings - found.factor * left)))
 

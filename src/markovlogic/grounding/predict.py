@@ -12,7 +12,7 @@ import numpy as np
 
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import UNKNOWN
-from markovlogic.grounding.definitions import INLINED_AT_MOST, negated
+from markovlogic.grounding.definitions import INLINED_AT_MOST, INLINED_SAVING, negated
 from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.memory import default_limit
 from markovlogic.grounding.plan import Part, Pattern, Plan, plan
@@ -206,13 +206,18 @@ def _template_bound(
             copies *= max(1, one)
             own = {term.name for term in literal.args if isinstance(term, Variable)}
             other = prod(size for name, size in sizes.items() if name not in own)
-            inlined += min(rows * one, total * other)
+            inlined += min(_inlined_bound(rows, total, one), total * other)
     if widest < 2 or not rows:
         return rows, 0, 0, scanned
     if isinf(template.weight) and copies > 1:  # hard clauses are split at negated disjunctions, see Nodes.split
         clauses = min(rows * copies, max(rows, INLINED_AT_MOST))
         return rows, clauses, clauses * widest, scanned
     return rows, rows, shown * rows + inlined, scanned
+
+
+def _inlined_bound(uses: int, total: int, one: int) -> int:
+    """Literals that stand for so many uses of a hidden predicate, see Nodes.inlined; total and one as in `_definition_bound`."""
+    return min(uses * one, max(INLINED_AT_MOST, INLINED_SAVING * (uses + total)))
 
 
 def _definition_bound(
@@ -228,9 +233,9 @@ def _definition_bound(
     for cube in definition.cubes:
         found = plan(negated(cube, definition), relations, domains)
         rows, _ = _plan_rows(found, counts)
-        inner = [spread[x.predicate][1] for x in cube.literals if x.predicate in spread]
-        width = max(1, len(found.outputs) + len(found.fixed)) + sum(inner)
-        total += rows * width
+        inner = [spread[x.predicate] for x in cube.literals if x.predicate in spread]
+        width = max(1, len(found.outputs) + len(found.fixed)) + sum(inner_one for _, inner_one in inner)
+        total += rows * max(1, len(found.outputs) + len(found.fixed)) + sum(_inlined_bound(rows, *of) for of in inner)
         one += max(1, min(rows, prod(len(domains[type_name]) for _, type_name in definition.locals_))) * width
         if width > 1:
             conjunctions += rows
