@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from tests.generate.reading import facts_of, of, predicates_of, types_of
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.generate import FAMILIES, NAMES, make
+from markovlogic.generate.draws import Int64, distinct_others
 
 SIZES = (1, 2, 10)
 SHARES = (0.0, 0.1, 1.0)
@@ -64,15 +66,38 @@ def test_smokers_gives_smoking_and_ten_friends_of_a_share_of_the_people() -> Non
     assert len(of(make("smokers", 4, 1.0, 1), "Friends")) == 4 * 3
 
 
-def test_the_friends_are_drawn_evenly() -> None:
-    """Each of the others is a friend with probability 10/19; 4000 draws, false alarm rate about 1e-9 (six standard errors)."""
-    count = np.zeros((20, 20))
-    for seed in range(200):
-        for _, (first, second) in of(make("smokers", 20, 1.0, seed), "Friends"):
-            count[int(first[1:]), int(second[1:])] += 1
-    share = 10 / 19
-    assert (np.diag(count) == 0).all()
-    assert np.abs(count.sum(axis=0) - 200 * 10).max() < 6.5 * np.sqrt(200 * 19 * share * (1 - share))
+# Each of 20 people is named by 19 others in N_DRAWS draws with probability 10/19, independently: a count is binomial. Six and a
+# half standard errors over 20 counts give a false alarm rate of about 2e-9. With 200 draws the twin below reached only 5.5.
+EVEN_LIMIT = 6.5
+N_DRAWS = 1000
+
+
+def worst_unevenness(draw: Callable[[np.random.Generator, Int64, int, int], Int64]) -> float:
+    """Largest distance, in standard errors, of how often a person is drawn from how often that should be."""
+    share, count = 10 / 19, np.zeros(20)
+    for seed in range(N_DRAWS):
+        drawn = draw(np.random.default_rng(seed), np.arange(20), 20, 10)
+        assert all(len(set(row)) == 10 and owner not in row for owner, row in enumerate(drawn.tolist()))
+        count += np.bincount(drawn.ravel(), minlength=20)
+    return float(np.abs(count - N_DRAWS * 19 * share).max() / np.sqrt(N_DRAWS * 19 * share * (1 - share)))
+
+
+def test_friends_are_drawn_evenly() -> None:
+    assert worst_unevenness(distinct_others) < EVEN_LIMIT
+
+
+def test_the_check_above_catches_a_range_that_is_one_short() -> None:
+    """Floyd's algorithm with its usual slip: t is drawn below j instead of up to j."""
+
+    def one_short(rng: np.random.Generator, owner: Int64, total: int, count: int) -> Int64:
+        chosen = np.full((len(owner), count), -1)
+        for column, last in enumerate(range(total - 1 - count, total - 1)):
+            drawn = rng.integers(0, last, len(owner))
+            taken = (chosen[:, :column] == drawn[:, None]).any(axis=1)
+            chosen[:, column] = np.where(taken, last, drawn)
+        return chosen + (chosen >= owner[:, None])
+
+    assert worst_unevenness(one_short) > EVEN_LIMIT
 
 
 def test_transitivity_is_smokers_and_one_rule_more() -> None:
