@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.language.lowered import lowered_log_weight
-from tests.oracle.evaluation import domains_of, ground_atoms, log_weight
+from tests.oracle.evaluation import count_groundings, count_true, domains_of, ground_atoms, log_weight
 from tests.strategies import problems
 
 from markovlogic.errors import InputError
@@ -242,6 +242,25 @@ def test_alchemy_and_whole_formulas_differ_on_a_conjunction():
     half = {("Smokes", ("Ann",))}
     assert log_weight(model, domains, half) == 0
     assert lowered_log_weight(lowered, model, domains, half) == 1
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(problems(hard=False, max_rules=1), st.integers(0, 1000))
+def test_alchemy_gives_the_whole_weight_exactly_where_every_grounding_is_true(problem, seed):
+    model = parse(problem.mln)
+    (rule,) = model.rules
+    lowered, domains = lower(model, "alchemy"), domains_of(model)
+    assert all(template.weight > 0 for template in lowered.templates)
+    for world in random_worlds(model, seed, 6):
+        groundings, true = count_groundings(rule, domains), count_true(rule, domains, world)
+        value = lowered_log_weight(lowered, model, domains, world)
+        if rule.weight == 0 or true == groundings:
+            assert value == pytest.approx(rule.weight * groundings, abs=1e-9)
+        else:
+            # a false grounding keeps some of its clauses, but never all
+            low, high = sorted([rule.weight * true, rule.weight * groundings])
+            assert low - 1e-9 <= value <= high + 1e-9
+            assert abs(value - rule.weight * groundings) > 1e-9
 
 
 def test_unknown_clause_weights_are_refused():

@@ -27,6 +27,10 @@ MAX_DEPTH = 100  # of nested parentheses, negations and quantifiers; far below P
 MAX_NAME = 1000  # characters of a predicate
 _PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "^": 4}
 _PREDICATE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_OTHER_SPELLINGS = {
+    "&": "^", "∧": "^", "|": "v", "∨": "v", "~": "!", "¬": "!", "→": "=>", "⇒": "=>", "↔": "<=>", "⇔": "<=>",
+    "∃": "EXIST", "∀": "FORALL", "≠": "!=", "#": "// before a comment", ";": "// before a comment",
+}  # fmt: skip
 _LINE_ENDS = frozenset({NEWLINE, BLANK, END})
 _QUANTIFIERS = {
     **dict.fromkeys(("EXIST", "Exist", "exist", "EXISTS", "Exists", "exists"), Exists),
@@ -112,7 +116,8 @@ class FormulaParser:
         if token.kind == BAD:
             if token.text[0] == '"':
                 return self.fail("string is never closed", token, 'close it by " on the same line')
-            hint = "names and constants with other characters are written in double quotes" if token.text[0].isprintable() else ""
+            known = _OTHER_SPELLINGS.get(token.text[0])
+            hint = f"write {known}" if known else "constants with other characters are written in double quotes"
             return self.fail(f"unknown character {token.text[0]!r}", token, hint)
         if self.open and (token.kind == END or self.starts_line()):
             return self.not_closed()

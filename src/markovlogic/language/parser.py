@@ -151,7 +151,7 @@ class _StatementReader(FormulaParser):
                 return self.type_declaration()
             if token.kind == NAME and token.text != "inf" and behind in (NAME, WORD) and self.tokens[first + 2].kind == "(":
                 raise self.unsupported(f"function declaration {self.tokens[first + 1].text}", token)
-            lone = None if token.text[0].isdigit() else self.lone_atom()
+            lone = None if token.text[0].isdigit() or token.text == "inf" else self.lone_atom()
             if lone:
                 return lone
             self.at = first
