@@ -165,6 +165,22 @@ def test_no_source_gives_the_models_constants():
     assert not evidence.facts
 
 
+def test_progress_reaches_the_end(tmp_path):
+    said = []
+
+    class Noted:
+        def stage(self, name, total=None):
+            said.append((name, total))
+
+        def advance(self, done, note=""):
+            said.append(done)
+
+    path = tmp_path / "a.db"
+    path.write_text("Smokes(Ann)\n" * 10)
+    read_evidence(SMOKERS, [path, ("Smokes", {"x": ["Bob"]})], progress=Noted())
+    assert said == [(f"read {path}", 120), 120, ("read Smokes=builtins dict", None), 1, ("sort facts", 1), 0]
+
+
 def test_memory_is_a_few_times_the_file(tmp_path):
     rng = np.random.default_rng(3)
     path = tmp_path / "big.db"

@@ -34,6 +34,11 @@ def test_wrong_sources(text, says):
         parse_source(text)
 
 
+def test_a_list_of_nothing():
+    with pytest.raises(InputError, match="without a name"):
+        parse_sources(" , ")
+
+
 def test_names_in_messages():
     assert source_name(("P", "x.csv")) == "x.csv"
     assert source_name(("P", {"a": []})) == "P=builtins dict"

@@ -11,6 +11,7 @@ from markovlogic.errors import nearest
 from markovlogic.language.syntax import BARE_CONSTANT, Model
 from markovlogic.language.tokens import unquote
 
+MOST_COMPARED = 2000
 SPACES = re.compile(r"[ \t\r\f\v]*")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_'-]*")
 WORD = re.compile(r"[^\s(),!?=\"{}]+")
@@ -104,7 +105,9 @@ def check_fact(
 
 def unlisted(type_name: str, name: str, number_of: Mapping[str, int]) -> tuple[str, str]:
     """Message and hint for a constant that a closed type does not list."""
-    advice = nearest(name, number_of) or f"add it to the declaration of {type_name}, or read without closed types"
+    # looking for a near name takes long where there are many, and there may be many such faults
+    known = number_of if len(number_of) <= MOST_COMPARED else ()
+    advice = nearest(name, known) or f"add it to the declaration of {type_name}, or read without closed types"
     return f"unknown constant {name}: the declared type {type_name} does not list it", advice
 
 

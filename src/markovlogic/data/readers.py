@@ -9,7 +9,7 @@ from typing import Any
 from markovlogic.data.assemble import assemble_facts
 from markovlogic.data.blocks import Block
 from markovlogic.data.db_files import read_db
-from markovlogic.data.evidence import Evidence
+from markovlogic.data.evidence import Evidence, Facts
 from markovlogic.data.faults import FaultLog
 from markovlogic.data.sources import TABLE_ENDINGS, Path, Source, parse_source, parse_sources, source_name
 from markovlogic.data.table_facts import read_table
@@ -58,9 +58,11 @@ def read_evidence(
         return tables[source].place(line) if source in tables else Place(names[source], line, 1)
 
     domains = vocabulary.domains()
-    facts = {}
+    facts: dict[str, Facts] = {}
+    progress.stage("sort facts", len(blocks))
     for predicate in model.predicates:
         if predicate in blocks:
+            progress.advance(len(facts), predicate)
             facts[predicate] = assemble_facts(model.predicates[predicate], blocks.pop(predicate), domains, place_of, faults)
     faults.raise_if_any()
     return Evidence(domains, facts, names, frozenset(observed))
@@ -80,7 +82,7 @@ def _read_table(
         raise InputError(Fault(f"undeclared predicate {predicate}", Place(name), hint=nearest(predicate, model.predicates)))
     progress.stage(f"read {name}")
     table = open_table(content, name, faults)
-    return table, read_table(table, model.predicates[predicate], vocabulary, number, faults)
+    return table, read_table(table, model.predicates[predicate], vocabulary, number, faults, progress)
 
 
 def _refuse_nameless_table(path: str) -> None:

@@ -34,7 +34,7 @@ def parse_sources(text: str) -> tuple[Source, ...]:
     named = NAMED.match(text)
     if "," not in text or os.path.exists(named.group(2) if named else text) or os.path.exists(text):
         return (parse_source(text),)
-    return tuple(parse_source(item.strip()) for item in text.split(",") if item.strip())
+    return tuple(parse_source(item.strip()) for item in text.split(",") if item.strip()) or (parse_source(""),)
 
 
 def source_name(source: Source) -> str:

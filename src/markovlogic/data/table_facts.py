@@ -16,6 +16,7 @@ from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.syntax import Predicate
+from markovlogic.progress import SILENT, Progress
 
 TRUTH = "truth"
 TRUTH_OF_WORD = {
@@ -33,7 +34,9 @@ BAD = -1
 Bools = npt.NDArray[np.bool_]
 
 
-def read_table(table: Table, predicate: Predicate, vocabulary: Vocabulary, source: int, faults: FaultLog) -> list[Block]:
+def read_table(
+    table: Table, predicate: Predicate, vocabulary: Vocabulary, source: int, faults: FaultLog, progress: Progress = SILENT
+) -> list[Block]:
     """All facts of a table; what is wrong with its cells goes to `faults`, a table of the wrong shape raises InputError."""
     arguments = [at for at, name in enumerate(table.columns) if name != TRUTH]
     truths = [at for at, name in enumerate(table.columns) if name == TRUTH]
@@ -48,6 +51,7 @@ def read_table(table: Table, predicate: Predicate, vocabulary: Vocabulary, sourc
     for batch in table.batches():
         blocks += _read_batch(batch, row, table, arguments, truths, predicate, vocabulary, source, faults)
         row += batch.num_rows
+        progress.advance(row, f"{row:,} rows")
         if faults.is_full:
             faults.stop()
             break

@@ -13,7 +13,6 @@ from markovlogic.data.csv_rows import header_of, locate_rows
 from markovlogic.data.faults import MOST_SHOWN, FaultLog
 from markovlogic.data.sources import TABLE_ENDINGS, cannot_read, read_bytes
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.progress import SILENT, Progress
 
 ROWS = 1 << 18  # of one batch
 
@@ -48,7 +47,7 @@ class Table:
         return Place(self.name, self._lines[row], 1) if row < len(self._lines) else Place(f"{self.name}, row {row + 1}")
 
 
-def open_table(source: Any, name: str, faults: FaultLog, progress: Progress = SILENT) -> Table:
+def open_table(source: Any, name: str, faults: FaultLog) -> Table:
     """Open a table given as a file name or as an object in memory; raises InputError where it is no table."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from markovlogic.data.domains import Domain, Domains
 from markovlogic.data.evidence import UNKNOWN, codes
 from markovlogic.errors import Fault, InputError, nearest
-from markovlogic.language.syntax import Model
+from markovlogic.language.syntax import Model, show_constant
 from markovlogic.problem.values import GroundLiteral, Problem, QueryItem
 
 Int64 = npt.NDArray[np.int64]
@@ -76,7 +76,7 @@ def _wrong_atom(model: Model, domains: Domains, predicate: str, constants: Seque
 
 
 def _known_constants(name: str, domain: Domain) -> str:
-    some = ", ".join(domain.names[:5]) + (", …" if len(domain) > 5 else "")
+    some = ", ".join(show_constant(known) for known in domain.names[:5]) + (", …" if len(domain) > 5 else "")
     return nearest(name, domain.names) or (f"known are {some}" if some else "the type has no constants")
 
 
