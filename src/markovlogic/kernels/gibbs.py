@@ -59,6 +59,17 @@ def _weight64(row, at):
 
 
 @numba.njit(nogil=True, cache=True)
+def _blocks_word(row, begin, end, world):
+    """Word of the chains in which one of the literals row[begin:end] is true, whose number is a multiple of BLOCK = 4."""
+    satisfied = np.uint64(0)
+    while begin < end and satisfied != ALL:
+        satisfied |= literal_word(world, row[begin]) | literal_word(world, row[begin + ONE])
+        satisfied |= literal_word(world, row[begin + TWO]) | literal_word(world, row[begin + np.uint64(3)])
+        begin += np.uint64(4)
+    return satisfied
+
+
+@numba.njit(nogil=True, cache=True)
 def narrow_sum(row, at, world):
     """Fixed-point log-odds of the row at `at` in all chains, 32 bits (see gibbs_layout for the row)."""
     total = int32_splat(np.int32(row[at + np.uint64(BIAS_LOW)]))
@@ -73,11 +84,7 @@ def narrow_sum(row, at, world):
     for _ in range(row[at + np.uint64(N_LONG)]):
         end = place + TWO + np.uint64(row[place])
         weight = np.int32(row[place + ONE])
-        satisfied = np.uint64(0)
-        for other in range(place + TWO, end):
-            satisfied |= literal_word(world, row[other])
-            if satisfied == ALL:
-                break
+        satisfied = _blocks_word(row, place + TWO, end, world)
         total = add_where(total, ~satisfied, weight)
         place = end
     return total
@@ -98,11 +105,7 @@ def wide_sum(row, at, world):
     for _ in range(row[at + np.uint64(N_LONG)]):
         end = place + np.uint64(3) + np.uint64(row[place])
         weight = _weight64(row, place + ONE)
-        satisfied = np.uint64(0)
-        for other in range(place + np.uint64(3), end):
-            satisfied |= literal_word(world, row[other])
-            if satisfied == ALL:
-                break
+        satisfied = _blocks_word(row, place + np.uint64(3), end, world)
         total = add_where(total, ~satisfied, weight)
         place = end
     return total

@@ -4,7 +4,7 @@ A row starts with a header of HEADER words; then come its clauses, each without 
 
     pairs    (other literal, weight)                      clauses of two literals
     triples  (other literal, other literal, weight)       clauses of three
-    long     (number of others, weight, other literals)   all longer ones
+    long     (number of words, weight, other literals)    all longer ones; the first literal again fills up the last BLOCK
     hard     (2 · number of others + sign, other literals)
 
 Weights are fixed-point numbers, `weight = signed integer · scale` with a scale for each atom, so that sums are exact in any order
@@ -25,6 +25,7 @@ from markovlogic.kernels.vectors import bits_of_float32
 HEADER = 9
 SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT = range(HEADER)
 IS_WIDE, IS_FORBIDDEN = 1, 2
+BLOCK = 4  # literals of a long clause that are read without a branch between them
 LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, N_TALLIES = 2, 3, 4, 5, 6  # after the numbers of pairs and triples
 PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
 
@@ -83,7 +84,7 @@ def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row
                 own[others - 1] += 1
             else:
                 own[LONG_TALLY] += 1
-                own[LONG_WORDS] += 1 + others
+                own[LONG_WORDS] += 1 + BLOCK * ((others + BLOCK - 1) // BLOCK)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -186,6 +187,10 @@ def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row
                 place = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
                 cursor[atom, section] = _put_weight(row, place, fixed, wide)
             else:
-                row[place] = others
+                padded = BLOCK * ((others + BLOCK - 1) // BLOCK)
+                row[place] = padded
                 place = _put_weight(row, place + 1, fixed, wide)
-                cursor[atom, section] = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
+                end = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
+                for spare in range(end, place + padded):
+                    row[spare] = row[place]
+                cursor[atom, section] = place + padded

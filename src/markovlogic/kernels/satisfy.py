@@ -246,8 +246,8 @@ def peel(clause_start, clause_literal, group_start, group_atom, group_of, fixed,
     changed = True
     while changed and remaining > 0:
         changed = False
-        needs[:, :] = 0
-        spoiled[:] = 0
+        for atom in range(n):
+            needs[atom, 0], needs[atom, 1], spoiled[atom] = 0, 0, 0
         for clause in range(n_clauses):
             if not left[clause]:
                 continue

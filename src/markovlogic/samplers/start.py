@@ -113,6 +113,8 @@ def _choose_first(atoms: Int32, value: npt.NDArray[np.int8], world: npt.NDArray[
 
 def _decide_groups(part: HardPart, value: npt.NDArray[np.int8]) -> None:
     """Let decided atoms decide their groups."""
+    if len(part.group_start) == 1:
+        return
     from markovlogic.kernels.satisfy import propagate
 
     none = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(len(value) + 1, np.int64), np.zeros(0, np.int32)
