@@ -55,6 +55,11 @@ class Relation:
         """How many atoms are known to be false."""
         return self.statuses.n_ground - self.n_true - self.statuses.n_open
 
+    @cached_property
+    def exceptional(self) -> frozenset[int]:
+        """The statuses that occur among the exceptions."""
+        return frozenset(np.flatnonzero(np.bincount(self.statuses.status, minlength=3)).tolist())
+
     def n_surviving(self, positive: bool) -> int:
         """How many atoms leave a literal of this sign unsatisfied."""
         return self.statuses.n_ground - (self.n_true if positive else self.n_false)

@@ -111,10 +111,7 @@ def _from(part: Part, dialect: Dialect, place: dict[str, str], more: list[str]) 
     lines: list[str] = []
     where: list[str] = []
     for access in part.joins:
-        conditions = _matches(access, place, own=False)
-        if access.way == "inner" and access.satisfied in access.relation.statuses.status and not access.relation.is_open:
-            conditions.append(f"{access.alias}.status <> {access.satisfied}")
-        _append_join(lines, where, f"{access.table} AS {access.alias}", conditions)
+        _append_join(lines, where, f"{access.table} AS {access.alias}", _matches(access, place, own=False))
     for i, (_, size) in enumerate(part.domains):
         _append_join(lines, where, f"{dialect.integers(size)} AS d{i}", [])
     for access in part.filters:
@@ -150,7 +147,7 @@ def _matches(access: Access, place: dict[str, str], *, own: bool) -> list[str]:
 def _unsatisfied(access: Access) -> list[str]:
     """The condition that a left-joined literal is not satisfied; none where it never is."""
     alias = access.alias
-    found = set(access.relation.statuses.status.tolist())
+    found = access.relation.exceptional
     if found == {access.satisfied}:
         return [f"{alias}.status IS NULL"]
     if access.satisfied not in found:
@@ -166,7 +163,7 @@ def _output(access: Access, place: dict[str, str]) -> str:
     if needs_rank(access):
         falsified = FALSE if access.positive else TRUE
         code = _code(access, place)
-        if falsified not in relation.statuses.status:
+        if falsified not in relation.exceptional:
             return code
         return f"CASE WHEN {alias}.status IS NULL THEN {code} ELSE -1 END"
     if access.way == "left":
