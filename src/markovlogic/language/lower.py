@@ -20,6 +20,7 @@ from markovlogic.language.propositional import (
     Node,
     TooManyCubes,
     conj,
+    covering_cubes,
     disj,
     disjunctive_form,
     iff,
@@ -146,7 +147,7 @@ class _RuleLowering:
 
     def hard(self, breaking: Node) -> None:
         """One hard clause for each cube that breaks the rule."""
-        cubes = disjunctive_form(breaking)
+        cubes = covering_cubes(breaking)
         if () in cubes:
             raise _Contradiction
         if len(cubes) > 1:
@@ -242,7 +243,7 @@ class _RuleLowering:
         """A hidden atom for EXIST variables (body), the body negated where `body_sign` is False."""
         locals_: dict[str, None] = dict.fromkeys(formula.variables)
         body = self.node(formula.body, body_sign, _PULLED_EQUIVALENCES, locals_)
-        cubes = disjunctive_form(body)
+        cubes = covering_cubes(body)
         if not cubes or () in cubes:
             return bool(cubes)
         used = self.variables_in(cubes)

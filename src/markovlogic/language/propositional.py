@@ -7,6 +7,7 @@ A cube is a tuple of literals, read as their conjunction.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -17,6 +18,7 @@ LiteralCube: TypeAlias = tuple[int, ...]
 
 MAX_CUBES = 4096
 _SEARCHED = 5  # up to so many variables, every order of expansion is tried
+_EXPANSIONS = 20_000  # a formula that needs more is given up, so that a contradiction in disguise cannot take for ever
 _ABSORBED = 300  # up to so many cubes, absorption is worth its quadratic cost
 
 
@@ -114,8 +116,8 @@ def variables_of(node: Node) -> list[int]:
 def orthogonal_cubes(node: Node, limit: int = MAX_CUBES) -> list[LiteralCube]:
     """Few cubes, no two of which can be true together, whose disjunction is the node.
 
-    A conjunction of literals gives one cube. Variables are numbered anew by first occurrence, so that formulas of one
-    shape share one search. Raises TooManyCubes past the limit.
+    A conjunction of literals gives one cube, a tautology the empty one, a contradiction none. Variables are numbered anew by
+    first occurrence, so that formulas of one shape share one search. Raises TooManyCubes past the limit.
     """
     if type(node) is bool:  # True equals 1, a literal, as a key of the cache below
         return [()] if node else []
@@ -145,6 +147,7 @@ class _Expansion:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.n_expanded = 0
         self.known: dict[Node, list[LiteralCube]] = {}
 
     def bounded(self, cubes: list[LiteralCube]) -> list[LiteralCube]:
@@ -191,12 +194,15 @@ class _Expansion:
         if literals:
             chain = [(*(-x for x in literals[:at]), literal) for at, literal in enumerate(literals)]
             rest = assign(disj(p for p in parts if not _is_literal(p)), {abs(x): x < 0 for x in literals})
-            return chain + self.product([tuple(-x for x in literals)], self.cubes(rest))
+            behind = self.cubes(rest)
+            return [()] if behind == [()] else chain + self.product([tuple(-x for x in literals)], behind)
         groups = _independent(parts)
         if len(groups) == 1:
             return self.expanded(("or", parts))
         # A v B = A + !A·B: a part whose negation has few cubes goes outside
         pairs = [(self.cubes(disj(group)), self.cubes(negate(disj(group)))) for group in groups]
+        if any(not false for _, false in pairs):
+            return [()]
         pairs.sort(key=lambda pair: len(pair[1]) - len(pair[0]), reverse=True)
         cubes = pairs[0][0]
         for true, false in pairs[1:]:
@@ -205,13 +211,18 @@ class _Expansion:
 
     def expanded(self, node: Node) -> list[LiteralCube]:
         """x·f|x + !x·f|!x, for the variable x that gives the fewest cubes, or, with many variables, that occurs most often."""
+        self.n_expanded += 1
+        if self.n_expanded > _EXPANSIONS:
+            raise TooManyCubes
         occurrences = variables_of(node)
         names = list(dict.fromkeys(occurrences))
         if len(names) > _SEARCHED:
-            names = [max(names, key=occurrences.count)]
+            names = [Counter(occurrences).most_common(1)[0][0]]
         best: list[LiteralCube] | None = None
         for name in names:
             high, low = self.cubes(assign(node, {name: True})), self.cubes(assign(node, {name: False}))
+            if high == low:  # x does not matter
+                return high
             if best is None or len(high) + len(low) < len(best):
                 best = self.product([(name,)], high) + self.product([(-name,)], low)
         assert best is not None
@@ -235,6 +246,14 @@ def _independent(parts: tuple[Node, ...]) -> list[list[Node]]:
 
 
 # ---- disjunctive form
+
+
+def covering_cubes(node: Node) -> list[LiteralCube]:
+    """Cubes whose disjunction is the node: the disjunctive form, or where that is too long, orthogonal cubes."""
+    try:
+        return disjunctive_form(node)
+    except TooManyCubes:
+        return orthogonal_cubes(node)
 
 
 def disjunctive_form(node: Node, *, absorb: bool = True, limit: int = MAX_CUBES) -> list[LiteralCube]:
@@ -262,7 +281,7 @@ def _terms(node: Node, absorb: bool, limit: int) -> list[frozenset[int]]:
         terms = [frozenset()]
         for part in parts:
             options = _terms(part, absorb, limit)
-            if len(terms) * len(options) > 64 * limit:
+            if len(terms) * len(options) > 16 * limit:
                 raise TooManyCubes
             joined = (term | option for term in terms for option in options)
             terms = _tidy([term for term in joined if not any(-x in term for x in term)], absorb)
