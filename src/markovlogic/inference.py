@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,7 +160,9 @@ def infer(
     if name not in planner.EXACT_METHODS:
         settings = planner.settings_of(name) if isinstance(method, str) else method
     job = _Job(posed, grounded, wanted, watch, limit, threads, progress, remarks)
-    return job.exact(name) if settings is None else job.sample(settings, sampling)
+    result = job.exact(name) if settings is None else job.sample(settings, sampling)
+    # only now is it known what naming and sorting the rows took
+    return replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 
 
 def _choose(network: GroundNetwork, sampling: Sampling, memory_limit: int, progress: Progress) -> tuple[str, tuple[str, ...]]:
@@ -286,7 +288,6 @@ class _Job:
             atoms=len(self.posed.problem.atoms),
             clauses=self.network.n_clauses,
             seconds=self.watch.stop(),
-            peak_memory_bytes=peak_memory(),
             sources=(self.posed.problem.model.source, *self.posed.problem.evidence.sources),
             version=__version__,
             **more,

@@ -6,7 +6,7 @@ from tests.report.made import marginals
 
 from markovlogic.data.domains import Domain
 from markovlogic.report.charts import ATOMS_ON_TOP, chart
-from markovlogic.report.tables import bar, marginals_table, most_probable, number, summary
+from markovlogic.report.tables import bar, marginals_table, most_probable, number, probability, summary
 
 MANY = Domain("person", tuple(f"P{i}" for i in range(30)))
 
@@ -46,6 +46,7 @@ def test_most_probable_takes_the_best_of_many_and_keeps_name_order_of_equals():
 def test_bars_and_numbers():
     assert bar(0.0) == "" and bar(1.0) == "█" * 20 and bar(float("nan")) == ""
     assert bar(0.5) == "█" * 10
+    assert [probability(p) for p in (0.0, 1.0, 0.25, 3e-9, float("nan"))] == ["0.000000", "1.000000", "0.250000", "3.0e-09", "-"]
     assert number(float("nan"), 3) == "-" and number(0.123456, 3) == "0.123"
     assert summary(marginals(sampled=True)).startswith("17 rows, method gibbs, guarantee: exact, 8 chains of 100 draws")
 

@@ -48,7 +48,8 @@ def _dots(result: Marginals, limit: int) -> Any:
         if at == at
     ]
     y = alt.Y("atom:N", sort=None, title=None, axis=alt.Axis(labelLimit=320))
-    probability = alt.X("probability:Q", scale=alt.Scale(domain=[0, 1]), title="probability (bar: 95% of the sampling error)")
+    label = "probability (bar: 95% of the sampling error)" if result.run.draws else "probability"
+    probability = alt.X("probability:Q", scale=alt.Scale(domain=[0, 1]), title=label)
     tooltip = ["atom:N", alt.Tooltip("probability:Q", format=".6g"), alt.Tooltip("stderr:Q", format=".2g")]
     base = alt.Chart(alt.Data(values=values))
     stems = base.mark_rule(color=GREY, strokeWidth=2).encode(y=y, x=alt.X("low:Q"), x2="high:Q")
@@ -64,8 +65,9 @@ def _histogram(result: Marginals) -> Any:
     values = [
         {"from": float(a), "to": float(b), "rows": int(n)} for a, b, n in zip(edges[:-1], edges[1:], count, strict=True) if n
     ]
+    ticks = alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".1f")
     encoding = {
-        "x": alt.X("from:Q", bin=alt.Bin(binned=True, step=1.0 / BINS), scale=alt.Scale(domain=[0, 1]), title="probability"),
+        "x": alt.X("from:Q", bin="binned", scale=alt.Scale(domain=[0, 1]), axis=ticks, title="probability"),
         "x2": "to:Q",
         # rows differ by orders of magnitude: most atoms of a relational problem are improbable
         "y": alt.Y("rows:Q", scale=alt.Scale(type="symlog"), title="rows"),

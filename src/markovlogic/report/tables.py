@@ -36,16 +36,17 @@ def marginals_table(result: Marginals, *, limit: int = ROWS_SHOWN) -> Renderable
     sampled = result.run.draws > 0
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("atom", overflow="fold")
-    table.add_column("", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=BAR_CELLS)
     table.add_column("probability", justify="right", no_wrap=True)
     if sampled:
         for name in ("± stderr", "R-hat", "ESS"):
             table.add_column(name, justify="right", no_wrap=True)
     for row in most_probable(result, limit):
         p = float(result.probability[row])
-        cells: list[Any] = [Text(result.atom[int(row)].as_py()), Text(bar(p), style="blue"), number(p, 6)]
+        cells: list[Any] = [Text(result.atom[int(row)].as_py()), Text(bar(p), style="blue"), probability(p)]
         if sampled:
-            cells += [number(result.stderr[row], 2), number(result.rhat[row], 4), number(result.ess[row], 4)]
+            rhat, ess = result.rhat[row], result.ess[row]
+            cells += [number(result.stderr[row], 2), "-" if rhat != rhat else f"{rhat:.3f}", "-" if ess != ess else f"{ess:,.0f}"]
         table.add_row(*cells)
     lines: list[Any] = [table]
     if len(result) > limit:
@@ -76,6 +77,13 @@ def bar(share: float) -> str:
     eighths = round(min(max(share, 0.0), 1.0) * BAR_CELLS * 8)
     full, rest = divmod(eighths, 8)
     return "█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")
+
+
+def probability(value: float) -> str:
+    """Six decimals, so that a column can be scanned; tiny numbers keep two digits."""
+    if value != value:
+        return "-"
+    return f"{value:.6f}" if value == 0 or value >= 5e-7 else f"{value:.1e}"
 
 
 def number(value: float, digits: int) -> str:
