@@ -62,6 +62,10 @@ def test_files_and_tables_together(tmp_path):
         ("Smokes", ("2",)): FALSE,
     }
     assert evidence.domains["person"].names == ("Zoe", "Ann", "bob c", "7", "é,(", "1", "2")
+    (tmp_path / "f.csv").write_text("a,b\nZoe,Ann\n")
+    listed = evidence_of(SMOKERS, f"{tmp_path / 'a.db'},Friends={tmp_path / 'f.csv'}")
+    assert len(listed.facts["Friends"]) == 2
+    assert len(read_evidence(SMOKERS, str(tmp_path / "a.db")).facts) == 2
     assert evidence.sources[1:] == ("Friends=builtins dict", "Smokes=builtins dict")
 
 

@@ -23,13 +23,15 @@ __all__ = ["Source", "evidence_of", "parse_source", "parse_sources", "read_evide
 
 
 def read_evidence(
-    model: Model, sources: Sequence[Source], *, closed_types: bool = False, progress: Progress = SILENT
+    model: Model, sources: Sequence[Source] | Path, *, closed_types: bool = False, progress: Progress = SILENT
 ) -> Evidence:
     """Read all sources, in their order, into one value; everything that is wrong with any of them is raised at once.
 
     A source is a `.db` file, or a predicate's name with a CSV or Parquet file or with a table in memory. With `closed_types`
     a constant that is not listed by its declared type is an error; types without a declaration stay open.
     """
+    if isinstance(sources, (str, os.PathLike)):
+        sources = [sources]
     vocabulary = Vocabulary(model, closed_types=closed_types)
     faults = FaultLog()
     blocks: dict[str, list[Block]] = {}
@@ -69,8 +71,12 @@ def read_evidence(
 
 
 def evidence_of(model: Model, *files: Path, closed_types: bool = False, **tables: Any) -> Evidence:
-    """Evidence from `.db` files and from tables named by their predicates: `evidence_of(model, "a.db", Friends=frame)`."""
-    return read_evidence(model, [*files, *tables.items()], closed_types=closed_types)
+    """Evidence from files and from tables named by their predicates: `evidence_of(model, "a.db", Friends=frame)`.
+
+    A file is given as `-e` takes it: `"a.db"`, `"Friends=friends.csv"`, or a list with commas.
+    """
+    named = [source for file in files for source in (parse_sources(file) if isinstance(file, str) else (file,))]
+    return read_evidence(model, [*named, *tables.items()], closed_types=closed_types)
 
 
 def _read_table(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.blocks import Block, NamedBlock, Piece, number_blocks
+from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
 from markovlogic.data.db_lines import unlisted
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.data.faults import MOST_SHOWN, FaultLog
@@ -30,6 +30,7 @@ TRUTH_OF_WORD = {
     "": UNKNOWN,
 }
 BAD = -1
+BATCHES_TOGETHER = 16  # constants are looked up once for so many
 
 Bools = npt.NDArray[np.bool_]
 
@@ -47,15 +48,19 @@ def read_table(
         message = f"{predicate.name} takes {columns} and at most one named {TRUTH}, found {len(table.columns)}: {listed}"
         raise InputError(Fault(message, place, hint="give one column for each argument, in their order"))
     blocks: list[Block] = []
+    pieces: list[Piece] = []
     row = 0
     for batch in table.batches():
-        blocks += _read_batch(batch, row, table, arguments, truths, predicate, vocabulary, source, faults)
+        pieces.append(_read_batch(batch, row, table, arguments, truths, predicate, vocabulary, faults))
+        if len(pieces) == BATCHES_TOGETHER:
+            blocks += number_blocks(vocabulary, join_pieces(pieces), source)
+            pieces = []
         row += batch.num_rows
         progress.advance(row, f"{row:,} rows")
         if faults.is_full:
             faults.stop()
             break
-    return blocks
+    return blocks + number_blocks(vocabulary, join_pieces(pieces), source) if pieces else blocks
 
 
 def _read_batch(
@@ -66,9 +71,8 @@ def _read_batch(
     truths: list[int],
     predicate: Predicate,
     vocabulary: Vocabulary,
-    source: int,
     faults: FaultLog,
-) -> list[Block]:
+) -> Piece:
     import pyarrow as pa
 
     n_rows = batch.num_rows
@@ -110,10 +114,7 @@ def _read_batch(
         refuse(truth == BAD, lambda row: (f"column {TRUTH} holds {cells[row].as_py()!r}", expected))
     names = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.string())
     rows = np.flatnonzero(good)
-    if not len(rows):
-        return []
-    block = NamedBlock(predicate, name_id[rows], truth[rows], rows + first_row)
-    return number_blocks(vocabulary, Piece(names, [block]), source)
+    return Piece(names, [NamedBlock(predicate, name_id[rows], truth[rows], rows + first_row)])
 
 
 def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int64], Any]:

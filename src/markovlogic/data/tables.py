@@ -90,7 +90,7 @@ def _open_csv(path: str, faults: FaultLog) -> Table:
         for line, length in wrong[:MOST_SHOWN]:
             faults.add(Fault(f"this row has {length} cells, expected {len(header)} as in the header", Place(path, line, 1)))
         faults.count += max(len(wrong), misfits) - min(len(wrong), MOST_SHOWN)
-    return Table(path, table.to_reader(), data=data)
+    return Table(path, table.combine_chunks().to_reader(), data=data)
 
 
 def _open_parquet(path: str) -> Table:
