@@ -1,0 +1,174 @@
+"""Groups of permutations of the open atoms: all permutations inside classes of constants, and groups given by generators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from markovlogic.data.evidence import decode
+from markovlogic.problem import Problem
+from markovlogic.symmetry.base import ConstantClasses, Int32, Int64, OrbitPartition
+from markovlogic.symmetry.orbits import check_atoms, orbits_by_generators, orbits_by_key
+
+LEAST_SLOTS = 10
+BURN_IN = 60  # steps of product replacement, ALGORITHMS.md 3.7; twice as many where there are many slots
+
+
+class RenamingGroup:
+    """All renamings of constants that stay inside sound classes: a product of symmetric groups, sampled uniformly.
+
+    Elements are given as permutations of the open atoms, or of the constants (`renaming`, `induced`).
+    """
+
+    def __init__(self, problem: Problem, classes: ConstantClasses) -> None:
+        if not classes.sound:
+            raise ValueError(f"classes by {classes.source} are no group's: their permutations need not preserve the evidence")
+        self.problem = problem
+        self.classes = classes
+        self._n_atoms = check_atoms(problem)
+        self._members = {type_name: _classes_with_several(of) for type_name, of in classes.class_of.items()}
+        self._args: dict[str, Int32] = {}
+        self._orbits: OrbitPartition | None = None
+
+    @property
+    def n_atoms(self) -> int:
+        """How many open atoms it acts on."""
+        return self._n_atoms
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether no two constants are interchangeable."""
+        return not any(self._members.values())
+
+    def renaming(self, rng: np.random.Generator) -> dict[str, Int32]:
+        """A uniform element as a permutation of each type's constants: Fisher-Yates inside each class."""
+        made = {}
+        for type_name, classes in self._members.items():
+            image = np.arange(len(self.classes.class_of[type_name]), dtype=np.int32)
+            for members in classes:
+                image[members] = rng.permutation(members)
+            made[type_name] = image
+        return made
+
+    def induced(self, renaming: Mapping[str, Int32]) -> Int32:
+        """What a renaming does to the open atoms, (n_atoms,) images; it must preserve the statuses, as those of the group do."""
+        image = np.arange(self._n_atoms, dtype=np.int32)
+        for name in self.problem.atoms.predicates:
+            numbers = self.problem.atoms.range_of(name)
+            types = self.problem.model.predicates[name].types
+            if not len(numbers) or all(not self._members[t] for t in types):
+                continue
+            args, statuses = self._open_args(name), self.problem.statuses[name]
+            code = np.zeros(len(numbers), np.int64)
+            for position, (type_name, size) in enumerate(zip(types, statuses.sizes, strict=True)):
+                code *= size
+                code += renaming[type_name][args[:, position]]
+            image[numbers.start : numbers.stop] = self.problem.atoms.numbers(name, code)
+        return image
+
+    def sample(self, rng: np.random.Generator) -> Int32:
+        """A uniform group element as an array of images, (n_atoms,)."""
+        return self.induced(self.renaming(rng))
+
+    def orbits(self) -> OrbitPartition:
+        """The orbits of single atoms, by key."""
+        if self._orbits is None:
+            self._orbits = orbits_by_key(self.problem, self.classes)
+        return self._orbits
+
+    def _open_args(self, name: str) -> Int32:
+        if name not in self._args:
+            self._args[name] = decode(self.problem.atoms.codes(name), self.problem.statuses[name].sizes)
+        return self._args[name]
+
+
+def _classes_with_several(class_of: Int32) -> list[Int64]:
+    """Members of each class that has more than one."""
+    order = np.argsort(class_of, kind="stable")
+    ends = np.cumsum(np.bincount(class_of, minlength=1))[:-1]
+    return [members for members in np.split(order, ends) if len(members) > 1]
+
+
+class GeneratedGroup:
+    """The group that some permutations of the open atoms generate, each an array of images.
+
+    Elements are drawn by product replacement with a rattle, nearly uniform: `sample` starts it anew every time, so that it
+    depends on nothing but the generator of random numbers; a chain that needs many elements keeps a `walk`.
+    """
+
+    def __init__(self, generators: Sequence[Int32], n_atoms: int, source: str = "generators") -> None:
+        identity = np.arange(n_atoms, dtype=np.int32)
+        self._n_atoms = n_atoms
+        self.source = source
+        kept = []
+        for image in generators:
+            if image.shape != (n_atoms,) or not np.array_equal(np.sort(image), identity):
+                raise ValueError(f"a generator is no permutation of {n_atoms} atoms")
+            if not np.array_equal(image, identity):
+                kept.append(image.astype(np.int32))
+        self.generators: tuple[Int32, ...] = tuple(kept)
+        self._orbits: OrbitPartition | None = None
+
+    @property
+    def n_atoms(self) -> int:
+        """How many open atoms it acts on."""
+        return self._n_atoms
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether it holds nothing but the identity."""
+        return not self.generators
+
+    def walk(self, rng: np.random.Generator) -> ProductReplacement:
+        """A stream of elements, burnt in."""
+        return ProductReplacement(self.generators, self._n_atoms, rng)
+
+    def sample(self, rng: np.random.Generator) -> Int32:
+        """A nearly uniform group element as an array of images, (n_atoms,)."""
+        return self.walk(rng).step(rng)
+
+    def orbits(self) -> OrbitPartition:
+        """The orbits of single atoms, by union of the generators' cycles."""
+        if self._orbits is None:
+            self._orbits = orbits_by_generators(self.generators, self._n_atoms, self.source)
+        return self._orbits
+
+
+class ProductReplacement:
+    """Nearly uniform elements of a group: slots that hold a generating set are multiplied into each other at random.
+
+    After Celler, Leedham-Green, Murray, Niemeyer and O'Brien (1995), with the accumulator ("rattle") of Leedham-Green and
+    Murray, which removes most of the bias of the slots themselves. The whole state is `slots` and `rattle`.
+    """
+
+    def __init__(self, generators: Sequence[Int32], n_atoms: int, rng: np.random.Generator) -> None:
+        identity = np.arange(n_atoms, dtype=np.int32)
+        # at least one slot beyond the generators: without room to spare some groups' walks are not connected
+        n_slots = max(LEAST_SLOTS, len(generators) + 1) if generators else 0
+        self.slots = np.array([generators[k % len(generators)] for k in range(n_slots)], np.int32).reshape(n_slots, n_atoms)
+        self.rattle = identity
+        for _ in range(max(BURN_IN, 6 * n_slots) if generators else 0):
+            self.step(rng)
+
+    def step(self, rng: np.random.Generator) -> Int32:
+        """The next element."""
+        n_slots = len(self.slots)
+        if not n_slots:
+            return self.rattle.copy()
+        i = int(rng.integers(n_slots))
+        j = int(rng.integers(n_slots - 1))
+        j += j >= i
+        other = self.slots[j] if rng.integers(2) else inverse(self.slots[j])
+        one = self.slots[i]
+        # images compose as (first p, then q) = q[p]
+        self.slots[i] = other[one] if rng.integers(2) else one[other]
+        self.rattle = self.slots[i][self.rattle] if rng.integers(2) else self.rattle[self.slots[i]]
+        return self.rattle.copy()
+
+
+def inverse(image: Int32) -> Int32:
+    """The permutation that undoes another."""
+    back = np.empty_like(image)
+    back[image] = np.arange(len(image), dtype=image.dtype)
+    return back
