@@ -66,6 +66,7 @@ def test_grouping_and_threads(settings: Any, chains: int, monkeypatch: pytest.Mo
 def test_death_and_resumption(settings: Any, chains: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sampled(settings, chains=chains)
     monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "WRITE_SPACING", 0)
     monkeypatch.setattr(run_module.Pace, "within", lambda self, seconds: 3)
     monkeypatch.setattr(Checkpoint, "busy", False)
     for at in (20, 47, 80):

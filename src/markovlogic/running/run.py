@@ -7,6 +7,8 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from math import inf
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, Settings
 Int32 = npt.NDArray[np.int32]
 
 CHECKPOINT_SECONDS = 0.6  # with a round of 0.15 s before it, at least one a second
+WRITE_SPACING = 2  # what is too large to be written in the background may take half of the time, not more
 CONDITIONAL_CELLS = 1 << 24  # "auto" collects conditionals up to so many atoms times chains
 LOOK_SHARE = 20  # progress looks at R-hat so rarely that it takes a twentieth of the time at most
 
@@ -66,7 +69,12 @@ def run(
     query, events, chains, draws, burn_in, seed and estimator, and never on threads, speed, checkpoints or resumption; a
     time limit or an interrupt only cut it short. The time limit counts the seconds before a resumption too.
     """
-    burn_in = draws // 4 if burn_in is None else burn_in
+    chains, draws, seed, thin = (index(value) for value in (chains, draws, seed, thin))  # a checkpoint writes them as JSON
+    burn_in = draws // 4 if burn_in is None else index(burn_in)
+    time_limit = None if time_limit is None or time_limit == inf else float(time_limit)
+    target_stderr = None if target_stderr is None else float(target_stderr)
+    if resume and checkpoint is None:
+        raise InputError("--resume needs a checkpoint to continue", hint="add --checkpoint DIR")
     _check_numbers(chains, draws, burn_in, seed, thin, time_limit, target_stderr, threads)
     atoms = np.ascontiguousarray(query_atoms, np.int32)
     rows = _event_rows(events)
@@ -256,8 +264,7 @@ class _Loop:
             "batches": [batch.facts() for batch in self._batches],
         }
         self._store.write(self._identity, facts, self._saved(), background=background)
-        # what is too large for the background may take half of the time, not more
-        self._next_write = begun + max(CHECKPOINT_SECONDS, 2 * (time.perf_counter() - begun))
+        self._next_write = begun + max(CHECKPOINT_SECONDS, WRITE_SPACING * (time.perf_counter() - begun))
 
     def _saved(self) -> Iterator[Saved]:
         for batch in self._batches:
