@@ -296,64 +296,61 @@ def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps,
                 site = visit - n_sites
             kind = rows.site_kind[np.uint64(site)]
             item = np.uint64(rows.site_item[np.uint64(site)])
-            if kind < GROUP:
-                at = np.uint64(rows.row_start[item])
-                scale = float32_of_bits(rows.row[at + np.uint64(SCALE)])
-                if kind == NARROW:
-                    log_odds = scaled(narrow_sum(rows.row, at, world), scale)
+            if kind == GROUP or (kind == GENERAL and general.is_group[item]):
+                if kind == GROUP:
+                    atoms = rows.group_atom[rows.group_start[item] : rows.group_start[item + ONE]]
                 else:
-                    log_odds = scaled(wide_sum(rows.row, at, world), scale)
-                threshold = thresholds(log_odds)
-                must, must_not = np.uint64(0), np.uint64(0)
-                if rows.row[at + np.uint64(N_HARD)] > 0:
-                    must, must_not = forced_words(rows.row, at, world)
-                if record:
-                    store_lanes(probabilities(log_odds, threshold), real, 0)
-                    _record(conditionals, item, real, must, must_not)
-                if drawing:
-                    word = _settled(drawn_word(log_odds, threshold, generator, scalar), must, must_not) & active
-                    world[item] = word
-                    twin[item] = word
-                continue
-            if kind == GROUP:
-                begin, end = rows.group_start[item], rows.group_start[item + ONE]
-                atoms = rows.group_atom[begin:end]
-            else:
-                atoms = general.atom[general.start[item] : general.start[item + ONE]]
-            n_values = atoms.shape[0]
-            for value in range(n_values):
-                previous[value] = world[atoms[value]]
-            without = np.uint64(0)
-            if kind == GROUP:
-                _group_log_weights(rows, item, world, log_weight, allowed)
-            else:
-                mark, without = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
-            if kind == GENERAL and not general.is_group[item]:
-                for lane in range(LANES):
-                    real[lane] = log_weight[0, lane]
-                log_odds = load_float32(real, 0)
-                threshold = thresholds(log_odds)
-                if record:
-                    store_lanes(probabilities(log_odds, threshold), real, 0)
-                    _record(conditionals, atoms[0], real, ~without, ~allowed[0])
-                if drawing:
-                    word = _settled(drawn_word(log_odds, threshold, generator, scalar), ~without, ~allowed[0]) & active
-                    previous[0] = word
-                world[atoms[0]] = previous[0]
-            else:
+                    atoms = general.atom[general.start[item] : general.start[item + ONE]]
+                n_values = atoms.shape[0]
+                for value in range(n_values):
+                    previous[value] = world[atoms[value]]
+                if kind == GROUP:
+                    _group_log_weights(rows, item, world, log_weight, allowed)
+                else:
+                    mark, _ = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
                 _shares(n_values, log_weight, allowed, share, total)
                 if record:
                     _record_group(conditionals, atoms, share, total)
                 if drawing:
                     _draw_value(n_values, share, total, generator, choice)
                     _set_value(atoms, n_chains, total, choice, previous, world)
-                else:
-                    for value in range(n_values):
+                for value in range(n_values):
+                    if not drawing:
                         world[atoms[value]] = previous[value]
+                    twin[atoms[value]] = world[atoms[value]]
+                if kind == GENERAL:
+                    settle_general(general, item, world, twin, active)
+                continue
+            must, must_not = np.uint64(0), np.uint64(0)
+            atom = item
+            if kind == GENERAL:
+                atom = np.uint64(general.atom[general.start[item]])
+                previous[0] = world[atom]
+                mark, without = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
+                must, must_not = ~without, ~allowed[0]
+                for lane in range(LANES):
+                    real[lane] = log_weight[0, lane]
+                log_odds = load_float32(real, 0)
+            else:
+                at = np.uint64(rows.row_start[item])
+                scale = float32_of_bits(rows.row[at + np.uint64(SCALE)])
+                if kind == NARROW:
+                    log_odds = scaled(narrow_sum(rows.row, at, world), scale)
+                else:
+                    log_odds = scaled(wide_sum(rows.row, at, world), scale)
+                if rows.row[at + np.uint64(N_HARD)] > 0:
+                    must, must_not = forced_words(rows.row, at, world)
+            threshold = thresholds(log_odds)
+            if record:
+                store_lanes(probabilities(log_odds, threshold), real, 0)
+                _record(conditionals, atom, real, must, must_not)
+            word = previous[0]
+            if drawing:
+                word = _settled(drawn_word(log_odds, threshold, generator, scalar), must, must_not) & active
+            if drawing or kind == GENERAL:
+                world[atom] = word
+                twin[atom] = word
             if kind == GENERAL:
                 settle_general(general, item, world, twin, active)
-            else:
-                for value in range(n_values):
-                    twin[atoms[value]] = world[atoms[value]]
         if planes.shape[0] > 0:
             add_world(planes, world)

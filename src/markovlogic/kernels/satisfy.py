@@ -141,6 +141,25 @@ def _flip(clause_literal, clause_start, atom_start, atom_clause, world, atom, n_
 
 
 @numba.njit(nogil=True, cache=True)
+def _breaks(clause_start, clause_literal, atom_start, atom_clause, world, n_true, atom, partner):
+    """How many clauses become false when an atom, and its partner where it has one (not -1), is flipped."""
+    total = np.int64(0)
+    for step in range(1 if partner < 0 else 2):
+        moving = atom if step == 0 else partner
+        for at in range(atom_start[moving], atom_start[moving + 1]):
+            clause = atom_clause[at]
+            # True literals after the flip of both; a clause of both is looked at twice and counts twice, which is no matter here.
+            after = n_true[clause]
+            for place in range(clause_start[clause], clause_start[clause + 1]):
+                literal = clause_literal[place]
+                if literal >> 1 == atom or literal >> 1 == partner:
+                    after += -1 if world[literal >> 1] == (literal & 1) else 1
+            if after == 0 and n_true[clause] > 0:
+                total += 1
+    return total
+
+
+@numba.njit(nogil=True, cache=True)
 def _partner(group_start, group_atom, group, value, world, atom, generator):
     """The atom that must change with `atom` to leave one true atom in its group; -1 when there is none."""
     seen, chosen = 0, np.int32(-1)
@@ -173,8 +192,8 @@ def walk_sat(
 ):
     """WalkSAT (Selman, Kautz, Cohen 1994) from `world`, (n,) uint8, until nothing is broken: flips made, or -1.
 
-    With probability `noise` a random atom of a random broken clause is flipped, else the one after which the fewest clauses are
-    broken. An atom of a group is flipped together with another one of it. Decided atoms stay.
+    With probability `noise` a random atom of a random broken clause is flipped, else the one that breaks the fewest clauses.
+    An atom of a group is flipped together with another one of it. Decided atoms stay.
     """
     n_clauses = clause_start.shape[0] - 1
     n_true = np.zeros(n_clauses, np.int32)
@@ -205,14 +224,7 @@ def walk_sat(
                     continue
             cost = np.int64(0)
             if not at_random:
-                for step in range(4):
-                    moving = atom if step == 0 or step == 3 else partner
-                    if moving >= 0:
-                        n_broken = _flip(
-                            clause_literal, clause_start, atom_start, atom_clause, world, moving, n_true, broken, where, n_broken
-                        )
-                    if step == 1:
-                        cost = n_broken
+                cost = _breaks(clause_start, clause_literal, atom_start, atom_clause, world, n_true, atom, partner)
             if cost < fewest:
                 fewest, ties = cost, 0
             if cost == fewest:
