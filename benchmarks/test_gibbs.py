@@ -127,7 +127,7 @@ def test_cost_a_literal_against_the_sketch(benchmark, lengths):
     ours, theirs = best((mixed, 4), (sketch, 4))
     benchmark.pedantic(mixed.seconds, (4,), rounds=3)
     ratio = (ours / literals) / (theirs / (3 * BIG[1]))
-    # A literal of a clause of k is weighed k - 1 times a sweep, once for each other one; short clauses must do well by both.
+    # A literal of a clause of k is weighed k - 1 times a sweep, once for each other one: long clauses are judged by that.
     looks = sum(length * (length - 1) * count for length, count in lengths.items())
     ratio_a_look = (ours / looks) / (theirs / (6 * BIG[1]))
     benchmark.extra_info |= {"cost_a_literal_over_sketch": ratio, "cost_a_look_over_sketch": ratio_a_look}
