@@ -23,6 +23,7 @@ from markovlogic.symmetry.base import ConstantClasses, Int32, Int64, OrbitPartit
 
 MOST_KEY = 1 << 62
 MOST_ATOMS = np.iinfo(np.int32).max
+MANY = 200_000  # labels from which loading a kernel is quicker than sorting them
 
 
 def check_atoms(problem: Problem) -> int:
@@ -38,15 +39,24 @@ def check_atoms(problem: Problem) -> int:
 
 
 def partition(label: npt.NDArray[np.integer], source: str) -> OrbitPartition:
-    """Atoms with equal labels as a partition."""
+    """Atoms with equal labels (not negative) as a partition."""
+    orbit_of, size = _numbered(label.astype(np.int64, copy=False))
+    orbit_of.flags.writeable = False
+    size.flags.writeable = False
+    return OrbitPartition(orbit_of, size, source)
+
+
+def _numbered(label: Int64) -> tuple[Int32, Int64]:
+    """Part of each label, parts numbered by first member; and the sizes of the parts."""
+    if len(label) > MANY and int(label.max()) < 8 * len(label):
+        from markovlogic.kernels.partition import number_parts
+
+        return number_parts(label, int(label.max()) + 1)  # type: ignore[no-any-return]
     _, first, inverse, count = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
     rank = np.empty(len(first), np.int32)
     rank[order] = np.arange(len(first), dtype=np.int32)
-    orbit_of, size = rank[inverse], count[order].astype(np.int64)
-    orbit_of.flags.writeable = False
-    size.flags.writeable = False
-    return OrbitPartition(orbit_of, size, source)
+    return rank[inverse], count[order].astype(np.int64)
 
 
 def orbits_by_key(problem: Problem, classes: ConstantClasses) -> OrbitPartition:
@@ -163,9 +173,10 @@ def orbit_keys(problem: Problem, classes: ConstantClasses) -> tuple[OrbitKeys, .
 def _keys_by_atom(problem: Problem, name: str, classes: ConstantClasses) -> OrbitKeys:
     code = problem.atoms.codes(name)
     key = _keys(decode(code, problem.statuses[name].sizes), problem.model.predicates[name].types, classes)
-    _, first, count = np.unique(key, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return OrbitKeys(name, code[first[order]], count[order].astype(np.int64))
+    orbit_of, size = _numbered(key)
+    first = np.empty(len(size), np.int64)
+    first[orbit_of[::-1]] = code[::-1]  # the last one written stays, so the first atom of each orbit
+    return OrbitKeys(name, first, size)
 
 
 def _keys_by_class(problem: Problem, name: str, classes: ConstantClasses) -> OrbitKeys:

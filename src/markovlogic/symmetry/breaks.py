@@ -1,0 +1,92 @@
+"""What keeps constants apart: for each type, the predicates whose evidence splits it, and one fact that does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from markovlogic.data.evidence import FALSE, TRUE, codes
+from markovlogic.language.syntax import show_constant
+from markovlogic.problem import Problem
+from markovlogic.symmetry.base import Int32
+from markovlogic.symmetry.twins import Relation, classes_by_evidence, exchanged, named_constants, relations_of
+
+WORDS = {FALSE: "false", TRUE: "true"}
+
+
+@dataclass(frozen=True)
+class Break:
+    """Something that splits the constants of a type.
+
+    `predicate` is empty where formulas do it, by naming constants or by `+`; `n_classes` is how many classes this alone would
+    give. `example` is a ground atom of the predicate with its status; with the constants of `pair` exchanged, it reads
+    `counterpart`, of another status.
+    """
+
+    type_name: str
+    predicate: str
+    n_classes: int
+    pair: tuple[str, str] | None = None
+    example: str = ""
+    counterpart: str = ""
+
+
+def breaks(problem: Problem) -> tuple[Break, ...]:
+    """What splits each type, the strongest first."""
+    relations = relations_of(problem)
+    named = named_constants(problem)
+    found: list[Break] = []
+    for type_name, domain in problem.domains.items():
+        of_type: list[Break] = []
+        apart = len(named.get(type_name, ()))
+        if apart and len(domain) > 1:
+            of_type.append(Break(type_name, "", apart + (apart < len(domain))))
+        for relation in relations.values():
+            if type_name in relation.types and len(relation.args):
+                classes = classes_by_evidence(type_name, len(domain), [relation])
+                n_classes = int(classes.max(initial=-1)) + 1
+                if n_classes > 1:
+                    of_type.append(_with_example(problem, type_name, relation, classes, n_classes))
+        found += sorted(of_type, key=lambda item: -item.n_classes)
+    return tuple(found)
+
+
+def _with_example(problem: Problem, type_name: str, relation: Relation, classes: Int32, n_classes: int) -> Break:
+    """A member of the largest class, the first constant outside it, and an atom that exchanging them changes."""
+    common = int(np.bincount(classes).argmax())
+    one = int(np.flatnonzero(classes == common)[0])
+    other = int(np.flatnonzero(classes != common)[0])
+    where = [position for position, of in enumerate(relation.types) if of == type_name]
+    mentions = np.isin(relation.args[:, where], [one, other]).any(axis=1)
+    args = relation.args[mentions]
+    mirrored = exchanged(args, where, np.full(len(args), one, np.int32), np.full(len(args), other, np.int32))
+    status = relation.statuses.status[mentions]
+    there = relation.statuses.lookup(codes(mirrored, relation.statuses.sizes))
+    row = int(np.flatnonzero(status != there)[0])
+    names = problem.domains[type_name].names
+    return Break(
+        type_name,
+        relation.name,
+        n_classes,
+        (names[one], names[other]),
+        _shown(problem, relation, args[row], int(status[row])),
+        _shown(problem, relation, mirrored[row], int(there[row])),
+    )
+
+
+def _shown(problem: Problem, relation: Relation, args: Int32, status: int) -> str:
+    texts = [
+        show_constant(problem.domains[type_name].names[number])
+        for type_name, number in zip(relation.types, args.tolist(), strict=True)
+    ]
+    return f"{relation.name}({','.join(texts)}) is {WORDS.get(status, 'unknown')}"
+
+
+def strongest(found: tuple[Break, ...]) -> Mapping[str, tuple[Break, ...]]:
+    """The breaks of each type."""
+    by_type: dict[str, list[Break]] = {}
+    for item in found:
+        by_type.setdefault(item.type_name, []).append(item)
+    return {type_name: tuple(items) for type_name, items in by_type.items()}
