@@ -99,7 +99,7 @@ def build_layout(network: GroundNetwork) -> GibbsLayout:
         [np.zeros(1, np.int64), np.cumsum(np.concatenate([np.ones(len(singles), np.int64), sizes[groups]]))]
     )
     general_atoms = np.concatenate([singles.astype(np.int32), network.group_atom[member]])
-    reach_start, reach = _reach(network, general_start, general_atoms)
+    reach_start, reach = hidden_reach(network, general_start, general_atoms)
     # A group is visited once, where its first atom stands.
     first = np.ones(n_atoms, bool)
     first[network.group_atom] = False
@@ -166,7 +166,7 @@ def _rows(
     return row_start, row
 
 
-def _reach(network: GroundNetwork, general_start: np.ndarray, general_atom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def hidden_reach(network: GroundNetwork, general_start: np.ndarray, general_atom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each general site the hidden atoms that depend on it, directly or through others, increasing."""
     parent = network.definition_literal >> 1
     child = np.repeat(np.arange(network.n_hidden, dtype=np.int32) + network.n_atoms, np.diff(network.definition_start))

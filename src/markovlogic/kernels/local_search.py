@@ -10,7 +10,7 @@ import numpy as np
 from markovlogic.kernels.random import next_below, next_uniform, next_word
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def flip(net, work, world, atom):
     """Flip an atom and update the counts of the kept clauses that hold it."""
     value = world[atom] ^ 1
@@ -37,7 +37,7 @@ def flip(net, work, world, atom):
                 work.n_broken[0] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def breaks(net, work, world, atom):
     """How many kept clauses only this atom's present value makes true."""
     total = 0
@@ -50,7 +50,7 @@ def breaks(net, work, world, atom):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def count_true(net, work, world, first, last):
     """Set the counts and the list of broken clauses for the component's clauses `work.part_clause[first:last]`."""
     work.n_broken[0] = 0
@@ -69,7 +69,7 @@ def count_true(net, work, world, first, last):
             work.n_broken[0] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def leads_group(net, work, atom):
     """Whether an atom is the first free one of its group: a group is moved once a sweep, whatever its present value."""
     group = net.group_of[atom]
@@ -79,7 +79,7 @@ def leads_group(net, work, atom):
     return False
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def true_member(net, world, group):
     """The true atom of an exclusive group."""
     for at in range(net.group_start[group], net.group_start[group + 1]):
@@ -88,7 +88,7 @@ def true_member(net, world, group):
     return -1
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def other_member(net, work, world, group, generator):
     """A uniform free atom of the group that is false now, -1 when there is none."""
     n_free = 0
@@ -108,38 +108,77 @@ def other_member(net, work, world, group, generator):
     return -1
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def follows(net, world, hidden):
+    """Whether a hidden atom has the value that its definition gives."""
+    row = hidden - net.n_open[0]
+    for k in range(net.definition_start[row], net.definition_start[row + 1]):
+        literal = net.definition_literal[k]
+        if world[literal >> 1] == (literal & 1):
+            return world[hidden] == 1
+    return world[hidden] == 0
+
+
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def switch(net, work, world, first, second):
+    """Flip one atom, or two (second >= 0), and let the free hidden atoms that depend on them follow.
+
+    Forced hidden atoms stay; a kept clause then tells of the conflict.
+    """
+    flip(net, work, world, first)
+    if second >= 0:
+        flip(net, work, world, second)
+    for turn in range(2 if second >= 0 else 1):
+        atom = first if turn == 0 else second
+        for at in range(net.reach_start[atom], net.reach_start[atom + 1]):
+            hidden = net.reach[at]
+            if work.forced[hidden] == 0 and not follows(net, world, hidden):
+                flip(net, work, world, hidden)
+
+
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def sweep(net, work, world, first_atom, last_atom, generator):
     """One heat-bath sweep of the component over its satisfying states; leaves their uniform distribution invariant.
 
     An atom that no kept clause needs takes a fair coin; an exclusive group takes a uniform value among those that break nothing.
+    Hidden atoms follow the atoms that they depend on, so that their definitions never stand in a move's way.
     """
     for at in range(first_atom, last_atom):
         atom = work.part_atom[at]
+        if atom >= net.n_open[0]:
+            continue
         group = net.group_of[atom]
         if group < 0:
-            if next_word(generator) >> np.uint64(63) and breaks(net, work, world, atom) == 0:
-                flip(net, work, world, atom)
+            if next_word(generator) >> np.uint64(63) == 0:
+                continue
+            if net.reach_start[atom] == net.reach_start[atom + 1]:
+                if breaks(net, work, world, atom) == 0:
+                    flip(net, work, world, atom)
+                continue
+            for _ in range(2):  # there, and back again if that broke a clause
+                switch(net, work, world, atom, -1)
+                if work.n_broken[0] == 0:
+                    break
         elif leads_group(net, work, atom):
             # reservoir draw over the values that keep everything satisfied; the present one is among them
             present = true_member(net, world, group)
+            value = present
             best = present
             n_valid = 1
-            flip(net, work, world, present)
-            for k in range(net.group_start[group], net.group_start[group + 1]):
-                value = net.group_atom[k]
-                if value == present or work.forced[value] != 0:
+            end = net.group_start[group + 1]
+            for k in range(net.group_start[group], end + 1):
+                new = net.group_atom[k] if k < end else best  # the last round goes to the chosen value
+                if new == value or work.forced[new] != 0 or (new == present and k < end):
                     continue
-                flip(net, work, world, value)
-                if work.n_broken[0] == 0:
+                switch(net, work, world, value, new)
+                value = new
+                if k < end and work.n_broken[0] == 0:
                     n_valid += 1
                     if next_below(generator, n_valid) == 0:
-                        best = value
-                flip(net, work, world, value)
-            flip(net, work, world, best)
+                        best = new
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def move(net, work, world, atom, generator):
     """Flip an atom, or switch its exclusive group so that it changes; returns the other atom that changed, or -1."""
     group = net.group_of[atom]
@@ -153,7 +192,7 @@ def move(net, work, world, atom, generator):
     return partner
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_clause, search, generator):
     """SampleSAT (Wei, Erenrich, Selman 2004): from a random state, WalkSAT moves mixed with annealing moves until satisfied.
 

@@ -25,7 +25,7 @@ SWEEP_OR_SEARCH, SWEEP, SEARCH = 0, 1, 2
 N_TOUCHED, N_KEPT, N_EXACT, N_SWEPT, N_SEARCHED, N_FAILED, N_BROKEN_HARD, N_COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def force_units(net, work, world, generator):
     """Force atoms that hard unit clauses decide, and those whose satisfied soft unit clause is kept; then their groups."""
     for atom in range(net.bias.shape[0]):
@@ -58,7 +58,7 @@ def force_units(net, work, world, generator):
 FREE_TRUE, FORCED_TRUE, FREE_ONE = 1, 2, 16
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def look_up_literals(work, world):
     """One byte a literal, so that selection reads one small table instead of two arrays with branches."""
     byte, forced = work.literal_byte, work.forced
@@ -72,7 +72,7 @@ def look_up_literals(work, world):
             byte[2 * atom + 1] = FREE_ONE + FREE_TRUE * true
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def select(net, work, world, lazy, generator, counters):
     """Decide which satisfied clauses are kept; one with a true forced literal never matters.
 
@@ -124,7 +124,7 @@ def select(net, work, world, lazy, generator, counters):
     counters[N_BROKEN_HARD] += n_broken
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def free_clauses(net, work):
     """List in part_clause the clauses that hold a free atom, each once; the others are not kept."""
     work.kept[:] = 0
@@ -140,7 +140,7 @@ def free_clauses(net, work):
     return n_found
 
 
-@numba.njit(nogil=True, cache=True, inline="always")
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def push(work, atom):
     """Queue a free atom to be forced."""
     if work.forced[atom] == FREE:
@@ -149,7 +149,7 @@ def push(work, atom):
         work.n_queue[0] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def propagate(net, work, world):
     """Unit propagation over kept clauses and groups, from the queue that selection filled."""
     head = 0
@@ -180,7 +180,7 @@ def propagate(net, work, world):
                     push(work, net.group_atom[at])
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def find(parent, atom):
     """Representative of an atom's part, halving the path."""
     while parent[atom] != atom:
@@ -189,7 +189,7 @@ def find(parent, atom):
     return atom
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def join(parent, first, second):
     """Unite two parts under the smaller representative."""
     first = find(parent, first)
@@ -200,7 +200,7 @@ def join(parent, first, second):
         parent[first] = second
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def split(net, work):
     """Connected parts of the free atoms through kept clauses and groups; fills the part arrays, returns the number of parts."""
     n_all = net.bias.shape[0]
@@ -264,7 +264,7 @@ def split(net, work):
     return n_parts
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _part_of_clause(net, work, clause):
     for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
         atom = net.clause_literal[k] >> 1
@@ -273,7 +273,7 @@ def _part_of_clause(net, work, clause):
     return -1
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def draw_small(net, work, world, part, generator):
     """A uniform solution of a small part, at most `solutions.LARGEST` atoms."""
     first = work.atom_first[part]
@@ -308,18 +308,23 @@ def draw_small(net, work, world, part, generator):
         world[work.part_atom[first + local]] = (chosen >> local) & 1
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def tied(net, work, part):
+    """Whether a hard clause holds a part together; definitions of hidden atoms do not, since sweeps follow them."""
+    for at in range(work.clause_first[part], work.clause_first[part + 1]):
+        if net.n_soft[0] <= work.part_clause[at] < net.n_given[0]:
+            return True
+    return False
+
+
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters):
     """Move a large part: sweeps that leave the uniform distribution invariant, or SampleSAT where hard clauses tie it."""
     first_atom = work.atom_first[part]
     last_atom = work.atom_first[part + 1]
     first_clause = work.clause_first[part]
     last_clause = work.clause_first[part + 1]
-    searching = policy == SEARCH
-    if policy == SWEEP_OR_SEARCH:
-        for at in range(first_clause, last_clause):
-            searching = searching or work.part_clause[at] >= net.n_soft[0]
-    if searching:
+    if policy == SEARCH or (policy == SWEEP_OR_SEARCH and tied(net, work, part)):
         counters[N_SEARCHED] += 1
         for at in range(first_atom, last_atom):
             work.saved[work.part_atom[at]] = world[work.part_atom[at]]
@@ -336,28 +341,26 @@ def draw_large(net, work, world, part, policy, n_sweeps, search, generator, coun
 
 
 @numba.njit(nogil=True, cache=True)
-def mcsat_step(net, work, world, exact_atoms, policy, n_sweeps, lazy, search, generator, counters):
-    """One MC-SAT step of one chain; world: (n_all,) uint8, changed in place; parts of up to exact_atoms are drawn exactly."""
-    force_units(net, work, world, generator)
-    select(net, work, world, lazy, generator, counters)
-    propagate(net, work, world)
-    n_parts = split(net, work)
-    for part in range(n_parts):
-        n_atoms = work.atom_first[part + 1] - work.atom_first[part]
-        if n_atoms == 1 and work.clause_first[part + 1] == work.clause_first[part]:
-            world[work.part_atom[work.atom_first[part]]] = np.uint8(next_word(generator) >> np.uint64(63))
-        elif n_atoms <= exact_atoms:
-            counters[N_EXACT] += 1
-            draw_small(net, work, world, part, generator)
-        else:
-            draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters)
-
-
-@numba.njit(nogil=True, cache=True)
 def mcsat_steps(net, work, worlds, generators, exact_atoms, policy, n_sweeps, lazy, search, counters):
-    """One MC-SAT step of every chain; worlds: (n_chains, n_all) uint8, generators: (n_chains, 4) uint64."""
+    """One MC-SAT step of every chain; worlds: (n_chains, n_all) uint8, generators: (n_chains, 4) uint64, changed in place.
+
+    exact_atoms: parts of up to so many atoms are drawn exactly, and of up to the second number where hard clauses tie them.
+    """
     for chain in range(worlds.shape[0]):
-        mcsat_step(net, work, worlds[chain], exact_atoms, policy, n_sweeps, lazy, search, generators[chain], counters)
+        world = worlds[chain]
+        generator = generators[chain]
+        force_units(net, work, world, generator)
+        select(net, work, world, lazy, generator, counters)
+        propagate(net, work, world)
+        for part in range(split(net, work)):
+            n_atoms = work.atom_first[part + 1] - work.atom_first[part]
+            if n_atoms == 1 and work.clause_first[part + 1] == work.clause_first[part]:
+                world[work.part_atom[work.atom_first[part]]] = np.uint8(next_word(generator) >> np.uint64(63))
+            elif n_atoms <= exact_atoms[0] or (n_atoms <= exact_atoms[1] and tied(net, work, part)):
+                counters[N_EXACT] += 1
+                draw_small(net, work, world, part, generator)
+            else:
+                draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters)
 
 
 @numba.njit(nogil=True, cache=True)

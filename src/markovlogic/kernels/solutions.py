@@ -7,8 +7,7 @@ the six lowest atoms vary inside a word, the others from word to word.
 import numba
 import numpy as np
 
-LARGEST = 12  # atoms; 2^12 assignments are 64 words
-WORDS = 64
+LARGEST = 20  # atoms; 2^20 assignments are 16,384 words
 
 
 @numba.njit(nogil=True, cache=True, inline="always")

@@ -1,6 +1,6 @@
 """MC-SAT: slice sampling over sets of kept clauses (Poon and Domingos 2006; the baseline of [001] section 5).
 
-Departs: parts of at most `solutions.LARGEST` atoms are drawn exactly uniformly; a larger part is moved by sweeps that leave the
+Departs: small parts are drawn exactly uniformly; a larger part is moved by sweeps that leave the
 uniform distribution over its solutions invariant, which keeps the target exact, and only parts that hard clauses tie together use
 SampleSAT, whose draws are near-uniform at best (`large="samplesat"` uses it for every large part, as the paper does).
 """
@@ -27,6 +27,12 @@ class Constraints(NamedTuple):
     clause_literal: npt.NDArray[np.int32]
     threshold: npt.NDArray[np.uint64]  # (n_soft,) a satisfied clause is kept when a random word is below it
     n_soft: npt.NDArray[np.int64]  # (1,) clauses from here on are hard
+    n_given: npt.NDArray[np.int64]  # (1,) clauses from here on define hidden atoms
+    n_open: npt.NDArray[np.int64]  # (1,) atoms from here on are hidden
+    reach_start: npt.NDArray[np.int64]  # for each open atom the hidden ones that depend on it, parents before children
+    reach: npt.NDArray[np.int32]
+    definition_start: npt.NDArray[np.int64]
+    definition_literal: npt.NDArray[np.int32]
     atom_start: npt.NDArray[np.int64]
     incidence: npt.NDArray[np.int64]  # 2·clause + (1 if the atom stands there positively)
     bias: npt.NDArray[np.float64]
@@ -72,7 +78,7 @@ class MCSATState(NamedTuple):
     generator: npt.NDArray[np.uint64]  # (n_chains, 4)
 
 
-LARGEST = 12  # as kernels.solutions, which is imported late because it compiles
+LARGEST = 20  # as kernels.solutions, which is imported late because it compiles
 _POLICIES = {"auto": 0, "sweep": 1, "samplesat": 2}  # as kernels.mcsat
 _COUNTERS = ("clauses_touched", "clauses_kept", "parts_exact", "parts_swept", "parts_searched", "searches_failed", "hard_broken")
 
@@ -81,12 +87,13 @@ _COUNTERS = ("clauses_touched", "clauses_kept", "parts_exact", "parts_swept", "p
 class MCSAT:
     """Settings of MC-SAT.
 
-    exact_atoms: parts of up to so many atoms (at most 12) are drawn exactly.
+    exact_atoms, exact_tied: parts of up to so many atoms (at most 20) are drawn exactly, and where hard clauses tie them.
     large: what moves a larger part: "auto" sweeps unless hard clauses tie it, "samplesat" always searches.
     lazy: decide only clauses that hold an atom which unit clauses leave free ([001]'s lazy baseline); the same distribution.
     """
 
-    exact_atoms: int = LARGEST
+    exact_atoms: int = 12
+    exact_tied: int = LARGEST
     large: Literal["auto", "sweep", "samplesat"] = "auto"
     lazy: bool = False
     sweeps: int = 2
@@ -96,8 +103,8 @@ class MCSAT:
     flips: int = 200_000
 
     def __post_init__(self) -> None:
-        if not 0 <= self.exact_atoms <= LARGEST:
-            raise InputError(f"MCSAT(exact_atoms={self.exact_atoms}): expected 0 to {LARGEST}")
+        if not (0 <= self.exact_atoms <= LARGEST and 0 <= self.exact_tied <= LARGEST):
+            raise InputError(f"MCSAT(exact_atoms={self.exact_atoms}, exact_tied={self.exact_tied}): expected 0 to {LARGEST}")
         if self.large not in _POLICIES:
             raise InputError(f"MCSAT(large={self.large!r}): expected one of {', '.join(_POLICIES)}")
         if self.sweeps < 1 or self.flips < 1 or self.temperature <= 0:
@@ -157,7 +164,7 @@ class MCSATSampler:
                 work,
                 worlds,
                 state.generator,
-                chosen.exact_atoms,
+                np.array([chosen.exact_atoms, chosen.exact_tied]),
                 _POLICIES[chosen.large],
                 chosen.sweeps,
                 chosen.lazy,
@@ -192,6 +199,9 @@ def constraints_of(network: GroundNetwork) -> Constraints:
     atom_start, atom_clause = atom_rows(start, literal, network.n_all)
     order = np.argsort(literal >> 1, kind="stable")
     incidence = 2 * atom_clause.astype(np.int64) + (literal[order] & 1)
+    reach_start, reach = np.zeros(network.n_all + 1, np.int64), np.zeros(0, np.int32)
+    if network.n_hidden:
+        reach_start, reach = _reach(network)
     hard = np.isinf(network.atom_bias)
     fixed = np.where(hard, (network.atom_bias > 0).astype(np.int8), np.int8(-1)).astype(np.int8)
     group_of = np.full(network.n_all, -1, np.int32)
@@ -202,6 +212,12 @@ def constraints_of(network: GroundNetwork) -> Constraints:
         clause_literal=literal,
         threshold=_keep_threshold(network.clause_weight[: network.n_soft]),
         n_soft=np.array([network.n_soft]),
+        n_given=np.array([network.n_clauses]),
+        n_open=np.array([network.n_atoms]),
+        reach_start=reach_start,
+        reach=reach,
+        definition_start=network.definition_start,
+        definition_literal=network.definition_literal,
         atom_start=atom_start,
         incidence=incidence,
         bias=bias,
@@ -214,6 +230,12 @@ def constraints_of(network: GroundNetwork) -> Constraints:
     for array in arrays:
         array.flags.writeable = False
     return arrays
+
+
+def _reach(network: GroundNetwork) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    from markovlogic.kernels.gibbs_layout import hidden_reach
+
+    return hidden_reach(network, np.arange(network.n_all + 1), np.arange(network.n_all, dtype=np.int32))
 
 
 def work_for(net: Constraints) -> Work:
@@ -245,7 +267,7 @@ def work_for(net: Constraints) -> Work:
         atom_first=ints(n_all + 1),
         clause_first=ints(n_all + 1),
         group_left=ints(n_groups, np.int32),
-        table=ints(64, np.uint64),
+        table=ints(2**LARGEST // 64, np.uint64),
         row=ints(64, np.int32),
     )
 
