@@ -16,9 +16,14 @@ Bool = npt.NDArray[np.bool_]
 CHAIN_MEAN_CELLS = 1 << 22  # up to so many numbers, the means of single chains are kept
 
 
-def atom_estimates(tallies: Sequence[Tallies], decided: Bool | None = None) -> Estimates:
-    """Estimates of the query atoms over all batches: from conditionals where they were collected, else from counts."""
-    return _estimates(tallies, [t.counts for t in tallies], decided, conditional=tallies[0].sums is not None)
+def atom_estimates(tallies: Sequence[Tallies], decided: Bool | None = None, *, conditional: bool | None = None) -> Estimates:
+    """Estimates of the tallied atoms over all batches: from conditionals where they were collected, else from counts.
+
+    `conditional` says which of the two, where both are there.
+    """
+    if conditional is None:
+        conditional = tallies[0].sums is not None
+    return _estimates(tallies, [t.counts for t in tallies], decided, conditional=conditional)
 
 
 def event_estimates(tallies: Sequence[Tallies]) -> Estimates:

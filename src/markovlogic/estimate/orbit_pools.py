@@ -1,0 +1,226 @@
+"""What the orbit estimator counts in every draw: for each orbit that the query meets, how many of its members hold.
+
+A *pool* is an orbit of atoms with two or more members, or the orbit of an event. The Rao-Blackwell value of a draw is the share
+of the pool that holds ([003] Eq. 2 and Lemma 3); its average over draws is the estimate for every member. Atoms and events that
+are alone in their orbit stay with the ordinary tallies. Known atoms are in no orbit: nothing is averaged over evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.estimate.slots import SlotClock, slots_for
+from markovlogic.estimate.substitutions import (
+    LISTED_READS,
+    Conjunctions,
+    Count,
+    DrawnCount,
+    ListedCount,
+    MergedCount,
+    count_of,
+    pattern_of,
+    sequence_orbit,
+)
+from markovlogic.estimate.tallies import Saved, Slots
+from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
+
+if TYPE_CHECKING:
+    from markovlogic.symmetry.base import AtomGroup
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]
+
+SUBSTITUTION_STREAM = 1 << 30  # keeps the random substitutions apart from the chains, whose streams are numbered from 0
+
+
+@dataclass(frozen=True, eq=False)
+class OrbitPools:
+    """The pools that a query needs, for chains of any network whose first atoms are the problem's open atoms."""
+
+    query_atoms: Int32
+    atom_pool: Int32  # (n_query,) pool of each query atom, -1 where it is alone in its orbit
+    member_start: Int64  # (n_pools + 1,)
+    member: Int32  # atoms of each pool
+    event_count: tuple[Count | None, ...]  # for each event how its orbit is counted, None where it is alone
+    source: str
+
+    @property
+    def n_atom_pools(self) -> int:
+        """How many orbits of atoms are pooled."""
+        return len(self.member_start) - 1
+
+    @property
+    def n_pools(self) -> int:
+        """Pools of atoms, then of events."""
+        return self.n_atom_pools + sum(count is not None for count in self.event_count)
+
+    @property
+    def size(self) -> Float64:
+        """(n_pools,) what each count is divided by."""
+        events = [float(count.size) for count in self.event_count if count is not None]
+        return np.concatenate([np.diff(self.member_start).astype(np.float64), events])
+
+    @property
+    def counted_atoms(self) -> Int32:
+        """Query atoms and all other members of their orbits, sorted: what must be tallied for an average of conditionals."""
+        return np.union1d(self.query_atoms, self.member).astype(np.int32)
+
+    def watch(self, *, draws: int, chains: int, seed: int) -> PoolObserver:
+        """An observer for one run."""
+        return PoolObserver(self, draws=draws, chains=chains, seed=seed)
+
+
+def orbit_pools(group: AtomGroup, query_atoms: Int32, events: Sequence[npt.NDArray[np.integer]] = ()) -> OrbitPools:
+    """Pools of all orbits with two or more members that query atoms and events meet."""
+    orbits = group.orbits()
+    orbit = orbits.orbit_of[query_atoms]
+    wanted = np.unique(orbit[orbits.size[orbit] > 1])
+    pool_of = np.full(orbits.n_orbits, -1, np.int32)
+    pool_of[wanted] = np.arange(len(wanted), dtype=np.int32)
+    pool = pool_of[orbits.orbit_of]
+    inside = np.flatnonzero(pool >= 0)
+    member = inside[np.argsort(pool[inside], kind="stable")].astype(np.int32)
+    start = np.concatenate([[0], np.cumsum(orbits.size[wanted])]).astype(np.int64)
+    counts = tuple(_event_count(group, event) for event in events)
+    return OrbitPools(np.asarray(query_atoms, np.int32), pool_of[orbit], start, member, counts, orbits.source)
+
+
+def _event_count(group: AtomGroup, event: npt.NDArray[np.integer]) -> Count | None:
+    if isinstance(group, RenamingGroup):
+        pattern = pattern_of(group.problem, group.classes, event)
+        return count_of(pattern) if pattern.members else None
+    if isinstance(group, GeneratedGroup):
+        orbit = sequence_orbit(group.generators, event, most=LISTED_READS // max(len(event), 1))
+        return None if orbit is None or len(orbit) < 2 else ListedCount(Conjunctions(orbit))
+    return None
+
+
+class PoolObserver:
+    """Counts the pools in every draw of a run; see `running.observers.Observer`."""
+
+    name = "orbits"
+
+    def __init__(self, pools: OrbitPools, *, draws: int, chains: int, seed: int) -> None:
+        self.pools = pools
+        self._draws, self._seed = draws, seed
+        self._n_slots = slots_for(4 * pools.n_pools, chains)  # a cell here is four times as wide as a count
+        self._lists = _lists(pools)
+        self.batches: list[PoolWatcher] = []
+
+    def watch(self, batch: int, n_chains: int) -> PoolWatcher:
+        """A watcher for one batch."""
+        clock = SlotClock.start(self._draws, self._n_slots)
+        made = PoolWatcher(self.pools, self._lists, clock, n_chains, (self._seed, batch))
+        self.batches.append(made)
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class _Lists:
+    """All lists of conjunctions as the kernel reads them: the atom pools, then the lists of the events."""
+
+    start: Int64
+    literal: Int32
+    width: Int64
+
+
+def _lists(pools: OrbitPools) -> _Lists:
+    parts: list[Conjunctions] = []
+    for count in pools.event_count:
+        if isinstance(count, ListedCount):
+            parts.append(count.conjunctions)
+        elif isinstance(count, MergedCount):
+            parts += count.parts
+    ends = pools.member_start[-1] + np.cumsum([part.literal.size for part in parts], dtype=np.int64)
+    return _Lists(
+        np.concatenate([pools.member_start, ends]).astype(np.int64),
+        np.concatenate([2 * pools.member + 1, *(part.literal.ravel() for part in parts)]).astype(np.int32),
+        np.array([1] * pools.n_atom_pools + [part.literal.shape[1] for part in parts], np.int64),
+    )
+
+
+class PoolWatcher:
+    """Sums of counts for each pool, chain and slot of time, and of their squares over all chains."""
+
+    def __init__(self, pools: OrbitPools, lists: _Lists, clock: SlotClock, n_chains: int, stream: tuple[int, int]) -> None:
+        self._pools, self._lists, self._stream = pools, lists, stream
+        self.clock = clock
+        self.n_chains = n_chains
+        self.sums = Slots(pools.n_pools, n_chains, clock.n_slots, np.float64)
+        self.squares = Slots(pools.n_pools, 1, clock.n_slots, np.float64)
+        self._counts = np.zeros((len(lists.start) - 1, n_chains), np.int64)
+        self._values = np.zeros((pools.n_pools, n_chains), np.float64) if pools.event_count else self._counts
+
+    def see(self, draw: int, world: Words) -> None:
+        """Count one draw."""
+        from markovlogic.kernels.orbital import add_counts
+
+        if self.clock.must_fold:
+            self.clock.fold()
+            self.sums.fold(np.float64)
+            self.squares.fold(np.float64)
+        slot = self.clock.slot
+        add_counts(self.values(draw, world), self.sums.cells[slot], self.squares.cells[slot])
+        self.sums.touch(slot)
+        self.squares.touch(slot)
+        self.clock.draws += 1
+
+    def values(self, draw: int, world: Words) -> npt.NDArray[np.number]:
+        """(n_pools, n_chains) how many members of each pool hold in each chain; of random substitutions those of this draw."""
+        from markovlogic.kernels.orbital import count_conjunctions
+
+        lists, counts, values = self._lists, self._counts, self._values
+        count_conjunctions(world, lists.start, lists.literal, lists.width, self.n_chains, counts)
+        if values is counts:
+            return counts
+        row = at = self._pools.n_atom_pools
+        values[:row] = counts[:row]
+        for number, count in enumerate(self._pools.event_count):
+            if count is None:
+                continue
+            if isinstance(count, ListedCount):
+                values[row] = counts[at]
+                at += 1
+            elif isinstance(count, MergedCount):
+                values[row] = count.combine(counts[at : at + len(count.parts)])
+                at += len(count.parts)
+            else:
+                values[row] = self._drawn(count, number, draw, world)
+            row += 1
+        return values
+
+    def _drawn(self, count: DrawnCount, event: int, draw: int, world: Words) -> Int64:
+        """The count among random substitutions, one set for all chains of the batch.
+
+        Sharing them correlates nothing: under the target every member of the orbit has the same probability, so given the
+        substitutions each chain's value has the same mean. The stream is numbered by draw: there is no state to save.
+        """
+        from markovlogic.kernels.orbital import count_conjunctions
+
+        seed, batch = self._stream
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SUBSTITUTION_STREAM, batch, event, draw)))
+        literal = count.draw(rng)
+        found: Int64 = np.zeros((1, self.n_chains), np.int64)
+        start, width = np.array([0, literal.size], np.int64), np.array([literal.shape[1]], np.int64)
+        count_conjunctions(world, start, literal.ravel(), width, self.n_chains, found)
+        return found.ravel()
+
+    def saved(self) -> Iterator[Saved]:
+        """All that a checkpoint needs."""
+        yield Saved("clock", np.array([self.clock.level, self.clock.draws], np.int64), self.clock.draws)
+        yield from self.sums.saved("sums")
+        yield from self.squares.saved("squares")
+
+    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Continue where `saved` was taken."""
+        level, draws = (int(value) for value in arrays["clock"])
+        self.clock = replace(self.clock, level=level, draws=draws)
+        self.sums.restore("sums", arrays, np.float64)
+        self.squares.restore("squares", arrays, np.float64)

@@ -1,0 +1,240 @@
+"""Orbit averages of single worlds: equal to the definition, by brute force over all renamings, for every world."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracle.plain_gibbs import pack
+from tests.symmetry import brute_force
+from tests.symmetry.made import posed, symmetric_problems
+
+from markovlogic.estimate import substitutions
+from markovlogic.estimate.orbit_pools import orbit_pools
+from markovlogic.estimate.substitutions import DrawnCount, ListedCount, MergedCount, count_of, pattern_of, sequence_orbit
+from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
+from markovlogic.symmetry.twins import twin_classes
+
+
+def renamings(problem):
+    """Every element of the group as a permutation of the open atoms, found by definition."""
+    atoms = brute_force.open_atoms(problem)
+    number = {atom: n for n, atom in enumerate(atoms)}
+    inside = brute_force.renamings_inside(problem, brute_force.twins(problem))
+    return np.array([[number[brute_force.renamed(problem, atom, r)] for atom in atoms] for r in inside], np.int32)
+
+
+def orbit_average(elements, literals, worlds):
+    """Share of the group under which a conjunction holds, for each world (n_worlds, n_atoms)."""
+    holds = np.ones((len(elements), len(worlds)), bool)
+    for literal in literals:
+        truth = worlds[:, elements[:, literal >> 1]].T
+        holds &= truth if literal & 1 else ~truth
+    return holds.mean(axis=0)
+
+
+def some_worlds(n_atoms, seed, n=64):
+    """All worlds of few atoms, else some of every density."""
+    if n_atoms <= 6:
+        return np.array(list(itertools.product([False, True], repeat=n_atoms)), bool).reshape(2**n_atoms, n_atoms)
+    rng = np.random.default_rng(seed)
+    return rng.random((n, n_atoms)) < rng.random((n, 1))
+
+
+def values(pools, worlds, draw=1):
+    """Rao-Blackwell values of every world, (n_pools, n_worlds)."""
+    found = []
+    for at in range(0, len(worlds), 64):
+        some = worlds[at : at + 64]
+        watcher = pools.watch(draws=1, chains=len(some), seed=3).watch(0, len(some))
+        found.append(watcher.values(draw, pack(some.T)) / pools.size[:, None])
+    return np.concatenate(found, axis=1)
+
+
+def group_of(problem):
+    return RenamingGroup(problem, twin_classes(problem))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(symmetric_problems(most=4, others=2), st.integers(0, 1000))
+def test_single_atoms_equal_the_orbit_average_of_every_world(made, seed):
+    mln, db, open_ = made
+    problem = posed(mln, db, open_=open_)
+    n_atoms = len(problem.atoms)
+    worlds, elements = some_worlds(n_atoms, seed), renamings(problem)
+    pools = orbit_pools(group_of(problem), np.arange(n_atoms, dtype=np.int32))
+    found = values(pools, worlds)
+    for atom in range(n_atoms):
+        expected = orbit_average(elements, [2 * atom + 1], worlds)
+        pool = pools.atom_pool[atom]
+        np.testing.assert_allclose(found[pool] if pool >= 0 else worlds[:, atom], expected, rtol=0, atol=1e-15)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(symmetric_problems(most=4, others=2), st.data())
+def test_conjunctions_equal_the_orbit_average_of_every_world_by_every_exact_way(made, data):
+    mln, db, open_ = made
+    problem = posed(mln, db, open_=open_)
+    n_atoms = len(problem.atoms)
+    if not n_atoms:
+        return
+    classes = twin_classes(problem)
+    worlds, elements = some_worlds(n_atoms, data.draw(st.integers(0, 1000))), renamings(problem)
+    for _ in range(3):
+        atoms = data.draw(st.lists(st.integers(0, n_atoms - 1), min_size=1, max_size=3, unique=True))
+        event = np.array([2 * atom + data.draw(st.integers(0, 1)) for atom in atoms], np.int32)
+        expected = orbit_average(elements, event, worlds)
+        pattern = pattern_of(problem, classes, event)
+        ways = [count_of(pattern, most_reads=1 << 40), substitutions._merged(pattern)] if len(pattern.members) <= 6 else []
+        for count in ways if pattern.members else []:
+            np.testing.assert_allclose(counted(count, worlds), expected, rtol=0, atol=1e-14)
+        pools = orbit_pools(group_of(problem), np.zeros(0, np.int32), [event])
+        assert (pools.n_pools == 0) == (not pattern.members)
+        if pools.n_pools:
+            np.testing.assert_allclose(values(pools, worlds)[0], expected, rtol=0, atol=1e-14)
+        generated = GeneratedGroup([element.astype(np.int32) for element in elements], n_atoms)
+        pools = orbit_pools(generated, np.zeros(0, np.int32), [event])
+        if pools.n_pools:
+            np.testing.assert_allclose(values(pools, worlds)[0], expected, rtol=0, atol=1e-14)
+
+
+def counted(count, worlds):
+    """A count's share in each world, evaluated plainly."""
+
+    def holding(conjunctions):
+        rows = conjunctions.literal
+        return (worlds[:, rows >> 1] == (rows & 1)).all(axis=2).sum(axis=1)
+
+    if isinstance(count, ListedCount):
+        return holding(count.conjunctions) / count.size
+    return count.combine(np.array([holding(part) for part in count.parts])) / count.size
+
+
+PEOPLE = """
+person = {A, B, C, D, E, F, G, H, I, J, K, L}
+Smokes(person)
+Cancer(person)
+Friends(person, person)
+1.5 Smokes(x) => Cancer(x)
+1.1 Friends(x, y) ^ Smokes(x) => Smokes(y)
+"""
+
+
+def atom_of(problem, name, *args):
+    sizes = problem.statuses[name].sizes
+    code = int(np.ravel_multi_index([problem.domains["person"].number(a) for a in args], sizes))
+    return int(problem.atoms.numbers(name, np.array([code]))[0])
+
+
+@pytest.fixture
+def people():
+    # some diagonals are known, so that substitutions which are not injective meet known atoms
+    return posed(PEOPLE, "!Friends(A,A)\n!Friends(B,B)\n!Friends(C,C)\nFriends(D,D)\n", open_=("Smokes", "Cancer", "Friends"))
+
+
+def test_long_conjunctions_count_merged_ones_with_known_atoms(people):
+    event = [
+        2 * atom_of(people, "Friends", "A", "B") + 1,
+        2 * atom_of(people, "Friends", "B", "C"),
+        2 * atom_of(people, "Smokes", "C") + 1,
+        2 * atom_of(people, "Cancer", "E") + 1,
+    ]
+    pattern = pattern_of(people, twin_classes(people), np.array(event))
+    worlds = some_worlds(len(people.atoms), 5, 20)
+    listed = count_of(pattern, most_reads=1 << 40)
+    merged = substitutions._merged(pattern)
+    assert merged.size == 3 * 2 * 1 * 8
+    assert any(
+        part.always for part in substitutions._merged(pattern_of(people, twin_classes(people), np.array(event[1:2]))).parts
+    )
+    np.testing.assert_allclose(counted(merged, worlds), counted(listed, worlds), rtol=0, atol=1e-14)
+
+
+def test_forgotten_coincidences_are_caught(people):
+    """The twin of the tests above: without inclusion-exclusion the count is wrong."""
+    event = np.array([2 * atom_of(people, "Smokes", "E") + 1, 2 * atom_of(people, "Cancer", "F") + 1])
+    pattern = pattern_of(people, twin_classes(people), event)
+    worlds = some_worlds(len(people.atoms), 5, 20)
+    merged = substitutions._merged(pattern)
+    np.testing.assert_allclose(counted(merged, worlds), counted(ListedCount(substitutions._listed(pattern)), worlds), atol=1e-14)
+    careless = MergedCount(merged.parts, merged.terms[-1:], merged.size)
+    assert np.abs(counted(careless, worlds) - counted(merged, worlds)).max() > 0.01
+
+
+def test_large_orbits_are_counted_by_parts_and_larger_ones_drawn():
+    many = posed(
+        PEOPLE.replace("L}", "L, " + ", ".join(f"X{i}" for i in range(600)) + "}"), open_=("Smokes", "Cancer", "Friends")
+    )
+    classes = twin_classes(many)
+    pair = np.array([2 * atom_of(many, "Smokes", "A") + 1, 2 * atom_of(many, "Cancer", "B") + 1])
+    count = count_of(pattern_of(many, classes, pair))
+    assert isinstance(count, MergedCount) and count.size == 612 * 611
+    assert sum(part.literal.size for part in count.parts) <= 4 * 612
+    path = np.array([2 * atom_of(many, "Friends", "A", "B") + 1, 2 * atom_of(many, "Friends", "B", "C")])
+    assert isinstance(count_of(pattern_of(many, classes, path)), DrawnCount)
+    mixed = np.concatenate([pair, path])
+    assert isinstance(count_of(pattern_of(many, classes, mixed)), DrawnCount)
+
+
+def test_a_conjunction_of_very_many_constants_is_drawn(people):
+    event = np.array([2 * atom_of(people, "Smokes", name) + 1 for name in "ABCDEFGHIJKL"])
+    pattern = pattern_of(people, twin_classes(people), event)
+    count = count_of(pattern)
+    assert isinstance(count, DrawnCount)
+    rows = count.draw(np.random.default_rng(1))
+    assert all(len(set(row)) == 12 for row in rows.tolist())  # injective: every person once
+
+
+def test_drawn_substitutions_are_uniform_over_the_orbit(people):
+    """Chi-square over the whole orbit; false-alarm rate 1e-6. The twin below must fail."""
+    event = np.array([2 * atom_of(people, "Friends", "A", "B") + 1, 2 * atom_of(people, "Smokes", "E")])
+    pattern = pattern_of(people, twin_classes(people), event)
+    rows = DrawnCount(pattern, size=20_000).draw(np.random.default_rng(2))
+    assert uniform(rows, substitutions._listed(pattern).literal)
+    biased = np.concatenate([rows, rows[rows[:, 0] == rows[0, 0]][:1500]])
+    assert not uniform(biased, substitutions._listed(pattern).literal)
+
+
+def uniform(rows, orbit):
+    from scipy.stats import chisquare
+
+    number = {tuple(row): at for at, row in enumerate(np.sort(orbit, axis=1).tolist())}
+    seen = np.bincount([number[tuple(row)] for row in np.sort(rows, axis=1).tolist()], minlength=len(orbit))
+    return chisquare(seen).pvalue > 1e-6
+
+
+def test_drawn_values_depend_on_seed_batch_and_draw_alone(people):
+    event = np.array([2 * atom_of(people, "Smokes", "A") + 1, 2 * atom_of(people, "Smokes", "E") + 1])
+    count = count_of(pattern_of(people, twin_classes(people), event), most_reads=0)
+    pools = orbit_pools(group_of(people), np.zeros(0, np.int32), [event])
+    pools = replace(pools, event_count=(count,))
+    world = pack(some_worlds(len(people.atoms), 5, 20).T)
+    once = pools.watch(draws=9, chains=20, seed=1).watch(0, 20)
+    first = [once.values(draw, world).copy() for draw in (1, 2, 2)]
+    assert (first[1] == first[2]).all() and (first[0] != first[1]).any()
+    other = pools.watch(draws=9, chains=20, seed=2).watch(0, 20).values(2, world)
+    assert (other != first[1]).any()
+
+
+def test_the_orbit_of_a_sequence_stops_at_its_limit():
+    shift = np.roll(np.arange(9, dtype=np.int32), 1)
+    assert (
+        sequence_orbit([shift], np.array([1, 4]), most=9).tolist()
+        == sorted(sorted([2 * a + 1, 2 * ((a + 2) % 9)]) for a in range(9))
+        or len(sequence_orbit([shift], np.array([1, 4]), most=9)) == 9
+    )
+    found = sequence_orbit([shift], np.array([1, 4]), most=9)
+    assert found.tolist() == sorted(sorted([2 * a + 1, 2 * ((a + 2) % 9)]) for a in range(9))
+    assert sequence_orbit([shift], np.array([1, 4]), most=8) is None
+
+
+def test_evidence_is_never_averaged_over(people):
+    """Atoms of D, whose diagonal is known to be true, are in no pool with those of others; known atoms have no number."""
+    pools = orbit_pools(group_of(people), np.arange(len(people.atoms), dtype=np.int32))
+    smokes = [atom_of(people, "Smokes", name) for name in "ABCDEF"]
+    assert len({int(pools.atom_pool[atom]) for atom in smokes}) == 3
+    assert pools.atom_pool[smokes[3]] == -1
