@@ -1,0 +1,179 @@
+"""From classes of constants to the arrays that the exchange kernel reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.data.evidence import UNKNOWN, decode
+from markovlogic.networks.ground import GroundNetwork, Int64
+from markovlogic.problem import Problem
+from markovlogic.symmetry.base import ConstantClasses
+
+if TYPE_CHECKING:
+    from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings, Work
+
+Arrays = TypeVar("Arrays", bound="tuple[Any, ...]")
+
+
+def constant_offsets(problem: Problem) -> dict[str, int]:
+    """Number of each type's first constant when the constants of all types are numbered one after the other."""
+    offsets, total = {}, 0
+    for type_name, domain in problem.domains.items():
+        offsets[type_name] = total
+        total += len(domain)
+    return offsets
+
+
+def atom_table(problem: Problem, network: GroundNetwork) -> AtomTable:
+    """The open atoms of a problem by predicate and arguments; decided ones hold no constant."""
+    from markovlogic.kernels.exchange import AtomTable
+
+    offsets = constant_offsets(problem)
+    n_constants = sum(map(len, problem.domains.values()))
+    is_free = np.isfinite(network.atom_bias[: network.n_atoms])
+    codes: list[Int64] = []
+    listed: list[Int64] = []
+    strides: list[int] = []
+    sizes: list[int] = []
+    bases: list[int] = []
+    first, default_open, places = [], [], [0]
+    holders: list[Int64] = []  # atom numbers
+    held: list[Int64] = []  # constants
+    for name in problem.atoms.predicates:
+        statuses = problem.statuses[name]
+        types = problem.model.predicates[name].types
+        numbers = problem.atoms.range_of(name)
+        code = problem.atoms.codes(name)
+        codes.append(code)
+        first.append(numbers.start)
+        default_open.append(statuses.default == UNKNOWN)
+        listed.append(statuses.code if statuses.default == UNKNOWN else code)
+        args = decode(code, statuses.sizes)
+        stride = 1
+        own: list[int] = []
+        for size in reversed(statuses.sizes):
+            own.insert(0, stride)
+            stride *= size
+        strides += own
+        sizes += statuses.sizes
+        bases += [offsets[type_name] for type_name in types]
+        places.append(len(strides))
+        constants = args.astype(np.int64) + np.array([offsets[type_name] for type_name in types], np.int64)
+        free = is_free[numbers.start : numbers.stop]
+        for position in range(len(types)):
+            fresh = free.copy()
+            for earlier in range(position):
+                fresh &= constants[:, earlier] != constants[:, position]
+            at = np.flatnonzero(fresh)
+            holders.append(numbers.start + at)
+            held.append(constants[at, position])
+    atom, constant = _joined(holders), _joined(held)
+    order = np.argsort(constant, kind="stable")
+    table = AtomTable(
+        predicate=np.repeat(np.arange(len(codes), dtype=np.int32), [len(code) for code in codes]),
+        code=_joined(codes),
+        is_free=is_free.astype(np.uint8),
+        first=np.array(first, np.int64),
+        default_open=np.array(default_open, np.uint8),
+        listed_start=_starts([len(part) for part in listed]),
+        listed=_joined(listed),
+        place_start=np.array(places, np.int64),
+        stride=np.array(strides, np.int64),
+        size=np.array(sizes, np.int64),
+        base=np.array(bases, np.int64),
+        holder_start=_starts(np.bincount(constant, minlength=n_constants)),
+        holder=atom[order].astype(np.int32),
+    )
+    return _read_only(table)
+
+
+def partners_of(problem: Problem, table: AtomTable, classes: ConstantClasses, type_name: str) -> Partners | None:
+    """The constants of one type that may change places: those that hold an open atom, with another such one in their class."""
+    from markovlogic.kernels.exchange import Partners
+
+    offset = constant_offsets(problem)[type_name]
+    class_of = classes.class_of[type_name]
+    holds = np.diff(table.holder_start)[offset : offset + len(class_of)] > 0
+    candidates = np.flatnonzero(holds)
+    candidates = candidates[np.argsort(class_of[candidates], kind="stable")]
+    count = np.unique(class_of[candidates], return_counts=True)[1]
+    several = np.repeat(count > 1, count)
+    member = candidates[several]
+    sizes = count[count > 1]
+    if not len(member):
+        return None
+    end = np.cumsum(sizes)
+    made = Partners(
+        member=(member + offset).astype(np.int32),
+        low=np.repeat(end - sizes, sizes).astype(np.int64),
+        high=np.repeat(end, sizes).astype(np.int64),
+    )
+    return _read_only(made)
+
+
+def surroundings(network: GroundNetwork) -> Surroundings:
+    """The network with what leads from an atom to its group and to the hidden atoms below it."""
+    from markovlogic.kernels.exchange import Surroundings
+
+    group_of = np.full(network.n_all, -1, np.int32)
+    group_of[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), np.diff(network.group_start))
+    parent = network.definition_literal >> 1
+    hidden = np.repeat(np.arange(network.n_atoms, network.n_all, dtype=np.int32), np.diff(network.definition_start))
+    order = np.argsort(parent, kind="stable")
+    made = Surroundings(
+        n_atoms=network.n_atoms,
+        n_soft=network.n_soft,
+        clause_start=network.clause_start,
+        clause_literal=network.clause_literal,
+        clause_weight=network.clause_weight,
+        atom_bias=network.atom_bias,
+        atom_start=network.atom_start,
+        atom_clause=network.atom_clause,
+        group_start=network.group_start,
+        group_atom=network.group_atom,
+        group_of=group_of,
+        definition_start=network.definition_start,
+        definition_literal=network.definition_literal,
+        child_start=_starts(np.bincount(parent, minlength=network.n_all)),
+        child=hidden[order],
+    )
+    return _read_only(made)
+
+
+def work_for(table: AtomTable, net: Surroundings, n_pairs: int) -> Work:
+    """Scratch arrays of the right sizes."""
+    from markovlogic.kernels.exchange import Work
+
+    n_all, n_constants = len(net.atom_bias), len(table.holder_start) - 1
+    return Work(
+        image=np.arange(n_constants, dtype=np.int32),
+        touched=np.zeros(2 * n_pairs, np.int32),
+        atom_mark=np.zeros(n_all, np.int64),
+        clause_mark=np.zeros(len(net.clause_weight), np.int64),
+        group_mark=np.zeros(len(net.group_start) - 1, np.int64),
+        changed=np.zeros(n_all, np.int32),
+        twin=np.zeros(n_all, np.uint64),
+        delta=np.zeros(64),
+        mark=np.zeros(1, np.int64),
+    )
+
+
+def _joined(parts: Sequence[npt.NDArray[np.int64]]) -> Int64:
+    return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _starts(counts: Sequence[int] | npt.NDArray[np.int64]) -> Int64:
+    start = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(np.asarray(counts, np.int64), out=start[1:])
+    return start
+
+
+def _read_only(arrays: Arrays) -> Arrays:
+    for value in arrays:
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return arrays

@@ -1,0 +1,343 @@
+"""Lifted Metropolis-Hastings: a base chain mixed with exchanges of nearly interchangeable constants ([004]).
+
+With probability alpha a draw is one sweep of the base chain. Otherwise it is a *symmetric sweep*: exchanges of constants inside
+approximate classes, each accepted with min(1, P(y)/P(x)), so many that every constant which has a partner is drawn once on
+average; open atoms are then proposed to change about once for each of their arguments. The target is the true model whatever the
+classes are: they decide how often proposals are accepted, and nothing else. The mixture is irreducible because the base chain is
+(Tierney 1994, as [004] quotes it).
+
+Which classes and how many transpositions at a time is tried out in burn-in only, and fixed from the first counted draw on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.errors import InputError
+from markovlogic.guarantee import Guarantee
+from markovlogic.networks.ground import GroundNetwork
+from markovlogic.problem import Problem
+from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Settings, StepInfo, Words
+from markovlogic.samplers.exchanges import atom_table, partners_of, surroundings, work_for
+from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.symmetry.base import ConstantClasses
+
+if TYPE_CHECKING:
+    from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings
+
+Int64 = npt.NDArray[np.int64]
+PAIRS = (1, 2, 4)  # transpositions at a time that burn-in tries
+WORTH_KEEPING = 0.05  # a type stays if its exchanges move so much, relative to the best type's, for the same work
+COST_OF_A_MOVE = 8  # in clause visits, whatever a move touches
+NOT_CHOSEN, DROPPED = -2, -1
+
+
+@dataclass(frozen=True)
+class LiftedMH:
+    """Settings of lifted Metropolis-Hastings.
+
+    base: the chain it is mixed with, `Gibbs()` or `MCSAT()`. alpha: the share of base sweeps, 0 to 1; 0 is the orbital Metropolis
+    chain alone, which reaches only worlds that exchanges can make. source: where the classes come from, a name that
+    `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), or ConstantClasses, or several of them, among which
+    burn-in chooses. rank: of "bmf", None: by description length. tune: choose in burn-in; else the first classes and single
+    transpositions are taken.
+    """
+
+    base: Settings = field(default_factory=Gibbs)
+    alpha: float = 0.5
+    source: str | ConstantClasses | tuple[ConstantClasses, ...] = field(default="unary", repr=False)
+    rank: int | None = None
+    tune: bool = True
+    proposals: Proposals | None = None  # what `bind` makes of the source
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.alpha <= 1.0:
+            raise InputError(f"LiftedMH(alpha={self.alpha:g}): expected a share between 0 and 1")
+        if self.base.method not in ("gibbs", "mcsat"):
+            raise InputError(f"LiftedMH(base={self.base!r}): the base chain is gibbs or mcsat, not {self.base.method}")
+
+    @property
+    def method(self) -> str:
+        """The method's name on the command line."""
+        return "lifted-mh"
+
+    @property
+    def chains_per_batch(self) -> int:
+        """As many as the base chain likes best."""
+        return int(getattr(self.base, "chains_per_batch", CHAINS_PER_BATCH))
+
+    def bind(self, problem: Problem) -> LiftedMH:
+        """The same settings with classes of this problem's constants; `infer` does it."""
+        if isinstance(self.source, str):
+            from markovlogic.compress.proposals import proposal_classes
+
+            levels: tuple[ConstantClasses, ...] = (proposal_classes(problem, self.source, rank=self.rank),)
+        elif isinstance(self.source, ConstantClasses):
+            levels = (self.source,)
+        else:
+            levels = tuple(self.source)
+        return replace(self, proposals=Proposals(problem, levels))
+
+    def build(self, network: GroundNetwork, n_chains: int) -> LiftedMHSampler:
+        """A sampler for one batch of chains; the settings must be bound to the problem that the network comes from."""
+        if self.proposals is None:
+            raise InputError("LiftedMH has no classes of constants yet", hint="use it through infer, or bind it to the problem")
+        if len(self.proposals.problem.atoms) != network.n_atoms:
+            raise ValueError("the network has other atoms than the problem that LiftedMH was bound to")
+        return LiftedMHSampler(self, network, n_chains, self.proposals)
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """A problem and one or more partitions of its constants; the first is taken where nothing is tried out."""
+
+    problem: Problem = field(repr=False)
+    levels: tuple[ConstantClasses, ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Sources and a digest of the classes: a checkpoint of a run with other classes is not continued."""
+        import hashlib
+
+        digest = hashlib.blake2b(digest_size=8)
+        for level in self.levels:
+            for type_name, class_of in sorted(level.class_of.items()):
+                digest.update(type_name.encode() + np.ascontiguousarray(class_of, np.int64).tobytes())
+        return f"<{', '.join(level.source for level in self.levels)}: {digest.hexdigest()}>"
+
+
+class LiftedMHState(NamedTuple):
+    """Everything that the next draw depends on."""
+
+    world: Words
+    base_generator: npt.NDArray[np.uint64]
+    base_scalar: npt.NDArray[np.uint64]  # (4,), empty where the base chain has no such state
+    coin: npt.NDArray[np.uint64]  # (4,) which kernel comes next
+    generator: npt.NDArray[np.uint64]  # (4,) which constants change places, and who accepts
+    trials: Int64  # (n_arms, 2) in burn-in: atoms moved, work done
+    chosen: Int64  # (n_types,) arm of each type, NOT_CHOSEN until the first counted draw
+    tried: Int64  # (1,) symmetric sweeps of burn-in so far
+
+
+class Arm(NamedTuple):
+    """One way to exchange the constants of one type."""
+
+    type_name: str
+    source: str
+    partners: Partners
+    n_pairs: int
+    n_moves: int  # a symmetric sweep
+
+
+class LiftedMHSampler:
+    """One batch of chains; see `samplers.base.Sampler`. A step without planes is burn-in, as the runner makes it."""
+
+    has_conditionals = False
+
+    def __init__(self, settings: LiftedMH, network: GroundNetwork, n_chains: int, proposals: Proposals) -> None:
+        self.settings = settings
+        self.network = network
+        self.n_chains = n_chains
+        self.proposals = proposals
+        self.base = settings.base.build(network, n_chains)
+        if settings.alpha == 0 and not any(self.arms):
+            raise InputError(
+                "LiftedMH(alpha=0): no two constants with open atoms are in one class, so nothing would ever change",
+                hint="take alpha above 0",
+            )
+
+    @cached_property
+    def table(self) -> AtomTable:
+        """The open atoms as the kernel reads them."""
+        return atom_table(self.proposals.problem, self.network)
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """The network as the kernel reads it."""
+        return surroundings(self.network)
+
+    @cached_property
+    def arms(self) -> tuple[tuple[Arm, ...], ...]:
+        """For every type with something to exchange, the ways to do it, coarsest classes and single transpositions first."""
+        found = []
+        for type_name in self.proposals.problem.domains:
+            own = []
+            for level in self.proposals.levels:
+                partners = partners_of(self.proposals.problem, self.table, level, type_name)
+                if partners is None:
+                    continue
+                n = len(partners.member)
+                for n_pairs in PAIRS if self.settings.tune else PAIRS[:1]:
+                    if n_pairs == 1 or 4 * n_pairs <= n:
+                        own.append(Arm(type_name, level.source, partners, n_pairs, -(-n // (2 * n_pairs))))
+            if own:
+                found.append(tuple(own))
+        return tuple(found)
+
+    def init(self, seed: np.random.SeedSequence) -> LiftedMHState:
+        """The base chain's start, and generators of our own."""
+        from markovlogic.kernels.random import scalar_generator
+
+        base_seed, coin, moves = seed.spawn(3)
+        base = self.base.init(base_seed)
+        return LiftedMHState(
+            world=base.world,
+            base_generator=base.generator,
+            base_scalar=getattr(base, "scalar", np.zeros(0, np.uint64)),
+            coin=scalar_generator(coin),
+            generator=scalar_generator(moves),
+            trials=np.zeros((sum(map(len, self.arms)), 2), np.int64),
+            chosen=np.full(len(self.arms), NOT_CHOSEN, np.int64),
+            tried=np.zeros(1, np.int64),
+        )
+
+    def step(
+        self,
+        state: LiftedMHState,
+        sweeps: int,
+        planes: npt.NDArray[np.uint64] | None = None,
+        conditionals: npt.NDArray[np.float32] | None = None,
+    ) -> StepInfo:
+        """Make `sweeps` draws in place; see `samplers.base.Sampler.step`."""
+        from markovlogic.kernels.counters import add_world
+        from markovlogic.kernels.exchange import ACCEPTED, EXCHANGED, N_COUNTS, PROPOSED, UNCHANGED
+        from markovlogic.kernels.random import next_uniform
+
+        if not 0 <= sweeps <= SWEEPS_PER_STEP:
+            raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+        if conditionals is not None:
+            raise InputError("lifted-mh has no conditionals to average", hint="take --estimator sample")
+        warming_up = planes is None and self.settings.tune
+        if not warming_up and len(state.chosen) and state.chosen[0] == NOT_CHOSEN:
+            self._choose(state)
+        base = self._base_state(state)
+        counts: dict[str, int] = {}
+        updates = 0
+        totals = np.zeros(N_COUNTS, np.int64)
+        exchange = _Exchange(self, state)
+        is_base = [not self.arms or next_uniform(state.coin) < self.settings.alpha for _ in range(sweeps)]
+        done = 0
+        while done < sweeps:
+            if is_base[done]:
+                run = done
+                while run < sweeps and is_base[run]:
+                    run += 1
+                info = self.base.step(base, run - done, planes)
+                updates += info.updates
+                for name, value in info.counts.items():
+                    counts[name] = counts.get(name, 0) + value
+                done = run
+                continue
+            totals += exchange.trial_sweep() if warming_up else exchange.sweep()
+            if planes is not None:
+                add_world(planes, state.world)
+            done += 1
+        updates += int(totals[EXCHANGED]) * self.n_chains
+        if not warming_up:
+            own = {"proposed": PROPOSED, "accepted": ACCEPTED, "unchanged": UNCHANGED}
+            counts |= {name: int(totals[at]) for name, at in own.items()}
+        return StepInfo(updates, counts)
+
+    def _base_state(self, state: LiftedMHState) -> Any:
+        """The base chain's own state; its arrays are the very same ones."""
+        from markovlogic.samplers.gibbs import GibbsState
+        from markovlogic.samplers.mcsat import MCSATState
+
+        if self.settings.base.method == "gibbs":
+            return GibbsState(state.world, state.base_generator, state.base_scalar)
+        return MCSATState(state.world, state.base_generator)
+
+    def _choose(self, state: LiftedMHState) -> None:
+        """Fix for each type the arm that moved most atoms for its work; types that hardly move anything are dropped."""
+        rate = np.where(state.trials[:, 1] > 0, state.trials[:, 0] / np.maximum(state.trials[:, 1], 1), -1.0)
+        first = np.cumsum([0, *map(len, self.arms)])
+        best = np.array([rate[a:b].max() for a, b in pairwise(first)])
+        for number, (a, b) in enumerate(pairwise(first)):
+            idle = 0 <= best[number] < WORTH_KEEPING * best.max()
+            state.chosen[number] = DROPPED if idle else int(np.argmax(rate[a:b])) if best[number] > 0 else 0
+
+    def guarantee(self, counts: dict[str, int]) -> Guarantee:
+        """An approximate proposal, an accept/reject step; never better than the base chain."""
+        return Guarantee.CORRECTED | self.base.guarantee(counts)
+
+    def concerns(self, counts: dict[str, int]) -> list[str]:
+        """What the base chain says, and that exchanges alone do not reach every world."""
+        if self.settings.alpha > 0:
+            return self.base.concerns(counts)
+        return ["lifted-mh: without a base chain (alpha=0) only exchanges of the start are reached; take alpha above 0."]
+
+    def describe(self, state: LiftedMHState) -> Sequence[str]:
+        """For each type what is exchanged, in words; for logs and experiments."""
+        found = []
+        for arms, chosen in zip(self.arms, state.chosen, strict=True):
+            if chosen == DROPPED:
+                found.append(f"{arms[0].type_name}: dropped")
+            elif chosen >= 0:
+                arm = arms[chosen]
+                found.append(f"{arm.type_name}: {arm.source}, {arm.n_pairs} at a time, {len(arm.partners.member)} constants")
+        return found
+
+
+class _Exchange:
+    """Symmetric sweeps within one step: the scratch arrays are made when the first of them is due."""
+
+    def __init__(self, sampler: LiftedMHSampler, state: LiftedMHState) -> None:
+        self._sampler = sampler
+        self._state = state
+
+    @cached_property
+    def _work(self) -> Any:
+        return work_for(self._sampler.table, self._sampler.surroundings, max(PAIRS))
+
+    def sweep(self) -> Int64:
+        """One sweep with what was chosen for each type."""
+        from markovlogic.kernels.exchange import N_COUNTS
+
+        self._work.twin[:] = self._state.world
+        totals = np.zeros(N_COUNTS, np.int64)
+        for arms, chosen in zip(self._sampler.arms, self._state.chosen, strict=True):
+            if chosen != DROPPED:
+                self._moves(arms[chosen], totals)
+        return totals
+
+    def trial_sweep(self) -> Int64:
+        """One sweep of burn-in: each type tries its arms in turn."""
+        from markovlogic.kernels.exchange import EXCHANGED, MOVED_ATOMS, N_COUNTS, VISITS
+
+        self._work.twin[:] = self._state.world
+        totals = np.zeros(N_COUNTS, np.int64)
+        first = 0
+        for arms in self._sampler.arms:
+            number = int(self._state.tried[0]) % len(arms)
+            own = np.zeros(N_COUNTS, np.int64)
+            self._moves(arms[number], own)
+            trial = self._state.trials[first + number]
+            trial[0] += own[MOVED_ATOMS]
+            trial[1] += own[VISITS] + own[EXCHANGED] + COST_OF_A_MOVE * arms[number].n_moves
+            totals += own
+            first += len(arms)
+        self._state.tried[0] += 1
+        return totals
+
+    def _moves(self, arm: Arm, totals: Int64) -> None:
+        from markovlogic.kernels.exchange import exchange_moves
+
+        sampler, state = self._sampler, self._state
+        exchange_moves(
+            sampler.table,
+            sampler.surroundings,
+            arm.partners,
+            arm.n_pairs,
+            arm.n_moves,
+            state.world,
+            self._work,
+            sampler.n_chains,
+            state.generator,
+            totals,
+        )
