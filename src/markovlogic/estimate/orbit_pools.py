@@ -162,7 +162,7 @@ class PoolWatcher:
         """Count one draw."""
         from markovlogic.kernels.orbital import add_counts
 
-        if self.clock.must_fold:
+        while self.clock.must_fold:
             self.clock.fold()
             self.sums.fold(np.float64)
             self.squares.fold(np.float64)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from markovlogic.estimate.concerns import run_concerns
 from markovlogic.estimate.diagnostics import Estimates
+from markovlogic.estimate.orbit_pools import PoolObserver
 from markovlogic.estimate.tallies import Tallies
 from markovlogic.guarantee import Guarantee
 
@@ -19,7 +20,7 @@ class RunResult:
     """Estimates of query atoms and events, with all that tells whether to believe them."""
 
     method: str
-    estimator: str  # "sample" or "conditional": what was done, never "auto"
+    estimator: str  # "sample", "conditional", "orbit" or "orbit-conditional": what was done, never "auto"
     query_atoms: npt.NDArray[np.int32]
     atoms: Estimates
     events: Estimates
@@ -36,7 +37,8 @@ class RunResult:
     sampler_concerns: tuple[str, ...]
     kept: npt.NDArray[np.bool_] | None  # (chains, draws, query atoms) when draws were kept
     thin: int
-    tallies: tuple[Tallies, ...]  # one a batch, for estimators that pool rows
+    tallies: tuple[Tallies, ...]  # one a batch; of the query atoms, or of all their orbits where conditionals were pooled
+    pooling: PoolObserver | None = None  # counts of the orbits, where they were pooled
 
     @property
     def interrupted(self) -> bool:
@@ -58,7 +60,7 @@ class RunResult:
             stopped=self.stopped,
             draws=self.draws,
             chains=self.chains,
-            conditional=self.estimator == "conditional",
+            conditional=self.estimator.endswith("conditional"),
             target_stderr=self.target_stderr,
             sampler_concerns=self.sampler_concerns,
             atom_name=atom_name or (lambda row: f"atom {self.query_atoms[row]}"),

@@ -17,13 +17,14 @@ import numpy.typing as npt
 
 from markovlogic.errors import InputError
 from markovlogic.estimate.concerns import worst_rhat, worst_stderr
+from markovlogic.estimate.orbit_pools import OrbitPools
 from markovlogic.estimate.slots import slots_for
-from markovlogic.estimate.summary import atom_estimates, event_estimates
 from markovlogic.estimate.tallies import SUM_SLOTS_UP_TO, Events, Saved
 from markovlogic.progress import SILENT, Progress, Silent
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, damaged, require_same_run
 from markovlogic.running.crew import Crew, cores
+from markovlogic.running.estimating import Estimating, choose_estimator
 from markovlogic.running.interrupts import Interrupts
 from markovlogic.running.observers import KeepDraws, Observer
 from markovlogic.running.pace import Pace, next_check
@@ -35,7 +36,6 @@ Int32 = npt.NDArray[np.int32]
 
 CHECKPOINT_SECONDS = 0.6  # with a round of 0.15 s before it, at least one a second
 WRITE_SPACING = 2  # what is too large to be written in the background may take half of the time, not more
-CONDITIONAL_CELLS = 1 << 24  # "auto" collects conditionals up to so many atoms times chains
 LOOK_SHARE = 20  # progress looks at R-hat so rarely that it takes a twentieth of the time at most
 
 
@@ -50,6 +50,7 @@ def run(
     burn_in: int | None = None,
     seed: int = 0,
     estimator: str = "auto",
+    pools: OrbitPools | None = None,
     time_limit: float | None = None,
     target_stderr: float | None = None,
     checkpoint: Path | str | None = None,
@@ -68,6 +69,7 @@ def run(
     settings,
     query, events, chains, draws, burn_in, seed and estimator, and never on threads, speed, checkpoints or resumption; a
     time limit or an interrupt only cut it short. The time limit counts the seconds before a resumption too.
+    pools: orbits of these query atoms and events, for the estimators "orbit" and "orbit-conditional"; "auto" uses them.
     """
     chains, draws, seed, thin = (index(value) for value in (chains, draws, seed, thin))  # a checkpoint writes them as JSON
     burn_in = draws // 4 if burn_in is None else index(burn_in)
@@ -82,7 +84,10 @@ def run(
     samplers = _build(settings, network, chains)
     n_all = int(network.n_all)
     _check_atoms(atoms, rows, n_all)
-    estimator = _choose_estimator(estimator, samplers, n_all * chains)
+    estimator = choose_estimator(estimator, samplers, n_all * chains, pools)
+    conditional = estimator in ("conditional", "orbit-conditional", "orbit-auto")
+    pooling = pools.watch(draws=draws, chains=chains, seed=seed) if pools is not None and estimator.startswith("orbit") else None
+    counted = pooling.pools.counted_atoms if pooling is not None and conditional else atoms
     directory = Path(checkpoint) if checkpoint is not None else None
     with ExitStack() as stack:
         store = None
@@ -97,10 +102,10 @@ def run(
         if worlds is not None:
             worlds.begin(atoms, thin=thin, checkpoint=directory)
             stack.callback(worlds.close)
-        watching = [*observers, *(o for o in (keeper, worlds) if o is not None)]
+        watching = [*observers, *(o for o in (keeper, worlds, pooling) if o is not None)]
         batches = _batches(
-            samplers, seed, n_all=n_all, burn_in=burn_in, draws=draws, atoms=atoms, events=rows, chains=chains,
-            conditional=estimator == "conditional", observers=watching,
+            samplers, seed, n_all=n_all, burn_in=burn_in, draws=draws, atoms=counted, events=rows, chains=chains,
+            conditional=conditional, observers=watching,
         )  # fmt: skip
         identity: dict[str, Any] = {}
         if store is not None:
@@ -110,11 +115,15 @@ def run(
                 "observers": [o.name for o in watching], "fingerprint": fingerprint,
                 "problem": _digest(network, atoms, rows, floats=not fingerprint),
             }  # fmt: skip
-        decided = _decided(network, atoms)
+        estimating = Estimating(batches, _decided(network, atoms), estimator, pooling)
         crew = stack.enter_context(Crew(min(threads or cores(), len(batches))))
         interrupts = stack.enter_context(Interrupts())
+        if are_cold(getattr(samplers[0], "kernel_modules", ())):
+            progress.stage("compile kernels (once on this machine, up to 20 s)")
+            crew.each(Batch.start, batches[:1])
+            samplers[0].step(samplers[0].init(np.random.SeedSequence(0)), 1)
         progress.stage("sample", burn_in + draws)
-        loop = _Loop(batches, crew, interrupts, store, identity, begun, time_limit, target_stderr, decided, progress)
+        loop = _Loop(batches, crew, interrupts, store, identity, begun, time_limit, target_stderr, estimating, progress)
         crew.each(Batch.start, batches)
         resumed_at = loop.resume() if store is not None and resume and store.exists() else None
         loop.go(burn_in + draws)
@@ -127,13 +136,13 @@ def run(
     guarantee = distinct[0].guarantee(counts)
     for sampler in distinct[1:]:
         guarantee = guarantee | sampler.guarantee(counts)
-    tallies = tuple(batch.tallies for batch in batches)
+    atom_values, event_values, estimator = estimating()
     return RunResult(
         method=settings.method,
         estimator=estimator,
         query_atoms=atoms,
-        atoms=atom_estimates(tallies, decided),
-        events=event_estimates(tallies),
+        atoms=atom_values,
+        events=event_values,
         chains=chains,
         draws=batches[0].draws,
         burn_in=burn_in,
@@ -147,7 +156,8 @@ def run(
         sampler_concerns=tuple(dict.fromkeys(c for s in distinct for c in s.concerns(counts))),
         kept=kept,
         thin=thin,
-        tallies=tallies,
+        tallies=tuple(batch.tallies for batch in batches),
+        pooling=pooling,
     )
 
 
@@ -164,12 +174,12 @@ class _Loop:
         begun: float,
         time_limit: float | None,
         target_stderr: float | None,
-        decided: npt.NDArray[np.bool_] | None,
+        estimating: Estimating,
         progress: Progress,
     ) -> None:
         self._batches, self._crew, self._interrupts, self._store = batches, crew, interrupts, store
         self._identity, self._begun, self._time_limit, self._target = identity, begun, time_limit, target_stderr
-        self._decided, self._progress = decided, progress
+        self._estimating, self._progress = estimating, progress
         self._seconds_before = 0.0
         self._next_write = 0.0
         self._next_look = begun + 1.0
@@ -238,16 +248,14 @@ class _Loop:
             self._progress.advance(done, f"{self._note}{max(left, 0.0):.0f} s left")
 
     def _target_reached(self) -> bool:
-        tallies = [batch.tallies for batch in self._batches]
-        worst = worst_stderr(atom_estimates(tallies, self._decided), event_estimates(tallies))
+        worst = worst_stderr(*self._estimating()[:2])
         return worst is not None and self._target is not None and worst <= self._target
 
     def _look(self, draws: int) -> None:
         now = time.perf_counter()
         if draws <= 0 or now < self._next_look:
             return
-        tallies = [batch.tallies for batch in self._batches]
-        found = (atom_estimates(tallies, self._decided), event_estimates(tallies))
+        found = self._estimating()[:2]
         rhat, stderr = worst_rhat(*found), worst_stderr(*found)
         self._note = f"worst R-hat {rhat:.4g}, " if rhat is not None else ""
         if stderr is not None:
@@ -316,17 +324,6 @@ def _batches(
         )
         for number, (sampler, own_seed) in enumerate(zip(samplers, seeds, strict=True))
     ]
-
-
-def _choose_estimator(estimator: str, samplers: Sequence[Sampler], cells: int) -> str:
-    can = all(sampler.has_conditionals for sampler in samplers)
-    if estimator == "auto":
-        return "conditional" if can and cells <= CONDITIONAL_CELLS else "sample"
-    if estimator not in ("sample", "conditional"):
-        raise InputError(f"unknown estimator {estimator!r}", hint="known are auto, sample and conditional")
-    if estimator == "conditional" and not can:
-        raise InputError("this method has no conditionals to average", hint="take --estimator sample")
-    return estimator
 
 
 def _event_rows(events: Sequence[Int32]) -> Events:
