@@ -20,6 +20,7 @@ from markovlogic.estimate.concerns import worst_rhat, worst_stderr
 from markovlogic.estimate.orbit_pools import OrbitPools
 from markovlogic.estimate.slots import slots_for
 from markovlogic.estimate.tallies import SUM_SLOTS_UP_TO, Events, Saved
+from markovlogic.kernels import are_cold
 from markovlogic.progress import SILENT, Progress, Silent
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, damaged, require_same_run
@@ -120,7 +121,6 @@ def run(
         interrupts = stack.enter_context(Interrupts())
         if are_cold(getattr(samplers[0], "kernel_modules", ())):
             progress.stage("compile kernels (once on this machine, up to 20 s)")
-            crew.each(Batch.start, batches[:1])
             samplers[0].step(samplers[0].init(np.random.SeedSequence(0)), 1)
         progress.stage("sample", burn_in + draws)
         loop = _Loop(batches, crew, interrupts, store, identity, begun, time_limit, target_stderr, estimating, progress)

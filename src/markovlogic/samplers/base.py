@@ -38,7 +38,10 @@ class StepInfo(NamedTuple):
 
 
 class Sampler(Protocol):
-    """One batch of chains: settings and network, immutable; everything that changes is in the state."""
+    """One batch of chains: settings and network, immutable; everything that changes is in the state.
+
+    A sampler with compiled kernels names their modules in `kernel_modules`, so that a run can say when it compiles them.
+    """
 
     @property
     def n_chains(self) -> int:

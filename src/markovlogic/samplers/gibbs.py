@@ -70,6 +70,11 @@ class GibbsSampler:
     network: GroundNetwork
     n_chains: int
 
+    @property
+    def kernel_modules(self) -> tuple[str, ...]:
+        """Modules of `kernels` that `step` needs."""
+        return ("gibbs_single",) if self.n_chains == 1 else ("gibbs",)
+
     @cached_property
     def layout(self) -> GibbsLayout:
         """The network as the kernels read it; made when it is first needed."""

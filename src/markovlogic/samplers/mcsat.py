@@ -124,6 +124,7 @@ class MCSATSampler:
     """One batch of MC-SAT chains."""
 
     has_conditionals = False
+    kernel_modules = ("mcsat",)
 
     def __init__(self, settings: MCSAT, network: GroundNetwork, n_chains: int) -> None:
         self.settings = settings
