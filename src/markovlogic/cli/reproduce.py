@@ -1,0 +1,55 @@
+"""`mln reproduce`: the papers' experiments."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from markovlogic.cli import options
+
+if TYPE_CHECKING:
+    from markovlogic.experiments.reproduce import Done
+
+
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(metavar="[ID|all]", help="Which experiment; without it, or with `list`, all are listed.")
+    ] = "list",
+    output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Directory for ID.csv, ID.png and ID.json.")] = "",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Smaller problems and shorter runs: seconds instead of minutes.")
+    ] = False,
+    seed: Annotated[int, typer.Option(metavar="S", help="Seed of problems and chains.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep experiments that the directory already holds with the same settings.")
+    ] = False,
+    quiet: options.Quiet = False,
+) -> int:
+    """Run experiments of the papers: data, chart, and a verdict on what the paper claims."""
+    from markovlogic.errors import InputError
+    from markovlogic.experiments import catalogue
+
+    options.at_least(seed, 0, "--seed")
+    if name == "list":
+        for known, about in (catalogue.PANELS | catalogue.FIGURES | {"all": "everything"}).items():
+            sys.stdout.write(f"{known:6} {about}\n")
+        return 0
+    catalogue.chosen(name)
+    if not output:
+        raise InputError("reproduce needs -o DIR, where the files go")
+    from markovlogic.cli.progress import shown_progress
+    from markovlogic.experiments.reproduce import reproduce as run_all
+
+    def tell(done: Done) -> None:
+        if quiet:
+            return
+        again = ", kept from before" if done.kept else ""
+        sys.stdout.write(f"{done.id}: {done.verdict.word} ({done.seconds:.0f} s{again})\n")
+        sys.stdout.writelines(f"  {reason}\n" for reason in done.verdict.reasons)
+        sys.stdout.flush()
+
+    with shown_progress(quiet=quiet) as progress:
+        run_all(name, output, quick=quick, seed=seed, resume=resume, progress=progress, tell=tell)
+    return 0

@@ -1,0 +1,44 @@
+"""Which experiments there are, by id; each one's module is loaded when it is run."""
+
+from __future__ import annotations
+
+import importlib
+
+from markovlogic.errors import InputError, nearest
+from markovlogic.experiments.outcome import Experiment
+
+PANELS: dict[str, str] = {  # id -> what a listing shows
+    "E17a": "orbit estimator: asthma, 10 % evidence ([003] Fig. 2a)",
+    "E17b": "orbit estimator: Friends & Smokers, 10 % evidence ([003] Fig. 2b)",
+    "E17c": "orbit estimator: with transitivity, no evidence ([003] Fig. 2c)",
+    "E17d": "orbit estimator: with transitivity, 10 % evidence ([003] Fig. 2d)",
+    "E17e": "orbit estimator: soft 2-colouring grid ([003] Fig. 2e)",
+    "E17f": "orbit estimator: hard 2-colouring grid ([003] Fig. 2f)",
+}
+FIGURES: dict[str, str] = {  # several panels together
+    "E17": "all panels of E17 in one table and picture",
+}
+
+
+def panels_of(figure: str) -> list[str]:
+    """The panels of a figure."""
+    return [name for name in PANELS if name[: len(figure)] == figure and name[len(figure) :].isalpha()]
+
+
+def chosen(name: str) -> tuple[list[str], list[str]]:
+    """Panels and figures that an id stands for: a panel, a figure with all its panels, or `all`."""
+    by_lower = {known.lower(): known for known in (*PANELS, *FIGURES, "all")}
+    known = by_lower.get(name.strip().lower())
+    if known is None:
+        everything = ", ".join((*PANELS, *FIGURES, "all"))
+        raise InputError(f"there is no experiment {name}; known are {everything}", hint=nearest(name, by_lower.values()))
+    if known == "all":
+        return list(PANELS), list(FIGURES)
+    return ([known], []) if known in PANELS else (panels_of(known), [known])
+
+
+def experiment(name: str) -> Experiment:
+    """The experiment itself."""
+    module = importlib.import_module(f"markovlogic.experiments.{name.lower()}")
+    found: Experiment = module.EXPERIMENT
+    return found

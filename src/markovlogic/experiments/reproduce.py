@@ -1,0 +1,121 @@
+"""Run experiments one after the other and write what they give; what is finished stays, whatever happens later."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from markovlogic.errors import InputError
+from markovlogic.experiments.catalogue import FIGURES, chosen, experiment, panels_of
+from markovlogic.experiments.comparison import together
+from markovlogic.experiments.drawing import beside
+from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, summary_text, write_outcome
+from markovlogic.progress import SILENT, Progress
+
+
+@dataclass(frozen=True)
+class Done:
+    """An experiment whose files are written."""
+
+    id: str
+    title: str
+    verdict: Verdict
+    seconds: float
+    kept: bool  # written by an earlier call
+
+
+def reproduce(
+    name: str,
+    directory: str | os.PathLike[str],
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    resume: bool = False,
+    progress: Progress = SILENT,
+    tell: Callable[[Done], None] = lambda done: None,
+) -> list[Done]:
+    """Run what `name` stands for and write `ID.csv`, `ID.png` and `ID.json` for each into the directory.
+
+    resume: keep experiments whose files are there, made with the same settings. tell: called when one is finished.
+    """
+    panels, figures = chosen(name)
+    folder = _folder(directory)
+    finished: list[Done] = []
+    for panel in panels:
+        made = experiment(panel)
+        done = _kept(folder, made, quick, seed) if resume else None
+        if done is None:
+            progress.stage(panel)
+            begun = time.perf_counter()
+            outcome = made.run(made.quick if quick else made.full, seed, progress)
+            done = _written(folder, made, outcome, quick, seed, time.perf_counter() - begun)
+        finished.append(done)
+        tell(done)
+    for figure in figures:
+        finished.append(_figure(folder, figure, quick, seed, [d for d in finished if d.id in panels_of(figure)]))
+        tell(finished[-1])
+    return finished
+
+
+def _folder(directory: str | os.PathLike[str]) -> Path:
+    folder = Path(directory)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"cannot make the directory {folder}: {error.strerror or error}", hint="choose another with -o"
+        ) from error
+    from markovlogic.report.atomic import check_writable
+
+    check_writable(folder / "E.json")
+    return folder
+
+
+def _written(folder: Path, made: Experiment, outcome: Outcome, quick: bool, seed: int, seconds: float) -> Done:
+    from markovlogic import __version__
+
+    summary = summary_text(made, outcome, quick=quick, seed=seed, seconds=seconds, version=__version__)
+    write_outcome(folder, made, outcome, summary)
+    return Done(made.id, made.title, outcome.verdict, seconds, kept=False)
+
+
+def _kept(folder: Path, made: Experiment, quick: bool, seed: int) -> Done | None:
+    """What an earlier call has written, if it was made with the same settings and is whole."""
+    from markovlogic import __version__
+
+    try:
+        summary = json.loads((folder / f"{made.id}.json").read_text(encoding="utf-8"))
+        settings = summary["settings"]
+        same = (settings["quick"], settings["seed"], summary["version"]) == (quick, seed, __version__)
+        whole = all((folder / f"{made.id}.{ending}").is_file() for ending in ("csv", "png"))
+        verdict = Verdict(summary["verdict"], tuple(summary["reasons"]))
+        return Done(made.id, made.title, verdict, float(summary["seconds"]), kept=True) if same and whole else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _figure(folder: Path, figure: str, quick: bool, seed: int, panels: Sequence[Done]) -> Done:
+    """All panels of a figure together, from the files of the panels."""
+    tables = {done.id: Table.from_csv((folder / f"{done.id}.csv").read_text(encoding="utf-8")) for done in panels}
+    columns = tuple(dict.fromkeys(column for table in tables.values() for column in table.columns))
+    rows = [(panel, *(record.get(column) for column in columns)) for panel, table in tables.items() for record in table.records()]
+    parts = {done.id: experiment(done.id) for done in panels}
+    summaries = {done.id: json.loads((folder / f"{done.id}.json").read_text(encoding="utf-8")) for done in panels}
+    joined = Experiment(
+        id=figure,
+        title=FIGURES[figure],
+        source="; ".join(part.source for part in parts.values()),
+        claim=" ".join(f"{name}: {part.claim}" for name, part in parts.items()),
+        quick=None,
+        full=None,
+        run=lambda scale, seed, progress: outcome,
+        draw=lambda table: beside([part.draw(tables[name]) for name, part in parts.items()]),
+    )
+    words = together([Verdict(done.verdict.word, (f"{done.id} {done.verdict.word}",)) for done in panels])
+    measured = {name: {"verdict": found["verdict"], **found["measured"]} for name, found in summaries.items()}
+    outcome = Outcome(Table(("panel", *columns), rows), measured, words, {"panels": list(tables)})
+    return _written(folder, joined, outcome, quick, seed, sum(done.seconds for done in panels))

@@ -1,0 +1,82 @@
+"""A generated problem, posed and grounded: what every experiment starts from."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.generate import make, write
+from markovlogic.networks.ground import GroundNetwork
+from markovlogic.planner import pose_problem
+from markovlogic.problem import Problem
+from markovlogic.progress import SILENT, Progress
+
+Int8 = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A problem and its network."""
+
+    problem: Problem
+    network: GroundNetwork
+
+    def statuses(self, predicate: str) -> Int8:
+        """What is known about all ground atoms of a predicate, shaped by its arguments; only for small domains."""
+        statuses = self.problem.statuses[predicate]
+        return statuses.lookup(np.arange(statuses.n_ground, dtype=np.int64)).reshape(statuses.sizes)
+
+    def open_values(self, values: dict[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """One value for every open atom, picked from arrays over all ground atoms of each predicate."""
+        found = np.empty(len(self.problem.atoms))
+        for name in self.problem.atoms.predicates:
+            numbers = self.problem.atoms.range_of(name)
+            if len(numbers):
+                found[numbers.start : numbers.stop] = values[name].ravel()[self.problem.atoms.codes(name)]
+        return found
+
+
+def set_stage(name: str, size: int, evidence: float, seed: int, *, variant: str = "", progress: Progress = SILENT) -> Stage:
+    """Generate a problem of a family, pose its suggested query and ground it."""
+    from markovlogic.grounding.ground import ground
+
+    made = make(name, size, evidence, seed, variant=variant)
+    with tempfile.TemporaryDirectory(prefix="mln-") as folder:
+        rules, facts = write(made, folder)
+        posed = pose_problem(rules, [facts], made.query, progress=progress)
+    return Stage(posed.problem, ground(posed.problem, posed.lowered, progress=progress))
+
+
+@dataclass(frozen=True, eq=False)
+class Orbits:
+    """A partition of the open atoms into atoms of equal marginal, and the seconds that finding it took."""
+
+    orbit_of: npt.NDArray[np.int32]
+    seconds: float
+    how: str
+
+    @property
+    def size(self) -> npt.NDArray[np.int64]:
+        """Atoms in each orbit."""
+        return np.bincount(self.orbit_of).astype(np.int64)
+
+    def average(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Each atom's value replaced by the mean over its orbit ([003] Eq. 2 for single variables); values: (n_atoms, ...)."""
+        flat = values.reshape(len(values), -1)
+        size = self.size
+        means = np.stack([np.bincount(self.orbit_of, column) / size for column in flat.T], axis=1)
+        return means[self.orbit_of].reshape(values.shape)
+
+
+def renaming_orbits(problem: Problem) -> Orbits:
+    """Orbits under renamings of interchangeable constants, found from model and evidence alone."""
+    from markovlogic.symmetry.orbits import orbits_by_key
+    from markovlogic.symmetry.twins import twin_classes
+
+    begun = time.perf_counter()
+    partition = orbits_by_key(problem, twin_classes(problem))
+    return Orbits(partition.orbit_of, time.perf_counter() - begun, "renamings")
