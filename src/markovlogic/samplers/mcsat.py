@@ -115,6 +115,11 @@ class MCSAT:
         """The method's name on the command line."""
         return "mcsat"
 
+    @property
+    def chains_per_batch(self) -> int:
+        """Few, because a step serves one chain at a time: small batches let cores share the chains."""
+        return 2
+
     def build(self, network: GroundNetwork, n_chains: int) -> MCSATSampler:
         """A sampler for one batch of chains."""
         return MCSATSampler(self, network, n_chains)
