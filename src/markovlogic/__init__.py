@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from markovlogic.compress.evidence_factors import BMF
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.guarantee import Guarantee
@@ -23,43 +24,54 @@ if TYPE_CHECKING:
     from markovlogic.planner import explain
     from markovlogic.results import Marginals
     from markovlogic.samplers.gibbs import Gibbs
+    from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
+    from markovlogic.samplers.orbital import Orbital
+    from markovlogic.symmetry_report import symmetries
 
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "BMF": "compress.evidence_factors",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
     "InputError": "errors",
     "Interrupted": "errors",
+    "LiftedMH": "samplers.lifted_mh",
     "MCSAT": "samplers.mcsat",
     "Marginals": "results",
     "MarkovLogicError": "errors",
     "Model": "model",
+    "Orbital": "samplers.orbital",
     "ResourceError": "errors",
     "UnsupportedError": "errors",
     "explain": "planner",
     "infer": "inference",
     "load": "model",
+    "symmetries": "symmetry_report",
 }
 
 __all__ = [
+    "BMF",
     "MCSAT",
     "Evidence",
     "Gibbs",
     "Guarantee",
     "InputError",
     "Interrupted",
+    "LiftedMH",
     "Marginals",
     "MarkovLogicError",
     "Model",
+    "Orbital",
     "ResourceError",
     "UnsupportedError",
     "__version__",
     "explain",
     "infer",
     "load",
+    "symmetries",
 ]
 
 

@@ -20,14 +20,17 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.language import syntax
 from markovlogic.planner import Evidences, Posed
 from markovlogic.progress import SILENT, Progress
-from markovlogic.questions import Asked, Values, answer, asked
+from markovlogic.questions import Asked, Values, answer, asked, renumbered
 from markovlogic.results import Marginals, RunRecord
 
 if TYPE_CHECKING:
+    from markovlogic.compress.evidence_factors import BMF
     from markovlogic.estimate.diagnostics import Estimates
+    from markovlogic.estimate.orbit_pools import OrbitPools
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.samplers.base import Settings
 
+ABOUT_DRAWS = ("--worlds", "--thin", "--checkpoint", "--resume", "--keep-draws", "--estimator")
 STAGES = ("read", "ground", "symmetry", "compress", "sample", "total")
 
 
@@ -53,10 +56,14 @@ class Sampling:
         said = [name for name, value in vars(self).items() if value is not None and value is not False and value != "auto"]
         return [f"--{name.replace('_', '-')}" for name in said]
 
+    def about_draws(self) -> list[str]:
+        """Names of what was said that is about the draws themselves, so that exact inference could not do it."""
+        return [said for said in self.given() if said in ABOUT_DRAWS]
+
     @property
     def needs_draws(self) -> bool:
         """Whether only a sampler can do what is wanted."""
-        return bool(self.worlds or self.checkpoint or self.keep_draws or self.estimator != "auto")
+        return bool(self.about_draws())
 
     def check(self) -> None:
         """Refuse combinations that make no sense, whatever the method."""
@@ -94,7 +101,8 @@ def infer(
     *,
     method: str | Settings = "auto",
     network: str = "auto",
-    compress: str | None = None,
+    compress: str | BMF | None = None,
+    rank: int | None = None,
     estimator: str = "auto",
     chains: int | None = None,
     draws: int | None = None,
@@ -125,16 +133,20 @@ def infer(
     watch = Stopwatch()
     name = method if isinstance(method, str) else getattr(method, "method", repr(method))
     planner.check_names(name, network, estimator)
-    planner.known_name(compress or "none", "compression", ("none",), ("kmeans", "dpmeans", "obj2vec", "random", "drop", "bmf"))
+    low_rank = compress if isinstance(compress, str) else "none" if compress is None else "bmf"
+    planner.check_compression(low_rank, rank, name)
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator
     )
     sampling.check()
-    if name in planner.EXACT_METHODS and sampling.given():
-        raise InputError(
-            f"{', '.join(sampling.given())}: only for sampling methods, not for {name}",
-            hint=f"leave it out, or choose one of {', '.join(planner.SAMPLERS)}",
-        )
+    remarks: tuple[str, ...] = ()
+    if name in planner.EXACT_METHODS:
+        if sampling.needs_draws:
+            raise InputError(
+                f"{', '.join(sampling.about_draws())}: only for sampling methods, not for {name}",
+                hint=f"leave it out, or choose one of {', '.join(planner.SAMPLERS)}",
+            )
+        remarks = _idle(name, sampling)
     with watch("read"):
         posed = planner.pose_problem(
             model,
@@ -147,19 +159,27 @@ def infer(
             progress=progress,
         )
         wanted = asked(posed.problem, include_evidence=include_evidence)
+    target = Guarantee.EXACT
+    if low_rank != "none" and name != "lifted-mh":
+        with watch("compress"):
+            posed, wanted, summary = _low_rank(posed, wanted, compress, rank, progress)
+            target, remarks = Guarantee.UNBOUNDED, (*remarks, summary)
     with watch("ground"):
         from markovlogic.grounding.ground import ground
         from markovlogic.grounding.memory import default_limit
 
         limit = default_limit() if memory_limit is None else memory_limit
         grounded = ground(posed.problem, posed.lowered, memory_limit=limit, threads=threads, progress=progress)
-        remarks: tuple[str, ...] = ()
         if name == "auto":
-            name, remarks = _choose(grounded, sampling, limit, progress)
+            name, more = _choose(grounded, sampling, limit, progress)
+            remarks += more
     settings: Settings | None = None
     if name not in planner.EXACT_METHODS:
         settings = planner.settings_of(name) if isinstance(method, str) else method
-    job = _Job(posed, grounded, wanted, watch, limit, threads, progress, remarks)
+    if name == "lifted-mh":
+        with watch("symmetry"):
+            settings = _proposing(settings, posed, compress, rank, progress)
+    job = _Job(posed, grounded, wanted, watch, limit, threads, progress, remarks, target)
     result = job.exact(name) if settings is None else job.sample(settings, sampling)
     # only now is it known what naming and sorting the rows took
     return replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
@@ -172,8 +192,38 @@ def _choose(network: GroundNetwork, sampling: Sampling, memory_limit: int, progr
     progress.stage("plan")
     considered = planner.candidates(network, components(network), memory_limit=memory_limit)
     name, _ = planner.choose(considered, network, method="auto", needs_draws=sampling.needs_draws)
-    idle = sampling.given() if name in planner.EXACT_METHODS else []
-    return name, ((f"exact inference was possible, so {', '.join(idle)} had nothing to do",) if idle else ())
+    return name, _idle(name, sampling)
+
+
+def _idle(name: str, sampling: Sampling) -> tuple[str, ...]:
+    """Tell a user who spoke about sampling that none was needed; limits and sizes of a run do not change exact numbers."""
+    said = sampling.given() if name in planner.EXACT_METHODS else []
+    return (f"the numbers are exact, so {', '.join(said)} had nothing to do",) if said else ()
+
+
+def _low_rank(
+    posed: Posed, wanted: Asked, compress: str | BMF | None, rank: int | None, progress: Progress
+) -> tuple[Posed, Asked, str]:
+    """The problem under low-rank evidence, the same questions in its numbers, and what it cost."""
+    from markovlogic.compress.evidence_factors import BMF
+    from markovlogic.compress.osa import over_symmetric
+
+    progress.stage("compress")
+    made = over_symmetric(posed.problem, compress if isinstance(compress, BMF) else BMF(rank))
+    return replace(posed, problem=made.problem), renumbered(wanted, posed.problem, made.problem), made.summary()
+
+
+def _proposing(
+    settings: Settings | None, posed: Posed, compress: str | BMF | None, rank: int | None, progress: Progress
+) -> Settings:
+    """Settings of lifted MH with classes of this problem's constants; a compression names where they come from."""
+    from markovlogic.samplers.lifted_mh import LiftedMH
+
+    assert isinstance(settings, LiftedMH)
+    progress.stage("symmetry")
+    if compress not in (None, "none"):
+        settings = replace(settings, source=compress, rank=rank if rank is not None else settings.rank)
+    return settings.bind(posed.problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +238,7 @@ class _Job:
     threads: int | None
     progress: Progress
     remarks: tuple[str, ...]
+    target: Guarantee = Guarantee.EXACT  # what compression left of it
 
     def exact(self, method: str) -> Marginals:
         """All worlds, by enumeration or elimination."""
@@ -201,24 +252,27 @@ class _Job:
                 memory_limit=self.memory_limit,
                 progress=self.progress,
             )
-        record = self._record(method, "exact", log_z=found.log_z)
+        record = self._record(method, "exact", log_z=found.log_z if self.target is Guarantee.EXACT else None)
         return answer(
             self.posed.problem,
             self.asked,
             Values.exact(found.marginal[self.asked.numbers]),
             Values.exact(found.event_probability),
-            guarantee=Guarantee.EXACT,
+            guarantee=Guarantee.EXACT | self.target,
             run=record,
             remarks=self.remarks,
         )
 
     def sample(self, settings: Settings, sampling: Sampling) -> Marginals:
         """Chains, until draws, time or the user's patience end."""
+        from markovlogic.estimate.orbit_plan import remarks_on
         from markovlogic.grounding.ground import atom_name
         from markovlogic.running.run import run
         from markovlogic.running.worlds import WorldsSink
 
         seed = _or(sampling.seed, 0)
+        chains = _or(sampling.chains, planner.default_chains(settings.method))
+        settings, pools = self._with_symmetry(settings, sampling.estimator, chains)
         sink = WorldsSink(os.fspath(sampling.worlds), self._names()) if sampling.worlds is not None else None
         with self.watch("sample"):
             found = run(
@@ -226,11 +280,12 @@ class _Job:
                 self.network,
                 query_atoms=self.asked.numbers.astype(np.int32),
                 events=self.asked.open_events,
-                chains=_or(sampling.chains, planner.default_chains(settings.method)),
+                chains=chains,
                 draws=_or(sampling.draws, planner.DRAWS),
                 burn_in=sampling.burn_in,
                 seed=seed,
                 estimator=sampling.estimator,
+                pools=pools,
                 time_limit=sampling.time_limit,
                 target_stderr=sampling.target_stderr,
                 checkpoint=os.fspath(sampling.checkpoint) if sampling.checkpoint is not None else None,
@@ -244,6 +299,7 @@ class _Job:
             )
         events = [event for event in self.asked.events if event.literals]
         problem = self.posed.problem
+        remarks = remarks_on(pools, settings, found.estimator) if pools is not None else ()
         record = self._record(
             found.method,
             found.estimator,
@@ -261,13 +317,31 @@ class _Job:
             self.asked,
             _values(found.atoms),
             _values(found.events),
-            guarantee=found.guarantee,
+            guarantee=found.guarantee | self.target,
             run=record,
             notes=found.concerns(lambda row: atom_name(problem, int(found.query_atoms[row])), lambda row: events[row].text),
-            remarks=self.remarks,
+            remarks=(*self.remarks, *remarks),
             kept=found.kept,
             thin=found.thin,
         )
+
+    def _with_symmetry(self, settings: Settings, estimator: str, chains: int) -> tuple[Settings, OrbitPools | None]:
+        """Settings that know the group, where their moves need it, and the orbits that the estimator averages over."""
+        from markovlogic.estimate.orbit_plan import plan_pools, renaming_group, wants_orbits
+
+        moves = hasattr(settings, "with_group") and getattr(settings, "group", None) is None
+        pooling = wants_orbits(estimator, len(self.posed.problem.atoms))
+        if not moves and not pooling:
+            return settings, None
+        with self.watch("symmetry"):
+            self.progress.stage("symmetry")
+            group = renaming_group(self.posed.problem)
+            if moves:
+                settings = settings.with_group(group)  # type: ignore[attr-defined]
+            if not pooling:
+                return settings, None
+            numbers, events = self.asked.numbers.astype(np.int32), self.asked.open_events
+            return settings, plan_pools(group, estimator, numbers, events, chains=chains)
 
     def _names(self) -> list[str]:
         """Names of the open query atoms, in the order of their numbers."""
@@ -323,6 +397,14 @@ def fingerprint(posed: Posed) -> str:
 
 def peak_memory() -> int:
     """The most memory that this process has held, in bytes; 0 where the system does not tell."""
+    try:
+        # Linux hands ru_maxrss of a large parent on to its child, but not this
+        with open("/proc/self/status", "rb") as status:
+            for line in status:
+                if line.startswith(b"VmHWM:"):
+                    return 1024 * int(line.split()[1])
+    except (OSError, ValueError, IndexError):
+        pass
     try:
         import resource
     except ImportError:  # not on this system

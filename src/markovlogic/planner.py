@@ -29,18 +29,27 @@ EXACT_METHODS = ("exact", "enumerate", "eliminate")
 SAMPLERS = {  # method -> where its settings live
     "gibbs": ("markovlogic.samplers.gibbs", "Gibbs"),
     "mcsat": ("markovlogic.samplers.mcsat", "MCSAT"),
+    "orbital": ("markovlogic.samplers.orbital", "Orbital"),
+    "lifted-mh": ("markovlogic.samplers.lifted_mh", "LiftedMH"),
 }
-PLANNED_METHODS = ("lifted", "blocked", "lifted-blocked", "orbital", "lifted-mh", "bp", "lifted-bp")
+PLANNED_METHODS = ("lifted", "blocked", "lifted-blocked", "bp", "lifted-bp")
 METHODS = ("auto", *EXACT_METHODS, *SAMPLERS)
 NETWORKS = ("auto", "ground")
 PLANNED_NETWORKS = ("counting",)
-ESTIMATORS = ("auto", "sample", "conditional")
-PLANNED_ESTIMATORS = ("orbit", "orbit-conditional")
+ESTIMATORS = ("auto", "sample", "conditional", "orbit", "orbit-conditional")
 CLAUSE_WEIGHTS = ("formula", "alchemy")
+COMPRESSIONS = ("none", "bmf")
+PLANNED_COMPRESSIONS = ("kmeans", "dpmeans", "obj2vec", "random", "drop")
+PROPOSALS = ("none", "bmf", "kmeans")  # what --compress may name with lifted-mh: it proposes and leaves the target alone
 
 # Rates for predictions only, measured on one core of a small machine; they decide nothing but the choice of `auto`.
 ENTRIES_A_SECOND = 2e7  # table entries of exact inference
-VISITS_A_SECOND = {"gibbs": 1e9, "mcsat": 1e8}  # literals and atoms that a sampler passes, over all chains
+VISITS_A_SECOND = {
+    "gibbs": 1e9,
+    "mcsat": 1e8,
+    "orbital": 5e8,
+    "lifted-mh": 2e8,
+}  # literals and atoms that a sampler passes, over all chains
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
 DRAWS = 1000  # a chain, where nobody said
 EXPLAIN_SECONDS = 10.0  # grounding that `explain` may do
@@ -127,7 +136,24 @@ def check_names(method: str, network: str, estimator: str) -> None:
     """Refuse names that nothing answers to, with a list of those that do."""
     known_name(method, "method", METHODS, PLANNED_METHODS)
     known_name(network, "network", NETWORKS, PLANNED_NETWORKS)
-    known_name(estimator, "estimator", ESTIMATORS, PLANNED_ESTIMATORS)
+    known_name(estimator, "estimator", ESTIMATORS)
+
+
+def check_compression(compress: str, rank: int | None, method: str) -> None:
+    """Refuse names of compressions, and a rank, that the method has no use for."""
+    if method == "lifted-mh":
+        known_name(compress, "source of proposals", PROPOSALS, PLANNED_COMPRESSIONS)
+    elif compress == "kmeans":
+        raise UnsupportedError(
+            f"compression kmeans is not available in this version; available: {', '.join(COMPRESSIONS)}",
+            hint="with --method lifted-mh it names the source of proposals",
+        )
+    else:
+        known_name(compress, "compression", COMPRESSIONS, PLANNED_COMPRESSIONS)
+    if rank is not None and compress != "bmf":
+        raise InputError("--rank is the rank of --compress bmf", hint="add --compress bmf, or leave the rank out")
+    if rank is not None and rank < 0:
+        raise InputError(f"--rank must be at least 0, not {rank}")
 
 
 def default_chains(method: str) -> int:
@@ -188,7 +214,8 @@ def candidates(network: GroundNetwork, parts: Components, *, memory_limit: float
         reason = f"{chains} chains of {DRAWS} draws"
         if has_hard and method != "mcsat":
             reason += "; hard clauses may keep single-site moves from reaching every world"
-        found.append(Candidate(method, "ground", True, "exact", seconds, memory, reason))
+        promise = "corrected" if method == "lifted-mh" else "exact"
+        found.append(Candidate(method, "ground", True, promise, seconds, memory, reason))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,27 @@ def asked(problem: Problem, *, include_evidence: bool) -> Asked:
         else:
             events[item.text] = _event(problem, item)
     return Asked(query_atoms(problem, include_evidence=include_evidence), tuple(events.values()), tuple(remarks))
+
+
+def renumbered(wanted: Asked, old: Problem, new: Problem) -> Asked:
+    """The same questions in the numbers of a problem with other evidence, in which all atoms asked for are open as well."""
+
+    def number(literal: int) -> int:
+        at = int(np.searchsorted(old.atoms.start, literal >> 1, side="right")) - 1
+        name = old.atoms.predicates[at]
+        code = old.statuses[name].unrank(np.array([(literal >> 1) - old.atoms.start[at]], np.int64))
+        return 2 * int(new.atoms.numbers(name, code)[0]) + (literal & 1)
+
+    atoms = []
+    for part in wanted.atoms:
+        moved = part.number.copy()
+        moved[part.number >= 0] = new.atoms.numbers(part.predicate, part.code[part.number >= 0])
+        atoms.append(replace(part, number=moved))
+    events = [
+        event if event.literals is None else AskedEvent(event.text, tuple(sorted(map(number, event.literals))))
+        for event in wanted.events
+    ]
+    return Asked(tuple(atoms), tuple(events), wanted.remarks)
 
 
 def _status(statuses: Statuses, code: int) -> int:

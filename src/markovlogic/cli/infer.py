@@ -24,11 +24,15 @@ def infer(
     clause_weights: options.ClauseWeights = "formula",
     method: options.Method = "auto",
     network: options.Network = "auto",
+    compress: options.Compress = "none",
+    rank: options.Rank = None,
     memory_limit: options.MemoryLimit = None,
     estimator: Annotated[
         str,
         typer.Option(
-            metavar="auto|sample|conditional", help="What is averaged over the draws.", rich_help_panel=options.SAMPLING
+            metavar="auto|sample|conditional|orbit|orbit-conditional",
+            help="What is averaged over the draws, and whether over interchangeable atoms too.",
+            rich_help_panel=options.SAMPLING,
         ),
     ] = "auto",
     chains: Annotated[
@@ -108,6 +112,8 @@ def infer(
             query,
             method=method,
             network=network,
+            compress=compress,
+            rank=rank,
             estimator=estimator,
             chains=chains,
             draws=draws,
@@ -147,6 +153,7 @@ def _check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None
 
 def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet: bool) -> int:
     """Write the files, or show the table; say how the numbers came about and whether to trust them."""
+    from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
     from markovlogic.report.files import write_lines, write_result, write_stats
     from markovlogic.report.tables import marginals_table, summary
 
@@ -161,9 +168,8 @@ def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet:
 
         Console().print(marginals_table(result))
     else:
-        sys.stdout.flush()
-        write_lines(result, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        with atomic_file(STANDARD_OUTPUT) as file:
+            write_lines(result, file)
     if not quiet:
         for remark in result.remarks:
             sys.stderr.write(f"note: {remark}\n")

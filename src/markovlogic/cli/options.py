@@ -58,10 +58,26 @@ ClauseWeights = Annotated[
         rich_help_panel=PROBLEM,
     ),
 ]
-METHODS = "auto|exact|enumerate|eliminate|gibbs|mcsat"  # spelt out here: the planner is not loaded for a help text
+METHODS = "auto|exact|enumerate|eliminate|gibbs|mcsat|orbital|lifted-mh"  # spelt out here: the planner is not loaded for a help text
 Method = Annotated[str, typer.Option("--method", metavar=METHODS, help="How to infer; auto chooses.", rich_help_panel=METHOD)]
 Network = Annotated[
     str, typer.Option("--network", metavar="auto|ground", help="What the method works on.", rich_help_panel=METHOD)
+]
+Compress = Annotated[
+    str,
+    typer.Option(
+        "--compress",
+        metavar="none|bmf|kmeans",
+        help="bmf: binary evidence of low Boolean rank. It changes the target, except with --method lifted-mh, where bmf and"
+        " kmeans are sources of proposals.",
+        rich_help_panel=METHOD,
+    ),
+]
+Rank = Annotated[
+    int | None,
+    typer.Option(
+        "--rank", metavar="R", help="Factors of --compress bmf; default: by description length.", rich_help_panel=METHOD
+    ),
 ]
 MemoryLimit = Annotated[
     str | None,

@@ -115,7 +115,9 @@ def grecond(matrix: BooleanMatrix, rank: int | None = None, *, unknown: BooleanM
     start, index = packed.columns()
     bound = np.full(len(start) - 1, np.iinfo(np.int64).max)
     extent, intent = np.empty(len(rows), np.int32), np.empty(rows.shape[1], np.uint64)
-    left, right, missed = [], [], [matrix.n_ones]
+    left: list[npt.NDArray[np.int32]] = []
+    right: list[Int64] = []
+    missed = [matrix.n_ones]
     while missed[-1] and (rank is None or len(left) < rank):
         n, covered = next_concept(start, index, rows, uncovered, bound, extent, intent)
         blank = np.zeros_like(uncovered)
@@ -154,7 +156,9 @@ def asso(
     candidate_start, candidate_column = _associated(start, index, packed.n_rows, threshold)
     basis = _packed_rows(candidate_start, candidate_column, ones.shape[1])
     weights, usage = np.array([gain_one, loss_zero]), np.empty(packed.n_rows, np.int32)
-    left, right, missed, wrong = [], [], [matrix.n_ones], [0]
+    left: list[npt.NDArray[np.int32]] = []
+    right: list[Int64] = []
+    missed, wrong = [matrix.n_ones], [0]
     while missed[-1] and (rank is None or len(left) < rank):
         chosen, gain, n = best_candidate(
             start, index, ones, care, covered, candidate_start, candidate_column, basis, weights, usage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,10 @@ TOLERANCE, ROUNDS = 1.0, 2  # of colours: counts that differ by less than a fact
 Float64 = npt.NDArray[np.float64]
 
 
-def proposal_classes(problem: Problem, source: str, *, rank: int | None = None) -> ConstantClasses:
-    """Classes by name: unary, twins, bmf (with a rank), kmeans or colours."""
+def proposal_classes(problem: Problem, source: str | BMF, *, rank: int | None = None) -> ConstantClasses:
+    """Classes by name: unary, twins, bmf (with a rank), kmeans or colours; or by settings of bmf."""
+    if isinstance(source, BMF):
+        return factor_classes(problem, source if rank is None else replace(source, rank=rank))
     sources: dict[str, Callable[[], ConstantClasses]] = {
         "unary": lambda: unary_classes(problem),
         "twins": lambda: twin_classes(problem),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.compress.evidence_factors import BMF
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork
@@ -45,14 +46,14 @@ class LiftedMH:
 
     base: the chain it is mixed with, `Gibbs()` or `MCSAT()`. alpha: the share of base sweeps, 0 to 1; 0 is the orbital Metropolis
     chain alone, which reaches only worlds that exchanges can make. source: where the classes come from, a name that
-    `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), or ConstantClasses, or several of them, among which
-    burn-in chooses. rank: of "bmf", None: by description length. tune: choose in burn-in; else the first classes and single
-    transpositions are taken.
+    `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), `BMF(...)`, or ConstantClasses, or several of them,
+    among which burn-in chooses. rank: of "bmf", None: by description length. tune: choose in burn-in; else the first classes and
+    single transpositions are taken.
     """
 
     base: Settings = field(default_factory=Gibbs)
     alpha: float = 0.5
-    source: str | ConstantClasses | tuple[ConstantClasses, ...] = field(default="unary", repr=False)
+    source: str | BMF | ConstantClasses | tuple[ConstantClasses, ...] = field(default="unary", repr=False)
     rank: int | None = None
     tune: bool = True
     proposals: Proposals | None = None  # what `bind` makes of the source
@@ -75,7 +76,7 @@ class LiftedMH:
 
     def bind(self, problem: Problem) -> LiftedMH:
         """The same settings with classes of this problem's constants; `infer` does it."""
-        if isinstance(self.source, str):
+        if isinstance(self.source, str | BMF):
             from markovlogic.compress.proposals import proposal_classes
 
             levels: tuple[ConstantClasses, ...] = (proposal_classes(problem, self.source, rank=self.rank),)
