@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from markovlogic import __version__
-from markovlogic.cli import explain, generate, infer
+from markovlogic.cli import explain, generate, infer, reproduce, symmetries
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
 
 DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
@@ -41,7 +41,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-for _command in (infer.infer, explain.explain, generate.generate):
+for _command in (infer.infer, explain.explain, symmetries.symmetries, generate.generate, reproduce.reproduce):
     app.command(_command.__name__)(_interruptible(_command))
 
 
@@ -73,6 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         _abandon_output()
+    except OSError as error:
+        _abandon_output()
+        if code in (DONE, CONCERNS):
+            _say(f"error: cannot write standard output: {error.strerror or error}")
+            code = BAD_INPUT
     return code
 
 
@@ -101,10 +106,11 @@ def _guarded(arguments: Sequence[str] | None) -> int:
 
 
 def _tell(error: MarkovLogicError) -> None:
-    """All faults, one after the other; a line that has a place begins with it and is never wrapped."""
+    """All faults, one after the other: with the source under each on a terminal, else one line each, which is never wrapped."""
     if isinstance(error, InputError):
         for fault in error.faults:
-            _say(fault.show() if fault.place else f"error: {fault.show()}")
+            text = fault.show() if sys.stderr.isatty() else fault.one_line()
+            _say(text if fault.place else f"error: {text}")
     else:
         _say(str(error) if isinstance(error, Interrupted) else f"error: {error}")
 

@@ -15,6 +15,40 @@ LEAST_SLOTS = 10
 BURN_IN = 60  # steps of product replacement, ALGORITHMS.md 3.7; twice as many where there are many slots
 
 
+class OpenAtoms:
+    """How renamings of constants move the open atoms."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.n_atoms = check_atoms(problem)
+        self._args: dict[str, Int32] = {}
+
+    def induced(self, renaming: Mapping[str, Int32]) -> Int32:
+        """What a renaming {type: images of its constants} does to the open atoms, (n_atoms,) images.
+
+        It must preserve the statuses; types that are not mentioned stay as they are.
+        """
+        image = np.arange(self.n_atoms, dtype=np.int32)
+        for name in self.problem.atoms.predicates:
+            numbers = self.problem.atoms.range_of(name)
+            types = self.problem.model.predicates[name].types
+            if not len(numbers) or not any(t in renaming for t in types):
+                continue
+            args, statuses = self._open_args(name), self.problem.statuses[name]
+            code = np.zeros(len(numbers), np.int64)
+            for position, (type_name, size) in enumerate(zip(types, statuses.sizes, strict=True)):
+                code *= size
+                constant = args[:, position]
+                code += renaming[type_name][constant] if type_name in renaming else constant
+            image[numbers.start : numbers.stop] = self.problem.atoms.numbers(name, code)
+        return image
+
+    def _open_args(self, name: str) -> Int32:
+        if name not in self._args:
+            self._args[name] = decode(self.problem.atoms.codes(name), self.problem.statuses[name].sizes)
+        return self._args[name]
+
+
 class RenamingGroup:
     """All renamings of constants that stay inside sound classes: a product of symmetric groups, sampled uniformly.
 
@@ -26,15 +60,14 @@ class RenamingGroup:
             raise ValueError(f"classes by {classes.source} are no group's: their permutations need not preserve the evidence")
         self.problem = problem
         self.classes = classes
-        self._n_atoms = check_atoms(problem)
+        self._atoms = OpenAtoms(problem)
         self._members = {type_name: _classes_with_several(of) for type_name, of in classes.class_of.items()}
-        self._args: dict[str, Int32] = {}
         self._orbits: OrbitPartition | None = None
 
     @property
     def n_atoms(self) -> int:
         """How many open atoms it acts on."""
-        return self._n_atoms
+        return self._atoms.n_atoms
 
     @property
     def is_trivial(self) -> bool:
@@ -53,19 +86,7 @@ class RenamingGroup:
 
     def induced(self, renaming: Mapping[str, Int32]) -> Int32:
         """What a renaming does to the open atoms, (n_atoms,) images; it must preserve the statuses, as those of the group do."""
-        image = np.arange(self._n_atoms, dtype=np.int32)
-        for name in self.problem.atoms.predicates:
-            numbers = self.problem.atoms.range_of(name)
-            types = self.problem.model.predicates[name].types
-            if not len(numbers) or all(not self._members[t] for t in types):
-                continue
-            args, statuses = self._open_args(name), self.problem.statuses[name]
-            code = np.zeros(len(numbers), np.int64)
-            for position, (type_name, size) in enumerate(zip(types, statuses.sizes, strict=True)):
-                code *= size
-                code += renaming[type_name][args[:, position]]
-            image[numbers.start : numbers.stop] = self.problem.atoms.numbers(name, code)
-        return image
+        return self._atoms.induced({t: image for t, image in renaming.items() if self._members[t]})
 
     def sample(self, rng: np.random.Generator) -> Int32:
         """A uniform group element as an array of images, (n_atoms,)."""
@@ -76,11 +97,6 @@ class RenamingGroup:
         if self._orbits is None:
             self._orbits = orbits_by_key(self.problem, self.classes)
         return self._orbits
-
-    def _open_args(self, name: str) -> Int32:
-        if name not in self._args:
-            self._args[name] = decode(self.problem.atoms.codes(name), self.problem.statuses[name].sizes)
-        return self._args[name]
 
 
 def _classes_with_several(class_of: Int32) -> list[Int64]:

@@ -1,0 +1,159 @@
+"""What is interchangeable in a problem: classes of constants, what broke them, orbits of atoms; for people and programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markovlogic.data.evidence import Evidence
+from markovlogic.data.readers import read_evidence
+from markovlogic.language import syntax
+from markovlogic.planner import Evidences, evidence_sources, known_name
+from markovlogic.problem import Problem, pose
+from markovlogic.progress import SILENT, Progress
+from markovlogic.symmetry.base import ConstantClasses, Int64, OrbitPartition
+from markovlogic.symmetry.breaks import Break, breaks
+from markovlogic.symmetry.find import DEFAULT_BUDGET, KINDS, Symmetries, find_symmetries
+from markovlogic.symmetry.orbits import MOST_ATOMS, orbit_keys
+
+if TYPE_CHECKING:
+    from markovlogic.networks.ground import GroundNetwork
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetryReport:
+    """The symmetries of a problem; `found` holds the group and all orbits, None where there are too many atoms to list."""
+
+    problem: Problem
+    kind: str
+    classes: ConstantClasses
+    breaks: tuple[Break, ...]
+    atoms: int
+    orbit_size: Int64  # (n_orbits,) sizes of all orbits, in no order that matters
+    notes: tuple[str, ...]
+    found: Symmetries | None
+
+    @property
+    def orbits(self) -> int:
+        """How many orbits the open atoms fall into."""
+        return len(self.orbit_size)
+
+    @property
+    def largest_orbit(self) -> int:
+        """Atoms of the largest orbit, 0 where no atom is open."""
+        return int(self.orbit_size.max(initial=0))
+
+    @property
+    def partition(self) -> OrbitPartition:
+        """The orbit of every open atom; refuses where there are too many to list."""
+        if self.found is None:
+            from markovlogic.symmetry.orbits import orbits_by_key
+
+            return orbits_by_key(self.problem, self.classes)
+        return self.found.orbits
+
+    def constants(self) -> dict[str, list[list[str]]]:
+        """The classes of each type as lists of names, the largest first."""
+        made = {}
+        for type_name, class_of in self.classes.class_of.items():
+            names = self.problem.domains[type_name].names
+            parts: list[list[str]] = [[] for _ in range(self.classes.n_classes(type_name))]
+            for number, part in enumerate(class_of.tolist()):
+                parts[part].append(names[number])
+            made[type_name] = sorted(parts, key=lambda part: -len(part))
+        return made
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `symmetries --json` writes."""
+        return {
+            "classes": self.constants(),
+            "atoms": self.atoms,
+            "orbits": self.orbits,
+            "largest_orbit": self.largest_orbit,
+            "kind": self.kind,
+            "sound": self.classes.sound,
+            "breaks": [
+                {
+                    "type": item.type_name,
+                    "predicate": item.predicate or None,
+                    "classes": item.n_classes,
+                    "example": item.example or None,
+                    "counterpart": item.counterpart or None,
+                }
+                for item in self.breaks
+            ],
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Any:
+        """Arrow table `atom`, `orbit` of all open atoms, sorted by code point."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from markovlogic.data.names import atom_names
+
+        orbits = self.partition
+        names = [
+            atom_names(
+                name,
+                self.problem.atoms.codes(name),
+                self.problem.statuses[name].sizes,
+                [self.problem.domains[t] for t in self.problem.model.predicates[name].types],
+            ).cast(pa.large_string())
+            for name in self.problem.atoms.predicates
+        ]
+        table = pa.table({"atom": pa.chunked_array(names, pa.large_string()), "orbit": pa.array(orbits.orbit_of)})
+        return table.take(pc.sort_indices(table["atom"]))
+
+
+def symmetries(
+    model: syntax.Model | str | os.PathLike[str],
+    evidence: Evidences = None,
+    query: str | Sequence[str] | None = None,
+    *,
+    kind: str = "twins",
+    open_: Sequence[str] = (),
+    closed: Sequence[str] = (),
+    closed_types: bool = False,
+    clause_weights: str = "formula",
+    budget_seconds: float = DEFAULT_BUDGET,
+    progress: Progress = SILENT,
+) -> SymmetryReport:
+    """Find which constants are interchangeable, which facts broke that, and the orbits of the open atoms.
+
+    kind: `twins` (exchanges of two constants, always found), `refined` (all renamings that preserve the evidence, by search),
+    `automorphisms` (any symmetry of the ground network, by search), `auto` (as `find_symmetries` chooses).
+    """
+    from markovlogic.language.load import load
+
+    known_name(kind, "kind of symmetry", KINDS)
+    progress.stage("read")
+    checked = model if isinstance(model, syntax.Model) else load(model)
+    facts = evidence
+    if not isinstance(facts, Evidence):
+        facts = read_evidence(checked, evidence_sources(facts), closed_types=closed_types, progress=progress)
+    problem = pose(checked, facts, query, open_=open_, closed=closed)
+    progress.stage("symmetry")
+    broken = breaks(problem)
+    if kind == "twins" and len(problem.atoms) > MOST_ATOMS:
+        from markovlogic.symmetry.twins import twin_classes
+
+        classes = twin_classes(problem)
+        sizes = [keys.size for keys in orbit_keys(problem, classes)]
+        return SymmetryReport(problem, kind, classes, broken, len(problem.atoms), np.concatenate(sizes), (), None)
+    network = _grounded(problem, checked, clause_weights, progress) if kind == "automorphisms" else None
+    found = find_symmetries(problem, network, kind=kind, budget_seconds=budget_seconds)
+    size = found.orbits.size
+    return SymmetryReport(problem, kind, found.classes, broken, len(problem.atoms), size, found.notes, found)
+
+
+def _grounded(problem: Problem, model: syntax.Model, clause_weights: str, progress: Progress) -> GroundNetwork:
+    from markovlogic.grounding.ground import ground
+    from markovlogic.grounding.memory import default_limit
+    from markovlogic.language.lower import lower
+
+    return ground(problem, lower(model, clause_weights), memory_limit=default_limit(), progress=progress)
