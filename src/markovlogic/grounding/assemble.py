@@ -15,7 +15,7 @@ import numpy.typing as npt
 from markovlogic.grounding.definitions import Nodes
 from markovlogic.grounding.rows import Rows, concatenated, order_of, starts
 from markovlogic.grounding.surviving import Counts
-from markovlogic.networks.ground import GroundNetwork, frozen
+from markovlogic.networks.ground import GroundNetwork, atom_rows, frozen
 from markovlogic.problem import ExclusiveGroups
 
 Bool = npt.NDArray[np.bool_]
@@ -132,7 +132,7 @@ class Assembler:
             literal = 2 * number[literal >> 1] + (literal & 1)
         definition_literal = 2 * number[definitions.literal >> 1] + (definitions.literal & 1)
         bias = np.concatenate([bias[:n_atoms], bias[n_atoms:][used]])
-        atom_start, atom_clause = transposed(rows.start, literal, len(bias))
+        atom_start, atom_clause = atom_rows(rows.start, literal, len(bias))
         group_sizes = np.concatenate([np.diff(g.start) for g in groups]) if groups else np.empty(0, np.int64)
         return frozen(
             GroundNetwork(
@@ -168,15 +168,3 @@ def _used(nodes: Nodes, literal: Int32, bias: Float64) -> Bool:
         frontier = child[~used[child]].astype(np.int64)
         used[frontier] = True
     return used
-
-
-def transposed(clause_start: Int64, clause_literal: Int32, n_all: int) -> tuple[Int64, Int32]:
-    """For each atom the clauses that hold it, increasing: a counting sort, linear in the number of literals."""
-    from scipy.sparse import csr_array
-
-    n_clauses = len(clause_start) - 1
-    ones = np.ones(len(clause_literal), np.bool_)
-    index_type = np.int32 if len(clause_literal) < 2**31 else np.int64
-    by_clause = csr_array((ones, clause_literal >> 1, clause_start.astype(index_type)), shape=(n_clauses, n_all))
-    by_atom = by_clause.tocsc()
-    return by_atom.indptr.astype(np.int64), by_atom.indices.astype(np.int32, copy=False)

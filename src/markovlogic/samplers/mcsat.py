@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.networks.ground import GroundNetwork, atom_rows, with_definitions
+from markovlogic.networks.ground import GroundNetwork, signed_atom_rows, with_definitions
 from markovlogic.samplers.base import StepInfo, Words
 from markovlogic.samplers.start import start_worlds
 
@@ -202,9 +202,8 @@ class MCSATSampler:
 def constraints_of(network: GroundNetwork) -> Constraints:
     """The kernel's arrays: clauses, then the definitions of hidden atoms as hard clauses."""
     start, literal = with_definitions(network, network.clause_start, network.clause_literal)
-    atom_start, atom_clause = atom_rows(start, literal, network.n_all)
-    order = np.argsort(literal >> 1, kind="stable")
-    incidence = 2 * atom_clause.astype(np.int64) + (literal[order] & 1)
+    atom_start, atom_clause, positive = signed_atom_rows(start, literal, network.n_all)
+    incidence = 2 * atom_clause.astype(np.int64) + positive
     reach_start, reach = np.zeros(network.n_all + 1, np.int64), np.zeros(0, np.int32)
     if network.n_hidden:
         reach_start, reach = _reach(network)
