@@ -44,12 +44,8 @@ PROPOSALS = ("none", "bmf", "kmeans")  # what --compress may name with lifted-mh
 
 # Rates for predictions only, measured on one core of a small machine; they decide nothing but the choice of `auto`.
 ENTRIES_A_SECOND = 2e7  # table entries of exact inference
-VISITS_A_SECOND = {
-    "gibbs": 1e9,
-    "mcsat": 1e8,
-    "orbital": 5e8,
-    "lifted-mh": 2e8,
-}  # literals and atoms that a sampler passes, over all chains
+# literals and atoms that a sampler passes in a second, over all chains
+VISITS_A_SECOND = {"gibbs": 1e9, "mcsat": 1e8, "orbital": 5e8, "lifted-mh": 2e8}
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
 DRAWS = 1000  # a chain, where nobody said
 EXPLAIN_SECONDS = 10.0  # grounding that `explain` may do

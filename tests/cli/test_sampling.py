@@ -31,7 +31,7 @@ def test_stats_of_a_sampler(mln, model, tmp_path):
     stats = json.loads((tmp_path / "s.json").read_text())
     assert (stats["method"], stats["chains"], stats["draws"], stats["burn_in"]) == ("gibbs", 8, 100, 20)
     assert stats["updates"] == 8 * 120 * stats["atoms"] == 8 * 120 * 20
-    assert stats["seed"] == 3 and stats["guarantee"] == "exact" and stats["estimator"] == "conditional"
+    assert stats["seed"] == 3 and stats["guarantee"] == "exact" and stats["estimator"] == "orbit-conditional"
     assert "log_z" not in stats and "resumed_at" not in stats
 
 

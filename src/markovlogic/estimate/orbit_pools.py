@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ from markovlogic.estimate.substitutions import (
     sequence_orbit,
 )
 from markovlogic.estimate.tallies import Saved, Slots
-from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
+from markovlogic.symmetry.groups import RenamingGroup
 
 if TYPE_CHECKING:
     from markovlogic.symmetry.base import AtomGroup
@@ -96,10 +96,12 @@ def _event_count(group: AtomGroup, event: npt.NDArray[np.integer]) -> Count | No
     if isinstance(group, RenamingGroup):
         pattern = pattern_of(group.problem, group.classes, event)
         return count_of(pattern) if pattern.members else None
-    if isinstance(group, GeneratedGroup):
-        orbit = sequence_orbit(group.generators, event, most=LISTED_READS // max(len(event), 1))
-        return None if orbit is None or len(orbit) < 2 else ListedCount(Conjunctions(orbit))
-    return None
+    generators: Any = getattr(group, "generators", None)
+    if generators is None:
+        return None
+    images = list(generators() if callable(generators) else generators)
+    orbit = sequence_orbit(images, event, most=LISTED_READS // max(len(event), 1))
+    return None if orbit is None or len(orbit) < 2 else ListedCount(Conjunctions(orbit))
 
 
 class PoolObserver:

@@ -1,0 +1,157 @@
+"""The orbital Markov chain: after each sweep of a base chain, a random symmetry of the model moves the world inside its orbit.
+
+Source: Niepert (2012), as [003] and [004] cite it; ALGORITHMS.md 3.7. A symmetry leaves the target invariant and is drawn
+independently of the world, so the target stays invariant whatever distribution it is drawn from; a uniform one makes the world
+uniform over its orbit at once, so that only the mixing between orbits is left to the base chain.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.errors import InputError
+from markovlogic.guarantee import Guarantee
+from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo
+from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.symmetry.groups import GeneratedGroup, ProductReplacement
+
+if TYPE_CHECKING:
+    from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.symmetry.base import AtomGroup
+
+OWN_FIELDS = ("orbit_key", "orbit_moves", "orbit_slots", "orbit_rattle")
+
+
+@dataclass(frozen=True)
+class Orbital:
+    """Settings of the orbital chain.
+
+    base: the chain between the symmetric moves. group: the model's symmetries under the evidence; inference finds them.
+    """
+
+    base: Settings = field(default_factory=Gibbs)
+    group: AtomGroup | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def method(self) -> str:
+        """The method's name on the command line."""
+        return "orbital"
+
+    @property
+    def chains_per_batch(self) -> int:
+        """As many as the base chain wants."""
+        return int(getattr(self.base, "chains_per_batch", 64))
+
+    def with_group(self, group: AtomGroup) -> Orbital:
+        """The same settings with the symmetries of a problem."""
+        return replace(self, group=group)
+
+    def build(self, network: GroundNetwork, n_chains: int) -> OrbitalSampler:
+        """A sampler for one batch of 1 to 64 chains."""
+        if self.group is None:
+            raise InputError(
+                "orbital moves need the symmetries of the problem", hint="give them: Orbital().with_group(RenamingGroup(…))"
+            )
+        if self.group.n_atoms != network.n_atoms:
+            raise ValueError(f"a group on {self.group.n_atoms} atoms does not fit a network of {network.n_atoms}")
+        return OrbitalSampler(self.base.build(network, n_chains), network, self.group)
+
+
+_STATE_TYPES: dict[Any, Any] = {}
+
+
+def _state_type(base: Any) -> Any:
+    """A flat tuple of the base chain's arrays and our own, so that a checkpoint needs to know nothing of either."""
+    if base not in _STATE_TYPES:
+        names: Any = (*base._fields, *OWN_FIELDS)
+        _STATE_TYPES[base] = type("OrbitalState", (namedtuple("OrbitalState", names),), {"base_type": base})
+    return _STATE_TYPES[base]
+
+
+@dataclass(frozen=True, eq=False)
+class OrbitalSampler:
+    """One batch of orbital chains; see `samplers.base.Sampler`.
+
+    All chains of a batch get the same symmetry, so that moving 64 worlds is one permutation of words. Each chain is valid, since
+    the symmetry does not depend on its world; and chains stay uncorrelated: given all symmetries drawn, the chains are
+    independent, and in equilibrium each has the target as its law whatever they were, so that conditional means do not vary.
+    """
+
+    base: Sampler
+    network: GroundNetwork
+    group: AtomGroup
+
+    @property
+    def n_chains(self) -> int:
+        """Chains in this batch."""
+        return self.base.n_chains
+
+    def init(self, seed: np.random.SeedSequence) -> Any:
+        """The base chain's start, and a key for the symmetries: they are numbered by sweep, so the state is a key and a count."""
+        base_seed, own = seed.spawn(2)
+        state = self.base.init(base_seed)
+        key = own.generate_state(4, np.uint32).astype(np.uint64)
+        slots, rattle = np.zeros((0, 0), np.int32), np.zeros(0, np.int32)
+        if isinstance(self.group, GeneratedGroup):
+            walk = self.group.walk(np.random.default_rng(own.spawn(1)[0]))
+            slots, rattle = walk.slots, walk.rattle.copy()
+        return _state_type(type(state))(*state, key, np.zeros(1, np.uint64), slots, rattle)
+
+    def step(
+        self,
+        state: Any,
+        sweeps: int,
+        planes: npt.NDArray[np.uint64] | None = None,
+        conditionals: npt.NDArray[np.float32] | None = None,
+    ) -> StepInfo:
+        """Make `sweeps` sweeps of the base chain, each followed by a symmetry; a draw is the world after both."""
+        from markovlogic.kernels.counters import add_world
+        from markovlogic.kernels.orbital import move_worlds
+
+        if not 0 <= sweeps <= SWEEPS_PER_STEP:
+            raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+        network, world = self.network, state.world
+        before = np.empty(network.n_atoms, np.uint64)
+        updates = 0
+        counts: dict[str, int] = {}
+        base_state = state.base_type(*state[: -len(OWN_FIELDS)])  # the same arrays, changed in place
+        for _ in range(sweeps):
+            info = self.base.step(base_state, 1, None, conditionals)
+            image = self._element(state)
+            move_worlds(world, before, image, network.definition_start, network.definition_literal, self.n_chains)
+            if planes is not None:
+                add_world(planes, world)
+            updates += info.updates
+            for name, value in info.counts.items():
+                counts[name] = counts.get(name, 0) + value
+        return StepInfo(updates, counts)
+
+    def _element(self, state: Any) -> npt.NDArray[np.int32]:
+        """The next symmetry, from a generator that key and count determine."""
+        rng = np.random.default_rng([*state.orbit_key.tolist(), int(state.orbit_moves[0])])
+        state.orbit_moves[0] += np.uint64(1)
+        if not isinstance(self.group, GeneratedGroup):
+            return self.group.sample(rng)
+        walk = ProductReplacement((), self.group.n_atoms, rng)  # without generators: no slots and no burn-in of its own
+        walk.slots, walk.rattle = state.orbit_slots, state.orbit_rattle
+        image = walk.step(rng)
+        state.orbit_rattle[:] = image
+        return image
+
+    @property
+    def has_conditionals(self) -> bool:
+        """As the base chain."""
+        return self.base.has_conditionals
+
+    def guarantee(self, counts: dict[str, int]) -> Guarantee:
+        """Symmetries keep what the base chain promises."""
+        return self.base.guarantee(counts)
+
+    def concerns(self, counts: dict[str, int]) -> list[str]:
+        """Those of the base chain."""
+        return self.base.concerns(counts)
