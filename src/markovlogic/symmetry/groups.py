@@ -12,7 +12,8 @@ from markovlogic.symmetry.base import ConstantClasses, Int32, Int64, OrbitPartit
 from markovlogic.symmetry.orbits import check_atoms, orbits_by_generators, orbits_by_key
 
 LEAST_SLOTS = 10
-BURN_IN = 60  # steps of product replacement, ALGORITHMS.md 3.7; twice as many where there are many slots
+BURN_IN = 60  # steps of product replacement at least, ALGORITHMS.md 3.7
+STEPS_A_SLOT = 8  # and so many for each slot, since every slot must have met the others
 
 
 class OpenAtoms:
@@ -164,7 +165,7 @@ class ProductReplacement:
         n_slots = max(LEAST_SLOTS, len(generators) + 1) if generators else 0
         self.slots = np.array([generators[k % len(generators)] for k in range(n_slots)], np.int32).reshape(n_slots, n_atoms)
         self.rattle = identity
-        for _ in range(max(BURN_IN, 6 * n_slots) if generators else 0):
+        for _ in range(max(BURN_IN, STEPS_A_SLOT * n_slots) if generators else 0):
             self.step(rng)
 
     def step(self, rng: np.random.Generator) -> Int32:
