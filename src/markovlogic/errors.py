@@ -37,16 +37,29 @@ class Fault:
     hint: str = ""
 
     def show(self) -> str:
-        """Give the message as `FILE:LINE:COLUMN: message`, the source line under a caret, then the hint."""
-        head = f"{self.place}: {self.message}" if self.place else self.message
-        if self.hint:
-            head += f" ({self.hint})"
+        """Give the message as `FILE:LINE:COLUMN: message (hint)`, then the source line with a caret under the place."""
+        if not (self.text and self.place and self.place.column):
+            return self._head()
+        start, excerpt = self._excerpt(self.place)
+        caret = " " * (self.place.column - 1 - start) + "^"
+        return f"{self._head()}\n    {excerpt}\n    {caret}"
+
+    def one_line(self) -> str:
+        """Give the same on one line, for programs: `FILE:LINE:COLUMN: message (hint) in: text`."""
+        head = " ".join(self._head().splitlines())
         if not (self.text and self.place and self.place.column):
             return head
-        start = max(0, self.place.column - 61)
-        excerpt = self.text[start : start + 120].rstrip("\n")
-        caret = " " * (self.place.column - 1 - start) + "^"
-        return f"{head}\n    {excerpt}\n    {caret}"
+        excerpt = " ".join(self._excerpt(self.place)[1].split())
+        return head if excerpt in " ".join(head.split()) else f"{head} in: {excerpt}"
+
+    def _head(self) -> str:
+        head = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{head} ({self.hint})" if self.hint else head
+
+    def _excerpt(self, place: Place) -> tuple[int, str]:
+        """Where the shown part of the source line begins, and that part."""
+        start = max(0, place.column - 61)
+        return start, self.text[start : start + 120].rstrip("\n")
 
 
 class MarkovLogicError(Exception):

@@ -86,8 +86,20 @@ def test_unbalanced_parenthesis_is_reported_where_it_opens(refused):
 
 def test_all_errors_of_a_file_are_reported_at_once(refused):
     said = refused(GOOD_MODEL + "2 Smoke(x)\n\n1 Smokes(x,y)\n\n3 (Smokes(x)\n")
-    places = [line.split(" ")[0] for line in said.splitlines() if line.startswith("m.mln:")]
-    assert [place.split(":")[1] for place in places] == ["5", "7", "9"]
+    places = [line.split(" ")[0] for line in said.splitlines()]
+    assert [place.split(":")[:2] for place in places] == [["m.mln", "5"], ["m.mln", "7"], ["m.mln", "9"]]
+
+
+def test_the_text_stands_on_the_line_of_its_error_or_under_it_on_a_terminal(refused, monkeypatch):
+    assert (
+        refused(GOOD_MODEL + "2  Smoke(x)\n") == "m.mln:5:4: undeclared predicate Smoke (did you mean Smokes?) in: 2 Smoke(x)\n"
+    )
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert refused(GOOD_MODEL + "2 Smoke(x)\n", GOOD_FACTS, "--quiet").splitlines()[1:] == ["    2 Smoke(x)", "      ^"]
+
+
+def test_a_model_without_predicates(refused):
+    assert "m.mln declares no predicate)" in refused("", "")
 
 
 def test_a_missing_weight_is_named(refused):
@@ -173,7 +185,7 @@ def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
         (["--method", "lifted"], "not available in this version; available: auto, exact"),
         (["--method", "gibs"], "unknown method gibs"),
         (["--network", "counting"], "not available in this version"),
-        (["--estimator", "orbit"], "not available in this version"),
+        (["--estimator", "orbits"], "unknown estimator orbits; available: auto, sample, conditional, orbit, orbit-conditional"),
         (["--clause-weights", "halves"], "unknown clause weights"),
         (["--memory-limit", "lots"], "no amount of memory"),
         (["--memory-limit", "0"], "no amount of memory"),
@@ -187,7 +199,7 @@ def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
         (["--thin", "2"], "--thin is about kept worlds"),
         (["--draws", "many"], "invalid value for '--draws'"),
         (["--nonsense"], "No such option"),
-        (["--method", "exact", "--draws", "5", "--seed", "1"], "--draws, --seed: only for sampling methods, not for exact"),
+        (["--method", "exact", "--seed", "1", "--checkpoint", "c"], "--checkpoint: only for sampling methods, not for exact"),
         (["--method", "enumerate", "--worlds", "w.parquet"], "only for sampling methods"),
     ],
 )

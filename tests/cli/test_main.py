@@ -116,6 +116,20 @@ def test_a_reader_that_has_seen_enough_is_no_error(smokers, tmp_path):
     process.stderr.close()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", [["infer"], ["explain"], ["explain", "--json"]])
+def test_a_full_disk_behind_standard_output_is_told(smokers, command):
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "markovlogic.cli.main", *command, str(smokers[0]), "-q", "Smokes", "--quiet"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert process.returncode == 2
+    assert process.stderr == b"error: cannot write standard output: No space left on device\n"
+
+
 def test_control_c_ends_with_130_and_leaves_what_was_found(tmp_path):
     people = ", ".join(f"P{i}" for i in range(40))
     (tmp_path / "m.mln").write_text(f"person = {{{people}}}\nF(person,person)\n0.01 F(x,y) ^ F(y,z) => F(x,z)\n")

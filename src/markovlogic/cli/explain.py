@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json as json_format
 import sys
 from typing import Annotated
@@ -45,12 +46,20 @@ def explain(
             memory_limit=limit,
             progress=progress,
         )
+    from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
+
     if json:
-        sys.stdout.write(json_format.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n")
-        return 0
-    from rich.console import Console
+        text = json_format.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n"
+    else:
+        from rich.console import Console
 
-    from markovlogic.cli.explanation import explanation_view
+        from markovlogic.cli.explanation import explanation_view
 
-    Console(width=None if sys.stdout.isatty() else 120, highlight=False).print(explanation_view(found))
+        terminal, view = sys.stdout.isatty(), io.StringIO()
+        Console(file=view, force_terminal=terminal, width=None if terminal else 120, highlight=False).print(
+            explanation_view(found)
+        )
+        text = view.getvalue()
+    with atomic_file(STANDARD_OUTPUT) as file:
+        file.write(text.encode())
     return 0

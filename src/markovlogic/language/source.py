@@ -64,7 +64,7 @@ def read_source(path: str | os.PathLike[str], name: str | None = None) -> Source
         with open(path, "rb") as file:
             while chunk := file.read(_CHUNK):
                 if b"\0" in chunk:
-                    raise InputError("this is a binary file, not a rule file", place=where)
+                    raise InputError("this is a binary file, not a rule file", place=Place(name, 1, 1))
                 first = chunk.find(b"\n")
                 since_newline += len(chunk) if first < 0 else first
                 # further lines of this chunk are shorter than the chunk, so only the first and the last can be too long

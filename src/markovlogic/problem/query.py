@@ -50,7 +50,7 @@ def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | N
 
 def unknown_predicates(model: Model, names: Sequence[str], where: str) -> list[Fault]:
     """One fault for each name that is no predicate of the model."""
-    some = ", ".join(list(model.predicates)[:8]) + (", …" if len(model.predicates) > 8 else "")
+    some = ", ".join(list(model.predicates)[:8]) + (", …" if len(model.predicates) > 8 else "") or "no predicate"
     return [
         Fault(
             f"undeclared predicate {name} in {where}", hint=nearest(name, model.predicates) or f"{model.source} declares {some}"

@@ -138,4 +138,5 @@ def _explained(path: str | Path) -> Iterator[None]:
     except FileNotFoundError:
         raise InputError(f"cannot write {path}: the directory does not exist", hint="make the directory first") from None
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+        name = "standard output" if str(path) == STANDARD_OUTPUT else path
+        raise InputError(f"cannot write {name}: {error.strerror or error}") from None
