@@ -206,6 +206,17 @@ def test_copies_of_a_random_network_change_places(seed):
     assert sorted(group.orbits().size.tolist()) == sorted(3 * n for n in alone.orbits().size.tolist())
 
 
+def test_copies_are_matched_however_their_atoms_are_numbered():
+    """Rings look alike from everywhere, so that only canonical forms can match them."""
+    n = 7
+    clauses = [(1.0, [2 * i + 1, 2 * ((i + 1) % n)]) for i in range(n)] + [(0.5, [2 * i, 2 * ((i + 2) % n)]) for i in range(n)]
+    ring = network_of(n, clauses)
+    rng = np.random.default_rng(4)
+    group = network_automorphisms(joined([ring] * 6, rng))
+    assert group.orbits().size.tolist() == [6 * n]
+    assert [f.members.shape for f in group.group.factors] == [(6, 2 * n)]
+
+
 def joined(networks, rng):
     """Several networks side by side, their open atoms shuffled."""
     n_atoms = sum(n.n_atoms for n in networks)

@@ -6,6 +6,7 @@ graph by graph, so that a caller can end it and keep what is there: a call of ig
 
 from __future__ import annotations
 
+import functools
 import io
 import pickle
 import subprocess
@@ -44,7 +45,11 @@ def search(graph: ColouredGraph, *, canonical: bool) -> Searched:
 
     made = igraph.Graph(n=len(graph.colour), edges=graph.edges.tolist())
     colour = graph.colour.tolist()
-    place = np.array(made.canonical_permutation(color=colour), np.int32) if canonical else None
+    place = None
+    if canonical:
+        place = np.array(made.canonical_permutation(color=colour), np.int32)
+        if _lists_vertices():
+            place = np.argsort(place).astype(np.int32)
     moves = []
     if len(set(colour)) < len(colour):
         identity = np.arange(len(colour), dtype=np.int32)
@@ -53,6 +58,18 @@ def search(graph: ColouredGraph, *, canonical: bool) -> Searched:
             moved = np.flatnonzero(image != identity).astype(np.int32)
             moves.append((moved, image[moved]))
     return Searched(place, tuple(moves))
+
+
+@functools.cache
+def _lists_vertices() -> bool:
+    """Whether igraph gives the vertex of each canonical place (as from 1.0 on) rather than the place of each vertex.
+
+    Places follow colours, so with three colours it shows.
+    """
+    import igraph
+
+    places = [2, 0, 1]
+    return bool(list(igraph.Graph(n=3).canonical_permutation(color=places)) != places)
 
 
 def search_all(graphs: Sequence[tuple[ColouredGraph, bool]], *, seconds: float) -> list[Searched | None]:
