@@ -64,9 +64,10 @@ def test_evidence_in_every_form(model, friends, tmp_path):
 
 def test_settings_stand_for_methods(model, friends):
     evidence = model.evidence(Friends=friends)
-    sampled = mln.infer(model, evidence, ["Smokes"], method=mln.MCSAT(), chains=4, draws=400, seed=1, keep_draws=True)
+    wanted = {"chains": 4, "draws": 400, "seed": 1, "estimator": "sample"}
+    sampled = mln.infer(model, evidence, ["Smokes"], method=mln.MCSAT(), keep_draws=True, **wanted)
     exact = mln.infer(model, evidence, ["Smokes"], method="exact")
-    named = mln.infer(model, evidence, ["Smokes"], method="mcsat", chains=4, draws=400, seed=1)
+    named = mln.infer(model, evidence, ["Smokes"], method="mcsat", **wanted)
     assert list(sampled.probability) == list(named.probability)
     assert sampled.run.method == "mcsat" and sampled.run.chains == 4 and sampled.run.draws == 400
     for atom in exact:

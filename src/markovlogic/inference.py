@@ -158,10 +158,11 @@ def infer(
             clause_weights=clause_weights,
             progress=progress,
         )
-        wanted = asked(posed.problem, include_evidence=include_evidence)
+    wanted: Asked | None = None
     target = Guarantee.EXACT
     if low_rank != "none" and name != "lifted-mh":
         with watch("compress"):
+            wanted = asked(posed.problem, include_evidence=include_evidence)
             posed, wanted, summary = _low_rank(posed, wanted, compress, rank, progress)
             target, remarks = Guarantee.UNBOUNDED, (*remarks, summary)
     with watch("ground"):
@@ -173,6 +174,9 @@ def infer(
         if name == "auto":
             name, more = _choose(grounded, sampling, limit, progress)
             remarks += more
+    if wanted is None:
+        with watch("read"):  # one row an atom, so not before grounding has found that the problem fits the memory limit
+            wanted = asked(posed.problem, include_evidence=include_evidence)
     settings: Settings | None = None
     if name not in planner.EXACT_METHODS:
         settings = planner.settings_of(name) if isinstance(method, str) else method
@@ -272,7 +276,7 @@ class _Job:
 
         seed = _or(sampling.seed, 0)
         chains = _or(sampling.chains, planner.default_chains(settings.method))
-        settings, pools = self._with_symmetry(settings, sampling.estimator, chains)
+        settings, pools, notes = self._with_symmetry(settings, sampling.estimator, chains)
         sink = WorldsSink(os.fspath(sampling.worlds), self._names()) if sampling.worlds is not None else None
         with self.watch("sample"):
             found = run(
@@ -299,7 +303,7 @@ class _Job:
             )
         events = [event for event in self.asked.events if event.literals]
         problem = self.posed.problem
-        remarks = remarks_on(pools, settings, found.estimator) if pools is not None else ()
+        remarks = (*notes, *(remarks_on(pools, settings, found.estimator) if pools is not None else ()))
         record = self._record(
             found.method,
             found.estimator,
@@ -325,23 +329,27 @@ class _Job:
             thin=found.thin,
         )
 
-    def _with_symmetry(self, settings: Settings, estimator: str, chains: int) -> tuple[Settings, OrbitPools | None]:
-        """Settings that know the group, where their moves need it, and the orbits that the estimator averages over."""
-        from markovlogic.estimate.orbit_plan import plan_pools, renaming_group, wants_orbits
+    def _with_symmetry(
+        self, settings: Settings, estimator: str, chains: int
+    ) -> tuple[Settings, OrbitPools | None, tuple[str, ...]]:
+        """Settings that know the group, where their moves need it; the orbits that the estimator averages over; and notes."""
+        from markovlogic.estimate.orbit_plan import plan_pools, symmetry_group, wants_orbits
 
         moves = hasattr(settings, "with_group") and getattr(settings, "group", None) is None
         pooling = wants_orbits(estimator, len(self.posed.problem.atoms))
         if not moves and not pooling:
-            return settings, None
+            return settings, None, ()
         with self.watch("symmetry"):
             self.progress.stage("symmetry")
-            group = renaming_group(self.posed.problem)
+            group, notes = symmetry_group(self.posed.problem, self.network, search=moves or estimator != "auto")
             if moves:
                 settings = settings.with_group(group)  # type: ignore[attr-defined]
+                if not (group.orbits().size > 1).any():
+                    notes = (*notes, f"no symmetries were found, so {settings.method} is its base chain")
             if not pooling:
-                return settings, None
+                return settings, None, notes
             numbers, events = self.asked.numbers.astype(np.int32), self.asked.open_events
-            return settings, plan_pools(group, estimator, numbers, events, chains=chains)
+            return settings, plan_pools(group, estimator, numbers, events, chains=chains), notes
 
     def _names(self) -> list[str]:
         """Names of the open query atoms, in the order of their numbers."""

@@ -221,7 +221,7 @@ def test_drawn_values_depend_on_seed_batch_and_draw_alone(people):
 
 
 def test_the_orbit_of_a_sequence_stops_at_its_limit():
-    shift = np.roll(np.arange(9, dtype=np.int32), 1)
+    shift = np.roll(np.arange(18, dtype=np.int32), 2)  # of literals
     assert (
         sequence_orbit([shift], np.array([1, 4]), most=9).tolist()
         == sorted(sorted([2 * a + 1, 2 * ((a + 2) % 9)]) for a in range(9))

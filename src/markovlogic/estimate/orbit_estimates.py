@@ -103,17 +103,22 @@ def pool_estimates(pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: 
 
 
 def _pooled_conditionals(pools: OrbitPools, tallies: Sequence[Tallies]) -> Float64:
-    """(n_slots or 1, n_atom_pools, n_chains) orbit means of summed conditionals."""
-    rows = np.searchsorted(tallies[0].atoms, pools.member)
+    """(n_slots or 1, n_atom_pools, n_chains) orbit means of summed conditionals; of a negative literal, of its being true."""
+    rows = np.searchsorted(tallies[0].atoms, pools.member >> 1)
+    sign = np.where(pools.member & 1, 1.0, -1.0)[:, None]
     size = np.diff(pools.member_start)
-    first = tallies[0].slot_sums(slice(0, 0))
-    found = np.zeros((len(first), len(size), sum(tally.n_chains for tally in tallies)))
+    lengths = tallies[0].clock.lengths()
+    n_slots = len(tallies[0].slot_sums(slice(0, 0)))
+    found = np.zeros((n_slots, len(size), sum(tally.n_chains for tally in tallies)))
     if not len(size):
         return found
+    negative = np.add.reduceat(sign[:, 0] < 0, pools.member_start[:-1], dtype=np.int64)[:, None]
     chain = 0
     for tally in tallies:
         for at, cells in enumerate(tally.slot_sums(slice(None))):
-            found[at, :, chain : chain + tally.n_chains] = np.add.reduceat(cells[rows], pools.member_start[:-1], axis=0)
+            draws = lengths[at] if n_slots > 1 else sum(lengths)
+            own = np.add.reduceat(sign * cells[rows], pools.member_start[:-1], axis=0) + negative * draws
+            found[at, :, chain : chain + tally.n_chains] = own
         chain += tally.n_chains
     return found / size[None, :, None]
 

@@ -8,11 +8,16 @@ from typing import Any
 import numpy.typing as npt
 
 from markovlogic.estimate.orbit_pools import Int32, OrbitPools, orbit_pools
+from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
+from markovlogic.symmetry.automorphisms import network_automorphisms
+from markovlogic.symmetry.base import AtomGroup
 from markovlogic.symmetry.groups import RenamingGroup
 from markovlogic.symmetry.twins import twin_classes
 
 AUTO_ATOMS = 1 << 24  # "auto" looks for orbits up to so many open atoms: a second or two
+SEARCHED_ATOMS = 200_000  # beyond so many, symmetries other than twins are not searched for
+SEARCH_SECONDS = 10.0
 AUTO_POOL_CELLS = 1 << 25  # and pools them up to so many orbits times chains
 
 
@@ -21,13 +26,20 @@ def wants_orbits(estimator: str, n_atoms: int) -> bool:
     return estimator.startswith("orbit") or (estimator == "auto" and n_atoms <= AUTO_ATOMS)
 
 
-def renaming_group(problem: Problem) -> RenamingGroup:
-    """All renamings inside twin classes: found quickly, sound by construction."""
-    return RenamingGroup(problem, twin_classes(problem))
+def symmetry_group(problem: Problem, network: GroundNetwork, *, search: bool) -> tuple[AtomGroup, tuple[str, ...]]:
+    """All renamings inside twin classes, found quickly and sound by construction; and notes on the search.
+
+    search: where there are no twins, look for other symmetries of the network, exchanges of values included, for a few seconds.
+    """
+    group = RenamingGroup(problem, twin_classes(problem))
+    if not search or not group.is_trivial or network.n_atoms > SEARCHED_ATOMS:
+        return group, ()
+    found = network_automorphisms(network, signed=True, budget_seconds=SEARCH_SECONDS)
+    return found, found.notes
 
 
 def plan_pools(
-    group: RenamingGroup,
+    group: AtomGroup,
     estimator: str,
     query_atoms: Int32,
     events: Sequence[npt.NDArray[Any]],
@@ -35,7 +47,7 @@ def plan_pools(
     chains: int,
 ) -> OrbitPools | None:
     """The pools for a run; None where "auto" finds no symmetry that the query meets, or too many small orbits."""
-    if estimator == "auto" and group.is_trivial:
+    if estimator == "auto" and isinstance(group, RenamingGroup) and group.is_trivial:
         return None
     pools = orbit_pools(group, query_atoms, events)
     if estimator == "auto" and (not pools.n_pools or pools.n_pools * chains > AUTO_POOL_CELLS):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,8 @@ from markovlogic.estimate.substitutions import (
     sequence_orbit,
 )
 from markovlogic.estimate.tallies import Saved, Slots
-from markovlogic.symmetry.groups import RenamingGroup
+from markovlogic.symmetry.automorphisms import NetworkGroup
+from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
 
 if TYPE_CHECKING:
     from markovlogic.symmetry.base import AtomGroup
@@ -47,7 +48,7 @@ class OrbitPools:
     query_atoms: Int32
     atom_pool: Int32  # (n_query,) pool of each query atom, -1 where it is alone in its orbit
     member_start: Int64  # (n_pools + 1,)
-    member: Int32  # atoms of each pool
+    member: Int32  # literals of each pool, 2·atom + sign; negative ones where a symmetry exchanges values
     event_count: tuple[Count | None, ...]  # for each event how its orbit is counted, None where it is alone
     source: str
 
@@ -70,7 +71,7 @@ class OrbitPools:
     @property
     def counted_atoms(self) -> Int32:
         """Query atoms and all other members of their orbits, sorted: what must be tallied for an average of conditionals."""
-        return np.union1d(self.query_atoms, self.member).astype(np.int32)
+        return np.union1d(self.query_atoms, self.member >> 1).astype(np.int32)
 
     def watch(self, *, draws: int, chains: int, seed: int) -> PoolObserver:
         """An observer for one run."""
@@ -79,29 +80,49 @@ class OrbitPools:
 
 def orbit_pools(group: AtomGroup, query_atoms: Int32, events: Sequence[npt.NDArray[np.integer]] = ()) -> OrbitPools:
     """Pools of all orbits with two or more members that query atoms and events meet."""
-    orbits = group.orbits()
-    orbit = orbits.orbit_of[query_atoms]
-    wanted = np.unique(orbit[orbits.size[orbit] > 1])
-    pool_of = np.full(orbits.n_orbits, -1, np.int32)
+    label = _literal_orbits(group)
+    size = np.bincount(label, minlength=1)
+    orbit = label[2 * query_atoms + 1]
+    wanted = np.unique(orbit[size[orbit] > 1])
+    pool_of = np.full(len(size), -1, np.int32)
     pool_of[wanted] = np.arange(len(wanted), dtype=np.int32)
-    pool = pool_of[orbits.orbit_of]
+    pool = pool_of[label]
     inside = np.flatnonzero(pool >= 0)
     member = inside[np.argsort(pool[inside], kind="stable")].astype(np.int32)
-    start = np.concatenate([[0], np.cumsum(orbits.size[wanted])]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(size[wanted])]).astype(np.int64)
     counts = tuple(_event_count(group, event) for event in events)
-    return OrbitPools(np.asarray(query_atoms, np.int32), pool_of[orbit], start, member, counts, orbits.source)
+    return OrbitPools(np.asarray(query_atoms, np.int32), pool_of[orbit], start, member, counts, group.orbits().source)
+
+
+def _literal_orbits(group: AtomGroup) -> Int64:
+    """(2·n_atoms,) the orbit of each literal of an open atom."""
+    if isinstance(group, NetworkGroup):
+        literal_label = group.literal_label[: 2 * group.n_atoms]
+        return np.unique(literal_label, return_inverse=True)[1].astype(np.int64)
+    orbits = group.orbits()
+    label = np.empty(2 * len(orbits.orbit_of), np.int64)
+    label[1::2] = orbits.orbit_of
+    label[0::2] = orbits.orbit_of + orbits.n_orbits
+    return label
 
 
 def _event_count(group: AtomGroup, event: npt.NDArray[np.integer]) -> Count | None:
+    """How the orbit of an event is counted; None where it is alone, or where its group's orbit is too long to be listed."""
     if isinstance(group, RenamingGroup):
         pattern = pattern_of(group.problem, group.classes, event)
         return count_of(pattern) if pattern.members else None
-    generators: Any = getattr(group, "generators", None)
-    if generators is None:
-        return None
-    images = list(generators() if callable(generators) else generators)
-    orbit = sequence_orbit(images, event, most=LISTED_READS // max(len(event), 1))
+    images = _literal_generators(group)
+    orbit = sequence_orbit(images, event, most=LISTED_READS // max(len(event), 1)) if images else None
     return None if orbit is None or len(orbit) < 2 else ListedCount(Conjunctions(orbit))
+
+
+def _literal_generators(group: AtomGroup) -> list[Int32]:
+    """Generators as images of literals."""
+    if isinstance(group, GeneratedGroup):
+        return [np.stack([2 * image, 2 * image + 1], axis=1).ravel() for image in group.generators]
+    if isinstance(group, NetworkGroup):
+        return list(group.group.generators())
+    return []
 
 
 class PoolObserver:
@@ -143,7 +164,7 @@ def _lists(pools: OrbitPools) -> _Lists:
     ends = pools.member_start[-1] + np.cumsum([part.literal.size for part in parts], dtype=np.int64)
     return _Lists(
         np.concatenate([pools.member_start, ends]).astype(np.int64),
-        np.concatenate([2 * pools.member + 1, *(part.literal.ravel() for part in parts)]).astype(np.int32),
+        np.concatenate([pools.member, *(part.literal.ravel() for part in parts)]).astype(np.int32),
         np.array([1] * pools.n_atom_pools + [part.literal.shape[1] for part in parts], np.int64),
     )
 

@@ -316,13 +316,13 @@ def _all_assignments(pattern: Pattern, part: tuple[_Literal, ...]) -> Conjunctio
 
 
 def sequence_orbit(generators: Sequence[Int32], event: npt.NDArray[np.integer], *, most: int) -> Int32 | None:
-    """Every image of an event under the group that permutations of atoms generate, (n, width) literals; None beyond `most`."""
+    """Every image of an event under the group that permutations of literals generate, (n, width) literals; None beyond `most`."""
     found = {tuple(sorted(event.tolist()))}
     frontier = list(found)
     while frontier:
         fresh = []
         for conjunction, image in itertools.product(frontier, generators):
-            moved = tuple(sorted(2 * int(image[entry >> 1]) + (entry & 1) for entry in conjunction))
+            moved = tuple(sorted(int(image[entry]) for entry in conjunction))
             if moved not in found:
                 found.add(moved)
                 fresh.append(moved)

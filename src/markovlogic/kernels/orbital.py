@@ -59,17 +59,19 @@ def add_counts(counts, sums, squares):
 
 @numba.njit(nogil=True, cache=True)
 def move_worlds(world, before, image, definition_start, definition_literal, n_chains):
-    """Let a permutation of the open atoms act on the worlds of all chains, and compute hidden atoms anew.
+    """Let a symmetry of the open atoms act on the worlds of all chains, and compute hidden atoms anew.
 
-    world: (n_all,) uint64, changed in place; before: (n_atoms,) uint64 scratch; image: (n_atoms,) int32, the value of atom a
-    goes to atom image[a].
+    world: (n_all,) uint64, changed in place; before: (n_atoms,) uint64 scratch; image: (n_atoms,) int32 literals: the value of
+    atom a goes to the atom of image[a], and is negated where that literal is negative.
     """
     n_atoms = image.shape[0]
     everything = ~np.uint64(0) >> np.uint64(64 - n_chains)
     for atom in range(n_atoms):
         before[atom] = world[atom]
     for atom in range(n_atoms):
-        world[image[atom]] = before[atom]
+        word = before[atom]
+        entry = image[atom]
+        world[entry >> 1] = word if entry & 1 else ~word & everything
     for row in range(definition_start.shape[0] - 1):
         truth = np.uint64(0)
         for place in range(definition_start[row], definition_start[row + 1]):

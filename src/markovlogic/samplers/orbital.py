@@ -18,6 +18,7 @@ from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo
 from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup, ProductReplacement
 
 if TYPE_CHECKING:
@@ -132,16 +133,21 @@ class OrbitalSampler:
         return StepInfo(updates, counts)
 
     def _element(self, state: Any) -> npt.NDArray[np.int32]:
-        """The next symmetry, from a generator that key and count determine."""
+        """The next symmetry as literals, (n_atoms,): where each atom's value goes, and whether it is negated on the way.
+
+        The generator is made of key and count, so that there is no more state.
+        """
         rng = np.random.default_rng([*state.orbit_key.tolist(), int(state.orbit_moves[0])])
         state.orbit_moves[0] += np.uint64(1)
+        if isinstance(self.group, NetworkGroup):  # exchanges of values too
+            return self.group.sample_literals(rng)[1 : 2 * self.group.n_atoms : 2]
         if not isinstance(self.group, GeneratedGroup):
-            return self.group.sample(rng)
+            return 2 * self.group.sample(rng) + 1
         walk = ProductReplacement((), self.group.n_atoms, rng)  # without generators: no slots and no burn-in of its own
         walk.slots, walk.rattle = state.orbit_slots, state.orbit_rattle
         image = walk.step(rng)
         state.orbit_rattle[:] = image
-        return image
+        return 2 * image + 1
 
     @property
     def has_conditionals(self) -> bool:
