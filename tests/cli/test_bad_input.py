@@ -217,3 +217,10 @@ def test_a_refusal_for_memory_has_code_3_and_the_estimate(mln, smokers, tmp_path
     ran = mln("infer", tmp_path / "big.mln", "-q", "F", "--memory-limit", "10MB")
     assert ran.code == 3
     assert "limit is 10 MB" in ran.err and "would fit" in ran.err
+
+
+def test_atoms_without_end_are_refused_before_the_query_lists_them(mln, tmp_path):
+    (tmp_path / "big.mln").write_text("p = {1, ..., 200000}\nF(p,p)\n1 F(x,y) ^ F(y,z) => F(x,z)\n")
+    ran = mln("infer", tmp_path / "big.mln", "-q", "F", "--memory-limit", "50MB")
+    assert ran.code == 3
+    assert "40,000,000,000" in ran.err and "out of memory" not in ran.err

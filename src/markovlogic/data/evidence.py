@@ -68,7 +68,7 @@ def check_atom_count(predicate: str, sizes: tuple[int, ...]) -> int:
     """How many ground atoms a predicate has; refuses where their codes would not fit 64-bit integers."""
     count = math.prod(sizes)
     if count > MOST_ATOMS:
-        shape = " x ".join(f"{size:,}" for size in sizes)
+        shape = " x ".join(f"{size:,}" for size in sizes[:6]) + (" x …" if len(sizes) > 6 else "")
         raise ResourceError(
             f"predicate {predicate} has {shape} = {count:.2g} ground atoms;"
             f" at most {MOST_ATOMS:.2g} of one predicate can be numbered."
