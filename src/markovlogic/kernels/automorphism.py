@@ -51,9 +51,13 @@ def preserve_rows(start, literal, kind, head, literal_start, literal_row, colour
 def _has_image(start, literal, kind, head, literal_start, literal_row, image, row, made):
     """Whether the image of a row is a row."""
     length = start[row + 1] - start[row]
-    for k in range(length):
-        made[k] = image[literal[start[row] + k]]
-    made[:length].sort()
+    for k in range(length):  # sorted by insertion: the images of sorted literals are often nearly sorted
+        to = image[literal[start[row] + k]]
+        j = k
+        while j > 0 and made[j - 1] > to:
+            made[j] = made[j - 1]
+            j -= 1
+        made[j] = to
     to = image[head[row]] if head[row] >= 0 else -1
     rarest = to if to >= 0 else made[0]
     for k in range(length):
