@@ -1,0 +1,482 @@
+"""Blocked Gibbs: the joint draw of a block is its exact conditional, whatever the blocks; and what its seed says.
+
+Statistical tests start independent chains at exact draws, so that frequencies after some sweeps are binomial; FALSE_ALARM is per
+test, corrected for the atoms looked at; seeds are fixed.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.oracle.worlds import Worlds, all_worlds, random_network
+from tests.samplers.gibbs_checks import NETWORKS, limit, packed, unpacked
+
+from markovlogic.errors import InputError, ResourceError
+from markovlogic.guarantee import Guarantee
+from markovlogic.networks.atom_blocks import AtomBlocks
+from markovlogic.networks.ground import GroundNetwork, frozen, network_of
+from markovlogic.samplers.blocked import Blocked, BlockedSampler
+
+FALSE_ALARM = 1e-6
+BATCHES = 600
+SWEEPS = 3
+LANES = 8
+
+
+def one_block(network: GroundNetwork) -> Blocked:
+    return Blocked(blocks=[range(network.n_atoms)])
+
+
+# ---- the conditional itself
+
+
+def block_conditional(
+    sampler: BlockedSampler, block: int, here: npt.NDArray[np.int64], worlds: Worlds
+) -> npt.NDArray[np.float64]:
+    """(len(here), 2^n): P(world after | world before) of one block's update, from the tables of the float64 elimination."""
+    from markovlogic.kernels.blocked import eliminate
+
+    program = sampler.program
+    first, last = program.block_start[block], program.block_start[block + 1]
+    own = np.zeros(sampler.network.n_atoms, bool)
+    codes = np.zeros((len(worlds.world), last - first), np.int64)  # of every world, by bucket
+    grouped = np.zeros(sampler.network.n_atoms, bool)
+    for bucket in range(first, last):
+        atoms = program.atom[program.atom_start[bucket] : program.atom_start[bucket + 1]]
+        code = program.atom_code[program.atom_start[bucket] : program.atom_start[bucket + 1]]
+        codes[:, bucket - first] = (worlds.world[:, atoms] * code).sum(axis=1)
+        if not program.is_hidden[bucket]:
+            own[atoms] = True
+            grouped[atoms] = code[0] == 0
+    index = np.arange(len(worlds.world))
+    rest = index & ~int((own << np.arange(sampler.network.n_atoms)).sum())
+    valid = np.ones(len(index), bool)
+    for bucket in range(first, last):  # worlds whose groups have one true atom; only those have codes
+        atoms = program.atom[program.atom_start[bucket] : program.atom_start[bucket + 1]]
+        if not program.is_hidden[bucket] and grouped[atoms].any():
+            valid &= worlds.world[:, atoms].sum(axis=1) == 1
+    found = np.zeros((len(here), len(index)))
+    table = np.empty((program.most_entries, LANES))
+    message = np.empty((program.most_message, LANES))
+    possible = np.zeros(LANES, bool)
+    for begin in range(0, len(here), LANES):
+        some = here[begin : begin + LANES]
+        words = packed(worlds.world[some])
+        active = np.uint64((1 << len(some)) - 1)
+        eliminate(program, block, words, active, np.uint64(0), table, message, possible)
+        for lane, before in enumerate(some):
+            assert possible[lane]
+            after = np.flatnonzero(valid & (rest == rest[before]))
+            log_p = np.zeros(len(after))
+            for bucket in range(first, last):
+                entry = np.zeros(len(after), np.int64)
+                for at in range(program.scope_start[bucket], program.scope_start[bucket + 1]):
+                    entry |= codes[after, program.scope[at] - first] << program.scope_shift[at]
+                size = 1 << int(program.own_bits[bucket])
+                start = program.table_start[bucket]
+                value = table[start + entry[:, None] + np.arange(size), lane]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    value = np.log(value) if program.linear[bucket] else value
+                    value = value - value.max(axis=1, keepdims=True)
+                    share = np.exp(value) / np.exp(value).sum(axis=1, keepdims=True)
+                    log_p += np.log(np.nan_to_num(share[np.arange(len(after)), codes[after, bucket - first]]))
+            found[begin + lane, after] = np.exp(log_p)
+    return found
+
+
+def check_conditionals(network: GroundNetwork, chosen: Blocked, tolerance: float = 1e-12) -> None:
+    """Each block's update equals the enumerated conditional and leaves the target as it is."""
+    worlds = all_worlds(network)
+    sampler = chosen.build(network, 8)
+    here = np.flatnonzero(worlds.probability > 0)
+    for block in range(len(sampler.program.block_start) - 1):
+        update = block_conditional(sampler, block, here, worlds)
+        assert np.abs(update.sum(axis=1) - 1).max() < tolerance
+        assert np.abs(worlds.probability[here] @ update - worlds.probability).max() < tolerance
+        joint = worlds.probability[here, None] * update
+        assert np.abs(joint[:, here] - joint[:, here].T).max() < tolerance  # detailed balance
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(
+    "chosen", [Blocked(width=1), Blocked(width=3), Blocked(width=8, divisions=1), Blocked(blocks=[[0, 1]])], ids=repr
+)
+def test_the_update_of_each_block_is_its_exact_conditional(name: str, chosen: Blocked) -> None:
+    network = NETWORKS[name]
+    if isinstance(chosen.blocks, AtomBlocks):
+        chosen = Blocked(blocks=_some_blocks(network, np.random.default_rng(3)))
+    # weights of 50,000 leave a float64 about 1e-11
+    check_conditionals(network, chosen, 1e-10 if name == "wide" else 1e-12)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_one_block_of_everything_is_the_target_itself(name: str) -> None:
+    network = NETWORKS[name]
+    worlds = all_worlds(network)
+    sampler = one_block(network).build(network, 8)
+    assert len(sampler.program.block_start) == 2
+    update = block_conditional(sampler, 0, np.flatnonzero(worlds.probability > 0), worlds)
+    assert np.abs(update - worlds.probability).max() < (1e-10 if name == "wide" else 1e-12)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_random_networks_and_random_blocks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    network = random_network(
+        rng,
+        int(rng.integers(1, 8)),
+        int(rng.integers(0, 10)),
+        longest=5,
+        hard=int(rng.integers(3)),
+        groups=int(rng.integers(3)),
+        hidden=int(rng.integers(4)),
+        decided=int(rng.integers(3)),
+        scale=float(rng.choice([0.5, 2.0, 40.0])),
+    )
+    tolerance = 1e-11
+    check_conditionals(network, Blocked(width=int(rng.integers(1, 5)), divisions=int(rng.integers(1, 4))), tolerance)
+    check_conditionals(network, Blocked(blocks=_some_blocks(network, rng)), tolerance)
+
+
+def _some_blocks(network: GroundNetwork, rng: np.random.Generator) -> list[list[int]]:
+    """Atoms dealt out at random over three blocks and none, groups as wholes."""
+    rows = [network.group_atom[a:b].tolist() for a, b in zip(network.group_start[:-1], network.group_start[1:], strict=True)]
+    grouped = {atom for row in rows for atom in row}
+    rows += [[a] for a in range(network.n_atoms) if a not in grouped]
+    blocks: list[list[int]] = [[], [], [], []]
+    for row in rows:
+        blocks[int(rng.integers(4))] += row
+    return blocks[:3]
+
+
+# ---- draws
+
+
+def worst_z(network: GroundNetwork, chosen: Blocked, n_chains: int, seed: int, sampled: GroundNetwork | None = None) -> float:
+    """Largest |z| over atoms after SWEEPS sweeps of `sampled` (default: the network itself) from exact draws of the network."""
+    worlds = all_worlds(network)
+    rng = np.random.default_rng(seed)
+    sampler = chosen.build(sampled or network, n_chains)
+    state = sampler.init(np.random.SeedSequence(seed))
+    total = np.zeros(network.n_all)
+    for _ in range(BATCHES):
+        state.world[:] = packed(worlds.world[rng.choice(len(worlds.world), n_chains, p=worlds.probability)])
+        sampler.step(state, SWEEPS)
+        total += unpacked(state.world, n_chains).sum(axis=0)
+    n = BATCHES * n_chains
+    spread = np.sqrt(n * worlds.marginal * (1 - worlds.marginal))
+    moving = spread > 1e-6
+    assert (np.abs(total - n * worlds.marginal)[~moving] < 1e-3).all()
+    return float((np.abs(total - n * worlds.marginal)[moving] / spread[moving]).max(initial=0.0))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("n_chains", [8, 61])
+def test_blocked_matches_enumeration(name: str, n_chains: int) -> None:
+    network = NETWORKS[name]
+    assert worst_z(network, Blocked(width=2), n_chains, seed=20) < limit(network.n_all, FALSE_ALARM)
+
+
+@pytest.mark.parametrize("name", ["soft", "long", "hard", "groups", "hidden"])
+def test_the_check_above_catches_a_weight_error(name: str) -> None:
+    network = NETWORKS[name]
+    wrong = frozen(replace(network, clause_weight=network.clause_weight * 1.25, atom_bias=network.atom_bias * 0.9))
+    assert worst_z(network, Blocked(width=2), 61, seed=20, sampled=wrong) > limit(network.n_all, FALSE_ALARM)
+
+
+@pytest.mark.parametrize("name", ["everything", "forbidden values", "wide"])
+def test_one_block_draws_worlds_independently_from_the_target(name: str) -> None:
+    """Chi-square of whole worlds after a single sweep from one fixed start."""
+    from scipy.stats import chi2
+
+    network = NETWORKS[name]
+    worlds = all_worlds(network)
+    sampler = one_block(network).build(network, 64)
+    state = sampler.init(np.random.SeedSequence(4))
+    counts = np.zeros(len(worlds.world))
+    for _ in range(400):
+        sampler.step(state, 1)
+        index = (unpacked(state.world, 64)[:, : network.n_atoms] << np.arange(network.n_atoms)).sum(axis=1)
+        np.add.at(counts, index, 1)
+    assert counts[worlds.probability == 0].sum() == 0
+    expected = worlds.probability * counts.sum()
+    often = expected >= 5
+    cells = np.append(counts[often], counts[~often].sum())
+    wanted = np.append(expected[often], expected[~often].sum())
+    keep = wanted > 0
+    statistic = ((cells - wanted)[keep] ** 2 / wanted[keep]).sum()
+    assert statistic < chi2.isf(FALSE_ALARM, keep.sum() - 1)
+    # the draw before tells nothing of the next: lagged products of one atom are uncorrelated
+    a, b = [], []
+    atom = int(np.argmin(np.abs(worlds.marginal[: network.n_atoms] - 0.5)))
+    for _ in range(300):
+        a.append(unpacked(state.world, 64)[:, atom])
+        sampler.step(state, 1)
+        b.append(unpacked(state.world, 64)[:, atom])
+    p = worlds.marginal[atom]
+    product = ((np.array(a) - p) * (np.array(b) - p)).ravel()
+    assert abs(product.mean()) < limit(1, FALSE_ALARM) * p * (1 - p) / np.sqrt(product.size) + 1e-12
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_conditionals_of_one_block_are_the_marginals(name: str) -> None:
+    network = NETWORKS[name]
+    sampler = one_block(network).build(network, 11)
+    state = sampler.init(np.random.SeedSequence(4))
+    recorded = np.zeros((network.n_all, 11), np.float32)
+    sampler.step(state, 1, None, recorded)
+    exact = all_worlds(network).marginal[: network.n_atoms]
+    assert np.abs(recorded[: network.n_atoms] - exact[:, None]).max() < 1e-6
+
+
+def test_both_estimators_agree_with_enumeration() -> None:
+    network = NETWORKS["everything else"]
+    exact = all_worlds(network).marginal
+    sampler = Blocked(width=2).build(network, 64)
+    state = sampler.init(np.random.SeedSequence(3))
+    sampler.step(state, 50)
+    counts, conditionals, n = np.zeros(network.n_all), np.zeros(network.n_all), 0
+    for _ in range(20):
+        planes = np.zeros((network.n_all, 8), np.uint64)
+        recorded = np.zeros((network.n_all, 64), np.float32)
+        sampler.step(state, 250, planes, recorded)
+        counts += sum(2**k * unpacked(planes[:, k], 64).sum(axis=0) for k in range(8))
+        conditionals += recorded.astype(np.float64).sum(axis=1)
+        n += 250 * 64
+    assert np.abs(counts / n - exact).max() < 0.01
+    assert np.abs(conditionals / n - exact)[: network.n_atoms].max() < 0.005
+
+
+# ---- hard clauses
+
+
+def tied(n: int) -> GroundNetwork:
+    """n atoms that are all equal: two possible worlds, and no move of one atom between them."""
+    pairs = [(np.inf, [2 * a + s, 2 * a + 3 - s]) for a in range(n - 1) for s in (0, 1)]
+    return network_of(n, pairs, bias={0: 0.7})
+
+
+def test_hard_clauses_inside_a_block_do_not_confine_it() -> None:
+    network = tied(7)
+    sampler = Blocked(width=1).build(network, 64)
+    state = sampler.init(np.random.SeedSequence(0))
+    counts = np.zeros(7)
+    for _ in range(300):
+        sampler.step(state, 1)
+        world = unpacked(state.world, 64)
+        assert (world == world[:, :1]).all()
+        counts += world.sum(axis=0)
+    p, n = 1 / (1 + np.exp(-0.7)), 300 * 64
+    assert abs(counts[0] - n * p) < limit(1, FALSE_ALARM) * np.sqrt(n * p * (1 - p))
+    assert sampler.concerns({}) == []
+
+
+def test_hard_clauses_between_blocks_are_a_concern() -> None:
+    network = tied(4)
+    apart = Blocked(blocks=[[0, 1], [2, 3]]).build(network, 3)
+    assert any("--method mcsat" in sentence for sentence in apart.concerns({}))
+    assert Blocked(blocks=[[3, 1, 2, 0]]).build(network, 3).concerns({}) == []
+    state = apart.init(np.random.SeedSequence(0))
+    before = state.world.copy()
+    assert apart.step(state, 5).counts == {"impossible_blocks": 0}
+    assert np.array_equal(before, state.world)  # confined, and still in a possible world
+
+
+def test_a_world_that_is_impossible_is_left_alone_and_counted() -> None:
+    network = tied(4)
+    sampler = Blocked(blocks=[[0], [1], [2], [3]]).build(network, 2)
+    state = sampler.init(np.random.SeedSequence(0))
+    state.world[:] = [3, 0, 3, 0]
+    counts = sampler.step(state, 1, None, np.zeros((4, 2), np.float32)).counts
+    assert counts["impossible_blocks"] > 0
+    assert any("did not start" in sentence for sentence in sampler.concerns(counts))
+
+
+@pytest.mark.parametrize("chosen", [Blocked(width=3), Blocked(width=6, divisions=3)], ids=repr)
+def test_no_hard_clause_is_ever_broken(chosen: Blocked) -> None:
+    from markovlogic.kernels.gibbs_general import broken_word
+
+    rng = np.random.default_rng(2)
+    network = random_network(rng, 200, 400, hard=300, groups=20, hidden=20, scale=20.0, longest=3)
+    sampler = chosen.build(network, 8)
+    state = sampler.init(np.random.SeedSequence(1))
+    moved = np.zeros(network.n_all, np.uint64)
+    for _ in range(20):
+        before = state.world.copy()
+        assert sampler.step(state, 10).counts == {"impossible_blocks": 0}
+        moved |= before ^ state.world
+        assert broken_word(network.clause_start, network.clause_literal, network.n_soft, state.world, 8) == 0
+        world = unpacked(state.world, 8)
+        for group in range(network.n_groups):
+            assert (
+                world[:, network.group_atom[network.group_start[group] : network.group_start[group + 1]]].sum(axis=1) == 1
+            ).all()
+    assert np.count_nonzero(moved) > 50
+
+
+# ---- blocks
+
+
+def grid(side: int, weight: float = 1.0) -> GroundNetwork:
+    """A square lattice whose neighbours like to be equal."""
+    at = np.arange(side * side).reshape(side, side)
+    pairs = [*zip(at[:, :-1].ravel(), at[:, 1:].ravel(), strict=True), *zip(at[:-1].ravel(), at[1:].ravel(), strict=True)]
+    clauses = [(weight, [2 * int(a) + s, 2 * int(b) + 1 - s]) for a, b in pairs for s in (0, 1)]
+    return network_of(side * side, clauses)
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_grown_blocks_cover_every_site_once_within_the_width(width: int) -> None:
+    from markovlogic.samplers.block_plan import site_blocks
+
+    sampler = Blocked(width=width, divisions=3).build(grid(12), 8)
+    program = sampler.program
+    assert program.table_bits.max() <= width + 1
+    assert len(sampler.plans) == 3
+    for plan in sampler.plans:
+        assert sorted(plan.bucket_variable.tolist()) == list(range(144))
+        assert site_blocks(sampler.variables, plan).min() == 0
+    # most neighbours that the first division cuts are together in one of the others
+    together = []
+    for plan in sampler.plans:
+        block = site_blocks(sampler.variables, plan).reshape(12, 12)
+        together.append(np.append(block[:, :-1] == block[:, 1:], block[:-1] == block[1:]))
+    cut = ~together[0]
+    assert cut.any() and (together[1] | together[2])[cut].mean() > 0.5
+
+
+def test_a_chain_is_one_block() -> None:
+    n = 1000
+    clauses = [(2.0, [2 * a + s, 2 * a + 3 - s]) for a in range(n - 1) for s in (0, 1)]
+    sampler = Blocked(width=1).build(network_of(n, clauses), 8)
+    assert len(sampler.plans) == 1 and len(sampler.program.block_start) == 2
+
+
+def test_the_strongest_couplings_are_inside_blocks() -> None:
+    """A cycle must be cut somewhere: at its weak coupling."""
+    weights = [3.0, 3.0, 0.1, 3.0, 3.0, 3.0]
+    clauses = [(w, sorted([2 * a, 2 * ((a + 1) % 6) + 1])) for a, w in enumerate(weights)]
+    sampler = Blocked(width=1, divisions=1).build(network_of(6, clauses), 8)
+    from markovlogic.samplers.block_plan import site_blocks
+
+    block = site_blocks(sampler.variables, sampler.plans[0])
+    assert len(np.unique(block)) == 2 and block[2] != block[3]
+
+
+def test_large_groups_fit_alone() -> None:
+    n = 300
+    network = network_of(n + 2, [(1.0, [2 * a + 1, 2 * n + 1]) for a in range(n)], groups=[list(range(n))], bias={n: 0.3})
+    sampler = Blocked(width=2).build(network, 8)
+    state = sampler.init(np.random.SeedSequence(0))
+    recorded = np.zeros((network.n_all, 8), np.float32)
+    sampler.step(state, 200, None, recorded)
+    assert np.abs(recorded[:n].sum(axis=0) - 200).max() < 1e-2
+    assert np.allclose(recorded[n + 1], 100, atol=1e-2)
+
+
+def test_blocks_that_cannot_be() -> None:
+    network = NETWORKS["groups"]
+    large = next(
+        network.group_atom[a:b] for a, b in zip(network.group_start[:-1], network.group_start[1:], strict=True) if b - a > 1
+    )
+    with pytest.raises(InputError, match="exclusive group"):
+        Blocked(blocks=[[int(large[0])]]).build(network, 8)
+    with pytest.raises(InputError, match="twice"):
+        Blocked(blocks=[[0, 1], [1]])
+    with pytest.raises(InputError, match="numbered 0 to 8"):
+        Blocked(blocks=[[9]]).build(network, 8)
+    with pytest.raises(InputError, match="no atom"):
+        Blocked(blocks=[[-1]])
+    with pytest.raises(InputError, match="list of atom"):
+        Blocked(blocks=[[0.5]])
+    with pytest.raises(InputError, match="list of atom"):
+        Blocked(blocks=[3])
+    with pytest.raises(InputError, match="expected"):
+        Blocked(blocks="all")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected"):
+        Blocked(blocks=3)  # type: ignore[arg-type]
+    for wrong in ({"width": 0}, {"width": 40}, {"width": 2.5}, {"divisions": 0}, {"width": True}):
+        with pytest.raises(InputError, match="whole number"):
+            Blocked(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="64"):
+        Blocked().build(network, 65)
+    with pytest.raises(ValueError, match="255"):
+        Blocked().build(network, 2).step(None, 256)  # type: ignore[arg-type]
+
+
+def test_a_block_that_is_too_wide_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    network = random_network(rng, 40, 800, longest=2)
+    with pytest.raises(ResourceError, match="elimination width"):
+        one_block(network).build(network, 8)
+    Blocked(width=3).build(network, 8)
+
+
+def test_blocks_are_known_by_what_they_hold() -> None:
+    a, b = Blocked(blocks=[[0, 1], [2]]), Blocked(blocks=[np.array([0, 1]), np.array([2])])
+    assert a == b and hash(a) == hash(b) and repr(a) == repr(b)
+    assert a != Blocked(blocks=[[0, 2], [1]]) and repr(a) != repr(Blocked(blocks=[[0, 2], [1]]))
+    assert "digest" in repr(a) and Blocked().method == "blocked"
+
+
+# ---- what every sampler keeps
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("n_chains", [1, 5, 64])
+def test_same_seed_same_result_and_a_split_step_changes_nothing(name: str, n_chains: int) -> None:
+    sampler = Blocked(width=2).build(NETWORKS[name], n_chains)
+    whole, parts = (sampler.init(np.random.SeedSequence(9)) for _ in range(2))
+    planes, split = np.zeros((2, NETWORKS[name].n_all, 8), np.uint64)
+    recorded, pieces = np.zeros((2, NETWORKS[name].n_all, n_chains), np.float32)
+    sampler.step(whole, 7, planes, recorded)
+    for sweeps in (1, 0, 4, 2):
+        # a state that was saved and loaded continues with the very same draws
+        parts = type(parts)(**{key: np.array(value.tolist(), value.dtype) for key, value in parts._asdict().items()})
+        info = sampler.step(parts, sweeps, split, pieces)
+        assert info.updates == sweeps * n_chains * NETWORKS[name].n_atoms
+    for ours, theirs in zip(whole, parts, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert np.array_equal(planes, split)
+    assert np.allclose(recorded, pieces, atol=1e-4)
+    other = sampler.init(np.random.SeedSequence(10))
+    assert not np.array_equal(other.generator, whole.generator)
+    absent = ~np.uint64((1 << n_chains) - 1)
+    assert not (whole.world & absent).any() and not (planes & absent).any()
+
+
+def test_recording_conditionals_does_not_change_the_draws() -> None:
+    sampler = Blocked(width=2).build(NETWORKS["everything"], 8)
+    plain, recording = (sampler.init(np.random.SeedSequence(9)) for _ in range(2))
+    sampler.step(plain, 20)
+    sampler.step(recording, 20, None, np.zeros((NETWORKS["everything"].n_all, 8), np.float32))
+    assert np.array_equal(plain.world, recording.world)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        network_of(0),
+        network_of(1),
+        network_of(2, bias={0: np.inf, 1: -np.inf}),
+        network_of(1, groups=[[0]]),
+        network_of(1, definitions=[[0], []]),
+        network_of(2, [(1.0, [1, 3, 5])], bias={0: np.inf}, definitions=[[1]]),
+    ],
+    ids=["empty", "one atom", "all decided", "group of one", "hidden without clauses", "hidden of decided"],
+)
+@pytest.mark.parametrize("n_chains", [1, 64])
+def test_trivial_networks(network: GroundNetwork, n_chains: int) -> None:
+    exact = all_worlds(network).marginal
+    for chosen in (Blocked(), Blocked(blocks=[]), one_block(network)):
+        sampler = chosen.build(network, n_chains)
+        state = sampler.init(np.random.SeedSequence(1))
+        recorded = np.zeros((network.n_all, n_chains), np.float32)
+        sampler.step(state, 8, None, recorded)
+        assert np.abs(recorded[: network.n_atoms] / 8 - exact[: network.n_atoms, None]).max(initial=0.0) < 1e-6
+        assert sampler.concerns({}) == []
+        assert sampler.guarantee({}) is Guarantee.EXACT and sampler.has_conditionals
