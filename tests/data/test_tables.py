@@ -189,6 +189,22 @@ def test_one_fault(predicate, table, says):
         assert says in fault.show()
 
 
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"a,b\nA,\xc4nn\n", ":2:3: not UTF-8 text"),
+        (b"a,b\nA,B\nx\0,B\n", ":3:2: not a text file: it holds a NUL byte"),
+        (bytes(range(1, 256)), ":2:118: not UTF-8 text"),
+    ],
+)
+def test_a_csv_file_that_is_no_text(tmp_path, data, says, capfd):
+    path = tmp_path / "f.csv"
+    path.write_bytes(data)
+    (fault,) = faults_of(path)
+    assert says in fault.show()
+    assert capfd.readouterr().err == ""
+
+
 def test_csv_faults_say_their_lines(tmp_path):
     path = tmp_path / "f.csv"
     path.write_text('a,b,truth\nA,B,1\n\nA\n"x\ny",C,\nD,,1\nE,F,maybe\nA,B,0\nG,H,1,1\n')

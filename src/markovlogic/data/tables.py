@@ -64,6 +64,7 @@ def _open_csv(path: str, faults: FaultLog) -> Table:
     from pyarrow import csv
 
     data = read_bytes(path, "a CSV file")
+    _check_text(path, data)
     header = header_of(data)
     if header is None:
         raise InputError(Fault("an empty file, expected a line with column names", Place(path, 1, 1)))
@@ -91,6 +92,22 @@ def _open_csv(path: str, faults: FaultLog) -> Table:
             faults.add(Fault(f"this row has {length} cells, expected {len(header)} as in the header", Place(path, line, 1)))
         faults.count += max(len(wrong), misfits) - min(len(wrong), MOST_SHOWN)
     return Table(path, table.combine_chunks().to_reader(), data=data)
+
+
+def _check_text(path: str, data: bytes) -> None:
+    """Refuse what is no text before Arrow sees it: its own words for that come without a line, or as a traceback."""
+    bad = data.find(0)
+    if bad < 0 and not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            bad = error.start
+    if bad < 0:
+        return
+    before = data[:bad]
+    place = Place(path, before.count(b"\n") + 1, len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1)
+    found = "not a text file: it holds a NUL byte" if data[bad] == 0 else "not UTF-8 text"
+    raise InputError(Fault(found, place, hint="expected a CSV file in UTF-8"))
 
 
 def _open_parquet(path: str) -> Table:
