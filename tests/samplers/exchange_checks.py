@@ -98,7 +98,7 @@ class Kernel:
                 work.image[one], work.image[other] = other, one
                 work.touched[2 * at : 2 * at + 2] = one, other
             counts = np.zeros(N_COUNTS, np.int64)
-            n_changed, _, possible = propose(self.table, self.net, world, work, 2 * len(pairs), len(part), counts)
+            n_changed, _, possible = propose(self.table, self.net, world, work, 2 * len(pairs), counts)
             made = unpacked(work.twin, len(part))
             target[begin : begin + 64] = made[:, : self.network.n_atoms] @ power
             np.testing.assert_array_equal(made, worlds.world[target[begin : begin + 64]])  # hidden atoms too

@@ -17,6 +17,7 @@ import numpy as np
 
 from markovlogic.kernels.gibbs_general import ALL, disjunction, literal_word
 from markovlogic.kernels.random import next_below, next_uniform
+from markovlogic.kernels.vectors import add_where, int64_splat, store_scaled
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
 
@@ -49,8 +50,10 @@ class Surroundings(NamedTuple):
     n_soft: int
     clause_start: np.ndarray
     clause_literal: np.ndarray
-    clause_weight: np.ndarray
-    atom_bias: np.ndarray
+    clause_weight: np.ndarray  # (n_clauses,) int64, multiples of `unit`; 0 where hard
+    atom_bias: np.ndarray  # (n_all,) int64, multiples of `unit`; 0 where decided
+    decided: np.ndarray  # (n_all,) int8: 1 and -1 where a hard unit clause makes the atom true or false, else 0
+    unit: float  # so small that the sum of all weights takes 61 bits
     atom_start: np.ndarray
     atom_clause: np.ndarray
     group_start: np.ndarray
@@ -190,14 +193,6 @@ def _follow(net, world, work, n_changed):
 
 
 @numba.njit(nogil=True, cache=True)
-def _add(delta, n_chains, now, then, weight):
-    gained, lost = now & ~then, then & ~now
-    for chain in range(n_chains):
-        place = np.uint64(chain)
-        delta[chain] += weight * np.float64(np.int64((gained >> place) & ONE) - np.int64((lost >> place) & ONE))
-
-
-@numba.njit(nogil=True, cache=True)
 def _one_true(net, group, world):
     """Word of the chains in which exactly one atom of a group is true."""
     once, twice = ZERO, ZERO
@@ -209,23 +204,22 @@ def _one_true(net, group, world):
 
 
 @numba.njit(nogil=True, cache=True)
-def _compare(net, world, work, n_changed, n_chains, counts):
-    """Fill `work.delta` with log P(twin) − log P(world) of each chain; gives the word of the chains whose twin is possible."""
-    twin, delta, mark = work.twin, work.delta, work.mark[0]
+def _compare(net, world, work, n_changed, counts):
+    """Fill `work.delta` with log P(twin) − log P(world) of each chain; gives the word of the chains whose twin is possible.
+
+    Sums are fixed-point integers: they do not depend on the order, and what a move adds its inverse takes away, to the last bit.
+    """
+    twin, mark = work.twin, work.mark[0]
     possible = ALL
-    for chain in range(n_chains):
-        delta[chain] = 0.0
+    total = int64_splat(np.int64(0))
     for at in range(n_changed):
         atom = work.changed[at]
         if twin[atom] == world[atom]:
             continue
-        bias = net.atom_bias[atom]
-        if bias == np.inf:
-            possible &= twin[atom]
-        elif bias == -np.inf:
-            possible &= ~twin[atom]
-        elif bias != 0.0:
-            _add(delta, n_chains, twin[atom], world[atom], bias)
+        if net.decided[atom]:
+            possible &= twin[atom] if net.decided[atom] > 0 else ~twin[atom]
+        total = add_where(total, twin[atom] & ~world[atom], net.atom_bias[atom])
+        total = add_where(total, world[atom] & ~twin[atom], -net.atom_bias[atom])
         group = net.group_of[atom]
         if group >= 0 and work.group_mark[group] != mark:
             work.group_mark[group] = mark
@@ -243,12 +237,14 @@ def _compare(net, world, work, n_changed, n_chains, counts):
             if clause >= net.n_soft:
                 possible &= now
             elif now != then:
-                _add(delta, n_chains, now, then, net.clause_weight[clause])
+                total = add_where(total, now & ~then, net.clause_weight[clause])
+                total = add_where(total, then & ~now, -net.clause_weight[clause])
+    store_scaled(total, net.unit, work.delta, 0)
     return possible
 
 
 @numba.njit(nogil=True, cache=True)
-def propose(table, net, world, work, n_touched, n_chains, counts):
+def propose(table, net, world, work, n_touched, counts):
     """Put the exchanged worlds into `work.twin` and their log-ratios into `work.delta`.
 
     Gives (number of changed atoms, word of the chains that would change, word of the chains in which the change is possible).
@@ -258,7 +254,7 @@ def propose(table, net, world, work, n_touched, n_chains, counts):
     if n_changed == 0:
         return 0, ZERO, ALL
     n_changed = _follow(net, world, work, n_changed)
-    return n_changed, differ, _compare(net, world, work, n_changed, n_chains, counts)
+    return n_changed, differ, _compare(net, world, work, n_changed, counts)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -305,7 +301,7 @@ def exchange_moves(table, net, partners, n_pairs, n_moves, world, work, n_chains
     present = ALL >> np.uint64(64 - n_chains)
     for _ in range(n_moves):
         n_touched = draw_involution(partners, n_pairs, work, generator)
-        n_changed, differ, possible = propose(table, net, world, work, n_touched, n_chains, counts)
+        n_changed, differ, possible = propose(table, net, world, work, n_touched, counts)
         differ &= present
         accepted = accept(work.delta, differ, possible, n_chains, generator) if differ else ZERO
         n_proposed = _popcount(differ)

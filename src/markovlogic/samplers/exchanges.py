@@ -124,13 +124,18 @@ def surroundings(network: GroundNetwork) -> Surroundings:
     parent = network.definition_literal >> 1
     hidden = np.repeat(np.arange(network.n_atoms, network.n_all, dtype=np.int32), np.diff(network.definition_start))
     order = np.argsort(parent, kind="stable")
+    weight = np.where(np.isfinite(network.clause_weight), network.clause_weight, 0.0)
+    bias = np.where(np.isfinite(network.atom_bias), network.atom_bias, 0.0)
+    unit = 2.0 ** (np.ceil(np.log2(max(np.abs(weight).sum() + np.abs(bias).sum(), 1e-300))) - 61)
     made = Surroundings(
         n_atoms=network.n_atoms,
         n_soft=network.n_soft,
         clause_start=network.clause_start,
         clause_literal=network.clause_literal,
-        clause_weight=network.clause_weight,
-        atom_bias=network.atom_bias,
+        clause_weight=np.rint(weight / unit).astype(np.int64),
+        atom_bias=np.rint(bias / unit).astype(np.int64),
+        decided=np.where(np.isinf(network.atom_bias), np.sign(network.atom_bias), 0).astype(np.int8),
+        unit=float(unit),
         atom_start=network.atom_start,
         atom_clause=network.atom_clause,
         group_start=network.group_start,
