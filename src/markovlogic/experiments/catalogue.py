@@ -14,6 +14,10 @@ PANELS: dict[str, str] = {  # id -> what a listing shows
     "E17d": "orbit estimator: with transitivity, 10 % evidence ([003] Fig. 2d)",
     "E17e": "orbit estimator: soft 2-colouring grid ([003] Fig. 2e)",
     "E17f": "orbit estimator: hard 2-colouring grid ([003] Fig. 2f)",
+    "E17g": "time to a KL divergence below 1e-4 over the number of people ([003] Fig. 3a)",
+    "E17h": "sample points to a KL divergence below 1e-4 ([003] Fig. 3b)",
+    "E17i": "time to it with transitivity ([003] Fig. 3c)",
+    "E17j": "sample points to it with transitivity and without ([003] Fig. 3d)",
 }
 FIGURES: dict[str, str] = {  # several panels together
     "E17": "all panels of E17 in one table and picture",

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from markovlogic.experiments.estimators import CurveScale, chart, measure
+from markovlogic.experiments.estimators import CurveScale, both_orbits, chart, measure
 from markovlogic.experiments.follow import Truth
 from markovlogic.experiments.outcome import Experiment, Outcome
-from markovlogic.experiments.stage import renaming_orbits, set_stage
+from markovlogic.experiments.stage import set_stage
 from markovlogic.experiments.truths import smokers_truth
 from markovlogic.progress import Progress
+from markovlogic.samplers.base import Settings
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.mcsat import MCSAT
 
 
 def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     """Gibbs and MC-SAT, both estimators; exact truth by a sum over counts where [003] had a run of five days."""
-    stage = set_stage("smokers", scale.size, 0.1, seed, progress=progress)
+    stage = set_stage("smokers", scale.size, 0.1, scale.problem_seed + seed, progress=progress)
     truth = Truth.exact(smokers_truth(stage), "exact: sum over counts")
-    samplers = (Gibbs(scan="random", start="false"), MCSAT())
-    return measure(stage, renaming_orbits(stage.problem), truth, samplers, scale, seed, least_gain=10, progress=progress)
+    samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT()}
+    return measure(stage, both_orbits(stage, scale), truth, samplers, scale, seed, least_gain=10, progress=progress)
 
 
 TITLE = "E17b: Friends & Smokers, 10 % evidence"
@@ -27,8 +28,8 @@ EXPERIMENT = Experiment(
     source="[003] Fig. 2(b)",
     claim="With 10 % evidence the Rao-Blackwell estimator improves the density estimates of Gibbs and MC-SAT by at least an "
     "order of magnitude.",
-    quick=CurveScale(size=30, draws={"gibbs": 3000, "mcsat": 3000}, seconds=10),
-    full=CurveScale(size=100, draws={"gibbs": 30_000, "mcsat": 10_000}),
+    quick=CurveScale(size=50, draws={"gibbs": 3000, "mcsat": 3000}, seconds=6),
+    full=CurveScale(size=100, draws={"gibbs": 30_000, "mcsat": 10_000}, problem_seed=1, search_seconds=120),
     run=run,
     draw=chart(TITLE),
 )

@@ -21,7 +21,7 @@ EXPERIMENT = Experiment(
     claim="Without evidence the Rao-Blackwell estimator improves the density estimates by at least one and up to four orders of "
     "magnitude, with a transitivity rule as without.",
     quick=CurveScale(size=20, draws={"gibbs": 3000, "mcsat": 500}, seconds=8, gold_burn_in=500, gold_draws=20_000),
-    full=CurveScale(size=100, draws={"gibbs": 10_000, "mcsat": 500}, gold_burn_in=500, gold_draws=6000),
+    full=CurveScale(size=100, draws={"gibbs": 10_000, "mcsat": 500}, problem_seed=1, gold_burn_in=500, gold_draws=6000),
     run=run,
     draw=chart(TITLE),
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.experiments.colouring import square_orbits
+from markovlogic.experiments.colouring import grid_orbits
 from markovlogic.experiments.estimators import CurveScale, chart, measure
 from markovlogic.experiments.follow import Truth
 from markovlogic.experiments.outcome import Experiment, Outcome
 from markovlogic.experiments.stage import set_stage
 from markovlogic.progress import Progress
+from markovlogic.samplers.base import Settings
 from markovlogic.samplers.gibbs import Gibbs
 
 
@@ -22,8 +23,8 @@ def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     stage = set_stage("grid", scale.size, 0.0, seed, variant="hard", progress=progress)
     truth = Truth.exact(np.full(stage.network.n_atoms, 0.5), "exact: 1/2, since the colours can be exchanged")
     more = {"chain": "frozen: the standard estimator never moves from 0 and 1"}
-    samplers = (Gibbs(scan="random"),)
-    return measure(stage, square_orbits(stage), truth, samplers, scale, seed, least_gain=1, progress=progress, more=more)
+    samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random")}
+    return measure(stage, grid_orbits(stage), truth, samplers, scale, seed, least_gain=1, progress=progress, more=more)
 
 
 TITLE = "E17f: hard 2-colouring of a grid"

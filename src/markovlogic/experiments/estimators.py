@@ -10,9 +10,9 @@ import numpy as np
 
 from markovlogic.experiments.comparison import Interval, at_least, ratio_interval
 from markovlogic.experiments.drawing import lines
-from markovlogic.experiments.follow import COLUMNS, ORBIT, SAMPLE, Look, Truth, follow
-from markovlogic.experiments.outcome import Outcome, Table
-from markovlogic.experiments.stage import Orbits, Stage
+from markovlogic.experiments.follow import COLUMNS, NETWORK_ORBIT, ORBIT, SAMPLE, Look, Truth, follow
+from markovlogic.experiments.outcome import Outcome, Table, Verdict
+from markovlogic.experiments.stage import Orbits, Stage, network_orbits, renaming_orbits
 from markovlogic.progress import Progress
 from markovlogic.samplers.base import Settings
 
@@ -25,79 +25,107 @@ class CurveScale:
 
     size: int
     draws: Mapping[str, int]  # by sampler
+    problem_seed: int = 0  # added to the seed of the chains
     runs: int = 10
     seconds: float = 600.0  # of sampling, by sampler
     gold_burn_in: int = 0
     gold_draws: int = 0
+    search_seconds: float = 30.0  # for automorphisms of the ground network
 
 
 def measure(
     stage: Stage,
-    orbits: Orbits,
+    orbits: Mapping[str, Orbits],
     truth: Truth,
-    samplers: Sequence[Settings],
+    samplers: Mapping[str, Settings],
     scale: CurveScale,
     seed: int,
     *,
     least_gain: float,
     progress: Progress,
+    beyond: Sequence[str] = (),
     more: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Follow every sampler, and judge whether the orbit estimator's error is smaller by `least_gain` at the end."""
+    """Follow every sampler, and judge whether the orbit estimator's error is smaller by `least_gain` at the end.
+
+    The verdict is about the estimator ORBIT and the samplers that are not `beyond` the paper; the rest is reported beside it.
+    """
     looks: list[Look] = []
     counters: dict[str, Any] = {}
-    for settings in samplers:
+    for name, settings in samplers.items():
         found, counts = follow(
+            name,
             settings,
             stage,
             orbits,
             truth,
             runs=scale.runs,
-            draws=scale.draws[settings.method],
+            draws=scale.draws[name],
             seconds=scale.seconds,
             seed=seed,
             progress=progress,
         )
         looks += found
         if counts:
-            counters[settings.method] = counts
-    gains = {settings.method: final_gain(looks, settings.method) for settings in samplers}
+            counters[name] = counts
+    gains = {name: final_gain(looks, name) for name in samplers if name not in beyond}
     measured: dict[str, Any] = {
         "atoms": stage.network.n_atoms,
         "clauses": stage.network.n_clauses,
-        "orbits": len(orbits.size),
-        "largest_orbit": int(orbits.size.max()),
-        "orbit_seconds": orbits.seconds,
+        "orbits": {
+            name: {"found_by": own.how, "number": len(own.size), "largest": int(own.size.max()), "seconds": own.seconds}
+            for name, own in orbits.items()
+        },
         "truth": truth.how,
         **truth.checks,
-        "gain_at_end": {name: gain.as_dict() for name, gain in gains.items()},
-        "median_gain": {settings.method: median_gain(looks, settings.method) for settings in samplers},
-        "final_kl_estimate_truth": {settings.method: final_errors(looks, settings.method) for settings in samplers},
+        "gain_at_end": {e: {name: final_gain(looks, name, e).as_dict() for name in samplers} for e in orbits},
+        "median_gain": {e: {name: median_gain(looks, name, e) for name in samplers} for e in orbits},
+        "final_kl_estimate_truth": {name: final_errors(looks, name) for name in samplers},
         "sampler_counters": counters,
         **(more or {}),
     }
     verdict = at_least(gains, least_gain, "error of the standard estimator over that of the orbit estimator")
+    beside = [
+        f"{name}, not judged: {final_gain(looks, name, e)} with {own.how}"
+        for e, own in orbits.items()
+        for name in samplers
+        if e != ORBIT or name in beyond
+    ]
+    beside += [
+        f"{name}: {counts['parts_searched']} parts were drawn by SampleSAT, which is not uniform: its bias is in both estimates"
+        for name, counts in counters.items()
+        if counts.get("parts_searched")
+    ]
+    verdict = Verdict(verdict.word, (*verdict.reasons, *beside))
     return Outcome(Table(COLUMNS, [look.row() for look in looks]), measured, verdict, asdict(scale))
 
 
-def final_gain(looks: Sequence[Look], sampler: str) -> Interval:
+def both_orbits(stage: Stage, scale: CurveScale) -> dict[str, Orbits]:
+    """Orbits under renamings, as in [003], and under all symmetries of the ground network where their search ends in time."""
+    found = {ORBIT: renaming_orbits(stage.problem)}
+    searched = network_orbits(stage, budget_seconds=scale.search_seconds) if scale.search_seconds > 0 else None
+    return found if searched is None else found | {NETWORK_ORBIT: searched}
+
+
+def final_gain(looks: Sequence[Look], sampler: str, estimator: str = ORBIT) -> Interval:
     """How many times larger the standard estimator's KL is than the orbit estimator's after all draws, paired by run."""
     last = max(look.draws for look in looks if look.sampler == sampler)
-    return ratio_interval(_errors(looks, sampler, SAMPLE, last), _errors(looks, sampler, ORBIT, last))
+    return ratio_interval(_errors(looks, sampler, SAMPLE, last), _errors(looks, sampler, estimator, last))
 
 
-def median_gain(looks: Sequence[Look], sampler: str) -> float:
+def median_gain(looks: Sequence[Look], sampler: str, estimator: str = ORBIT) -> float:
     """The median over the later looks of the same ratio."""
     last = max(look.draws for look in looks if look.sampler == sampler)
     late = sorted({look.draws for look in looks if look.sampler == sampler and look.draws * TENTH >= last})
-    each = [ratio_interval(_errors(looks, sampler, SAMPLE, at), _errors(looks, sampler, ORBIT, at)).estimate for at in late]
+    each = [ratio_interval(_errors(looks, sampler, SAMPLE, at), _errors(looks, sampler, estimator, at)).estimate for at in late]
     return float(np.median(each))
 
 
 def final_errors(looks: Sequence[Look], sampler: str) -> dict[str, float]:
     """Mean KL over the runs after all draws, by estimator."""
     last = max(look.draws for look in looks if look.sampler == sampler)
-    return {name: float(np.mean(_errors(looks, sampler, name, last))) for name in (SAMPLE, ORBIT)}
+    names = dict.fromkeys(look.estimator for look in looks if look.sampler == sampler)
+    return {name: float(np.mean(_errors(looks, sampler, name, last))) for name in names}
 
 
 def _errors(looks: Sequence[Look], sampler: str, estimator: str, draws: int) -> list[float]:

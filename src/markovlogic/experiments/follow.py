@@ -22,16 +22,26 @@ from markovlogic.samplers.base import SWEEPS_PER_STEP, Settings
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 
-SAMPLE, ORBIT = "sample", "orbit"  # the standard estimator and the symmetry-aware one
+SAMPLE, ORBIT = "sample", "orbit"  # the standard estimator and the symmetry-aware one, with the symmetries that [003] used
+NETWORK_ORBIT = "orbit-network"  # the same with all symmetries of the ground network
 GOLD_SEED = 7_919  # keeps the random numbers of a gold run apart from those of the runs that it judges
 
 
 class Counted:
-    """A batch of chains and how often each of its open atoms was true in each of them."""
+    """A batch of chains and how often each of its open atoms was true in each of them; starts from `false_world` if it can."""
 
-    def __init__(self, settings: Settings, network: GroundNetwork, chains: int, seed: np.random.SeedSequence) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        network: GroundNetwork,
+        chains: int,
+        seed: np.random.SeedSequence,
+    ) -> None:
         self._sampler = settings.build(network, chains)
         self._state = self._sampler.init(seed)
+        false = false_world(network)
+        if false is not None:
+            self._state.world[:] = np.where(false, np.uint64((1 << chains) - 1), np.uint64(0))
         self._planes = np.zeros((network.n_all, 8), np.uint64)
         self._atoms = np.arange(network.n_atoms, dtype=np.int32)
         self.totals = np.zeros((network.n_atoms, chains), np.int64)
@@ -66,6 +76,17 @@ class Counted:
 def compile_kernels(settings: Settings, network: GroundNetwork, chains: int) -> None:
     """Run everything once, so that compiling counts to nobody's time."""
     Counted(settings, network, chains, np.random.SeedSequence(0)).advance(1)
+
+
+def false_world(network: GroundNetwork) -> npt.NDArray[np.bool_] | None:
+    """The world where [003]'s released code starts: nothing is true but what hard unit rules demand; None if it is impossible."""
+    if network.n_hidden or network.n_groups:
+        return None
+    world = network.atom_bias == np.inf
+    literal = network.clause_literal
+    holds = world[literal >> 1] == (literal & 1).astype(bool)
+    true_clause = np.logical_or.reduceat(holds, network.clause_start[:-1]) if len(literal) else np.zeros(0, bool)
+    return world if true_clause[network.n_soft :].all() else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +187,10 @@ class Look:
 
 
 def follow(
+    sampler: str,
     settings: Settings,
     stage: Stage,
-    orbits: Orbits,
+    orbits: Mapping[str, Orbits],
     truth: Truth,
     *,
     runs: int,
@@ -181,26 +203,31 @@ def follow(
 ) -> tuple[list[Look], dict[str, int]]:
     """Look at the runs of one sampler again and again until `draws` or `seconds` are over or what was seen is `enough`.
 
-    Gives the looks and the sampler's own counters.
+    orbits: by the name of the estimator that averages over them. Gives the looks and the sampler's own counters.
     """
     compile_kernels(settings, stage.network, runs)
     run = Counted(settings, stage.network, runs, np.random.SeedSequence(seed))
-    progress.stage(settings.method, draws)
+    progress.stage(sampler, draws)
     looks: list[Look] = []
     for until in checkpoints(draws, per_decade):
         run.advance(until - run.draws)
         means = run.means
-        begun = time.perf_counter()
-        averaged = orbits.average(means)
-        extra = orbits.seconds + time.perf_counter() - begun
-        fresh = []
-        for estimator, values, more in ((SAMPLE, means, 0.0), (ORBIT, averaged, extra)):
-            for number in range(runs):
-                updates = until * stage.network.n_atoms
-                errors = truth.errors(values[:, number])
-                fresh.append(Look(settings.method, estimator, number + 1, until, updates, run.seconds + more, *errors))
+        fresh = _looks(sampler, SAMPLE, until, stage, truth, means, run.seconds)
+        for estimator, own in orbits.items():
+            begun = time.perf_counter()
+            averaged = own.average(means)
+            extra = own.seconds + time.perf_counter() - begun
+            fresh += _looks(sampler, estimator, until, stage, truth, averaged, run.seconds + extra)
         looks += fresh
         progress.advance(until)
         if run.seconds >= seconds or enough(fresh):
             break
     return looks, run.counts
+
+
+def _looks(sampler: str, estimator: str, draws: int, stage: Stage, truth: Truth, values: Float64, seconds: float) -> list[Look]:
+    updates = draws * stage.network.n_atoms
+    return [
+        Look(sampler, estimator, number + 1, draws, updates, seconds, *truth.errors(values[:, number]))
+        for number in range(values.shape[1])
+    ]

@@ -31,13 +31,13 @@ class Stage:
         return statuses.lookup(np.arange(statuses.n_ground, dtype=np.int64)).reshape(statuses.sizes)
 
     def open_values(self, values: dict[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-        """One value for every open atom, picked from arrays over all ground atoms of each predicate."""
+        """One probability for every open atom, picked from arrays over all ground atoms of each predicate."""
         found = np.empty(len(self.problem.atoms))
         for name in self.problem.atoms.predicates:
             numbers = self.problem.atoms.range_of(name)
             if len(numbers):
                 found[numbers.start : numbers.stop] = values[name].ravel()[self.problem.atoms.codes(name)]
-        return found
+        return np.clip(found, 0.0, 1.0)  # sums of shares may round to beyond
 
 
 def set_stage(name: str, size: int, evidence: float, seed: int, *, variant: str = "", progress: Progress = SILENT) -> Stage:
@@ -69,7 +69,7 @@ class Orbits:
         flat = values.reshape(len(values), -1)
         size = self.size
         means = np.stack([np.bincount(self.orbit_of, column) / size for column in flat.T], axis=1)
-        return means[self.orbit_of].reshape(values.shape)
+        return np.clip(means, 0.0, 1.0)[self.orbit_of].reshape(values.shape)  # a mean of ones may round to above 1
 
 
 def renaming_orbits(problem: Problem) -> Orbits:
@@ -80,3 +80,14 @@ def renaming_orbits(problem: Problem) -> Orbits:
     begun = time.perf_counter()
     partition = orbits_by_key(problem, twin_classes(problem))
     return Orbits(partition.orbit_of, time.perf_counter() - begun, "renamings")
+
+
+def network_orbits(stage: Stage, *, budget_seconds: float = 30.0) -> Orbits | None:
+    """Orbits under all automorphisms of the ground network, exchanges of values left out; None where the search did not end."""
+    from markovlogic.symmetry.automorphisms import network_automorphisms
+
+    begun = time.perf_counter()
+    group = network_automorphisms(stage.network, budget_seconds=budget_seconds)
+    if group.notes:
+        return None
+    return Orbits(group.orbits().orbit_of, time.perf_counter() - begun, "automorphisms of the ground network")

@@ -1,0 +1,36 @@
+"""E17j: [003] Fig. 3(d), sample points to a KL divergence below 10⁻⁴, with transitivity and, beside it, without."""
+
+from __future__ import annotations
+
+from markovlogic.experiments import sizes
+from markovlogic.experiments.comparison import within
+from markovlogic.experiments.outcome import Experiment, Outcome, Verdict
+from markovlogic.progress import Progress
+
+ALMOST = 1.5  # what "almost identical" may mean: a factor between the two numbers of sample points
+
+
+def run(scale: sizes.SizeScale, seed: int, progress: Progress) -> Outcome:
+    """The orbit estimator's sample points with transitivity over those without it, size by size."""
+    ratios = sizes.with_over_without(scale, seed, progress)
+    found = [*sizes.arrivals(scale, True, seed, progress), *sizes.arrivals(scale, False, seed, progress)]
+    verdict = within({f"{n} people": ratio for n, ratio in ratios.items()}, 1 / ALMOST, ALMOST, "with over without transitivity")
+    verdict = Verdict(verdict.word, (*verdict.reasons, *sizes.missed(found)))
+    transitive = [a for a in found if a.model == "transitive"]
+    more = {"with_over_without": {n: ratio.as_dict() for n, ratio in ratios.items()}}
+    outcome = sizes.size_outcome(transitive, "updates", verdict, scale, more)
+    return Outcome(sizes.Table(sizes.COLUMNS, [a.row() for a in found]), outcome.measured, verdict, outcome.settings)
+
+
+TITLE = "E17j: sample points to KL < 10⁻⁴, with transitivity and without"
+EXPERIMENT = Experiment(
+    id="E17j",
+    title=TITLE,
+    source="[003] Fig. 3(d)",
+    claim="For the Rao-Blackwell estimator the number of sample points is almost identical for the model with and without "
+    "transitivity.",
+    quick=sizes.QUICK,
+    full=sizes.FULL,
+    run=run,
+    draw=sizes.chart(TITLE, "updates", "sample points (atom updates a run)", (sizes.SAMPLE, sizes.ORBIT)),
+)
