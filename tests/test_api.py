@@ -109,6 +109,23 @@ def test_wrong_use_is_an_input_error(model):
             mln.infer(model, evidence, "Smokes", method=mln.Gibbs(), **more)
 
 
+def test_wrong_types_are_answered_in_words(model):
+    table = pa.table({"a": ["Ann"], "b": ["Bob"]})
+    evidence = {"Friends": table}
+    for query in (5, [5], ["Smokes", None]):
+        with pytest.raises(mln.InputError, match="which is no text"):
+            mln.infer(model, evidence, query)
+    for one in (table, table.to_pandas()):
+        with pytest.raises(mln.InputError, match=r"evidence cannot be a \w+ \(give files, or model.evidence"):
+            mln.infer(model, one, "Smokes")
+    with pytest.raises(mln.InputError, match="named by its path, not by a int"):
+        mln.load(5)
+    with pytest.raises(mln.InputError, match="read from text, not from a bytes"):
+        mln.Model.parse(b"S(p)")
+    with pytest.raises(TypeError, match="not by a int"):
+        mln.infer(model, evidence, "Smokes")[0]
+
+
 def test_every_export_is_there_and_unknown_names_are_not():
     assert set(mln.__all__) <= set(dir(mln))
     for name in mln.__all__:

@@ -78,7 +78,8 @@ def evidence_sources(evidence: Evidences) -> list[Source]:
         return [evidence]
     if isinstance(evidence, tuple) and len(evidence) == 2 and _is_table_of(*evidence):
         return [(str(evidence[0]), evidence[1])]
-    if not isinstance(evidence, Iterable):
+    # a table iterates over its columns, but does not say which predicate it is about
+    if not isinstance(evidence, Iterable) or hasattr(evidence, "columns") or hasattr(evidence, "schema"):
         raise InputError(f"evidence cannot be a {type(evidence).__name__}", hint="give files, or model.evidence(Pred=table)")
     return [source for item in evidence for source in evidence_sources(item)]
 

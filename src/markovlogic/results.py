@@ -157,6 +157,8 @@ class Marginals:
         return Estimate(self.probability[row], float(self.stderr[row]), float(self.rhat[row]), float(self.ess[row]))
 
     def _row(self, atom: str) -> int | None:
+        if not isinstance(atom, str):
+            raise TypeError(f"results are found by an atom's name, such as result['Smokes(Bob)'], not by a {type(atom).__name__}")
         wanted = without_spaces(atom)
         low, high = 0, len(self)
         while low < high:  # the rows are sorted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from markovlogic.errors import InputError
 from markovlogic.language.collector import without_collection
 from markovlogic.language.parser import parse_statements
 from markovlogic.language.source import Source, read_source
@@ -13,11 +14,15 @@ from markovlogic.language.typing import build_model
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a rule file and all it includes; raises InputError with every fault of it."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a rule file is named by its path, not by a {type(path).__name__}")
     return _model_of(read_source(path))
 
 
 def parse(text: str, source: str = "<text>") -> Model:
     """Read rules from text; `source` is the name that messages give as file, and includes are relative to its directory."""
+    if not isinstance(text, str):
+        raise InputError(f"rules are read from text, not from a {type(text).__name__}")
     return _model_of(Source(source, text))
 
 

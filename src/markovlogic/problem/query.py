@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | N
 
     faults: list[Fault] = []
     items: list[QueryItem] = []
-    for text in [query] if isinstance(query, str) else query:
+    for text in _texts(query):
         try:
             parsed = parse_query(text)
         except InputError as error:
@@ -46,6 +46,15 @@ def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | N
     if faults:
         raise InputError(faults)
     return tuple(items)
+
+
+def _texts(query: str | Sequence[str]) -> list[str]:
+    """The query's items; people who pass something else are told what a query is."""
+    texts = [query] if isinstance(query, str) else list(query) if isinstance(query, Iterable) else [query]
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"the query holds {text!r}, which is no text", hint='write it as query=["Smokes", "Cancer(Bob)"]')
+    return texts
 
 
 def unknown_predicates(model: Model, names: Sequence[str], where: str) -> list[Fault]:
