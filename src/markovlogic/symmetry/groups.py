@@ -102,9 +102,10 @@ class RenamingGroup:
 
 def _classes_with_several(class_of: Int32) -> list[Int64]:
     """Members of each class that has more than one."""
-    order = np.argsort(class_of, kind="stable")
-    ends = np.cumsum(np.bincount(class_of, minlength=1))[:-1]
-    return [members for members in np.split(order, ends) if len(members) > 1]
+    several = np.flatnonzero(np.bincount(class_of, minlength=1)[class_of] > 1)
+    several = several[np.argsort(class_of[several], kind="stable")]
+    ends = np.flatnonzero(np.diff(class_of[several])) + 1
+    return [members for members in np.split(several, ends) if len(members)]
 
 
 class GeneratedGroup:

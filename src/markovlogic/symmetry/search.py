@@ -122,6 +122,7 @@ class _Parts:
     def _single_vertices(self) -> list[Factor]:
         """Vertices without edges: those of one colour are copies of each other."""
         alone = self._vertex[self._start[:-1][np.diff(self._start) == 1]]
+        alone = alone[np.bincount(self.colour)[self.colour[alone]] > 1]
         alone = alone[np.argsort(self.colour[alone], kind="stable")]
         ends = np.flatnonzero(np.diff(self.colour[alone])) + 1
         return [Factor(members[:, None]) for members in np.split(alone, ends) if len(members) > 1]
