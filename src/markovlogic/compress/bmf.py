@@ -72,7 +72,7 @@ class Factors:
     @property
     def rank(self) -> int:
         """How many factors there are."""
-        return self.left.shape[1]
+        return int(self.left.shape[1])
 
     @property
     def error(self) -> Int64:

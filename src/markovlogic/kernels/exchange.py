@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from markovlogic.kernels.gibbs_general import ALL, disjunction, literal_word
 from markovlogic.kernels.random import next_below, next_uniform
-from markovlogic.kernels.vectors import add_where, int64_splat, store_scaled
+from markovlogic.kernels.vectors import LANES, add_where, int64_lanes, int64_splat, store_scaled
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
 
@@ -48,14 +51,16 @@ class Surroundings(NamedTuple):
 
     n_atoms: int
     n_soft: int
+    row_start: np.ndarray  # (n_all + 1,) int64
+    row: np.ndarray  # int32: for each short soft clause of the atom: number of other literals, weight (two halves), the literals
+    far_start: np.ndarray  # (n_all + 1,) int64
+    far: np.ndarray  # int32, hard and long clauses of the atom
     clause_start: np.ndarray
     clause_literal: np.ndarray
     clause_weight: np.ndarray  # (n_clauses,) int64, multiples of `unit`; 0 where hard
     atom_bias: np.ndarray  # (n_all,) int64, multiples of `unit`; 0 where decided
     decided: np.ndarray  # (n_all,) int8: 1 and -1 where a hard unit clause makes the atom true or false, else 0
     unit: float  # so small that the sum of all weights takes 61 bits
-    atom_start: np.ndarray
-    atom_clause: np.ndarray
     group_start: np.ndarray
     group_atom: np.ndarray
     group_of: np.ndarray  # (n_all,) int32, -1 outside of groups
@@ -82,6 +87,7 @@ class Work(NamedTuple):
     clause_mark: np.ndarray  # (n_clauses,) int64
     group_mark: np.ndarray  # (n_groups,) int64
     changed: np.ndarray  # (n_all,) int32
+    before: np.ndarray  # (n_all,) uint64, words of the changed atoms before the move
     twin: np.ndarray  # (n_all,) uint64
     delta: np.ndarray  # (64,) float64
     mark: np.ndarray  # (1,) int64, the last mark used
@@ -203,6 +209,42 @@ def _one_true(net, group, world):
     return once & ~twice
 
 
+def _where(operation):
+    """An operation on lanes that leaves those alone whose bit is not set."""
+
+    def typed(typingctx, total, word, lanes):
+        def codegen(context, builder, signature, arguments):
+            total_value, word_value, lanes_value = arguments
+            mask = builder.bitcast(word_value, ir.VectorType(ir.IntType(1), LANES))
+            return builder.select(mask, getattr(builder, operation)(total_value, lanes_value), total_value)
+
+        return int64_lanes(int64_lanes, types.uint64, int64_lanes), codegen
+
+    return typed
+
+
+add_lanes_where = intrinsic(_where("add"))
+subtract_lanes_where = intrinsic(_where("sub"))
+
+
+@numba.njit(nogil=True, cache=True)
+def _row_sum(row, begin, end, bias, world, counts):
+    """Fixed-point log-odds of an atom in all chains: its bias and its short soft clauses."""
+    total = int64_splat(bias)
+    at = begin
+    while at < end:
+        others = np.int64(row[at])
+        weight = np.int64(np.uint64(np.uint32(row[at + 1])) | (np.uint64(np.uint32(row[at + 2])) << np.uint64(32)))
+        at += 3
+        satisfied = ZERO
+        for _ in range(others):
+            satisfied |= literal_word(world, row[at])
+            at += 1
+        total = add_where(total, ~satisfied, weight)
+        counts[VISITS] += 1
+    return total
+
+
 @numba.njit(nogil=True, cache=True)
 def _compare(net, world, work, n_changed, counts):
     """Fill `work.delta` with log P(twin) − log P(world) of each chain; gives the word of the chains whose twin is possible.
@@ -218,14 +260,12 @@ def _compare(net, world, work, n_changed, counts):
             continue
         if net.decided[atom]:
             possible &= twin[atom] if net.decided[atom] > 0 else ~twin[atom]
-        total = add_where(total, twin[atom] & ~world[atom], net.atom_bias[atom])
-        total = add_where(total, world[atom] & ~twin[atom], -net.atom_bias[atom])
         group = net.group_of[atom]
         if group >= 0 and work.group_mark[group] != mark:
             work.group_mark[group] = mark
             possible &= _one_true(net, group, twin)
-        for place in range(net.atom_start[atom], net.atom_start[atom + 1]):
-            clause = net.atom_clause[place]
+        for place in range(net.far_start[atom], net.far_start[atom + 1]):
+            clause = net.far[place]
             if work.clause_mark[clause] == mark:
                 continue
             work.clause_mark[clause] = mark
@@ -239,6 +279,18 @@ def _compare(net, world, work, n_changed, counts):
             elif now != then:
                 total = add_where(total, now & ~then, net.clause_weight[clause])
                 total = add_where(total, then & ~now, -net.clause_weight[clause])
+    # short clauses: the changed atoms flip one after the other, and their log-odds on the way add up to the difference
+    for at in range(n_changed):
+        atom = work.changed[at]
+        now, then = twin[atom], world[atom]
+        work.before[at] = then
+        if now != then:
+            log_odds = _row_sum(net.row, net.row_start[atom], net.row_start[atom + 1], net.atom_bias[atom], world, counts)
+            total = add_lanes_where(total, now & ~then, log_odds)
+            total = subtract_lanes_where(total, then & ~now, log_odds)
+            world[atom] = now
+    for at in range(n_changed):
+        world[work.changed[at]] = work.before[at]
     store_scaled(total, net.unit, work.delta, 0)
     return possible
 

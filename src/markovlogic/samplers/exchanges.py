@@ -16,6 +16,7 @@ from markovlogic.symmetry.base import ConstantClasses
 if TYPE_CHECKING:
     from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings, Work
 
+SHORT = 4  # literals of a clause that is stored with each of its atoms; longer ones are looked up
 Arrays = TypeVar("Arrays", bound="tuple[Any, ...]")
 
 
@@ -127,17 +128,25 @@ def surroundings(network: GroundNetwork) -> Surroundings:
     weight = np.where(np.isfinite(network.clause_weight), network.clause_weight, 0.0)
     bias = np.where(np.isfinite(network.atom_bias), network.atom_bias, 0.0)
     unit = 2.0 ** (np.ceil(np.log2(max(np.abs(weight).sum() + np.abs(bias).sum(), 1e-300))) - 61)
+    fixed = np.rint(weight / unit).astype(np.int64)
+    is_short = (np.diff(network.clause_start) <= SHORT) & (np.arange(network.n_clauses) < network.n_soft)
+    row_start, row = _short_rows(network, is_short, fixed)
+    is_far = ~is_short[network.atom_clause]
+    atom = np.repeat(np.arange(network.n_all), np.diff(network.atom_start))
+    far_start, far = _starts(np.bincount(atom[is_far], minlength=network.n_all)), network.atom_clause[is_far]
     made = Surroundings(
         n_atoms=network.n_atoms,
         n_soft=network.n_soft,
+        row_start=row_start,
+        row=row,
+        far_start=far_start,
+        far=far,
         clause_start=network.clause_start,
         clause_literal=network.clause_literal,
-        clause_weight=np.rint(weight / unit).astype(np.int64),
+        clause_weight=fixed,
         atom_bias=np.rint(bias / unit).astype(np.int64),
         decided=np.where(np.isinf(network.atom_bias), np.sign(network.atom_bias), 0).astype(np.int8),
         unit=float(unit),
-        atom_start=network.atom_start,
-        atom_clause=network.atom_clause,
         group_start=network.group_start,
         group_atom=network.group_atom,
         group_of=group_of,
@@ -147,6 +156,28 @@ def surroundings(network: GroundNetwork) -> Surroundings:
         child=hidden[order],
     )
     return _read_only(made)
+
+
+def _short_rows(network: GroundNetwork, is_short: npt.NDArray[np.bool_], weight: Int64) -> tuple[Int64, npt.NDArray[np.int32]]:
+    """For every atom its short clauses one after the other: number of other literals, signed weight in two halves, literals."""
+    length = np.diff(network.clause_start)
+    atom = np.repeat(np.arange(network.n_all), np.diff(network.atom_start))
+    kept = is_short[network.atom_clause]
+    atom, clause = atom[kept], network.atom_clause[kept].astype(np.int64)
+    entry = np.where(kept, length[network.atom_clause] + 2, 0) if len(kept) else np.zeros(0, np.int64)
+    place = _starts(entry[kept])
+    row = np.zeros(int(place[-1]), np.int32)
+    start = np.zeros(network.n_all + 1, np.int64)
+    start[1:] = place[np.searchsorted(atom, np.arange(network.n_all), side="right")]
+    for size in np.unique(length[clause]):
+        at = np.flatnonzero(length[clause] == size)
+        literal = network.clause_literal[network.clause_start[clause[at]][:, None] + np.arange(size)]
+        own = literal >> 1 == atom[at][:, None]
+        sign = np.where(literal[own] & 1, 1, -1)
+        halves = np.ascontiguousarray(sign * weight[clause[at]]).astype("<i8").view("<i4").reshape(-1, 2)
+        cells = np.concatenate([np.full((len(at), 1), size - 1), halves, literal[~own].reshape(len(at), size - 1)], axis=1)
+        row[place[at][:, None] + np.arange(size + 2)] = cells
+    return start, row
 
 
 def work_for(table: AtomTable, net: Surroundings, n_pairs: int) -> Work:
@@ -161,6 +192,7 @@ def work_for(table: AtomTable, net: Surroundings, n_pairs: int) -> Work:
         clause_mark=np.zeros(len(net.clause_weight), np.int64),
         group_mark=np.zeros(len(net.group_start) - 1, np.int64),
         changed=np.zeros(n_all, np.int32),
+        before=np.zeros(n_all, np.uint64),
         twin=np.zeros(n_all, np.uint64),
         delta=np.zeros(64),
         mark=np.zeros(1, np.int64),
