@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.diagnostics import ENOUGH_CHAINS, Estimates, Slices, blocks, estimate, joined, middle
+from markovlogic.estimate.diagnostics import ENOUGH_CHAINS, Estimates, Slices, blocks, estimate, joined, middle, undefined
 from markovlogic.estimate.tallies import Slots, Tallies
 
 Float64 = npt.NDArray[np.float64]
@@ -36,6 +36,8 @@ def _estimates(tallies: Sequence[Tallies], slots: Sequence[Slots], decided: Bool
         tally.settle()
     lengths = tallies[0].clock.lengths()
     n_rows = slots[0].cells[0].shape[0]
+    if not lengths:
+        return undefined(n_rows)
     n_chains = sum(tally.n_chains for tally in tallies)
     keep = n_rows * n_chains <= CHAIN_MEAN_CELLS
     pieces = [range(at, at + 1) for at in range(len(lengths))]
