@@ -11,6 +11,7 @@ import numpy as np
 from markovlogic.experiments.outcome import Table
 
 COLOURS = ("#c0504d", "#3b6ea5", "#4f9d69", "#8064a2", "#d98c3f", "#4bacc6", "#7f7f7f", "#a3781f", "#b5578d", "#1f3a5f")
+KNOWN = {"sample": "#c0504d", "orbit": "#3b6ea5", "orbit-network": "#4f9d69", "exact": "#7f7f7f"}  # the same in all charts
 FLOOR = 1e-12  # what is smaller is drawn here: a logarithmic scale has no zero
 
 
@@ -38,32 +39,56 @@ def lines(
     import altair as alt
 
     values = list(_summed(table, x, y, by, at or x, log_x, log_y))
-    names = list(dict.fromkeys(str(value[by[0]]) for value in values))
-    scale_x = alt.Scale(type="log") if log_x else alt.Scale(zero=False)
-    scale_y = alt.Scale(type="log") if log_y else alt.Scale(zero=False)
-    axis_x = alt.Axis(format="~g" if log_x else "", tickCount=8, labelOverlap=True)
-    axis_y = alt.Axis(format="~e" if log_y else "~g", tickCount=8)
-    encoding: dict[str, Any] = {
-        "x": alt.X("x:Q", scale=scale_x, title=x_title, axis=axis_x),
-        "color": alt.Color(
-            f"{by[0]}:N", sort=names, scale=alt.Scale(domain=names, range=_colours(len(names))), legend=alt.Legend(title=by[0])
+    names = [name for name in KNOWN if any(value[by[0]] == name for value in values)]
+    names += [name for name in dict.fromkeys(value[by[0]] for value in values) if name not in KNOWN]
+    colours = [KNOWN.get(name, COLOURS[place % len(COLOURS)]) for place, name in enumerate(names)]
+    across = _axis([value["x"] for value in values], log_x, fine=True)
+    levels = [value[name] for value in values for name in ("y", "low", "high")] + ([] if target is None else [target])
+    up = _axis(levels, log_y, fine=False)
+    detail = [f"{name}:N" for name in by[1:]]
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("x:Q", title=x_title, **across),
+        color=alt.Color(
+            f"{by[0]}:N",
+            sort=names,
+            scale=alt.Scale(domain=names, range=colours),
+            legend=alt.Legend(title=by[0], symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3, labelLimit=260),
         ),
-    }
-    if len(by) > 1:
-        encoding["strokeDash"] = alt.StrokeDash(f"{by[1]}:N", legend=alt.Legend(title=by[1], symbolStrokeColor="black"))
-    base = alt.Chart(alt.Data(values=values)).encode(**encoding)
-    level = alt.Y("y:Q", scale=scale_y, title=y_title, axis=axis_y)
+        detail=detail,
+    )
+    dash = {}
+    if len({value[by[1]] for value in values} if len(by) > 1 else ()) > 1:
+        dash["strokeDash"] = alt.StrokeDash(f"{by[1]}:N", legend=alt.Legend(title=by[1], symbolStrokeColor="black"))
     layers = []
     if over is not None and any(value["low"] < value["high"] for value in values):
-        layers.append(base.mark_area(opacity=0.13).encode(y=alt.Y("low:Q", scale=scale_y, title=y_title), y2="high:Q"))
-    layers.append(base.mark_line(strokeWidth=2, point=points).encode(y=level))
+        layers.append(base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=y_title, **up), y2="high:Q"))
+    line = base.mark_line(strokeWidth=2, point=points)
+    layers.append(line.encode(y=alt.Y("y:Q", title=y_title, **up), order="at:Q", **dash))
     if target is not None:
         rule = alt.Chart(alt.Data(values=[{"y": target}])).mark_rule(color="#555555", strokeDash=[2, 3])
-        layers.append(rule.encode(y=alt.Y("y:Q", scale=scale_y, title=y_title)))
+        layers.append(rule.encode(y=alt.Y("y:Q", title=y_title, **up)))
     subtitle = f"line: mean of the {_count(table, over)} runs; band: their range" if over is not None else ""
     return alt.layer(*layers).properties(
-        width=460, height=320, title=alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14)
+        width=480, height=320, title=alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14)
     )
+
+
+def _axis(values: Sequence[float], log: bool, *, fine: bool) -> dict[str, Any]:
+    """Scale and axis; on a logarithmic one, lines at powers of ten only, and 2 and 5 between them where there are few."""
+    import altair as alt
+
+    if not log:
+        return {"scale": alt.Scale(zero=False), "axis": alt.Axis(gridOpacity=0.4, tickCount=6)}
+    low, high = min(values), max(values)
+    low, high = (low, high) if low < high else (low / 2, high * 2)
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    steps = (1, 2, 5) if fine and len(decades) <= 4 else (1,)
+    ticks = [round(step * 10.0**power, 15) for power in decades for step in steps]
+    room = (high / low) ** 0.03
+    return {
+        "scale": alt.Scale(type="log", domain=[low / room, high * room], nice=False),
+        "axis": alt.Axis(values=ticks, gridOpacity=0.4, format="~g" if fine else ".0e", labelOverlap=True),
+    }
 
 
 def beside(charts: Iterable[Any], columns: int = 2) -> Any:
@@ -91,6 +116,7 @@ def _summed(table: Table, x: str, y: str, by: Sequence[str], at: str, log_x: boo
             xs = np.maximum(xs, FLOOR)
         yield {
             **dict(zip(by, key, strict=False)),
+            "at": key[-1],
             "x": float(xs.mean()),
             "y": float(ys.mean()),
             "low": float(ys.min()),
@@ -100,7 +126,3 @@ def _summed(table: Table, x: str, y: str, by: Sequence[str], at: str, log_x: boo
 
 def _count(table: Table, over: str | None) -> int:
     return len(set(table.column(over))) if over is not None else 0
-
-
-def _colours(count: int) -> list[str]:
-    return [COLOURS[at % len(COLOURS)] for at in range(count)]

