@@ -241,10 +241,20 @@ def test_past_the_budget_twins_are_used_and_the_reason_is_said(monkeypatch):
     monkeypatch.setattr(bliss, "SMALL", 2)
     problem = posed(MODEL, cycles(30))
     group = evidence_automorphisms(problem, twin_classes(problem), budget_seconds=0.001)
-    assert group.is_trivial and "stopped after 0.001 s" in group.notes[0]
+    assert group.is_trivial  # nothing was found, and nothing is made up
+    assert group.orbits().n_orbits == 30 * 30
+    assert "stopped after 0.001 s" in group.notes[0]
     found = find_symmetries(problem, kind="refined", budget_seconds=0.001)
     assert found.notes
     assert find_symmetries(problem, kind="refined").orbits.n_orbits == 16
+
+
+def test_a_search_that_fails_costs_symmetry_only(monkeypatch):
+    monkeypatch.setattr(bliss, "SMALL", 2)
+    monkeypatch.setattr(bliss.sys, "executable", "/bin/false")
+    problem = posed(MODEL, cycles(5))
+    found = find_symmetries(problem, kind="refined", budget_seconds=60)
+    assert "failed" in found.notes[0] and found.orbits.n_orbits == 25
 
 
 def test_a_wrong_proposal_is_thrown_away(monkeypatch):

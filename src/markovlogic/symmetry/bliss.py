@@ -73,7 +73,9 @@ def _lists_vertices() -> bool:
 
 
 def search_all(graphs: Sequence[tuple[ColouredGraph, bool]], *, seconds: float) -> list[Searched | None]:
-    """Search each (graph, canonical); None where the time was not enough. Large graphs are searched in a process of their own."""
+    """Search each (graph, canonical); None where the time was not enough, or where the search of large graphs, which runs in a
+    process of its own, failed.
+    """
     deadline = time.monotonic() + seconds
     found: list[Searched | None] = [None] * len(graphs)
     large = sorted((i for i, (g, _) in enumerate(graphs) if len(g.colour) > SMALL), key=lambda i: len(graphs[i][0].colour))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,11 +81,3 @@ def _shown(problem: Problem, relation: Relation, args: Int32, status: int) -> st
         for type_name, number in zip(relation.types, args.tolist(), strict=True)
     ]
     return f"{relation.name}({','.join(texts)}) is {WORDS.get(status, 'unknown')}"
-
-
-def strongest(found: tuple[Break, ...]) -> Mapping[str, tuple[Break, ...]]:
-    """The breaks of each type."""
-    by_type: dict[str, list[Break]] = {}
-    for item in found:
-        by_type.setdefault(item.type_name, []).append(item)
-    return {type_name: tuple(items) for type_name, items in by_type.items()}

@@ -7,6 +7,7 @@ is searched alone, and parts with equal canonical forms are copies of each other
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,13 +52,15 @@ def automorphism_factors(graph: ColouredGraph, *, budget_seconds: float) -> Foun
             to_search.append(number)
             canonical.append(len(numbers) > 1)
     graphs = [(parts.graph(number), wanted) for number, wanted in zip(to_search, canonical, strict=True)]
+    began = time.monotonic()
     results = search_all(graphs, seconds=budget_seconds)
+    in_time = time.monotonic() - began < budget_seconds
     missed = [len(g.colour) for (g, _), result in zip(graphs, results, strict=True) if result is None]
     notes: tuple[str, ...] = ()
     if missed:
         notes = (
-            f"the search for automorphisms stopped after {budget_seconds:g} s: {len(missed)} of {len(graphs)} parts were not"
-            f" searched, the largest with {max(missed):,} vertices; symmetries inside them are missing",
+            f"the search for automorphisms {'failed' if in_time else f'stopped after {budget_seconds:g} s'}: {len(missed)} of"
+            f" {len(graphs)} parts were not searched, the largest with {max(missed):,} vertices; their symmetries are missing",
         )
     return Found((*factors, *_copies(parts, to_search, graphs, results)), notes)
 

@@ -17,7 +17,7 @@ a collision of hashes can only cost symmetry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -304,8 +304,3 @@ def _mixed(value: UInt64) -> UInt64:
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: UInt64 = value ^ (value >> np.uint64(31))
     return mixed
-
-
-def class_sizes(classes: Mapping[str, Int32]) -> dict[str, Int64]:
-    """How many constants each class of each type has."""
-    return {type_name: np.bincount(of).astype(np.int64) for type_name, of in classes.items()}
