@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from markovlogic.data.evidence import Facts
 from markovlogic.exact.solve import solve
-from markovlogic.experiments.stage import set_stage
+from markovlogic.experiments.stage import Stage, set_stage, with_problem
 from markovlogic.experiments.truths import CountModel, asthma_truth, smokers_truth
+from markovlogic.problem import pose
 
 
 @pytest.mark.parametrize(
@@ -34,22 +38,13 @@ def test_known_friends_of_few_split_the_others() -> None:
         np.testing.assert_allclose(truth(fewer), solve(fewer.network).marginal, atol=1e-12)
 
 
-def _forget_some_friends(stage):
+def _forget_some_friends(stage: Stage) -> Stage:
     """The same people, with every second known friendship open again."""
-    import dataclasses
-
-    from markovlogic.data.evidence import Facts
-    from markovlogic.experiments.stage import Stage
-    from markovlogic.grounding.ground import ground
-    from markovlogic.language.lower import lower
-    from markovlogic.problem import pose
-
     problem = stage.problem
     friends = problem.evidence.facts["Friends"]
     kept = Facts(friends.args[::2].copy(), friends.truth[::2].copy())
     evidence = dataclasses.replace(problem.evidence, facts={**problem.evidence.facts, "Friends": kept})
-    posed = pose(problem.model, evidence, [item.text for item in problem.query])
-    return Stage(posed, ground(posed, lower(problem.model, "formula")))
+    return with_problem(stage, pose(problem.model, evidence, [item.text for item in problem.query]))
 
 
 def test_count_model_against_all_assignments() -> None:

@@ -18,9 +18,14 @@ PANELS: dict[str, str] = {  # id -> what a listing shows
     "E17h": "sample points to a KL divergence below 1e-4 ([003] Fig. 3b)",
     "E17i": "time to it with transitivity ([003] Fig. 3c)",
     "E17j": "sample points to it with transitivity and without ([003] Fig. 3d)",
+    "E18a": "lifted MCMC on WebKB under evidence of rank 1 to 150 ([004])",
+    "E18b": "lifted Metropolis-Hastings against Gibbs on WebKB ([004])",
+    "E18c": "lifted Metropolis-Hastings against Gibbs on an Ising grid ([004])",
+    "E18d": "lifted Metropolis-Hastings against Gibbs on a Chimera graph ([004])",
 }
 FIGURES: dict[str, str] = {  # several panels together
     "E17": "all panels of E17 in one table and picture",
+    "E18": "all panels of E18 in one table and picture",
 }
 
 

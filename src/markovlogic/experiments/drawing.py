@@ -30,6 +30,7 @@ def lines(
     at: str | None = None,
     target: float | None = None,
     points: bool = False,
+    x_ticks: Sequence[float] | None = None,
 ) -> Any:
     """Means of y over runs as lines, with the range of the runs behind them; a colour for by[0], a dash for by[1].
 
@@ -43,6 +44,8 @@ def lines(
     names += [name for name in dict.fromkeys(value[by[0]] for value in values) if name not in KNOWN]
     colours = [KNOWN.get(name, COLOURS[place % len(COLOURS)]) for place, name in enumerate(names)]
     across = _axis([value["x"] for value in values], log_x, fine=True)
+    if x_ticks is not None:
+        across["axis"] = alt.Axis(values=list(x_ticks), gridOpacity=0.4, format="~g", labelOverlap=True)
     levels = [value[name] for value in values for name in ("y", "low", "high")] + ([] if target is None else [target])
     up = _axis(levels, log_y, fine=False)
     detail = [f"{name}:N" for name in by[1:]]
@@ -58,7 +61,9 @@ def lines(
     )
     dash = {}
     if len({value[by[1]] for value in values} if len(by) > 1 else ()) > 1:
-        dash["strokeDash"] = alt.StrokeDash(f"{by[1]}:N", legend=alt.Legend(title=by[1], symbolStrokeColor="black"))
+        dash["strokeDash"] = alt.StrokeDash(
+            f"{by[1]}:N", legend=alt.Legend(title=by[1], symbolType="stroke", symbolStrokeColor="black")
+        )
     layers = []
     if over is not None and any(value["low"] < value["high"] for value in values):
         layers.append(base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=y_title, **up), y2="high:Q"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +29,11 @@ GOLD_SEED = 7_919  # keeps the random numbers of a gold run apart from those of 
 
 
 class Counted:
-    """A batch of chains and how often each of its open atoms was true in each of them; starts from `false_world` if it can."""
+    """A batch of chains and how often each of its open atoms was true in each of them.
+
+    They start from `false_world` if they can,
+    or from a start of the sampler's own.
+    """
 
     def __init__(
         self,
@@ -36,10 +41,12 @@ class Counted:
         network: GroundNetwork,
         chains: int,
         seed: np.random.SeedSequence,
+        *,
+        start: Literal["false", "own"] = "false",
     ) -> None:
         self._sampler = settings.build(network, chains)
         self._state = self._sampler.init(seed)
-        false = false_world(network)
+        false = false_world(network) if start == "false" else None
         if false is not None:
             self._state.world[:] = np.where(false, np.uint64((1 << chains) - 1), np.uint64(0))
         self._planes = np.zeros((network.n_all, 8), np.uint64)

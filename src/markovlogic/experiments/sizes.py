@@ -178,6 +178,7 @@ def chart(title: str, what: str, y_title: str, shown: Sequence[str]) -> Callable
             x_title="people",
             y_title=y_title,
             points=True,
+            x_ticks=sorted({float(str(n)) for n in table.column("people")}),
         )
 
     return draw

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.generate import make, write
+from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.planner import pose_problem
 from markovlogic.problem import Problem
@@ -23,6 +24,7 @@ class Stage:
     """A problem and its network."""
 
     problem: Problem
+    lowered: LoweredModel
     network: GroundNetwork
 
     def statuses(self, predicate: str) -> Int8:
@@ -48,7 +50,14 @@ def set_stage(name: str, size: int, evidence: float, seed: int, *, variant: str 
     with tempfile.TemporaryDirectory(prefix="mln-") as folder:
         rules, facts = write(made, folder)
         posed = pose_problem(rules, [facts], made.query, progress=progress)
-    return Stage(posed.problem, ground(posed.problem, posed.lowered, progress=progress))
+    return Stage(posed.problem, posed.lowered, ground(posed.problem, posed.lowered, progress=progress))
+
+
+def with_problem(stage: Stage, problem: Problem, *, progress: Progress = SILENT) -> Stage:
+    """The same model under other evidence."""
+    from markovlogic.grounding.ground import ground
+
+    return Stage(problem, stage.lowered, ground(problem, stage.lowered, progress=progress))
 
 
 @dataclass(frozen=True, eq=False)
