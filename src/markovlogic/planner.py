@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 EXACT_METHODS = ("exact", "enumerate", "eliminate")
 SAMPLERS = {  # method -> where its settings live
     "gibbs": ("markovlogic.samplers.gibbs", "Gibbs"),
+    "blocked": ("markovlogic.samplers.blocked", "Blocked"),
     "mcsat": ("markovlogic.samplers.mcsat", "MCSAT"),
     "orbital": ("markovlogic.samplers.orbital", "Orbital"),
     "lifted-mh": ("markovlogic.samplers.lifted_mh", "LiftedMH"),
 }
-PLANNED_METHODS = ("lifted", "blocked", "lifted-blocked", "bp", "lifted-bp")
+PLANNED_METHODS = ("lifted", "lifted-blocked", "bp", "lifted-bp")
 METHODS = ("auto", *EXACT_METHODS, *SAMPLERS)
 NETWORKS = ("auto", "ground")
 PLANNED_NETWORKS = ("counting",)
@@ -45,7 +46,7 @@ PROPOSALS = ("none", "bmf", "kmeans")  # what --compress may name with lifted-mh
 # Rates for predictions only, measured on one core of a small machine; they decide nothing but the choice of `auto`.
 ENTRIES_A_SECOND = 2e7  # table entries of exact inference
 # literals and atoms that a sampler passes in a second, over all chains
-VISITS_A_SECOND = {"gibbs": 1e9, "mcsat": 1e8, "orbital": 5e8, "lifted-mh": 2e8}
+VISITS_A_SECOND = {"gibbs": 1e9, "blocked": 4e7, "mcsat": 1e8, "orbital": 5e8, "lifted-mh": 2e8}
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
 DRAWS = 1000  # a chain, where nobody said
 EXPLAIN_SECONDS = 10.0  # grounding that `explain` may do
@@ -153,18 +154,29 @@ def check_compression(compress: str, rank: int | None, method: str) -> None:
         raise InputError(f"--rank must be at least 0, not {rank}")
 
 
+def promise_of(method: str) -> str:
+    """The guarantee that a sampler sets out with."""
+    return "corrected" if method == "lifted-mh" else "exact"
+
+
 def default_chains(method: str) -> int:
     """Chains where nobody said."""
     return 64 if method == "gibbs" else 8
 
 
-def resolved_estimator(method: str, wish: str) -> str:
-    """What is averaged: `exact` where nothing is; conditionals where the sampler has them."""
+def resolved_estimator(method: str, wish: str, problem: Problem) -> str:
+    """What is averaged: `exact` where nothing is; conditionals where the sampler has them; over orbits where there are twins.
+
+    A run takes orbit means of samples instead of those of conditionals where these turn out to vary less.
+    """
     if method in EXACT_METHODS:
         return "exact"
     if wish != "auto":
         return wish
-    return "conditional" if method == "gibbs" else "sample"
+    averaged = "sample" if method == "mcsat" else "conditional"
+    from markovlogic.estimate.orbit_plan import has_twins
+
+    return averaged if not has_twins(problem) else "orbit" if averaged == "sample" else "orbit-conditional"
 
 
 @dataclass(frozen=True)
@@ -211,8 +223,7 @@ def candidates(network: GroundNetwork, parts: Components, *, memory_limit: float
         reason = f"{chains} chains of {DRAWS} draws"
         if has_hard and method != "mcsat":
             reason += "; hard clauses may keep single-site moves from reaching every world"
-        promise = "corrected" if method == "lifted-mh" else "exact"
-        found.append(Candidate(method, "ground", True, promise, seconds, memory, reason))
+        found.append(Candidate(method, "ground", True, promise_of(method), seconds, memory, reason))
     return found
 
 
@@ -362,7 +373,7 @@ def explain(
         largest_component=int(open_atoms.max()),
         exclusive_groups=groups,
         memory_bytes=int(max(cost, made.nbytes)),
-        plan=Plan(chosen, "ground", resolved_estimator(chosen, estimator), reason),
+        plan=Plan(chosen, "ground", resolved_estimator(chosen, estimator, posed.problem), reason),
         candidates=tuple(considered),
     )
 
@@ -391,6 +402,6 @@ def _without_grounding(
         largest_component=None,
         exclusive_groups=groups,
         memory_bytes=sizes.memory_bytes,
-        plan=Plan(chosen, "ground", resolved_estimator(chosen, estimator), reason),
-        candidates=tuple(Candidate(name, "ground", fits, "exact", None, sizes.memory_bytes, needs) for name in SAMPLERS),
+        plan=Plan(chosen, "ground", resolved_estimator(chosen, estimator, posed.problem), reason),
+        candidates=tuple(Candidate(name, "ground", fits, promise_of(name), None, sizes.memory_bytes, needs) for name in SAMPLERS),
     )

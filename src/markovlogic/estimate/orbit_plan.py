@@ -18,12 +18,20 @@ from markovlogic.symmetry.twins import twin_classes
 AUTO_ATOMS = 1 << 24  # "auto" looks for orbits up to so many open atoms: a second or two
 SEARCHED_ATOMS = 200_000  # beyond so many, symmetries other than twins are not searched for
 SEARCH_SECONDS = 10.0
-AUTO_POOL_CELLS = 1 << 25  # and pools them up to so many orbits times chains
+AUTO_POOL_CELLS = 1 << 22  # and pools them up to so many orbits times chains: a hundred megabytes
 
 
 def wants_orbits(estimator: str, n_atoms: int) -> bool:
     """Whether an estimator, as the user named it, has use for symmetries."""
     return estimator.startswith("orbit") or (estimator == "auto" and n_atoms <= AUTO_ATOMS)
+
+
+def has_twins(problem: Problem) -> bool:
+    """Whether "auto" would find open atoms that interchangeable constants make alike."""
+    if len(problem.atoms) > AUTO_ATOMS:
+        return False
+    group = RenamingGroup(problem, twin_classes(problem))
+    return not group.is_trivial and bool((group.orbits().size > 1).any())
 
 
 def symmetry_group(problem: Problem, network: GroundNetwork, *, search: bool) -> tuple[AtomGroup, tuple[str, ...]]:

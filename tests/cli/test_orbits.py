@@ -1,0 +1,101 @@
+"""Orbit estimators and orbital chains from the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+RULES = """
+person = {Ann, Bob, Cid, Dan, Eve}
+Smokes(person)
+Friends(person, person)
+0.7 Smokes(x)
+1.1 Friends(x, y) ^ Smokes(x) => Smokes(y)
+"""
+FAST = ("--chains", "8", "--draws", "60", "--seed", "3", "--method")
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "m.mln").write_text(RULES)
+    (tmp_path / "e.db").write_text("Friends(Ann, Bob)\n")
+    return tmp_path / "m.mln", "-e", tmp_path / "e.db"
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return {row["atom"]: row for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("method", ["gibbs", "mcsat", "orbital", "lifted-mh"])
+def test_interchangeable_atoms_get_one_number(mln, files, tmp_path, method):
+    query = "Smokes,Smokes(Cid)^!Smokes(Dan),Smokes(Dan)^!Smokes(Eve),Smokes(Ann)^Smokes(Bob)"
+    ran = mln(
+        "infer",
+        *files,
+        "-q",
+        query,
+        *FAST,
+        method,
+        "--estimator",
+        "orbit",
+        "-o",
+        tmp_path / "o.csv",
+        "--stats",
+        tmp_path / "s.json",
+    )
+    assert ran.code in (0, 1), ran
+    found = rows(tmp_path / "o.csv")
+    alike = [found[f"Smokes({name})"] for name in ("Cid", "Dan", "Eve")]
+    assert len({tuple(list(row.values())[1:]) for row in alike}) == 1
+    assert len({row["probability"] for row in (found["Smokes(Ann)"], found["Smokes(Bob)"], alike[0])}) == 3
+    assert found["Smokes(Cid)^!Smokes(Dan)"]["probability"] == found["Smokes(Dan)^!Smokes(Eve)"]["probability"]
+    assert all(float(row["stderr"]) > 0 for row in found.values())
+    stats = json.loads((tmp_path / "s.json").read_text())
+    assert stats["estimator"] == "orbit" and stats["method"] == method and stats["seconds"]["symmetry"] > 0
+    assert stats["guarantee"] == ("corrected" if method == "lifted-mh" else "exact")
+    assert ("draw by draw" in ran.err) == (method in ("gibbs", "lifted-mh"))
+
+
+def test_orbit_means_are_means_of_the_samples_of_the_same_seed(mln, files, tmp_path):
+    for name in ("sample", "orbit", "conditional", "orbit-conditional"):
+        mln("infer", *files, "-q", "Smokes", *FAST, "gibbs", "--estimator", name, "-o", tmp_path / f"{name}.csv", "--quiet")
+    for plain, pooled in (("sample", "orbit"), ("conditional", "orbit-conditional")):
+        one, other = rows(tmp_path / f"{plain}.csv"), rows(tmp_path / f"{pooled}.csv")
+        mean = sum(float(one[f"Smokes({name})"]["probability"]) for name in ("Cid", "Dan", "Eve")) / 3
+        assert float(other["Smokes(Eve)"]["probability"]) == pytest.approx(mean, abs=1e-12)
+        assert other["Smokes(Ann)"] == one["Smokes(Ann)"]
+
+
+def test_a_checkpoint_of_orbit_means_is_continued(mln, files, tmp_path):
+    options = ("-q", "Smokes(Cid),Smokes(Cid)^Smokes(Dan)", *FAST, "orbital", "--estimator", "orbit")
+    for name in ("a", "b"):
+        mln("infer", *files, *options, "--checkpoint", tmp_path / "c", "--resume", "-o", tmp_path / f"{name}.csv")
+    assert (tmp_path / "a.csv").read_text() == (tmp_path / "b.csv").read_text()
+    ran = mln("infer", *files, *options[:-1], "sample", "--checkpoint", tmp_path / "c", "--resume")
+    assert ran.code == 2 and "estimator" in ran.err
+
+
+def test_what_finds_no_symmetry_says_so(mln, tmp_path):
+    (tmp_path / "m.mln").write_text("p = {A, B}\nS(p)\n0.5 S(A)\n0.9 S(B)\n0.3 S(A) v S(B)\n")
+    ran = mln("infer", tmp_path / "m.mln", "-q", "S", *FAST, "orbital")
+    assert ran.code in (0, 1) and "no symmetries were found, so orbital is its base chain" in ran.err
+    ran = mln("infer", tmp_path / "m.mln", "-q", "S", *FAST, "gibbs", "--estimator", "orbit")
+    assert ran.code in (0, 1) and "had nothing to average over" in ran.err
+
+
+def test_mcsat_has_no_conditionals_to_pool(mln, files):
+    ran = mln("infer", *files, "-q", "Smokes", *FAST, "mcsat", "--estimator", "orbit-conditional")
+    assert ran.code == 2 and "no conditionals to average" in ran.err and "--estimator orbit" in ran.err
+
+
+def test_explain_tells_the_estimator(mln, files, tmp_path):
+    def plan(*options):
+        return json.loads(mln("explain", *options, "--json", "--quiet").out)["plan"]["estimator"]
+
+    assert plan(*files, "-q", "Smokes", "--method", "gibbs") == "orbit-conditional"
+    assert plan(*files, "-q", "Smokes", "--method", "mcsat") == "orbit"
+    (tmp_path / "n.mln").write_text("p = {A, B}\nS(p)\n0.5 S(A)\n0.9 S(B)\n")
+    assert plan(tmp_path / "n.mln", "-q", "S", "--method", "gibbs") == "conditional"
