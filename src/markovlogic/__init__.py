@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from markovlogic.model import Model, load
     from markovlogic.planner import explain
     from markovlogic.results import Marginals
+    from markovlogic.samplers.blocked import Blocked
     from markovlogic.samplers.gibbs import Gibbs
     from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
@@ -33,6 +34,7 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "BMF": "compress.evidence_factors",
+    "Blocked": "samplers.blocked",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
@@ -55,6 +57,7 @@ _HOME = {
 __all__ = [
     "BMF",
     "MCSAT",
+    "Blocked",
     "Evidence",
     "Gibbs",
     "Guarantee",

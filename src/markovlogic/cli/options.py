@@ -58,7 +58,7 @@ ClauseWeights = Annotated[
         rich_help_panel=PROBLEM,
     ),
 ]
-METHODS = "auto|exact|enumerate|eliminate|gibbs|mcsat|orbital|lifted-mh"  # the planner is not loaded for a help text
+METHODS = "auto|exact|enumerate|eliminate|gibbs|blocked|mcsat|orbital|lifted-mh"  # the planner is not loaded for a help text
 Method = Annotated[str, typer.Option("--method", metavar=METHODS, help="How to infer; auto chooses.", rich_help_panel=METHOD)]
 Network = Annotated[
     str, typer.Option("--network", metavar="auto|ground", help="What the method works on.", rich_help_panel=METHOD)
