@@ -6,8 +6,6 @@ eliminated passes, without its latest member, to that member. A site whose comin
 left to a later block; sets only grow, so a refusal is final for the block.
 """
 
-import heapq
-
 import numba
 import numpy as np
 
@@ -43,7 +41,7 @@ def _put(joined, length, place, value):
 
 @numba.njit(nogil=True, cache=True)
 def newcomers(net, site, local_of, found):
-    """The site and every hidden atom that depends on it and is not in the block yet, parents first; returns how many."""
+    """The site and every hidden atom that depends on it and is not in the block yet; returns how many."""
     found[0] = site
     n, at = 1, 0
     while at < n:
@@ -63,8 +61,41 @@ def newcomers(net, site, local_of, found):
         at += 1
     for at in range(1, n):
         local_of[found[at]] = -1
-    found[1:n].sort()
     return n
+
+
+# A binary heap in two arrays (heapq on tuples takes seconds to compile); the largest key is at the top.
+
+
+@numba.njit(nogil=True, cache=True)
+def _push(keys, items, n, key, item):
+    """Put an item into a heap of n items."""
+    at = n
+    while at > 0:
+        up = (at - 1) >> 1
+        if keys[up] >= key:
+            break
+        keys[at], items[at] = keys[up], items[up]
+        at = up
+    keys[at], items[at] = key, item
+
+
+@numba.njit(nogil=True, cache=True)
+def _drop_top(keys, items, n):
+    """Take the top away from a heap of n items."""
+    key, item = keys[n - 1], items[n - 1]
+    at = 0
+    while True:
+        down = 2 * at + 1
+        if down >= n - 1:
+            break
+        if down + 1 < n - 1 and keys[down + 1] > keys[down]:
+            down += 1
+        if keys[down] <= key:
+            break
+        keys[at], items[at] = keys[down], items[down]
+        at = down
+    keys[at], items[at] = key, item
 
 
 @numba.njit(nogil=True, cache=True)
@@ -84,6 +115,7 @@ def grow(net, seeds, before, most_bits, seed_bits, most_entries):
     refused = np.full(net.n_sites, -1, np.int32)
     strength = np.zeros(net.n_sites)
     strength_of = np.full(net.n_sites, -1, np.int32)  # the block that `strength` speaks of
+    keys, items = np.empty(64), np.empty(64, np.int32)
     found = np.empty(n_variables + 1, np.int32)
     added = np.empty(64, np.int32)
     joined = np.empty((64, COLUMNS), np.int32)
@@ -102,13 +134,15 @@ def grow(net, seeds, before, most_bits, seed_bits, most_entries):
     for seed in seeds:
         if not open_site[seed]:
             continue
-        heap = [(0.0, np.int64(seed))]
-        count, entries = 0, 0
-        while len(heap) > 0:
-            priority, site = heapq.heappop(heap)
+        keys[0], items[0] = 0.0, seed
+        n_heap, count, entries = 1, 0, 0
+        while n_heap > 0:
+            priority, site = keys[0], items[0]
+            _drop_top(keys, items, n_heap)
+            n_heap -= 1
             if not open_site[site] or refused[site] == n_blocks:
                 continue
-            if count > 0 and -priority != strength[site]:
+            if count > 0 and priority != strength[site]:
                 continue  # a stale entry: the site was met again since
             limit = most_bits if count > 0 else seed_bits
             trial += 1
@@ -213,7 +247,10 @@ def grow(net, seeds, before, most_bits, seed_bits, most_entries):
                                 strength[other] = 0.0
                             known = before[site] >= 0 and before[site] == before[other]
                             strength[other] += 0.25 * weight if known else weight
-                            heapq.heappush(heap, (-strength[other], np.int64(other)))
+                            if n_heap == keys.shape[0]:
+                                keys, items = _enlarged(keys, n_heap + 1), _enlarged(items, n_heap + 1)
+                            _push(keys, items, n_heap, strength[other], other)
+                            n_heap += 1
         if n_buckets + count >= bucket_variable.shape[0]:
             bucket_variable = _enlarged(bucket_variable, n_buckets + count + 1)
             scope_start = _enlarged(scope_start, n_buckets + count + 2)

@@ -9,6 +9,8 @@ entries with (entry & mask) == value, in the chains where none (inverse rows: on
 import numba
 import numpy as np
 
+NONE, ONE = np.int64(0), np.int64(1)
+
 
 @numba.njit(nogil=True, cache=True)
 def lay_out(net, bucket_variable, scope_start, scope, scope_shift, table_bits, parent, parent_mask):
@@ -50,14 +52,14 @@ def _emit(out, n, bucket, mask, value, weight, inverse, begin, end):
 
 
 @numba.njit(nogil=True, cache=True)
-def _emit_clause(net, plan, literals, weight, bucket_of, out, n, begin, end, work):
+def _emit_clause(net, plan, literals, n_literals, weight, bucket_of, out, n, begin, end, work):
     """Rows of one clause: its literals inside of the block say which entries it is false in.
 
     A literal that says of a group "value k" is false in all codes but k. For a soft clause that is a row without the group's
     code and one of opposite weight with code k; for a hard one there is a row for each other code.
     """
     bucket, n_inside = np.int64(2**62), 0
-    for at in range(literals.shape[0]):
+    for at in range(n_literals):
         variable = net.variable_of[literals[at] >> 1]
         if variable < 0 or bucket_of[variable] < 0:
             continue
@@ -76,7 +78,7 @@ def _emit_clause(net, plan, literals, weight, bucket_of, out, n, begin, end, wor
         variable = work[0, i]
         work[1, i] = n_options
         negative, n_positive = -1, 0
-        for at in range(literals.shape[0]):
+        for at in range(n_literals):
             atom = literals[at] >> 1
             if net.variable_of[atom] == variable:
                 if literals[at] & 1:
@@ -91,7 +93,7 @@ def _emit_clause(net, plan, literals, weight, bucket_of, out, n, begin, end, wor
         elif weight == np.inf or net.n_codes[variable] == 2:
             for code in range(net.n_codes[variable]):
                 is_false = True
-                for at in range(literals.shape[0]):
+                for at in range(n_literals):
                     atom = literals[at] >> 1
                     if net.variable_of[atom] == variable and net.code_of[atom] == code:
                         is_false = False
@@ -101,7 +103,7 @@ def _emit_clause(net, plan, literals, weight, bucket_of, out, n, begin, end, wor
         else:
             work[2, n_options], work[3, n_options] = -1, 1
             n_options += 1
-            for at in range(literals.shape[0]):
+            for at in range(n_literals):
                 atom = literals[at] >> 1
                 if net.variable_of[atom] == variable:
                     work[2, n_options], work[3, n_options] = net.code_of[atom], -1
@@ -112,7 +114,7 @@ def _emit_clause(net, plan, literals, weight, bucket_of, out, n, begin, end, wor
     for i in range(n_inside):
         work[4, i] = work[1, i]
     while True:
-        mask, value, sign = 0, 0, 1
+        mask, value, sign = NONE, NONE, ONE
         for i in range(n_inside):
             code = work[2, work[4, i]]
             sign *= work[3, work[4, i]]
@@ -153,7 +155,7 @@ def _emit_biases(net, variable, bucket, out, n):
         if required >= 0:
             bias = -np.inf if code != required else 0.0
         if bias != 0.0:
-            n = _emit(out, n, bucket, own, code, -bias, False, 0, 0)
+            n = _emit(out, n, bucket, own, code, -bias, False, NONE, NONE)
     return n
 
 
@@ -169,9 +171,12 @@ def write_rows(net, plan, out, outside):
     widest = 4
     for row in range(net.row_weight.shape[0]):
         widest = max(widest, net.row_start[row + 1] - net.row_start[row])
-    work = np.empty((5, widest * max(2, net.n_codes.max() if n_variables else 2) + 2), np.int64)
-    pair = np.empty(2, np.int32)
-    n, n_outside = 0, 0
+    most_codes = 2
+    for variable in range(n_variables):
+        most_codes = max(most_codes, net.n_codes[variable])
+    work = np.empty((5, widest * most_codes + 2), np.int64)
+    literals, pair = np.empty(widest, np.int32), np.empty(2, np.int32)
+    n, n_outside = NONE, NONE
     for block in range(plan.block_start.shape[0] - 1):
         first, last = plan.block_start[block], plan.block_start[block + 1]
         for bucket in range(first, last):
@@ -186,25 +191,28 @@ def write_rows(net, plan, out, outside):
                     if stamp[row] == block:
                         continue
                     stamp[row] = block
-                    literals = net.row_literal[net.row_start[row] : net.row_start[row + 1]]
+                    n_literals = net.row_start[row + 1] - net.row_start[row]
                     begin = n_outside
-                    for at in range(literals.shape[0]):
+                    for at in range(n_literals):
+                        literals[at] = net.row_literal[net.row_start[row] + at]
                         other = net.variable_of[literals[at] >> 1]
                         if other < 0 or bucket_of[other] < 0:
                             if outside.shape[0] > 0:
                                 outside[n_outside] = literals[at]
                             n_outside += 1
-                    n = _emit_clause(net, plan, literals, net.row_weight[row], bucket_of, out, n, begin, n_outside, work)
+                    n = _emit_clause(
+                        net, plan, literals, n_literals, net.row_weight[row], bucket_of, out, n, begin, n_outside, work
+                    )
                     if row >= net.n_clauses:
                         hidden = net.n_atoms + row - net.n_clauses
                         if n_outside > begin:  # a true parent outside makes the hidden atom true
                             own = bucket_of[net.variable_of[hidden]]
-                            n = _emit(out, n, own, 1, 0, np.inf, True, begin, n_outside)
-                        for at in range(literals.shape[0]):
+                            n = _emit(out, n, own, ONE, NONE, np.inf, True, begin, n_outside)
+                        for at in range(n_literals):
                             other = net.variable_of[literals[at] >> 1]
                             if literals[at] >> 1 != hidden and other >= 0 and bucket_of[other] >= 0:
                                 pair[0], pair[1] = 2 * hidden + 1, literals[at] ^ 1
-                                n = _emit_clause(net, plan, pair, np.inf, bucket_of, out, n, 0, 0, work)
+                                n = _emit_clause(net, plan, pair, np.int64(2), np.inf, bucket_of, out, n, NONE, NONE, work)
         for bucket in range(first, last):
             bucket_of[plan.bucket_variable[bucket]] = -1
     return n, n_outside

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -117,18 +117,17 @@ def _couplings(variables: Variables) -> Float64:
     weight = np.repeat(np.minimum(variables.row_weight, 8.0), np.diff(variables.row_start))
     owner = variables.variable_of[variables.row_literal >> 1]
     inside = (owner >= 0) & (owner < variables.n_sites)
-    total: Float64 = np.bincount(owner[inside], weight[inside], minlength=variables.n_sites)
-    return total
+    return np.bincount(owner[inside], weight[inside], minlength=variables.n_sites).astype(np.float64)
 
 
 def _grow(variables: Variables, seeds: Int32, before: Int32, most_bits: int, most_entries: int) -> Plan:
     from markovlogic.kernels.block_growth import grow
 
-    *arrays, misfit = grow(variables, seeds, before, most_bits, MOST_BITS, most_entries)
+    block_start, bucket_variable, scope_start, scope, misfit = grow(variables, seeds, before, most_bits, MOST_BITS, most_entries)
     if misfit >= 0:
         atom = int(variables.atom[variables.start[misfit]])
         raise _too_large(f"atom {atom} alone, with the hidden atoms that depend on it,", MOST_BITS)
-    return Plan(*arrays, np.zeros(len(arrays[3]), np.int64))
+    return Plan(block_start, bucket_variable, scope_start, scope, np.zeros(len(scope), np.int64))
 
 
 def _too_large(what: str, bits: float) -> ResourceError:
@@ -211,7 +210,7 @@ def compiled(variables: Variables, divisions: Sequence[Plan]) -> Program:
     rows, outside = _empty_rows(n_rows), np.zeros(n_outside, np.int32)
     if n_rows:
         write_rows(variables, plan, rows, outside)
-    rows = Rows(*(column[np.lexsort((rows.value, rows.mask, rows.bucket))] for column in rows))
+    rows = _sorted(rows)
     row_start = np.searchsorted(rows.bucket, np.arange(n_buckets + 1))
     ends_run = np.ones(n_rows, bool)
     same = [column[1:] == column[:-1] for column in (rows.bucket, rows.mask, rows.value)]
@@ -267,7 +266,24 @@ def _empty_rows(n: int) -> Rows:
     return Rows(whole[0], whole[1], whole[2], np.zeros(n), np.zeros(n, bool), whole[3], whole[4])
 
 
-def _frozen(value: Any) -> Any:
+def _sorted(rows: Rows) -> Rows:
+    """Rows by bucket, then by the entries that they scale."""
+    order = np.lexsort((rows.value, rows.mask, rows.bucket))
+    return Rows(
+        rows.bucket[order],
+        rows.mask[order],
+        rows.value[order],
+        rows.weight[order],
+        rows.inverse[order],
+        rows.begin[order],
+        rows.end[order],
+    )
+
+
+Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
+
+
+def _frozen(value: Arrays) -> Arrays:
     for array in value:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
