@@ -113,6 +113,19 @@ def test_members_that_were_not_asked_for_are_counted(three):
             assert part.atoms.mean[0] == whole.atoms.mean[3]
 
 
+@pytest.mark.parametrize("estimator", ["orbit", "orbit-conditional"])
+def test_atoms_may_be_asked_for_in_any_order(three, estimator):
+    _, network, group, _ = three
+    atoms = np.arange(network.n_atoms, dtype=np.int32)
+    mixed = np.array([7, 2, 9, 2, 0], np.int32)
+    whole, part = (
+        run(Gibbs(), network, query_atoms=asked, pools=orbit_pools(group, asked), chains=8, draws=30, estimator=estimator)
+        for asked in (atoms, mixed)
+    )
+    np.testing.assert_array_equal(part.atoms.mean, whole.atoms.mean[mixed])
+    np.testing.assert_array_equal(part.atoms.stderr, whole.atoms.stderr[mixed])
+
+
 @pytest.mark.parametrize("chains", [1, 4, 64])
 def test_conditionals_are_pooled(three, chains):
     _, network, group, _ = three

@@ -58,7 +58,8 @@ def orbit_estimates(
 def _atoms(
     pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies], decided: Bool | None, *, conditional: bool
 ) -> Estimates:
-    rows = np.searchsorted(tallies[0].atoms, pools.query_atoms)
+    order = np.argsort(tallies[0].atoms, kind="stable")
+    rows = order[np.searchsorted(tallies[0].atoms, pools.query_atoms, sorter=order)]
     single = atom_estimates(tallies, None, conditional=conditional)
     found = _chosen(single, rows, pooled, pools.atom_pool)
     if decided is None:
