@@ -55,10 +55,10 @@ def slope_interval(x: npt.ArrayLike, y: npt.ArrayLike) -> Interval:
 
     log_x, log_y = np.log(np.asarray(x, np.float64)), np.log(np.asarray(y, np.float64))
     n = len(log_x)
+    if n < 3 or np.ptp(log_x) == 0:
+        return Interval(float("nan"), -np.inf, np.inf)
     centred = log_x - log_x.mean()
     square = float((centred**2).sum())
-    if n < 3 or square == 0:
-        return Interval(float("nan"), -np.inf, np.inf)
     slope = float((centred * log_y).sum() / square)
     left = log_y - log_y.mean() - slope * centred
     half = float(t.ppf(0.975, n - 2) * np.sqrt((left**2).sum() / (n - 2) / square))

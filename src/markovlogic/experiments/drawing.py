@@ -40,6 +40,9 @@ def lines(
     import altair as alt
 
     values = list(_summed(table, x, y, by, at or x, log_x, log_y))
+    if not values:
+        empty = alt.Chart(alt.Data(values=[{}])).mark_text(text="nothing to show", fontSize=14)
+        return empty.properties(width=480, height=320, title=title)
     names = [name for name in KNOWN if any(value[by[0]] == name for value in values)]
     names += [name for name in dict.fromkeys(value[by[0]] for value in values) if name not in KNOWN]
     colours = [KNOWN.get(name, COLOURS[place % len(COLOURS)]) for place, name in enumerate(names)]

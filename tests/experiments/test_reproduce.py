@@ -1,0 +1,109 @@
+"""All panels end to end at a tiny scale: the files, their columns and keys, figures, resumption, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.experiments.tiny import SCALES, tiny
+
+from markovlogic.errors import InputError
+from markovlogic.experiments import catalogue, reproduce
+from markovlogic.experiments.outcome import Table
+
+PNG = b"\x89PNG\r\n\x1a\n"
+KEYS = {"id", "title", "source", "claim", "measured", "verdict", "reasons", "settings", "seconds", "version"}
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(reproduce, "experiment", tiny)
+
+
+def check_files(folder, name, *columns):
+    summary = json.loads((folder / f"{name}.json").read_text())
+    assert set(summary) == KEYS
+    assert summary["id"] == name and summary["claim"] and summary["measured"] and summary["reasons"]
+    assert summary["verdict"] in ("agrees", "differs", "unclear")
+    assert summary["settings"]["quick"] is True and summary["settings"]["seed"] == 0
+    assert (folder / f"{name}.png").read_bytes().startswith(PNG)
+    table = Table.from_csv((folder / f"{name}.csv").read_text())
+    assert set(columns) <= set(table.columns) and table.rows
+    return table
+
+
+def test_every_panel_has_a_module_and_a_scale():
+    assert set(SCALES) == set(catalogue.PANELS)
+    for name in catalogue.PANELS:
+        made = catalogue.experiment(name)
+        assert made.id == name and name in made.title and made.source.startswith("[00")
+        assert type(made.quick) is type(made.full)
+
+
+@pytest.mark.parametrize("name", ["E17a", "E17b", "E17d", "E17e", "E17f"])
+def test_curves(tmp_path, name):
+    (done,) = reproduce.reproduce(name, tmp_path, quick=True)
+    table = check_files(tmp_path, name, "sampler", "estimator", "run", "draws", "seconds", "kl_estimate_truth", "mse")
+    assert done.id == name and not done.kept
+    assert {"sample", "orbit"} <= set(table.column("estimator"))
+    assert set(table.column("run")) == {1, 2, 3}
+    for record in table.records():
+        assert record["kl_estimate_truth"] >= 0 and record["seconds"] > 0
+
+
+def test_orbit_averages_never_raise_the_mean_squared_error(tmp_path):
+    """On the same draws, summed over an orbit, whatever the sampler ([003] Thm 5 and ALGORITHMS.md 3.6)."""
+    reproduce.reproduce("E17b", tmp_path, quick=True)
+    error = {}
+    for record in Table.from_csv((tmp_path / "E17b.csv").read_text()).records():
+        error[record["sampler"], record["run"], record["draws"], record["estimator"]] = record["mse"]
+    for (*where, estimator), value in error.items():
+        assert value <= error[(*where, "sample")] + 1e-15, (where, estimator)
+
+
+def test_sizes(tmp_path):
+    reproduce.reproduce("E17j", tmp_path, quick=True)
+    table = check_files(tmp_path, "E17j", "model", "people", "estimator", "run", "reached", "draws", "updates", "seconds")
+    assert set(table.column("model")) == {"plain", "transitive"}
+    assert set(table.column("people")) == {3, 4, 5}
+    reproduce.reproduce("E17g", tmp_path, quick=True)
+    assert "exact" in check_files(tmp_path, "E17g").column("estimator")
+
+
+def test_a_figure_joins_its_panels_and_resumption_keeps_them(tmp_path):
+    told = []
+    done = reproduce.reproduce("e18", tmp_path, quick=True, tell=told.append)
+    assert [d.id for d in done] == ["E18a", "E18b", "E18c", "E18d", "E18"] and told == done
+    for name, column in (("E18a", "rank"), ("E18b", "rhat"), ("E18c", "acceptance"), ("E18d", "sampler")):
+        check_files(tmp_path, name, column)
+    assert set(check_files(tmp_path, "E18", "panel", "rank", "rhat").column("panel")) == {d.id for d in done[:4]}
+    assert json.loads((tmp_path / "E18.json").read_text())["settings"]["panels"] == ["E18a", "E18b", "E18c", "E18d"]
+    before = (tmp_path / "E18b.csv").stat().st_mtime_ns
+    (tmp_path / "E18c.json").unlink()  # as if the run had been interrupted before it was whole
+    again = {d.id: d.kept for d in reproduce.reproduce("E18", tmp_path, quick=True, resume=True)}
+    assert again == {"E18a": True, "E18b": True, "E18c": False, "E18d": True, "E18": False}
+    assert (tmp_path / "E18b.csv").stat().st_mtime_ns == before
+    assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
+
+
+def test_other_settings_are_not_resumed(tmp_path):
+    reproduce.reproduce("E18c", tmp_path, quick=True)
+    (done,) = reproduce.reproduce("E18c", tmp_path, quick=True, seed=1, resume=True)
+    assert not done.kept
+
+
+def test_the_same_seed_gives_the_same_numbers(tmp_path):
+    for folder in ("one", "two"):
+        reproduce.reproduce("E17b", tmp_path / folder, quick=True, seed=4)
+    tables = [Table.from_csv((tmp_path / folder / "E17b.csv").read_text()) for folder in ("one", "two")]
+    for name in tables[0].columns:
+        if name != "seconds":
+            assert tables[0].column(name) == tables[1].column(name)
+
+
+def test_unknown_experiments_and_bad_directories_are_refused(tmp_path):
+    with pytest.raises(InputError, match="there is no experiment E17z"):
+        reproduce.reproduce("E17z", tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot make the directory"):
+        reproduce.reproduce("E17a", tmp_path / "file")

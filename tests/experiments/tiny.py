@@ -1,0 +1,27 @@
+"""Every panel at a scale that takes a blink, for tests of the machinery around the numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from markovlogic.experiments.catalogue import experiment
+from markovlogic.experiments.e18a import RankScale
+from markovlogic.experiments.estimators import CurveScale
+from markovlogic.experiments.outcome import Experiment
+from markovlogic.experiments.racing import RaceScale
+from markovlogic.experiments.sizes import SizeScale
+
+_DRAWS = {"gibbs": 20, "mcsat": 5, "mcsat-sweep": 5}
+_CURVE = CurveScale(size=6, draws=_DRAWS, runs=3, gold_burn_in=5, gold_draws=40, problem_seed=3)
+_SIZES = SizeScale(people=(3, 4, 5), runs=2, most_draws=300, per_decade=5, gold_burn_in=5, gold_draws=100)
+_RANKS = RankScale(size=8, draws=10, ranks=(1, 2), runs=2, gold_burn_in=5, gold_draws=40)
+_RACE = RaceScale(size=3, draws=10, chains=3, repeats=2, burn_in=3, ranks=(1,), gold_burn_in=5, gold_draws=40)
+SCALES = (
+    {f"E17{panel}": _CURVE for panel in "abcdef"}
+    | {f"E17{panel}": _SIZES for panel in "ghij"}
+    | {"E18a": _RANKS, "E18b": dataclasses.replace(_RACE, size=8), "E18c": _RACE, "E18d": dataclasses.replace(_RACE, size=1)}
+)
+
+
+def tiny(name: str) -> Experiment:
+    return dataclasses.replace(experiment(name), quick=SCALES[name])
