@@ -92,6 +92,11 @@ class OrbitalSampler:
         """Chains in this batch."""
         return self.base.n_chains
 
+    @property
+    def kernel_modules(self) -> tuple[str, ...]:
+        """Modules of `kernels` that `step` needs."""
+        return (*getattr(self.base, "kernel_modules", ()), "orbital")
+
     def init(self, seed: np.random.SeedSequence) -> Any:
         """The base chain's start, and a key for the symmetries: they are numbered by sweep, so the state is a key and a count."""
         base_seed, own = seed.spawn(2)
