@@ -5,9 +5,10 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-from tests.oracle.worlds import Worlds, random_network
+from tests.oracle.worlds import Worlds, all_worlds, random_network
 
 from markovlogic.kernels.gibbs_conditionals import group_log_weights, true_log_odds
+from markovlogic.kernels.gibbs_long import LONG_FROM
 from markovlogic.networks.ground import GroundNetwork, network_of
 
 Words = npt.NDArray[np.uint64]
@@ -38,7 +39,37 @@ def networks() -> Iterator[tuple[str, GroundNetwork]]:
         "forbidden values",
         network_of(6, [(1.0, [1, 9]), (0.7, [3, 8, 11])], groups=[[0, 1, 2], [3, 4]], bias={0: -np.inf, 3: 0.4, 5: 0.2, 1: -1.0}),
     )
+    # clauses that have counters, among shorter ones
+    rng = np.random.default_rng(12)
+    yield "very long", with_long_clauses(rng, random_network(rng, 13, 6, hard=1), 6, 2)
+    yield "long in groups", with_long_clauses(rng, random_network(rng, 13, 6, groups=3), 7, 3)
+    yield "long hidden", with_long_clauses(rng, random_network(rng, 10, 6, groups=1, hidden=5), 7, 2)
+    yield "long and wide", with_long_clauses(rng, random_network(rng, 12, 6, groups=1, scale=5_000.0), 5, 1, scale=5_000.0)
     yield "required value", network_of(5, [(1.0, [1, 7]), (0.7, [3, 9])], groups=[[0, 1, 2]], bias={1: np.inf, 3: 0.4})
+
+
+def with_long_clauses(
+    rng: np.random.Generator, network: GroundNetwork, soft: int, hard: int, scale: float = 2.0
+) -> GroundNetwork:
+    """Add so many clauses of LONG_FROM literals and more, at most all atoms; most literals are false in most worlds."""
+    marginal = all_worlds(network).marginal
+    starts = zip(network.clause_start[:-1], network.clause_start[1:], strict=True)
+    clauses = {tuple(network.clause_literal[a:b].tolist()): float(network.clause_weight[c]) for c, (a, b) in enumerate(starts)}
+    for index in range(soft + hard):
+        size = int(rng.integers(LONG_FROM, network.n_all + 1))
+        atoms = np.sort(rng.choice(network.n_all, size, replace=False))
+        signs = (marginal[atoms] < 0.5) ^ (rng.random(size) < 0.1)
+        weight = np.inf if index >= soft else float(rng.exponential(scale)) + 1e-3
+        clauses[tuple(int(v) for v in 2 * atoms + signs)] = weight
+    groups = [network.group_atom[a:b].tolist() for a, b in zip(network.group_start[:-1], network.group_start[1:], strict=True)]
+    bounds = zip(network.definition_start[:-1], network.definition_start[1:], strict=True)
+    return network_of(
+        network.n_atoms,
+        [(weight, list(literals)) for literals, weight in clauses.items()],
+        bias={atom: float(value) for atom, value in enumerate(network.atom_bias)},
+        groups=groups,
+        definitions=[network.definition_literal[a:b].tolist() for a, b in bounds],
+    )
 
 
 NETWORKS = dict(networks())

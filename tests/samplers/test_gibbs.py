@@ -124,6 +124,17 @@ def test_a_start_that_breaks_hard_clauses_is_reported() -> None:
     assert any('start="satisfying"' in sentence for sentence in sampler.concerns(counts))
 
 
+def test_the_number_of_broken_hard_clauses_does_not_depend_on_how_sweeps_are_shared_out() -> None:
+    for seed in range(12):
+        network = random_network(np.random.default_rng(seed), 9, 5, hard=10, groups=1, hidden=3, decided=2)
+        sampler = Gibbs(start="random").build(network, 64)
+        whole, parts = (sampler.init(np.random.SeedSequence(seed)) for _ in range(2))
+        planes, split = np.zeros((2, network.n_all, 8), np.uint64)
+        broken = sampler.step(whole, 12, planes).counts.get("hard_broken", 0)
+        assert broken == sum(sampler.step(parts, sweeps, split).counts.get("hard_broken", 0) for sweeps in (1, 3, 0, 8))
+        assert np.array_equal(whole.world, parts.world) and np.array_equal(planes, split)
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize(("scan", "n_chains"), [("systematic", 64), ("random", 5), ("random", 1), ("systematic", 1)])
 def test_same_seed_same_result_and_a_split_step_changes_nothing(name: str, scan: str, n_chains: int) -> None:

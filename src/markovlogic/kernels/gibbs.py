@@ -17,6 +17,16 @@ import numpy as np
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs_general import ALL, evaluate_general, literal_word, settle_general
 from markovlogic.kernels.gibbs_layout import GENERAL, GROUP, NARROW
+from markovlogic.kernels.gibbs_long import (
+    AHEAD,
+    add_long_narrow,
+    add_long_wide,
+    catch_up,
+    count_atom,
+    count_words,
+    forced_by_long,
+    recount,
+)
 from markovlogic.kernels.gibbs_rows import (
     BIAS_LOW,
     FLAGS,
@@ -187,18 +197,32 @@ def _settled(drawn, must, must_not):
 
 
 @numba.njit(nogil=True, cache=True)
-def _group_log_weights(rows, group, world, log_weight, allowed):
-    """Log-weights (m, 64) of the values of a group, and the words of chains in which hard clauses allow each."""
+def _group_log_weights(rows, long, group, world, counter, log_weight, allowed):
+    """Log-weights (m, 64) of the values of a group, and the words of chains in which hard clauses allow each.
+
+    counter: of the long clauses, from which the group's literals have been taken out.
+    """
+    none = np.uint64(0)
     begin = rows.group_start[group]
     for value in range(rows.group_start[group + 1] - begin):
-        at = np.uint64(rows.row_start[rows.group_atom[begin + value]])
+        atom = rows.group_atom[begin + value]
+        counted = counter.shape[0] > 0 and long.start[atom] >= 0
+        at = np.uint64(rows.row_start[atom])
         flags = rows.row[at + np.uint64(FLAGS)]
         scale = np.float64(float32_of_bits(rows.row[at + np.uint64(SCALE)]))
         if flags & np.uint32(IS_WIDE):
-            store_scaled(wide_sum(rows.row, at, world), scale, log_weight, value * LANES)
+            wide = wide_sum(rows.row, at, world)
+            if counted:
+                wide = add_long_wide(wide, long, atom, counter, none, none)
+            store_scaled(wide, scale, log_weight, value * LANES)
         else:
-            store_scaled(narrow_sum(rows.row, at, world), scale, log_weight, value * LANES)
+            narrow = narrow_sum(rows.row, at, world)
+            if counted:
+                narrow = add_long_narrow(narrow, long, atom, counter, none, none, none)
+            store_scaled(narrow, scale, log_weight, value * LANES)
         allowed[value] = np.uint64(0) if flags & np.uint32(IS_FORBIDDEN) else ~forced_words(rows.row, at, world)[1]
+        if counted:
+            allowed[value] &= ~forced_by_long(long, atom, counter, none, none)[1]
 
 
 @numba.njit(nogil=True, cache=True)
@@ -261,11 +285,31 @@ def _record_group(conditionals, atoms, share, total):
 
 
 @numba.njit(nogil=True, cache=True)
-def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps, random_scan, planes, conditionals):
+def _catch_up(general, item, long, world, counter, counted):
+    """Count the atoms of a general site, and the hidden ones that follow it, as they are now."""
+    if counter.shape[0] > 0:
+        catch_up(long, general.atom[general.start[item] : general.start[item + ONE]], counter, counted, world)
+        catch_up(long, general.reach[general.reach_start[item] : general.reach_start[item + ONE]], counter, counted, world)
+
+
+@numba.njit(nogil=True, cache=True)
+def _count_group(long, atoms, world, counter, rising):
+    """Put the literals of a group's atoms into the counters of their long clauses (rising = ALL), or take them out (0)."""
+    if counter.shape[0] > 0:
+        for value in range(atoms.shape[0]):
+            if long.start[atoms[value]] >= 0:
+                count_atom(long, atoms[value], counter, world[atoms[value]], rising)
+
+
+@numba.njit(nogil=True, cache=True)
+def sweep_block(
+    rows, general, long, world, twin, generator, scalar, n_chains, sweeps, random_scan, counter, planes, conditionals
+):
     """Make `sweeps` sweeps over up to 64 chains.
 
-    rows, general: see GibbsLayout; world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else itself.
+    rows, general, long: see GibbsLayout; world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else itself.
     generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
+    counter: `gibbs_long.counters_for(long)`.
     planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
 
     Random scan visits as many sites as there are, each drawn uniformly and the same for all chains: the order does not depend on
@@ -284,6 +328,10 @@ def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps,
     real = np.empty(LANES, np.float32)
     stamp = np.zeros(general.clause_weight.shape[0] if general.is_group.shape[0] > 0 else 0, np.int64)
     mark = 0
+    ahead = np.uint64(0 if random_scan else AHEAD)
+    counting = long.clause.shape[0] > 0
+    count_words(long, general.clause_start, general.clause_literal, world, counter)
+    counted = world.copy() if counting and general.is_group.shape[0] > 0 else world[:0]  # of general sites and hidden atoms
     passes = 2 if random_scan and recording else 1
     for _ in range(sweeps):
         for visit in range(passes * n_sites):
@@ -305,7 +353,8 @@ def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps,
                 for value in range(n_values):
                     previous[value] = world[atoms[value]]
                 if kind == GROUP:
-                    _group_log_weights(rows, item, world, log_weight, allowed)
+                    _count_group(long, atoms, world, counter, np.uint64(0))
+                    _group_log_weights(rows, long, item, world, counter, log_weight, allowed)
                 else:
                     mark, _ = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
                 _shares(n_values, log_weight, allowed, share, total)
@@ -320,9 +369,12 @@ def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps,
                     twin[atoms[value]] = world[atoms[value]]
                 if kind == GENERAL:
                     settle_general(general, item, world, twin, active)
+                    _catch_up(general, item, long, world, counter, counted)
+                else:
+                    _count_group(long, atoms, world, counter, ALL)
                 continue
             must, must_not = np.uint64(0), np.uint64(0)
-            atom = item
+            atom, is_long = item, False
             if kind == GENERAL:
                 atom = np.uint64(general.atom[general.start[item]])
                 previous[0] = world[atom]
@@ -334,12 +386,23 @@ def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps,
             else:
                 at = np.uint64(rows.row_start[item])
                 scale = float32_of_bits(rows.row[at + np.uint64(SCALE)])
+                is_long = counting and long.start[item] >= 0
                 if kind == NARROW:
-                    log_odds = scaled(narrow_sum(rows.row, at, world), scale)
+                    narrow = narrow_sum(rows.row, at, world)
+                    if is_long:
+                        narrow = add_long_narrow(narrow, long, item, counter, world[item], ALL, ahead)
+                    log_odds = scaled(narrow, scale)
                 else:
-                    log_odds = scaled(wide_sum(rows.row, at, world), scale)
+                    wide = wide_sum(rows.row, at, world)
+                    if is_long:
+                        wide = add_long_wide(wide, long, item, counter, world[item], ALL)
+                    log_odds = scaled(wide, scale)
                 if rows.row[at + np.uint64(N_HARD)] > 0:
                     must, must_not = forced_words(rows.row, at, world)
+                if is_long:
+                    forced = forced_by_long(long, item, counter, world[item], ALL)
+                    must |= forced[0]
+                    must_not |= forced[1]
             threshold = thresholds(log_odds)
             if record:
                 store_lanes(probabilities(log_odds, threshold), real, 0)
@@ -348,9 +411,12 @@ def sweep_block(rows, general, world, twin, generator, scalar, n_chains, sweeps,
             if drawing:
                 word = _settled(drawn_word(log_odds, threshold, generator, scalar), must, must_not) & active
             if drawing or kind == GENERAL:
+                if is_long:
+                    recount(long, atom, counter, world[atom] ^ word, word)
                 world[atom] = word
                 twin[atom] = word
             if kind == GENERAL:
                 settle_general(general, item, world, twin, active)
+                _catch_up(general, item, long, world, counter, counted)
         if planes.shape[0] > 0:
             add_world(planes, world)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from markovlogic.kernels.gibbs_long import LONG_FROM, LongClauses, long_clauses
 from markovlogic.kernels.gibbs_rows import FLAGS, IS_WIDE, N_TALLIES, count_clauses, size_rows, write_clauses, write_headers
 from markovlogic.networks.ground import GroundNetwork
 
@@ -52,16 +53,20 @@ class GibbsLayout(NamedTuple):
 
     rows: GibbsRows
     general: GeneralSites
+    long: LongClauses
 
     @property
     def nbytes(self) -> int:
         """Bytes that the layout takes beside the network's own arrays."""
-        own = (*self.rows[:4], *self.general[:5])
+        own = (*self.rows[:4], *self.general[:5], *self.long[:4])
         return sum(array.nbytes for array in own)
 
 
-def build_layout(network: GroundNetwork) -> GibbsLayout:
-    """Lay the network out for the Gibbs kernels; atoms that a hard unit clause decides become no site."""
+def build_layout(network: GroundNetwork, long_from: int = LONG_FROM) -> GibbsLayout:
+    """Lay the network out for the Gibbs kernels; atoms that a hard unit clause decides become no site.
+
+    Clauses of `long_from` literals and more have counters; the draws are the same for every number from 4 on.
+    """
     n_atoms = network.n_atoms
     group_of = np.full(network.n_all, -1, np.int32)
     sizes = np.diff(network.group_start)
@@ -78,7 +83,8 @@ def build_layout(network: GroundNetwork) -> GibbsLayout:
     general_atom = entangled[:n_atoms] & ~grouped & ~decided
     has_row = np.where(grouped, ~general_group[group_of[:n_atoms]] if network.n_groups else False, ~decided & ~general_atom)
     forbidden = _forbidden_values(network, sizes, n_atoms)
-    row_start, row = _rows(network, group_of, has_row, forbidden)
+    row_start, row, scale = _rows(network, group_of, has_row, forbidden, long_from)
+    long = long_clauses(network, group_of, has_row, scale, long_from)
 
     kind = np.full(n_atoms, NARROW, np.uint8)
     if n_atoms:
@@ -131,10 +137,10 @@ def build_layout(network: GroundNetwork) -> GibbsLayout:
         n_atoms=n_atoms,
         n_soft=network.n_soft,
     )
-    for value in (*rows, *general):
+    for value in (*rows, *general, *long):
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
-    return GibbsLayout(rows, general)
+    return GibbsLayout(rows, general, long)
 
 
 def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -> np.ndarray:
@@ -149,11 +155,11 @@ def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -
 
 
 def _rows(
-    network: GroundNetwork, group_of: np.ndarray, has_row: np.ndarray, forbidden: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    network: GroundNetwork, group_of: np.ndarray, has_row: np.ndarray, forbidden: np.ndarray, long_from: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_atoms = network.n_atoms
     tally, sums = np.zeros((n_atoms, N_TALLIES), np.int32), np.zeros((n_atoms, 2))
-    clauses = (network.clause_start, network.clause_literal, network.clause_weight, group_of, has_row)
+    clauses = (network.clause_start, network.clause_literal, network.clause_weight, group_of, has_row, long_from)
     count_clauses(*clauses, tally, sums)
     words, scale = np.zeros(n_atoms, np.int64), np.ones(n_atoms, np.float32)
     size_rows(network.atom_bias, has_row, tally, sums, words, scale)
@@ -163,7 +169,7 @@ def _rows(
     cursor = np.zeros((n_atoms, 4), np.int64)
     write_headers(row_start, scale, tally, sums, forbidden, cursor, row)
     write_clauses(*clauses, scale, cursor, row)
-    return row_start, row
+    return row_start, row, scale
 
 
 def hidden_reach(network: GroundNetwork, general_start: np.ndarray, general_atom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,8 +4,10 @@ A row starts with a header of HEADER words; then come its clauses, each without 
 
     pairs    (other literal, weight)                      clauses of two literals
     triples  (other literal, other literal, weight)       clauses of three
-    long     (number of words, weight, other literals)    all longer ones; the first literal again fills up the last BLOCK
+    long     (number of words, weight, other literals)    longer ones; the first literal again fills up the last BLOCK
     hard     (2 · number of others + sign, other literals)
+
+Clauses of `long_from` literals and more are in no row: see `gibbs_long`.
 
 Weights are fixed-point numbers, `weight = signed integer · scale` with a scale for each atom, so that sums are exact in any order
 and the only error is one rounding a clause. `wide` rows, where 32 bits would leave an error above PROBABILITY_ERROR in the
@@ -26,12 +28,13 @@ HEADER = 9
 SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT = range(HEADER)
 IS_WIDE, IS_FORBIDDEN = 1, 2
 BLOCK = 4  # literals of a long clause that are read without a branch between them
-LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, N_TALLIES = 2, 3, 4, 5, 6  # after the numbers of pairs and triples
+# after the numbers of pairs and triples; COUNTED_TALLY: soft clauses that are too long for a row
+LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, COUNTED_TALLY, N_TALLIES = 2, 3, 4, 5, 6, 7
 PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
 
 
 @numba.njit(nogil=True, cache=True)
-def _hinge(clause_start, clause_literal, group_of, clause, literal):
+def hinge(clause_start, clause_literal, group_of, clause, literal):
     """What a clause does to a literal's atom where all literals outside of the atom's group are false: (effect, their number).
 
     Effect 1: it is true only with the atom; -1: only without it; 0: it does not hinge on this value of the group.
@@ -55,7 +58,7 @@ def _hinge(clause_start, clause_literal, group_of, clause, literal):
 
 
 @numba.njit(nogil=True, cache=True)
-def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, tally, sums):
+def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, long_from, tally, sums):
     """Count, for each atom, its clauses by section and the sum of their weights.
 
     tally: (n_atoms, N_TALLIES) int32 zeros; sums: (n_atoms, 2) float64 zeros: bias from clauses that hold nothing outside of the
@@ -64,11 +67,14 @@ def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row
     """
     for clause in range(clause_weight.shape[0]):
         weight = clause_weight[clause]
+        long = clause_start[clause + 1] - clause_start[clause] >= long_from
+        if long and np.isinf(weight):
+            continue
         for at in range(clause_start[clause], clause_start[clause + 1]):
             atom = clause_literal[at] >> 1
             if atom >= has_row.shape[0] or not has_row[atom]:
                 continue
-            effect, others = _hinge(clause_start, clause_literal, group_of, clause, clause_literal[at])
+            effect, others = hinge(clause_start, clause_literal, group_of, clause, clause_literal[at])
             if effect == 0:
                 continue
             own = tally[atom]
@@ -80,7 +86,9 @@ def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row
                 sums[atom, 0] += effect * weight
                 continue
             sums[atom, 1] += weight
-            if others <= 2:
+            if long:
+                own[COUNTED_TALLY] += 1
+            elif others <= 2:
                 own[others - 1] += 1
             else:
                 own[LONG_TALLY] += 1
@@ -98,7 +106,7 @@ def size_rows(atom_bias, has_row, tally, sums, words, scale):
         total = sums[atom, 1] + abs(sums[atom, 0])
         own = tally[atom]
         n_weights = own[0] + own[1] + own[LONG_TALLY]
-        degree = n_weights + 1
+        degree = n_weights + own[COUNTED_TALLY] + 1
         size = HEADER + own[0] + 2 * own[1] + own[LONG_WORDS] + own[HARD_WORDS]
         unit = np.float32(total / (2.0**31 - 2 * degree) * (1 + 2.0**-22)) if degree < 2**28 else np.float32(np.inf)
         # The log-odds are wrong by at most degree · unit / 2, a probability by a quarter of that.
@@ -128,7 +136,7 @@ def write_headers(row_start, scale, tally, sums, forbidden, cursor, row):
         cursor[atom, 0], cursor[atom, 1], cursor[atom, 2], cursor[atom, 3] = pair, triple, long, hard
         row[start + SCALE] = bits_of_float32(np.float32(unit))
         row[start + BIAS_HIGH] = 0
-        _put_weight(row, start + BIAS_LOW, np.rint(sums[atom, 0] / unit), wide)
+        put_weight(row, start + BIAS_LOW, np.rint(sums[atom, 0] / unit), wide)
         row[start + N_PAIRS] = own[0]
         row[start + N_TRIPLES] = own[1]
         row[start + N_LONG] = own[LONG_TALLY]
@@ -138,7 +146,8 @@ def write_headers(row_start, scale, tally, sums, forbidden, cursor, row):
 
 
 @numba.njit(nogil=True, cache=True)
-def _put_weight(row, at, weight, wide):
+def put_weight(row, at, weight, wide):
+    """Write a fixed-point weight of one or two words, and say where the next word goes."""
     if wide:
         bits = np.uint64(np.int64(weight))
         row[at] = np.uint32(bits & np.uint64(0xFFFFFFFF))
@@ -161,15 +170,17 @@ def _put_others(row, at, clause_start, clause_literal, group_of, clause, atom):
 
 
 @numba.njit(nogil=True, cache=True)
-def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, scale, cursor, row):
+def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, long_from, scale, cursor, row):
     """Write every clause into the rows of its atoms, where `cursor` says; see `count_clauses` for the order."""
     for clause in range(clause_weight.shape[0]):
+        if clause_start[clause + 1] - clause_start[clause] >= long_from:
+            continue
         weight = clause_weight[clause]
         for at in range(clause_start[clause], clause_start[clause + 1]):
             atom = clause_literal[at] >> 1
             if atom >= has_row.shape[0] or not has_row[atom]:
                 continue
-            effect, others = _hinge(clause_start, clause_literal, group_of, clause, clause_literal[at])
+            effect, others = hinge(clause_start, clause_literal, group_of, clause, clause_literal[at])
             if effect == 0:
                 continue
             if np.isinf(weight):
@@ -185,11 +196,11 @@ def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row
             place = cursor[atom, section]
             if section < 2:
                 place = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
-                cursor[atom, section] = _put_weight(row, place, fixed, wide)
+                cursor[atom, section] = put_weight(row, place, fixed, wide)
             else:
                 padded = BLOCK * ((others + BLOCK - 1) // BLOCK)
                 row[place] = padded
-                place = _put_weight(row, place + 1, fixed, wide)
+                place = put_weight(row, place + 1, fixed, wide)
                 end = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
                 for spare in range(end, place + padded):
                     row[spare] = row[place]

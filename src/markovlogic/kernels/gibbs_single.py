@@ -8,6 +8,7 @@ import numpy as np
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs_general import ONE, evaluate_general, literal_word, settle_general
 from markovlogic.kernels.gibbs_layout import GENERAL, GROUP
+from markovlogic.kernels.gibbs_long import ENTRIES_AT, STRIDE, WIDE_STRIDE
 from markovlogic.kernels.gibbs_rows import (
     BIAS_LOW,
     FLAGS,
@@ -25,6 +26,7 @@ from markovlogic.kernels.random import next_below, next_uniform
 from markovlogic.kernels.vectors import float32_of_bits
 
 ZERO = np.uint64(0)
+TAKEN_OUT = np.uint8(2)  # neither value
 
 
 @numba.njit(nogil=True, cache=True)
@@ -45,11 +47,11 @@ def _any_true(row, begin, end, world):
 
 
 @numba.njit(nogil=True, cache=True)
-def log_odds_of_row(row, at, world):
-    """Log-odds of the row at `at`, hard clauses left out, float64; world: (n_all,) uint8."""
+def log_odds_of_row(row, at, world, beside):
+    """Log-odds of the row at `at`, float64, hard clauses left out; `beside`: what long clauses add; world: (n_all,) uint8."""
     wide = (row[at + np.uint64(FLAGS)] & np.uint32(IS_WIDE)) != 0
     width = np.uint64(2) if wide else ONE
-    total = _weight(row, at + np.uint64(BIAS_LOW), wide)
+    total = beside + _weight(row, at + np.uint64(BIAS_LOW), wide)
     place = at + np.uint64(HEADER)
     for _ in range(row[at + np.uint64(N_PAIRS)]):
         satisfied = literal_word(world, row[place]) & ONE
@@ -83,6 +85,62 @@ def _forced(row, at, world):
                 must_not = True
         place = end
     return must, must_not
+
+
+@numba.njit(nogil=True, cache=True)
+def _count_true(long, clause_start, clause_literal, truth, count):
+    """Count the true literals of every long clause; count: (n_words,) int32, of which the first of each counter is used."""
+    for index in range(long.clause.shape[0]):
+        clause, number = long.clause[index], np.int32(0)
+        for at in range(clause_start[clause], clause_start[clause + 1]):
+            number += np.int32(literal_word(truth, clause_literal[at]) & ONE)
+        count[long.place[index]] = number
+
+
+@numba.njit(nogil=True, cache=True)
+def _look_at_long(long, atom, count, own):
+    """Fixed-point log-odds that the long clauses add, and whether hard ones need the atom to be true, and to be false.
+
+    own: the atom's value if its literals are counted, TAKEN_OUT otherwise.
+    """
+    at = long.start[atom]
+    if at < 0:
+        return np.int64(0), False, False
+    total, must, must_not = np.int64(0), False, False
+    stride, n_soft, n_hard = long.entry[at + STRIDE], long.entry[at], long.entry[at + 1]
+    place = at + ENTRIES_AT
+    for index in range(n_soft + n_hard):
+        sign = np.int64(long.entry[place + 1]) & 1
+        if count[long.entry[place]] == (1 if own == sign else 0):
+            if index < n_soft:
+                total += _weight(long.entry, np.uint64(place + 2), stride == WIDE_STRIDE)
+            elif sign:
+                must = True
+            else:
+                must_not = True
+        place += np.int64(stride)
+    return total, must, must_not
+
+
+@numba.njit(nogil=True, cache=True)
+def _recount(long, atom, count, true, false):
+    """Add `true` to the counters of the atom's positive literals and `false` to those of its negative ones."""
+    at = long.start[atom]
+    if at >= 0:
+        stride = np.int64(long.entry[at + STRIDE])
+        place = at + ENTRIES_AT
+        for _ in range(long.entry[at] + long.entry[at + 1] + long.entry[at + 2]):
+            count[long.entry[place]] += true if long.entry[place + 1] & np.uint32(1) else false
+            place += stride
+
+
+@numba.njit(nogil=True, cache=True)
+def _set_truth(long, atom, count, truth, value):
+    """Give an atom a value, in the counters of its long clauses too."""
+    if count.shape[0] > 0 and truth[atom] != value:
+        change = np.int32(1) if value else np.int32(-1)
+        _recount(long, atom, count, change, -change)
+    truth[atom] = value
 
 
 @numba.njit(nogil=True, cache=True)
@@ -126,7 +184,7 @@ def _draw_value(n_values, log_weight, allowed, scalar, share):
 
 
 @numba.njit(nogil=True, cache=True)
-def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, planes, conditionals):
+def sweep_block_single(rows, general, long, world, twin, scalar, sweeps, random_scan, planes, conditionals):
     """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `gibbs.sweep_block` for the arguments and the scans.
 
     Rows are read against `truth`, the chain's world in bytes: an eighth of the memory that random access goes to.
@@ -142,6 +200,10 @@ def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, 
     previous = np.empty(rows.largest_group, np.uint64)
     stamp = np.zeros(general.clause_weight.shape[0] if general.is_group.shape[0] > 0 else 0, np.int64)
     mark = 0
+    counting = long.clause.shape[0] > 0
+    count = np.zeros(long.n_words, np.int32)
+    _count_true(long, general.clause_start, general.clause_literal, truth, count)
+    beside, long_must, long_must_not = np.int64(0), False, False
     passes = 2 if random_scan and recording else 1
     for _ in range(sweeps):
         for visit in range(passes * n_sites):
@@ -156,14 +218,17 @@ def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, 
             item = np.uint64(rows.site_item[np.uint64(site)])
             if kind < GROUP:
                 at = np.uint64(rows.row_start[item])
-                log_odds = log_odds_of_row(rows.row, at, truth)
+                if counting:
+                    beside, long_must, long_must_not = _look_at_long(long, item, count, truth[item])
+                log_odds = log_odds_of_row(rows.row, at, truth, beside)
                 must, must_not = _forced(rows.row, at, truth)
+                must, must_not = must or long_must, must_not or long_must_not
                 if record:
                     conditionals[item, 0] += np.float32(true_probability(log_odds, must, must_not))
                 if drawing:
                     world[item] = drawn(log_odds, must, must_not, scalar)
                     twin[item] = world[item]
-                    truth[item] = world[item]
+                    _set_truth(long, item, count, truth, world[item])
                 continue
             if kind == GROUP:
                 atoms = rows.group_atom[rows.group_start[item] : rows.group_start[item + ONE]]
@@ -176,11 +241,19 @@ def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, 
             if kind == GENERAL:
                 mark, without = evaluate_general(general, item, world, twin, stamp, mark, 1, log_weight, allowed)
             else:
+                if counting:
+                    for value in range(n_values):
+                        _recount(long, atoms[value], count, -np.int32(truth[atoms[value]]), np.int32(truth[atoms[value]]) - 1)
                 for value in range(n_values):
                     at = np.uint64(rows.row_start[atoms[value]])
-                    log_weight[value, 0] = log_odds_of_row(rows.row, at, truth)
+                    if counting:
+                        beside, _, long_must_not = _look_at_long(long, atoms[value], count, TAKEN_OUT)
+                    log_weight[value, 0] = log_odds_of_row(rows.row, at, truth, beside)
                     forbidden = (rows.row[at + np.uint64(FLAGS)] & np.uint32(IS_FORBIDDEN)) != 0
-                    allowed[value] = ZERO if forbidden or _forced(rows.row, at, truth)[1] else ONE
+                    allowed[value] = ZERO if forbidden or long_must_not or _forced(rows.row, at, truth)[1] else ONE
+                if counting:
+                    for value in range(n_values):
+                        _recount(long, atoms[value], count, np.int32(truth[atoms[value]]), 1 - np.int32(truth[atoms[value]]))
             if kind == GENERAL and not general.is_group[item]:
                 must, must_not = (without & ONE) == ZERO, (allowed[0] & ONE) == ZERO
                 if record:
@@ -198,9 +271,9 @@ def sweep_block_single(rows, general, world, twin, scalar, sweeps, random_scan, 
             if kind == GENERAL:
                 settle_general(general, item, world, twin, ONE)
                 for place in range(general.reach_start[item], general.reach_start[item + ONE]):
-                    truth[general.reach[place]] = world[general.reach[place]]
+                    _set_truth(long, general.reach[place], count, truth, world[general.reach[place]])
             for value in range(n_values):
                 twin[atoms[value]] = world[atoms[value]]
-                truth[atoms[value]] = world[atoms[value]]
+                _set_truth(long, atoms[value], count, truth, world[atoms[value]])
         if planes.shape[0] > 0:
             add_world(planes, world)

@@ -274,6 +274,23 @@ def zero_unless(typingctx, word, lanes):
 
 
 @intrinsic
+def prefetch(typingctx, array, index):
+    """Ask for the cache line of array[index], which will be read and written soon; the array is C-contiguous."""
+
+    def codegen(context, builder, signature, arguments):
+        byte_pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte_pointer, _I32, _I32, _I32])
+        name = "llvm.prefetch.p0i8"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        pointer = data_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        options = [ir.Constant(_I32, value) for value in (1, 3, 1)]  # to be written, kept in all caches, data
+        builder.call(function, [builder.bitcast(pointer, byte_pointer), *options])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), codegen
+
+
+@intrinsic
 def float32_of_bits(typingctx, bits):
     """The float32 that has these bits."""
 

@@ -99,28 +99,46 @@ class GibbsSampler:
         conditionals: npt.NDArray[np.float32] | None = None,
     ) -> StepInfo:
         """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
-        from markovlogic.kernels.gibbs import sweep_block
-        from markovlogic.kernels.gibbs_single import sweep_block_single
-
         if not 0 <= sweeps <= SWEEPS_PER_STEP:
             raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
-        rows, general = self.layout
-        world = state.world
-        twin = world.copy() if len(general.is_group) else world
         if planes is None:
             planes = np.zeros((0, 8), np.uint64)
         recorded = np.zeros((0, 0), np.float32) if conditionals is None else conditionals
-        random_scan = self.settings.scan == "random"
-        if self.n_chains == 1:
-            sweep_block_single(rows, general, world, twin, state.scalar, sweeps, random_scan, planes, recorded)
-        else:
-            sweep_block(
-                rows, general, world, twin, state.generator, state.scalar, self.n_chains, sweeps, random_scan, planes, recorded
-            )
+        counts = {}
+        done = 0
+        if self._start_may_break_hard_clauses:
+            # A chain that obeys all hard clauses goes on doing so. Until all do, chains are looked at after every sweep, so
+            # that the number does not depend on how sweeps are shared out among steps.
+            broken = 0
+            while done < sweeps and self._chains_breaking_hard_clauses(state.world):
+                self._sweep(state, 1, planes, recorded)
+                broken += self._chains_breaking_hard_clauses(state.world)
+                done += 1
+            counts["hard_broken"] = broken
+        if done < sweeps:
+            self._sweep(state, sweeps - done, planes, recorded)
         if conditionals is not None:
             self._record_the_rest(sweeps, conditionals)
-        counts = {"hard_broken": self._chains_breaking_hard_clauses(world)} if self._start_may_break_hard_clauses else {}
         return StepInfo(self.network.n_atoms * self.n_chains * sweeps, counts)
+
+    def _sweep(
+        self, state: GibbsState, sweeps: int, planes: npt.NDArray[np.uint64], conditionals: npt.NDArray[np.float32]
+    ) -> None:
+        from markovlogic.kernels.gibbs import sweep_block
+        from markovlogic.kernels.gibbs_long import counters_for
+        from markovlogic.kernels.gibbs_single import sweep_block_single
+
+        rows, general, long = self.layout
+        world = state.world
+        twin = world.copy() if len(general.is_group) else world
+        random_scan = self.settings.scan == "random"
+        if self.n_chains == 1:
+            sweep_block_single(rows, general, long, world, twin, state.scalar, sweeps, random_scan, planes, conditionals)
+        else:
+            sweep_block(
+                rows, general, long, world, twin, state.generator, state.scalar, self.n_chains, sweeps, random_scan,
+                counters_for(long), planes, conditionals,
+            )  # fmt: skip
 
     def _record_the_rest(self, sweeps: int, conditionals: npt.NDArray[np.float32]) -> None:
         """Decided atoms are no sites: their conditional is 0 or 1. Hidden atoms have none of their own."""
@@ -142,8 +160,8 @@ class GibbsSampler:
         found = []
         if counts.get("hard_broken", 0):
             found.append(
-                f'gibbs: chains started with start="{self.settings.start}" still broke hard rules at the end of '
-                f'{counts["hard_broken"]} blocks of sweeps; take start="satisfying" or --method mcsat.'
+                f'gibbs: chains started with start="{self.settings.start}" broke hard rules after '
+                f'{counts["hard_broken"]} of their sweeps; take start="satisfying" or --method mcsat.'
             )
         if self._confinement:
             found.append(self._confinement)
@@ -161,10 +179,17 @@ class GibbsSampler:
 
     @cached_property
     def _start_may_break_hard_clauses(self) -> bool:
-        return self.settings.start in ("random", "false") and self.network.n_soft < self.network.n_clauses
+        decided = np.isinf(self.network.atom_bias[self.network.n_atoms :]).any()
+        has_hard = bool(decided) or self.network.n_soft < self.network.n_clauses
+        return self.settings.start in ("random", "false") and has_hard
 
     def _chains_breaking_hard_clauses(self, world: Words) -> int:
         from markovlogic.kernels.gibbs_general import broken_word
 
         network = self.network
-        return int(broken_word(network.clause_start, network.clause_literal, network.n_soft, world, self.n_chains)).bit_count()
+        word = int(broken_word(network.clause_start, network.clause_literal, network.n_soft, world, self.n_chains))
+        # hidden atoms that a hard unit clause decides; open ones are never wrong
+        bias = network.atom_bias[network.n_atoms :]
+        wrong = np.concatenate([~world[network.n_atoms :][bias == np.inf], world[network.n_atoms :][bias == -np.inf]])
+        word |= int(np.bitwise_or.reduce(wrong, initial=0)) & ((1 << self.n_chains) - 1)
+        return word.bit_count()
