@@ -5,13 +5,15 @@ from __future__ import annotations
 from markovlogic.errors import ResourceError
 from markovlogic.experiments.follow import ORBIT
 from markovlogic.experiments.stage import Orbits, Stage, network_orbits
+from markovlogic.progress import SILENT, Progress
 
 
-def grid_orbits(stage: Stage) -> dict[str, Orbits]:
+def grid_orbits(stage: Stage, progress: Progress = SILENT) -> dict[str, Orbits]:
     """Orbits of the sites under the rotations and reflections of the square, found by a search on the ground network as in [003].
 
     The exchange of the two colours is left out, because the paper left it out: with it every estimate is 1/2 at once.
     """
+    progress.stage("symmetry")
     found = network_orbits(stage, budget_seconds=120)
     if found is None:
         raise ResourceError("the search for the grid's symmetries did not end within two minutes; try a smaller grid")

@@ -70,7 +70,9 @@ def lines(
     layers = []
     if over is not None and any(value["low"] < value["high"] for value in values):
         layers.append(base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=y_title, **up), y2="high:Q"))
-    line = base.mark_line(strokeWidth=2, point=points)
+    if points:
+        layers.append(base.mark_circle(size=50, opacity=1).encode(y=alt.Y("y:Q", title=y_title, **up)))
+    line = base.mark_line(strokeWidth=2)
     layers.append(line.encode(y=alt.Y("y:Q", title=y_title, **up), order="at:Q", **dash))
     if target is not None:
         rule = alt.Chart(alt.Data(values=[{"y": target}])).mark_rule(color="#555555", strokeDash=[2, 3])

@@ -23,7 +23,7 @@ def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT(), "mcsat-sweep": MCSAT(large="sweep")}
     return measure(
         stage,
-        both_orbits(stage, scale),
+        both_orbits(stage, scale, progress),
         truth,
         samplers,
         scale,

@@ -20,7 +20,7 @@ def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     truth = Truth.exact(np.full(stage.network.n_atoms, 0.5), "exact: 1/2, since the colours can be exchanged")
     more = {"with_exchange_of_colours": "the estimate is 1/2 from any draw: error 0"}
     samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random")}
-    return measure(stage, grid_orbits(stage), truth, samplers, scale, seed, least_gain=1, progress=progress, more=more)
+    return measure(stage, grid_orbits(stage, progress), truth, samplers, scale, seed, least_gain=1, progress=progress, more=more)
 
 
 TITLE = "E17e: soft 2-colouring of a grid"

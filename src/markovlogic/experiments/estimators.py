@@ -100,8 +100,9 @@ def measure(
     return Outcome(Table(COLUMNS, [look.row() for look in looks]), measured, verdict, asdict(scale))
 
 
-def both_orbits(stage: Stage, scale: CurveScale) -> dict[str, Orbits]:
+def both_orbits(stage: Stage, scale: CurveScale, progress: Progress) -> dict[str, Orbits]:
     """Orbits under renamings, as in [003], and under all symmetries of the ground network where their search ends in time."""
+    progress.stage("symmetry")
     found = {ORBIT: renaming_orbits(stage.problem)}
     searched = network_orbits(stage, budget_seconds=scale.search_seconds) if scale.search_seconds > 0 else None
     return found if searched is None else found | {NETWORK_ORBIT: searched}

@@ -167,7 +167,10 @@ def speedups(laps: Sequence[Lap], scale: RaceScale, what: str) -> dict[str, Inte
 
 def judge(laps: Sequence[Lap], scale: RaceScale) -> Verdict:
     """Agrees when some sampler needs clearly fewer seconds than the base chain, differs when all clearly need more."""
-    by_time, by_draws = speedups(laps, scale, "seconds"), speedups(laps, scale, "draws")
+    accepted = {lap.sampler: lap.acceptance for lap in laps if lap.acceptance is not None}
+    by_time, by_draws = (
+        {name: ratio for name, ratio in speedups(laps, scale, what).items() if name in accepted} for what in ("seconds", "draws")
+    )
     word: Word = "unclear"
     if any(ratio.low > 1 for ratio in by_time.values()):
         word = "agrees"
@@ -181,7 +184,6 @@ def judge(laps: Sequence[Lap], scale: RaceScale) -> Verdict:
         n for n in dict.fromkeys(lap.sampler for lap in laps) if not np.isfinite(arrivals(laps, n, scale.rhat, "draws")).all()
     ]
     reasons += [f"{name} did not come below it in every repetition" for name in missing]
-    accepted = {lap.sampler: lap.acceptance for lap in laps if lap.acceptance is not None}
     reasons += [f"{name} accepted {share:.3g} of its proposals" for name, share in accepted.items()]
     idle = [name for name in dict.fromkeys(lap.sampler for lap in laps) if name != BASE and name not in accepted]
     reasons += [f"{name} had nothing to exchange (every constant is alone in its class) and is its base chain" for name in idle]

@@ -73,6 +73,7 @@ def arrivals(scale: SizeScale, transitive: bool, seed: int, progress: Progress) 
 def _of_size(scale: SizeScale, stage: Stage, people: int, transitive: bool, seed: int, progress: Progress) -> list[Arrival]:
     model = "transitive" if transitive else "plain"
     n_atoms = stage.network.n_atoms
+    renaming_orbits(stage.problem)  # the first call of a program loads what it needs
     orbits = renaming_orbits(stage.problem)
     found: list[Arrival] = []
     if transitive:
