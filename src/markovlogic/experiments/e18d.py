@@ -21,7 +21,7 @@ EXPERIMENT = Experiment(
     claim="On a Chimera graph with an outer field lifted Metropolis-Hastings converges faster than Gibbs, by iterations and by "
     "time (the slides' curves are lost).",
     quick=RaceScale(size=2, draws=500, repeats=4, evidence=0.0, seconds=5),
-    full=RaceScale(size=4, draws=5000, evidence=0.0),
+    full=RaceScale(size=3, draws=5000, evidence=0.0),
     run=run,
     draw=chart(TITLE),
 )
