@@ -48,7 +48,7 @@ def test_gibbs_matches_enumeration(name: str, scan: str) -> None:
     assert worst_z(network, Gibbs(scan=scan), 64, seed=20) < limit(network.n_all, FALSE_ALARM)
 
 
-@pytest.mark.parametrize("name", ["soft", "hard groups", "hidden", "everything"])
+@pytest.mark.parametrize("name", ["soft", "hard groups", "hidden", "everything", "very long", "long in groups"])
 @pytest.mark.parametrize("scan", ["systematic", "random"])
 def test_one_chain_matches_enumeration(name: str, scan: str) -> None:
     network = NETWORKS[name]
@@ -57,7 +57,8 @@ def test_one_chain_matches_enumeration(name: str, scan: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "n_chains"),
-    [(name, 64) for name in ("soft", "long", "hard", "groups", "hidden")] + [(name, 1) for name in ("soft", "groups", "hidden")],
+    [(name, 64) for name in ("soft", "long", "hard", "groups", "hidden", "very long", "long in groups")]
+    + [(name, 1) for name in ("soft", "groups", "hidden", "very long")],
 )
 def test_the_checks_above_catch_a_weight_error(name: str, n_chains: int) -> None:
     network = NETWORKS[name]

@@ -40,6 +40,7 @@ from markovlogic.kernels.gibbs_rows import (
     N_TRIPLES,
     SCALE,
 )
+from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_below, next_lanes, next_word
 from markovlogic.kernels.vectors import (
     LANES,
@@ -63,23 +64,23 @@ from markovlogic.kernels.vectors import (
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _weight64(row, at):
     return np.int64(np.uint64(row[at]) | (np.uint64(row[at + ONE]) << np.uint64(32)))
 
 
-@numba.njit(nogil=True, cache=True)
-def _blocks_word(row, begin, end, world):
-    """Word of the chains in which one of the literals row[begin:end] is true, whose number is a multiple of BLOCK = 4."""
-    satisfied = np.uint64(0)
-    while begin < end and satisfied != ALL:
+@internal
+def _others_word(row, begin, end, world):
+    """Word of the chains in which one of the literals row[begin:end] is true; their number is odd, three or more."""
+    satisfied = literal_word(world, row[begin]) | literal_word(world, row[begin + ONE]) | literal_word(world, row[begin + TWO])
+    begin += np.uint64(3)
+    while begin < end and satisfied != ALL:  # without the second condition LLVM makes a slow vector loop of it
         satisfied |= literal_word(world, row[begin]) | literal_word(world, row[begin + ONE])
-        satisfied |= literal_word(world, row[begin + TWO]) | literal_word(world, row[begin + np.uint64(3)])
-        begin += np.uint64(4)
+        begin += TWO
     return satisfied
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def narrow_sum(row, at, world):
     """Fixed-point log-odds of the row at `at` in all chains, 32 bits (see gibbs_layout for the row)."""
     total = int32_splat(np.int32(row[at + np.uint64(BIAS_LOW)]))
@@ -94,13 +95,13 @@ def narrow_sum(row, at, world):
     for _ in range(row[at + np.uint64(N_LONG)]):
         end = place + TWO + np.uint64(row[place])
         weight = np.int32(row[place + ONE])
-        satisfied = _blocks_word(row, place + TWO, end, world)
+        satisfied = _others_word(row, place + TWO, end, world)
         total = add_where(total, ~satisfied, weight)
         place = end
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def wide_sum(row, at, world):
     """Fixed-point log-odds of a wide row at `at` in all chains, 64 bits."""
     total = int64_splat(_weight64(row, at + np.uint64(BIAS_LOW)))
@@ -115,13 +116,13 @@ def wide_sum(row, at, world):
     for _ in range(row[at + np.uint64(N_LONG)]):
         end = place + np.uint64(3) + np.uint64(row[place])
         weight = _weight64(row, place + ONE)
-        satisfied = _blocks_word(row, place + np.uint64(3), end, world)
+        satisfied = _others_word(row, place + np.uint64(3), end, world)
         total = add_where(total, ~satisfied, weight)
         place = end
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def forced_words(row, at, world):
     """Words of the chains in which a hard clause needs the atom of the row at `at` to be true, and to be false."""
     must, must_not = np.uint64(0), np.uint64(0)
@@ -142,7 +143,7 @@ def forced_words(row, at, world):
     return must, must_not
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _refined(log_odds, threshold, equal, scalar):
     """Lanes of `equal` (k = ⌊2³¹·q⌋) that take the less likely value after all: with probability 2³¹·q − ⌊2³¹·q⌋."""
     x = np.empty(LANES, np.float32)
@@ -160,13 +161,13 @@ def _refined(log_odds, threshold, equal, scalar):
     return taken
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def remainder(log_odds, floor):
     """2³¹·q − floor, kept in [0, 1], in float64."""
     return min(max(2.0**31 / (1.0 + math.exp(min(abs(np.float64(log_odds)), 700.0))) - floor, 0.0), 1.0)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def drawn_word(log_odds, threshold, generator, scalar):
     """Draw true or false in every lane; threshold = thresholds(log_odds)."""
     less, equal = high_bits_against(next_lanes(generator), threshold)
@@ -175,7 +176,7 @@ def drawn_word(log_odds, threshold, generator, scalar):
     return less ^ nonnegative(log_odds)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _record(conditionals, atom, probability, must, must_not):
     """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0."""
     clash = must & must_not
@@ -189,14 +190,14 @@ def _record(conditionals, atom, probability, must, must_not):
             conditionals[atom, chain] += probability[chain]
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _settled(drawn, must, must_not):
     """Let hard clauses have the last word; where they contradict each other (a start that breaks one), the draw stands."""
     clash = must & must_not
     return ((drawn | must) & ~must_not) | (drawn & clash)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _group_log_weights(rows, long, group, world, counter, log_weight, allowed):
     """Log-weights (m, 64) of the values of a group, and the words of chains in which hard clauses allow each.
 
@@ -225,7 +226,7 @@ def _group_log_weights(rows, long, group, world, counter, log_weight, allowed):
             allowed[value] &= ~forced_by_long(long, atom, counter, none, none)[1]
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _shares(n_values, log_weight, allowed, share, total):
     """exp(log-weight − largest) of each allowed value, float32 (m, 64), and their sums over values, float64 (64,)."""
     top = np.empty(LANES)
@@ -245,7 +246,7 @@ def _shares(n_values, log_weight, allowed, share, total):
             total[lane] += share[value, lane]
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _draw_value(n_values, share, total, generator, choice):
     """Draw a value for each lane in proportion to its shares: the first whose running sum exceeds uniform · total."""
     high, low = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
@@ -262,7 +263,7 @@ def _draw_value(n_values, share, total, generator, choice):
             choice[lane] += 1 if running[lane] <= target[lane] else 0
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _set_value(atoms, n_chains, total, choice, previous, world):
     """Make the chosen atom of a group the only true one; a chain that has no allowed value keeps what it had."""
     kept = np.uint64(0)
@@ -276,7 +277,7 @@ def _set_value(atoms, n_chains, total, choice, previous, world):
             world[atoms[choice[chain]]] |= ONE << np.uint64(chain)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _record_group(conditionals, atoms, share, total):
     for value in range(atoms.shape[0]):
         for chain in range(conditionals.shape[1]):
@@ -284,7 +285,7 @@ def _record_group(conditionals, atoms, share, total):
                 conditionals[atoms[value], chain] += np.float32(share[value, chain] / total[chain])
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _catch_up(general, item, long, world, counter, counted):
     """Count the atoms of a general site, and the hidden ones that follow it, as they are now."""
     if counter.shape[0] > 0:
@@ -292,7 +293,7 @@ def _catch_up(general, item, long, world, counter, counted):
         catch_up(long, general.reach[general.reach_start[item] : general.reach_start[item + ONE]], counter, counted, world)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _count_group(long, atoms, world, counter, rising):
     """Put the literals of a group's atoms into the counters of their long clauses (rising = ALL), or take them out (0)."""
     if counter.shape[0] > 0:

@@ -8,17 +8,19 @@ evaluation they are equal. All chains of a word are evaluated at once; a little 
 import numba
 import numpy as np
 
+from markovlogic.kernels.internal import internal
+
 ALL, ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def literal_word(world, literal):
     """Word of the chains in which a literal (2 · atom + sign) is true."""
     code = np.uint32(literal)
     return world[code >> np.uint32(1)] ^ ((np.uint64(code) & np.uint64(1)) - np.uint64(1))
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def disjunction(literals, begin, end, world):
     """Word of the chains in which one of literals[begin:end] is true."""
     word = np.uint64(0)
@@ -37,7 +39,7 @@ def compute_hidden(definition_start, definition_literal, n_atoms, hidden, world)
         world[hidden[at]] = disjunction(definition_literal, definition_start[row], definition_start[row + 1], world)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _add_difference(total, n_chains, now, then, weight):
     """Add `weight` in the chains where something became true, take it off where it became false."""
     gained, lost = now & ~then, then & ~now
@@ -46,7 +48,7 @@ def _add_difference(total, n_chains, now, then, weight):
         total[chain] += weight * np.float64(np.int64((gained >> place) & ONE) - np.int64((lost >> place) & ONE))
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _add_clauses(sites, atom, world, twin, stamp, mark, total, n_chains):
     """Add the weights of the soft clauses of `atom` that differ between the worlds, those stamped `mark` excepted."""
     for at in range(sites.atom_start[atom], sites.atom_start[atom + 1]):
@@ -62,7 +64,7 @@ def _add_clauses(sites, atom, world, twin, stamp, mark, total, n_chains):
                 _add_difference(total, n_chains, now, then, sites.clause_weight[clause])
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _obeyed(sites, atoms, hidden, world):
     """Word of the chains in which all hard clauses on these atoms are true."""
     word = ALL
@@ -83,7 +85,7 @@ def _obeyed(sites, atoms, hidden, world):
     return word
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def evaluate_general(sites, item, world, twin, stamp, mark, n_chains, log_weight, allowed):
     """Log-weights of the values of a general site relative to "all false"; returns the new mark and the word that allows that.
 
@@ -123,7 +125,7 @@ def evaluate_general(sites, item, world, twin, stamp, mark, n_chains, log_weight
     return mark, _obeyed(sites, atoms, hidden, world)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def settle_general(sites, item, world, twin, active):
     """Once the site's atoms are set in `world`: compute its hidden atoms, make the twin equal; only `active` chains are set."""
     hidden = sites.reach[sites.reach_start[item] : sites.reach_start[item + 1]]

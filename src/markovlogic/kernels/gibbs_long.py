@@ -18,6 +18,7 @@ import numpy as np
 
 from markovlogic.kernels.gibbs_general import ALL, literal_word
 from markovlogic.kernels.gibbs_rows import hinge, put_weight
+from markovlogic.kernels.internal import internal
 from markovlogic.kernels.vectors import add_where, prefetch
 from markovlogic.networks.ground import GroundNetwork
 
@@ -132,7 +133,7 @@ def count_words(long, clause_start, clause_literal, world, counter):
         counter[place], counter[place + ONE], counter[place + TWO], counter[place + THREE] = first, second, third, fourth
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _open_word(entry, at, counter, own, present):
     """Word of the chains in which no literal of the clause at entry[at] is true, that of the atom itself left out.
 
@@ -150,7 +151,7 @@ def _open_word(entry, at, counter, own, present):
     return ~rest
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def add_long_narrow(total, long, atom, counter, own, present, ahead):
     """Add the weights of an atom's long clauses to int32 lanes, where they hinge on it.
 
@@ -165,7 +166,7 @@ def add_long_narrow(total, long, atom, counter, own, present, ahead):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def add_long_wide(total, long, atom, counter, own, present):
     """Add the weights of an atom's long clauses to int64 lanes, where they hinge on it."""
     at = np.uint64(long.start[atom])
@@ -177,7 +178,7 @@ def add_long_wide(total, long, atom, counter, own, present):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def forced_by_long(long, atom, counter, own, present):
     """Words of the chains in which a hard long clause needs the atom to be true, and to be false."""
     must, must_not = np.uint64(0), np.uint64(0)
@@ -194,7 +195,7 @@ def forced_by_long(long, atom, counter, own, present):
     return must, must_not
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def recount(long, atom, counter, changed, now):
     """Bring the counters up to date in the chains of `changed`, where the atom is now as `now` says and was the contrary."""
     at = np.uint64(long.start[atom])
@@ -207,7 +208,7 @@ def recount(long, atom, counter, changed, now):
         place += stride
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def count_atom(long, atom, counter, word, rising):
     """Put the literals of an atom that has the word into its clauses' counters (rising = ALL), or take them out (0)."""
     at = np.uint64(long.start[atom])
@@ -220,7 +221,7 @@ def count_atom(long, atom, counter, word, rising):
         place += stride
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _move(counter, plane, n_planes, carry, rising):
     """Add one in the chains of carry & rising, take one off in those of carry & ~rising."""
     end = plane + n_planes
@@ -239,7 +240,7 @@ def _move(counter, plane, n_planes, carry, rising):
             break
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def catch_up(long, atoms, counter, counted, world):
     """Bring the counters up to date with atoms that changed since `counted`, which is made equal to the world there."""
     for at in range(atoms.shape[0]):

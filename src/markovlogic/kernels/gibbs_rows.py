@@ -4,7 +4,7 @@ A row starts with a header of HEADER words; then come its clauses, each without 
 
     pairs    (other literal, weight)                      clauses of two literals
     triples  (other literal, other literal, weight)       clauses of three
-    long     (number of words, weight, other literals)    longer ones; the first literal again fills up the last BLOCK
+    long     (number of words, weight, other literals)    longer ones; the first literal again makes their number odd
     hard     (2 · number of others + sign, other literals)
 
 Clauses of `long_from` literals and more are in no row: see `gibbs_long`.
@@ -22,18 +22,18 @@ literals of the group either is constant over its values or hinges on single val
 import numba
 import numpy as np
 
+from markovlogic.kernels.internal import internal
 from markovlogic.kernels.vectors import bits_of_float32
 
 HEADER = 9
 SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT = range(HEADER)
 IS_WIDE, IS_FORBIDDEN = 1, 2
-BLOCK = 4  # literals of a long clause that are read without a branch between them
 # after the numbers of pairs and triples; COUNTED_TALLY: soft clauses that are too long for a row
 LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, COUNTED_TALLY, N_TALLIES = 2, 3, 4, 5, 6, 7
 PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def hinge(clause_start, clause_literal, group_of, clause, literal):
     """What a clause does to a literal's atom where all literals outside of the atom's group are false: (effect, their number).
 
@@ -92,7 +92,7 @@ def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row
                 own[others - 1] += 1
             else:
                 own[LONG_TALLY] += 1
-                own[LONG_WORDS] += 1 + BLOCK * ((others + BLOCK - 1) // BLOCK)
+                own[LONG_WORDS] += 1 + (others | 1)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -145,7 +145,7 @@ def write_headers(row_start, scale, tally, sums, forbidden, cursor, row):
         row[start + HARD_AT] = hard - start
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def put_weight(row, at, weight, wide):
     """Write a fixed-point weight of one or two words, and say where the next word goes."""
     if wide:
@@ -157,7 +157,7 @@ def put_weight(row, at, weight, wide):
     return at + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _put_others(row, at, clause_start, clause_literal, group_of, clause, atom):
     group = group_of[atom]
     for place in range(clause_start[clause], clause_start[clause + 1]):
@@ -198,10 +198,9 @@ def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row
                 place = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
                 cursor[atom, section] = put_weight(row, place, fixed, wide)
             else:
-                padded = BLOCK * ((others + BLOCK - 1) // BLOCK)
-                row[place] = padded
+                row[place] = others | 1
                 place = put_weight(row, place + 1, fixed, wide)
                 end = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
-                for spare in range(end, place + padded):
-                    row[spare] = row[place]
-                cursor[atom, section] = place + padded
+                if others % 2 == 0:
+                    row[end] = row[place]
+                cursor[atom, section] = place + (others | 1)

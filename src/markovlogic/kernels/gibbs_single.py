@@ -22,6 +22,7 @@ from markovlogic.kernels.gibbs_rows import (
     N_TRIPLES,
     SCALE,
 )
+from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_below, next_uniform
 from markovlogic.kernels.vectors import float32_of_bits
 
@@ -29,14 +30,14 @@ ZERO = np.uint64(0)
 TAKEN_OUT = np.uint8(2)  # neither value
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _weight(row, at, wide):
     if wide:
         return np.int64(np.uint64(row[at]) | (np.uint64(row[at + ONE]) << np.uint64(32)))
     return np.int64(np.int32(row[at]))
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _any_true(row, begin, end, world):
     satisfied = ZERO
     for at in range(begin, end):
@@ -46,7 +47,7 @@ def _any_true(row, begin, end, world):
     return satisfied
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def log_odds_of_row(row, at, world, beside):
     """Log-odds of the row at `at`, float64, hard clauses left out; `beside`: what long clauses add; world: (n_all,) uint8."""
     wide = (row[at + np.uint64(FLAGS)] & np.uint32(IS_WIDE)) != 0
@@ -70,7 +71,7 @@ def log_odds_of_row(row, at, world, beside):
     return np.float64(total) * np.float64(float32_of_bits(row[at + np.uint64(SCALE)]))
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _forced(row, at, world):
     """Whether hard clauses need the atom to be true, and to be false."""
     must, must_not = False, False
@@ -87,7 +88,7 @@ def _forced(row, at, world):
     return must, must_not
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _count_true(long, clause_start, clause_literal, truth, count):
     """Count the true literals of every long clause; count: (n_words,) int32, of which the first of each counter is used."""
     for index in range(long.clause.shape[0]):
@@ -97,7 +98,7 @@ def _count_true(long, clause_start, clause_literal, truth, count):
         count[long.place[index]] = number
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _look_at_long(long, atom, count, own):
     """Fixed-point log-odds that the long clauses add, and whether hard ones need the atom to be true, and to be false.
 
@@ -122,7 +123,7 @@ def _look_at_long(long, atom, count, own):
     return total, must, must_not
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _recount(long, atom, count, true, false):
     """Add `true` to the counters of the atom's positive literals and `false` to those of its negative ones."""
     at = long.start[atom]
@@ -134,7 +135,7 @@ def _recount(long, atom, count, true, false):
             place += stride
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _set_truth(long, atom, count, truth, value):
     """Give an atom a value, in the counters of its long clauses too."""
     if count.shape[0] > 0 and truth[atom] != value:
@@ -143,7 +144,7 @@ def _set_truth(long, atom, count, truth, value):
     truth[atom] = value
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def true_probability(log_odds, must, must_not):
     """P(true), where hard clauses have the last word unless they contradict each other."""
     if must != must_not:
@@ -152,7 +153,7 @@ def true_probability(log_odds, must, must_not):
     return e / (1.0 + e) if log_odds < 0 else 1.0 / (1.0 + e)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def drawn(log_odds, must, must_not, scalar):
     """Draw the atom: 1 or 0 as a word; right to within 2⁻¹⁰⁶ in the tails."""
     if must != must_not:
@@ -165,7 +166,7 @@ def drawn(log_odds, must, must_not, scalar):
     return ONE if less_likely == (log_odds < 0) else ZERO
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _draw_value(n_values, log_weight, allowed, scalar, share):
     """Fill in the values' shares and draw one: (value, sum of shares); the sum is zero when hard clauses allow none."""
     top = -np.inf
