@@ -160,3 +160,15 @@ def test_lazy_touches_fewer_clauses_when_unit_clauses_decide_most_atoms():
     network = network_of(300, [(0.5, [int(q) for q in row]) for row in clauses], bias=dict.fromkeys(range(300), -6.0))
     touched = [run(network, MCSAT(lazy=lazy), steps=200)[1]["clauses_touched"] for lazy in (False, True)]
     assert touched[1] <= touched[0]
+
+
+def test_hard_clauses_that_single_moves_get_around_need_no_search():
+    """An atom implies the next, hard: any world reaches the all-false one by single moves, so sweeps keep the target exact."""
+    n = 12
+    clauses = [(np.inf, [2 * a, 2 * a + 3]) for a in range(n - 1)] + [(0.8, [2 * a + 1, 2 * a + 4]) for a in range(n - 2)]
+    network = network_of(n, clauses, bias=dict.fromkeys(range(n), -0.3))
+    _, counts, sampler = run(network, MCSAT(exact_atoms=0, exact_tied=0), steps=200)
+    assert counts["parts_searched"] == 0
+    assert counts["parts_swept"] > 0
+    assert sampler.guarantee(counts) is Guarantee.EXACT
+    assert worst_z(network, MCSAT(large="sweep", exact_atoms=0, exact_tied=0), steps=4, seed=1) < limit(n)

@@ -1,13 +1,15 @@
 """MC-SAT: slice sampling over sets of kept clauses (Poon and Domingos 2006; the baseline of [001] section 5).
 
 Departs: small parts are drawn exactly uniformly; a larger part is moved by sweeps that leave the
-uniform distribution over its solutions invariant, which keeps the target exact, and only parts that hard clauses tie together use
-SampleSAT, whose draws are near-uniform at best (`large="samplesat"` uses it for every large part, as the paper does).
+uniform distribution over its solutions invariant, which keeps the target exact, and only parts that hard clauses tie together so
+that single moves might not reach every solution use SampleSAT, whose draws are near-uniform at best (`large="samplesat"` uses it
+for every large part, as the paper does).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -88,7 +90,8 @@ class MCSAT:
     """Settings of MC-SAT.
 
     exact_atoms, exact_tied: parts of up to so many atoms (at most 20) are drawn exactly, and where hard clauses tie them.
-    large: what moves a larger part: "auto" sweeps unless hard clauses tie it, "samplesat" always searches.
+    large: what moves a larger part: "auto" sweeps, unless hard clauses tie it and single moves are not known to reach all its
+    solutions; "samplesat" always searches.
     lazy: decide only clauses that hold an atom which unit clauses leave free ([001]'s lazy baseline); the same distribution.
     """
 
@@ -137,6 +140,16 @@ class MCSATSampler:
         self.n_chains = n_chains
         self.constraints = constraints_of(network)
 
+    @cached_property
+    def _policy(self) -> int:
+        """What the kernel does with large parts; where single moves reach every world, sweeps do, whatever is hard."""
+        from markovlogic.samplers.irreducible import Reach, single_site_reach
+
+        chosen = self.settings.large
+        if chosen == "auto" and single_site_reach(self.network) is Reach.ALL:
+            chosen = "sweep"
+        return _POLICIES[chosen]
+
     def init(self, seed: np.random.SeedSequence) -> MCSATState:
         """Start from states that satisfy every hard clause and group."""
         from markovlogic.kernels.random import scalar_generator
@@ -171,7 +184,7 @@ class MCSATSampler:
                 worlds,
                 state.generator,
                 np.array([chosen.exact_atoms, chosen.exact_tied]),
-                _POLICIES[chosen.large],
+                self._policy,
                 chosen.sweeps,
                 chosen.lazy,
                 search,
