@@ -200,3 +200,12 @@ def test_kmeans_tells_hubs_from_leaves(tmp_path):
     facts = "".join(f"Linked(A,{page})\nLinked(B,{page})\n" for page in "CDEG")
     own = kmeans_classes(problem_of(facts, tmp_path), share=0.4).class_of["page"]
     assert own.tolist() == [0, 0, 1, 1, 1, 1]
+
+
+def test_kmeans_leaves_out_counts_that_differ_by_rounding_alone(tmp_path):
+    from markovlogic.compress.proposals import _fact_counts
+
+    everyone = [f"X{i}" for i in range(30)]  # a ring: log1p of equal counts has a deviation of rounding, not of zero
+    facts = "".join(f"Linked({a},{b})\n" for a, b in zip(everyone, everyone[1:] + everyone[:1], strict=True))
+    features = _fact_counts(problem_of(facts, tmp_path), "page")
+    assert np.isfinite(features).all()

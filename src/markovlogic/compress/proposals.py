@@ -76,8 +76,9 @@ def _fact_counts(problem: Problem, type_name: str) -> Float64:
                 columns.append(np.log1p(np.bincount(facts, minlength=n)).reshape(n, 1))
     features = np.concatenate(columns, axis=1)
     spread = features.std(axis=0) if n else np.zeros(features.shape[1])
-    features = features[:, spread > 0]
-    return np.asarray((features - features.mean(axis=0)) / features.std(axis=0), np.float64) if features.size else features
+    varies = spread > 1e-9  # a constant column's deviation is rounding, not zero
+    features = features[:, varies]
+    return np.asarray((features - features.mean(axis=0)) / spread[varies], np.float64)
 
 
 def _clusters(features: Float64, k: int, seed: int) -> Int32:
