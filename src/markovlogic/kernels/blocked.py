@@ -1,7 +1,7 @@
 """Sweeps of blocked Gibbs: each block is drawn jointly, given all else, by elimination forwards and sampling backwards.
 
 Eight chains are worked on together, one a lane: the tables have the lane as their last axis, so that the compiler makes vectors
-of it. Tables hold plain numbers where the weights are small enough for that, else logarithms (`Program.linear`); hard clauses
+of it. Tables hold plain numbers where the weights are small enough for that, else logarithms (`linear`); hard clauses
 are zeros in both, so nothing that they rule out is ever drawn. Source: [001] section 2.1, the blocks' exact conditional.
 """
 
@@ -18,141 +18,145 @@ LANES = 8
 ALL, ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 
 
+# Lane by lane, all loads before all stores: so the compiler may take them for vectors although the arrays could overlap.
+
+
 @numba.njit(nogil=True, cache=True)
-def _active_rows(program, row, world, active):
+def _multiply(to, at, by, place):
+    """to[at] *= by[place], over the lanes."""
+    a, b = to[at, 0] * by[place, 0], to[at, 1] * by[place, 1]
+    c, d = to[at, 2] * by[place, 2], to[at, 3] * by[place, 3]
+    e, f = to[at, 4] * by[place, 4], to[at, 5] * by[place, 5]
+    g, h = to[at, 6] * by[place, 6], to[at, 7] * by[place, 7]
+    to[at, 0], to[at, 1], to[at, 2], to[at, 3], to[at, 4], to[at, 5], to[at, 6], to[at, 7] = a, b, c, d, e, f, g, h
+
+
+@numba.njit(nogil=True, cache=True)
+def _add(to, at, other, place):
+    """to[at] += other[place], over the lanes."""
+    a, b = to[at, 0] + other[place, 0], to[at, 1] + other[place, 1]
+    c, d = to[at, 2] + other[place, 2], to[at, 3] + other[place, 3]
+    e, f = to[at, 4] + other[place, 4], to[at, 5] + other[place, 5]
+    g, h = to[at, 6] + other[place, 6], to[at, 7] + other[place, 7]
+    to[at, 0], to[at, 1], to[at, 2], to[at, 3], to[at, 4], to[at, 5], to[at, 6], to[at, 7] = a, b, c, d, e, f, g, h
+
+
+@numba.njit(nogil=True, cache=True)
+def _fill(to, at, value):
+    """to[at] = value, over the lanes."""
+    for lane in range(LANES):
+        to[at, lane] = value
+
+
+@numba.njit(nogil=True, cache=True)
+def _active_word(row, outside, world, active):
     """Word of the chains in which a row scales its entries."""
-    begin, end = program.outside_begin[row], program.outside_end[row]
-    if begin == end:
-        return active
     word = ~active
-    for at in range(begin, end):
-        word |= literal_word(world, program.outside[at])
+    for at in range(row.outside_begin, row.outside_end):
+        word |= literal_word(world, outside[at])
         if word == ALL:
             break
-    return word & active if program.inverse[row] else ~word
+    return word & active if row.inverse else ~word
 
 
 @numba.njit(nogil=True, cache=True)
-def _scale_entries(program, bucket, world, active, shift, table, factor):
-    """Apply the bucket's own rows; rows on the same entries are multiplied first."""
-    start = program.table_start[bucket]
-    full = (1 << program.table_bits[bucket]) - 1
-    linear = program.linear[bucket]
-    for lane in range(LANES):
-        factor[lane] = 1.0 if linear else 0.0
+def _scale_entries(bucket, rows, outside, world, active, shift, table, factor):
+    """Apply the bucket's own rows; rows on the same entries are multiplied first. factor: (1, 8) scratch."""
+    full = (1 << bucket.table_bits) - 1
+    neutral = 1.0 if bucket.linear else 0.0
+    _fill(factor, 0, neutral)
     touched = False
-    for row in range(program.row_start[bucket], program.row_start[bucket + 1]):
-        word = (_active_rows(program, row, world, active) >> shift) & np.uint64(255)
+    for at in range(bucket.row_start, bucket.row_end):
+        row = rows[at]
+        word = (_active_word(row, outside, world, active) >> shift) & np.uint64(255)
         if word:
             touched = True
-            scale = program.scale[row] if linear else -program.weight[row]
-            if linear:
+            if bucket.linear:
                 for lane in range(LANES):
-                    factor[lane] *= scale if (word >> np.uint64(lane)) & ONE else 1.0
+                    factor[0, lane] *= row.scale if (word >> np.uint64(lane)) & ONE else 1.0
             else:
                 for lane in range(LANES):
-                    factor[lane] += scale if (word >> np.uint64(lane)) & ONE else 0.0
-        if program.ends_run[row]:
+                    factor[0, lane] += row.log_scale if (word >> np.uint64(lane)) & ONE else 0.0
+        if row.ends_run:
             if touched:
-                free = full & ~program.mask[row]
-                base = start + program.value[row]
+                free = full & ~row.mask
+                base = bucket.table_start + row.value
                 sub = np.int64(0)
-                if linear:
-                    while True:
-                        for lane in range(LANES):
-                            table[base + sub, lane] *= factor[lane]
-                        sub = (sub - free) & free
-                        if sub == 0:
-                            break
-                else:
-                    while True:
-                        for lane in range(LANES):
-                            table[base + sub, lane] += factor[lane]
-                        sub = (sub - free) & free
-                        if sub == 0:
-                            break
-                for lane in range(LANES):
-                    factor[lane] = 1.0 if linear else 0.0
+                while True:
+                    if bucket.linear:
+                        _multiply(table, base + sub, factor, 0)
+                    else:
+                        _add(table, base + sub, factor, 0)
+                    sub = (sub - free) & free
+                    if sub == 0:
+                        break
+                _fill(factor, 0, neutral)
             touched = False
 
 
 @numba.njit(nogil=True, cache=True)
-def _sum_out(program, bucket, table, message, top):
+def _sum_out(bucket, table, message, top):
     """Sum the bucket's own variable out of its table into `message`, scaled so that its largest entry is 1 (log: 0)."""
-    start = program.table_start[bucket]
-    own = program.own_bits[bucket]
+    own = bucket.own_bits
     n_codes = 1 << own
-    n_entries = 1 << (program.table_bits[bucket] - own)
-    if program.linear[bucket]:
-        for lane in range(LANES):
-            top[lane] = 0.0
+    n_entries = 1 << (bucket.table_bits - own)
+    if bucket.linear:
+        _fill(top, 0, 0.0)
         for entry in range(n_entries):
-            base = start + (entry << own)
+            base = bucket.table_start + (entry << own)
+            _fill(message, entry, 0.0)
+            for code in range(n_codes):
+                _add(message, entry, table, base + code)
             for lane in range(LANES):
-                message[entry, lane] = table[base, lane]
-            for code in range(1, n_codes):
-                for lane in range(LANES):
-                    message[entry, lane] += table[base + code, lane]
-            for lane in range(LANES):
-                top[lane] = max(top[lane], message[entry, lane])
+                top[0, lane] = max(top[0, lane], message[entry, lane])
         for lane in range(LANES):
-            top[lane] = 1.0 / top[lane] if top[lane] > 0.0 else 0.0
+            top[0, lane] = 1.0 / top[0, lane] if top[0, lane] > 0.0 else 0.0
         for entry in range(n_entries):
-            for lane in range(LANES):
-                message[entry, lane] *= top[lane]
+            _multiply(message, entry, top, 0)
         return
-    for lane in range(LANES):
-        top[lane] = -np.inf
+    _fill(top, 0, -np.inf)
     for entry in range(n_entries):
-        base = start + (entry << own)
+        base = bucket.table_start + (entry << own)
         for lane in range(LANES):
             most = table[base, lane]
             for code in range(1, n_codes):
                 most = max(most, table[base + code, lane])
-            total = 0.0
             if most > -np.inf:
+                total = 0.0
                 for code in range(n_codes):
                     total += math.exp(table[base + code, lane] - most)
-                message[entry, lane] = most + math.log(total)
-            else:
-                message[entry, lane] = -np.inf
-            top[lane] = max(top[lane], message[entry, lane])
+                most += math.log(total)
+            message[entry, lane] = most
+            top[0, lane] = max(top[0, lane], most)
     for lane in range(LANES):
-        if top[lane] == -np.inf:
-            top[lane] = 0.0
+        top[0, lane] = -top[0, lane] if top[0, lane] > -np.inf else 0.0
     for entry in range(n_entries):
-        for lane in range(LANES):
-            message[entry, lane] -= top[lane]
+        _add(message, entry, top, 0)
 
 
 @numba.njit(nogil=True, cache=True)
-def _send(program, bucket, table, message):
+def _send(bucket, parent, table, message):
     """Multiply the message into the parent's table."""
-    parent = program.parent[bucket]
-    start = program.table_start[parent]
-    mask = program.parent_mask[bucket]
-    free = ((1 << program.table_bits[parent]) - 1) & ~mask
-    n_entries = 1 << (program.table_bits[bucket] - program.own_bits[bucket])
-    linear = program.linear[parent]
-    if linear != program.linear[bucket]:
+    mask = bucket.parent_mask
+    free = ((1 << parent.table_bits) - 1) & ~mask
+    n_entries = 1 << (bucket.table_bits - bucket.own_bits)
+    if parent.linear != bucket.linear:
         for entry in range(n_entries):
             for lane in range(LANES):
                 value = message[entry, lane]
-                if linear:
+                if parent.linear:
                     message[entry, lane] = math.exp(value)
                 else:
                     message[entry, lane] = math.log(value) if value > 0.0 else -np.inf
     place = np.int64(0)
     for entry in range(n_entries):
-        base = start + place
+        base = parent.table_start + place
         sub = np.int64(0)
         while True:
-            if linear:
-                for lane in range(LANES):
-                    table[base + sub, lane] *= message[entry, lane]
+            if parent.linear:
+                _multiply(table, base + sub, message, entry)
             else:
-                for lane in range(LANES):
-                    table[base + sub, lane] += message[entry, lane]
+                _add(table, base + sub, message, entry)
             sub = (sub - free) & free
             if sub == 0:
                 break
@@ -165,27 +169,26 @@ def eliminate(program, block, world, active, shift, table, message, possible):
 
     possible: (8,) is set to whether a lane's block has any state that the rest of its world allows.
     """
-    factor = np.empty(LANES)
+    buckets = program.bucket
+    factor = np.empty((1, LANES))
     first, last = program.block_start[block], program.block_start[block + 1]
-    for bucket in range(first, last):
-        start = program.table_start[bucket]
-        value = 1.0 if program.linear[bucket] else 0.0
-        for entry in range(start, start + (1 << program.table_bits[bucket])):
-            for lane in range(LANES):
-                table[entry, lane] = value
+    for at in range(first, last):
+        bucket = buckets[at]
+        for entry in range(bucket.table_start, bucket.table_start + (1 << bucket.table_bits)):
+            _fill(table, entry, 1.0 if bucket.linear else 0.0)
     for lane in range(LANES):
         possible[lane] = True
-    for bucket in range(first, last):
-        _scale_entries(program, bucket, world, active, shift, table, factor)
-        if program.parent[bucket] >= 0:
-            _sum_out(program, bucket, table, message, factor)
-            _send(program, bucket, table, message)
+    for at in range(first, last):
+        bucket = buckets[at]
+        _scale_entries(bucket, program.row, program.outside, world, active, shift, table, factor)
+        if bucket.parent >= 0:
+            _sum_out(bucket, table, message, factor)
+            _send(bucket, buckets[bucket.parent], table, message)
             continue
-        start = program.table_start[bucket]
-        nothing = 0.0 if program.linear[bucket] else -np.inf
+        nothing = 0.0 if bucket.linear else -np.inf
         for lane in range(LANES):
             some = False
-            for entry in range(start, start + (1 << program.table_bits[bucket])):
+            for entry in range(bucket.table_start, bucket.table_start + (1 << bucket.table_bits)):
                 some = some or table[entry, lane] > nothing
             possible[lane] = possible[lane] and some
 
@@ -219,28 +222,26 @@ def sample(program, block, shift, n_lanes, table, possible, code, generator, wor
     generator: (n_chains, 4), one stream a chain, so that a chain's draws depend on nothing but its own world and stream.
     """
     first, last = program.block_start[block], program.block_start[block + 1]
-    for bucket in range(last - 1, first - 1, -1):
-        start, own = program.table_start[bucket], program.own_bits[bucket]
-        for lane in range(n_lanes):
-            entry = 0
-            for at in range(program.scope_start[bucket], program.scope_start[bucket + 1]):
-                entry |= code[program.scope[at] - first, lane] << program.scope_shift[at]
-            uniform = next_uniform(generator[np.int64(shift) + lane])
-            if possible[lane]:
-                code[bucket - first, lane] = _draw(table, start + entry, 1 << own, lane, program.linear[bucket], uniform)
-            else:
-                code[bucket - first, lane] = 0
     changing = np.uint64(0)
     for lane in range(n_lanes):
         if possible[lane]:
             changing |= ONE << (shift + np.uint64(lane))
-    for bucket in range(first, last):
-        for at in range(program.atom_start[bucket], program.atom_start[bucket + 1]):
-            atom = program.atom[at]
-            wanted = program.atom_code[at]
+    for at in range(last - 1, first - 1, -1):
+        bucket = program.bucket[at]
+        for lane in range(n_lanes):
+            entry = bucket.table_start
+            for place in range(bucket.scope_start, bucket.scope_end):
+                entry += code[program.scope[place].bucket - first, lane] << program.scope[place].shift
+            uniform = next_uniform(generator[np.int64(shift) + lane])
+            drawn = np.int64(0)
+            if possible[lane]:
+                drawn = _draw(table, entry, 1 << bucket.own_bits, lane, bucket.linear != 0, uniform)
+            code[at - first, lane] = drawn
+        for place in range(bucket.atom_start, bucket.atom_end):
+            atom, wanted = program.atom[place].atom, program.atom[place].code
             word = np.uint64(0)
             for lane in range(n_lanes):
-                if code[bucket - first, lane] == wanted:
+                if code[at - first, lane] == wanted:
                     word |= ONE << (shift + np.uint64(lane))
             world[atom] = (world[atom] & ~changing) | (word & changing)
 
@@ -249,33 +250,30 @@ def sample(program, block, shift, n_lanes, table, possible, code, generator, wor
 def believe(program, block, table, message):
     """Turn the tables of the forward pass into joint probabilities of each bucket's variables, given the rest of the world."""
     first, last = program.block_start[block], program.block_start[block + 1]
-    for bucket in range(last - 1, first - 1, -1):
-        start, own = program.table_start[bucket], program.own_bits[bucket]
+    for at in range(last - 1, first - 1, -1):
+        bucket = program.bucket[at]
+        own = bucket.own_bits
         n_codes = 1 << own
-        parent = program.parent[bucket]
-        n_entries = 1 << (program.table_bits[bucket] - own)
-        if parent < 0:
-            for lane in range(LANES):
-                message[0, lane] = 1.0
+        n_entries = 1 << (bucket.table_bits - own)
+        if bucket.parent < 0:
+            _fill(message, 0, 1.0)
         else:
-            mask = program.parent_mask[bucket]
-            free = ((1 << program.table_bits[parent]) - 1) & ~mask
+            parent = program.bucket[bucket.parent]
+            mask = bucket.parent_mask
+            free = ((1 << parent.table_bits) - 1) & ~mask
             place = np.int64(0)
             for entry in range(n_entries):
-                base = program.table_start[parent] + place
-                for lane in range(LANES):
-                    message[entry, lane] = 0.0
+                _fill(message, entry, 0.0)
                 sub = np.int64(0)
                 while True:
-                    for lane in range(LANES):
-                        message[entry, lane] += table[base + sub, lane]
+                    _add(message, entry, table, parent.table_start + place + sub)
                     sub = (sub - free) & free
                     if sub == 0:
                         break
                 place = (place - mask) & mask
         for entry in range(n_entries):
-            base = start + (entry << own)
-            if not program.linear[bucket]:
+            base = bucket.table_start + (entry << own)
+            if not bucket.linear:
                 for lane in range(LANES):
                     top = -np.inf
                     for code in range(n_codes):
@@ -288,30 +286,27 @@ def believe(program, block, table, message):
                     total += table[base + code, lane]
                 message[entry, lane] = message[entry, lane] / total if total > 0.0 else 0.0
             for code in range(n_codes):
-                for lane in range(LANES):
-                    table[base + code, lane] *= message[entry, lane]
+                _multiply(table, base + code, message, entry)
 
 
 @numba.njit(nogil=True, cache=True)
 def _record(program, block, shift, n_lanes, table, possible, world, conditionals):
     """Add P(atom true | atoms outside of its block) to the conditionals."""
     first, last = program.block_start[block], program.block_start[block + 1]
-    sums = np.empty(LANES)
-    for bucket in range(first, last):
-        if program.is_hidden[bucket]:
+    sums = np.empty((1, LANES))
+    for at in range(first, last):
+        bucket = program.bucket[at]
+        if bucket.is_hidden:
             continue
-        start, own = program.table_start[bucket], program.own_bits[bucket]
-        for at in range(program.atom_start[bucket], program.atom_start[bucket + 1]):
-            for lane in range(LANES):
-                sums[lane] = 0.0
-            for entry in range(1 << (program.table_bits[bucket] - own)):
-                for lane in range(LANES):
-                    sums[lane] += table[start + (entry << own) + program.atom_code[at], lane]
-            atom = program.atom[at]
+        for place in range(bucket.atom_start, bucket.atom_end):
+            atom, wanted = program.atom[place].atom, program.atom[place].code
+            _fill(sums, 0, 0.0)
+            for entry in range(1 << (bucket.table_bits - bucket.own_bits)):
+                _add(sums, 0, table, bucket.table_start + (entry << bucket.own_bits) + wanted)
             for lane in range(n_lanes):
                 chain = np.int64(shift) + lane
                 if possible[lane]:
-                    conditionals[atom, chain] += np.float32(min(sums[lane], 1.0))
+                    conditionals[atom, chain] += np.float32(min(sums[0, lane], 1.0))
                 else:
                     conditionals[atom, chain] += np.float32((world[atom] >> np.uint64(chain)) & ONE)
 

@@ -42,34 +42,30 @@ class Rows(NamedTuple):
     end: Int64
 
 
+def _record(whole: str, real: str = "") -> np.dtype[Any]:
+    return np.dtype([*((name, np.int64) for name in whole.split()), *((name, np.float64) for name in real.split())])
+
+
+# Records instead of an array a field: a kernel's call passes every array, and here that would take longer than its work.
+BUCKET = _record(
+    "table_start table_bits own_bits parent parent_mask linear is_hidden "
+    "scope_start scope_end atom_start atom_end row_start row_end"
+)  # table_start: within the block; linear: the table holds numbers, not logarithms
+SCOPE = _record("bucket shift")
+ATOM = _record("atom code")  # the atom is true iff the bucket's variable has this code
+ROW = _record("mask value inverse ends_run outside_begin outside_end", "scale log_scale")  # ends_run: next are other entries
+
+
 class Program(NamedTuple):
     """What `kernels.blocked` interprets; see `kernels.block_program` for how tables and rows are addressed."""
 
     division_start: Int64  # (n_divisions + 1,) blocks of each division; each division covers every site
-    block_start: Int64
-    scope_start: Int64
-    scope: Int32
-    scope_shift: Int64
-    own_bits: Int64
-    table_bits: Int64
-    table_start: Int64  # within the block's tables
-    parent: Int64
-    parent_mask: Int64
-    linear: Bools  # whether the table holds numbers or logarithms
-    is_hidden: Bools
-    atom_start: Int64
-    atom: Int32
-    atom_code: Int64  # the atom is true iff the bucket's variable has this code
-    row_start: Int64
-    mask: Int64
-    value: Int64
-    weight: Float64
-    scale: Float64  # exp(-weight)
-    inverse: Bools
-    ends_run: Bools  # the next row is about other entries
-    outside_begin: Int64
-    outside_end: Int64
-    outside: Int32
+    block_start: Int64  # (n_blocks + 1,) buckets of each block
+    bucket: npt.NDArray[Any]  # BUCKET
+    scope: npt.NDArray[Any]  # SCOPE
+    atom: npt.NDArray[Any]  # ATOM
+    row: npt.NDArray[Any]  # ROW
+    outside: Int32  # literals outside of the block
     most_entries: int
     most_message: int
     most_buckets: int
@@ -212,53 +208,52 @@ def compiled(variables: Variables, divisions: Sequence[Plan]) -> Program:
         write_rows(variables, plan, rows, outside)
     rows = _sorted(rows)
     row_start = np.searchsorted(rows.bucket, np.arange(n_buckets + 1))
-    ends_run = np.ones(n_rows, bool)
-    same = [column[1:] == column[:-1] for column in (rows.bucket, rows.mask, rows.value)]
-    ends_run[:-1] = ~np.logical_and.reduce(same)
     span = np.zeros(n_buckets)
     bound_ranges(plan, own_bits, parent, row_start, rows.mask, rows.weight, span)
-    linear = span <= LINEAR_SPAN
     entries = np.concatenate([[0], np.cumsum(np.left_shift(1, table_bits))])
     block_size = np.diff(plan.block_start)
-    table_start = entries[:-1] - np.repeat(entries[plan.block_start[:-1]], block_size)
     sizes = np.diff(variables.start)[plan.bucket_variable]
     atom_start = np.concatenate([[0], np.cumsum(sizes)])
     place = np.repeat(variables.start[plan.bucket_variable] - atom_start[:-1], sizes) + np.arange(atom_start[-1])
-    atom = variables.atom[place]
-    with np.errstate(over="ignore"):
-        scale = np.exp(-np.clip(rows.weight, -LINEAR_SPAN, np.inf))
+    bucket = np.zeros(n_buckets, BUCKET)
+    bucket["table_start"] = entries[:-1] - np.repeat(entries[plan.block_start[:-1]], block_size)
+    bucket["table_bits"], bucket["own_bits"] = table_bits, own_bits
+    bucket["parent"], bucket["parent_mask"] = parent, parent_mask
+    bucket["linear"] = span <= LINEAR_SPAN
+    bucket["is_hidden"] = plan.bucket_variable >= variables.n_sites
+    for name, start in (("scope", plan.scope_start), ("atom", atom_start), ("row", row_start)):
+        bucket[f"{name}_start"], bucket[f"{name}_end"] = start[:-1], start[1:]
+    scope = np.zeros(len(plan.scope), SCOPE)
+    scope["bucket"], scope["shift"] = plan.scope, scope_shift
+    atoms = np.zeros(len(place), ATOM)
+    atoms["atom"], atoms["code"] = variables.atom[place], variables.code_of[variables.atom[place]]
     return _frozen(
         Program(
             division_start=np.cumsum([0, *(len(p.block_start) - 1 for p in divisions)]),
             block_start=plan.block_start,
-            scope_start=plan.scope_start,
-            scope=plan.scope,
-            scope_shift=scope_shift,
-            own_bits=own_bits,
-            table_bits=table_bits,
-            table_start=table_start,
-            parent=parent,
-            parent_mask=parent_mask,
-            linear=linear,
-            is_hidden=plan.bucket_variable >= variables.n_sites,
-            atom_start=atom_start,
-            atom=atom,
-            atom_code=variables.code_of[atom].astype(np.int64),
-            row_start=row_start,
-            mask=rows.mask,
-            value=rows.value,
-            weight=rows.weight,
-            scale=scale,
-            inverse=rows.inverse,
-            ends_run=ends_run,
-            outside_begin=rows.begin,
-            outside_end=rows.end,
+            bucket=bucket,
+            scope=scope,
+            atom=atoms,
+            row=_row_records(rows),
             outside=outside,
             most_entries=int(np.diff(entries[plan.block_start]).max(initial=0)),
             most_message=int(np.left_shift(1, table_bits - own_bits).max(initial=1)),
             most_buckets=int(block_size.max(initial=0)),
         )
     )
+
+
+def _row_records(rows: Rows) -> npt.NDArray[Any]:
+    """Sorted rows as the kernel reads them."""
+    made = np.zeros(len(rows.bucket), ROW)
+    made["mask"], made["value"], made["inverse"] = rows.mask, rows.value, rows.inverse
+    made["outside_begin"], made["outside_end"] = rows.begin, rows.end
+    made["ends_run"] = 1
+    same = [column[1:] == column[:-1] for column in (rows.bucket, rows.mask, rows.value)]
+    made["ends_run"][:-1] = ~np.logical_and.reduce(same)
+    made["log_scale"] = -rows.weight
+    made["scale"] = np.exp(np.minimum(-rows.weight, LINEAR_SPAN))  # larger ones are in tables of logarithms
+    return made
 
 
 def _empty_rows(n: int) -> Rows:
