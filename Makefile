@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $(STAMP)
 
 demo: setup  ## generate a problem, infer, print the table, write a chart
-	$(BIN)/mln generate smokers --size 8 --evidence 0.1 --seed 1 -o demo
+	$(BIN)/mln generate smokers --size 14 --evidence 0.3 --seed 3 -o demo
 	$(BIN)/mln infer demo/smokers.mln -e demo/smokers.db -q Smokes,Cancer -o demo/marginals.html
 	$(BIN)/mln infer demo/smokers.mln -e demo/smokers.db -q Smokes,Cancer --quiet
 	@echo "chart and table: demo/marginals.html"
