@@ -424,6 +424,87 @@ def test_blocks_are_known_by_what_they_hold() -> None:
     assert "digest" in repr(a) and Blocked().method == "blocked"
 
 
+def strip(height: int, length: int, weight: float) -> GroundNetwork:
+    at = np.arange(height * length).reshape(length, height)
+    pairs = [*zip(at[:-1].ravel(), at[1:].ravel(), strict=True), *zip(at[:, :-1].ravel(), at[:, 1:].ravel(), strict=True)]
+    clauses = [(weight, [2 * int(a) + s, 2 * int(b) + 1 - s]) for a, b in pairs for s in (0, 1)]
+    return network_of(height * length, clauses, bias={0: 1.0, height * length - 1: -1.5})
+
+
+@pytest.mark.parametrize(("weight", "linear"), [(1.5, True), (300.0, False)])
+def test_long_strips_agree_with_elimination(weight: float, linear: bool) -> None:
+    """Small weights stay plain numbers however long the strip is, huge ones become logarithms; both give the marginals."""
+    from markovlogic.exact.solve import solve
+
+    network = strip(3, 80, weight)
+    sampler = one_block(network).build(network, 2)
+    assert bool(sampler.program.bucket["linear"].all()) is linear
+    recorded = np.zeros((network.n_all, 2), np.float32)
+    sampler.step(sampler.init(np.random.SeedSequence(4)), 1, None, recorded)
+    assert np.abs(recorded - solve(network, method="eliminate").marginal[:, None]).max() < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_block_of_a_larger_network_agrees_with_elimination(seed: int) -> None:
+    from markovlogic.exact.solve import solve
+
+    rng = np.random.default_rng(seed)
+    scale = 60.0 if seed % 2 else 1.5
+    network = random_network(rng, 40, 30, longest=3, hard=6, groups=6, hidden=6, decided=3, scale=scale)
+    sampler = one_block(network).build(network, 3)
+    recorded = np.zeros((network.n_all, 3), np.float32)
+    info = sampler.step(sampler.init(np.random.SeedSequence(seed)), 1, None, recorded)
+    assert info.counts == {"impossible_blocks": 0}
+    exact = solve(network, method="eliminate").marginal[: network.n_atoms]
+    assert np.abs(recorded[: network.n_atoms] - exact[:, None]).max() < 1e-6
+
+
+def test_a_hidden_atom_with_many_parents() -> None:
+    """Some of 300 atoms must be true: each block holds a few of them and is drawn given whether another one is."""
+    n = 300
+    network = network_of(n, bias={**dict.fromkeys(range(n), -7.0), n: np.inf}, definitions=[[2 * a + 1 for a in range(n)]])
+    sampler = Blocked(width=3).build(network, 8)
+    state = sampler.init(np.random.SeedSequence(0))
+    for _ in range(100):
+        sampler.step(state, 5)
+        assert (state.world[n] == 255) and np.bitwise_or.reduce(state.world[:n]) == 255
+
+
+# ---- in a run
+
+
+def test_a_run_depends_on_neither_cores_nor_interruptions(tmp_path) -> None:
+    from markovlogic.running.run import run
+
+    network = NETWORKS["everything"]
+    atoms = np.arange(network.n_atoms, dtype=np.int32)
+
+    def go(threads: int, draws: int = 60, **more: object):
+        return run(Blocked(width=2), network, query_atoms=atoms, chains=20, draws=draws, seed=3, threads=threads, **more).atoms
+
+    one, two = go(1), go(2)
+    assert np.array_equal(one.mean, two.mean) and np.array_equal(one.stderr, two.stderr)
+    go(1, checkpoint=tmp_path / "c")
+    again = go(2, checkpoint=tmp_path / "c", resume=True)
+    assert np.array_equal(one.mean, again.mean)
+
+
+def test_infer_by_name_and_by_settings() -> None:
+    import markovlogic as mln
+
+    model = mln.Model.parse(
+        "Friends(person, person)\nSmokes(person)\n1.5 Friends(x, y) ^ Smokes(x) => Smokes(y)\n0.3 !Smokes(x)\n"
+    )
+    import pyarrow as pa
+
+    evidence = model.evidence(Friends=pa.table({"a": ["A", "B", "C"], "b": ["B", "C", "D"]}))
+    exact = mln.infer(model, evidence, "Smokes", method="exact")
+    for method in ("blocked", mln.Blocked(width=1), mln.Blocked(blocks=[[0, 1], [2, 3]])):
+        found = mln.infer(model, evidence, "Smokes", method=method, chains=16, draws=500)
+        assert found.run.method == "blocked" and found.guarantee is Guarantee.EXACT
+        assert np.abs(found.probability - exact.probability).max() < 0.03
+
+
 # ---- what every sampler keeps
 
 

@@ -222,9 +222,21 @@ def write_rows(net, plan, out, outside):
 def bound_ranges(plan, own_bits, parent, row_start, mask, weight, span):
     """Fill in a bound on |log entry| of each bucket's table, zero entries left aside: `span` decides between floats and logs.
 
-    Where no hard row takes part, a message varies no more than what depends on the scope; a hard row may rule the better
-    entries out, so that below it everything counts.
+    Where no hard row takes part, a message varies no more than what depends on the scope: rows and messages at hand, and no more
+    either than all rows that hold a variable of the scope, wherever they are. A hard row may rule the better entries out, so that
+    from it on everything counts.
     """
+    influence = np.zeros(span.shape[0])  # of all rows that hold a variable
+    for bucket in range(span.shape[0]):
+        own = (1 << own_bits[bucket]) - 1
+        for row in range(row_start[bucket], row_start[bucket + 1]):
+            if weight[row] == np.inf:
+                continue
+            if mask[row] & own:
+                influence[bucket] += abs(weight[row])
+            for at in range(plan.scope_start[bucket], plan.scope_start[bucket + 1]):
+                if (mask[row] >> plan.scope_shift[at]) & ((1 << own_bits[plan.scope[at]]) - 1):
+                    influence[plan.scope[at]] += abs(weight[row])
     incoming = np.zeros(span.shape[0])  # of the messages a bucket gets
     varying = np.zeros(span.shape[0])  # of those that depend on its scope too
     has_hard = np.zeros(span.shape[0], np.bool_)
@@ -241,8 +253,12 @@ def bound_ranges(plan, own_bits, parent, row_start, mask, weight, span):
         span[bucket] = total
         up = parent[bucket]
         if up >= 0:
-            everything = total + own_bits[bucket]
-            message = everything if has_hard[bucket] else min(depends, everything)
+            message = total + own_bits[bucket]
+            if not has_hard[bucket]:
+                reach = 0.0
+                for at in range(plan.scope_start[bucket], plan.scope_start[bucket + 1]):
+                    reach += influence[plan.scope[at]]
+                message = min(message, depends, reach)
             incoming[up] += message
             if plan.scope_start[bucket + 1] - plan.scope_start[bucket] > 1:
                 varying[up] += message
