@@ -11,41 +11,52 @@ from markovlogic.kernels.random import next_below, next_uniform, next_word
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def flip(net, work, world, atom):
-    """Flip an atom and update the counts of the kept clauses that hold it."""
-    value = world[atom] ^ 1
-    world[atom] = value
-    for at in range(net.atom_start[atom], net.atom_start[atom + 1]):
-        incidence = net.incidence[at]
-        clause = incidence >> 1
-        if work.kept[clause] != 1:
-            continue
-        if (incidence & 1) == value:
-            if work.true_count[clause] == 0:
-                last = work.broken[work.n_broken[0] - 1]
-                spot = work.where[clause]
-                work.broken[spot] = last
-                work.where[last] = spot
-                work.where[clause] = -1
-                work.n_broken[0] -= 1
-            work.true_count[clause] += 1
-        else:
-            work.true_count[clause] -= 1
-            if work.true_count[clause] == 0:
-                work.broken[work.n_broken[0]] = clause
-                work.where[clause] = work.n_broken[0]
-                work.n_broken[0] += 1
+def tally_of(net, work):
+    """The arrays that a flip reads and changes."""
+    return net.atom_start, net.incidence, work.kept, work.true_count, work.where, work.broken, work.n_broken
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def breaks(net, work, world, atom):
+def flip(tally, world, atom):
+    """Flip an atom and update the counts of the kept clauses that hold it.
+
+    tally: the arrays that this takes (see `tally_of`). The small functions here take few arrays, because handing on all forty
+    of `net` and `work` costs seconds of compilation a call.
+    """
+    atom_start, incidence_of, kept, true_count, where, broken, n_broken = tally
+    value = world[atom] ^ 1
+    world[atom] = value
+    for at in range(atom_start[atom], atom_start[atom + 1]):
+        incidence = incidence_of[at]
+        clause = incidence >> 1
+        if kept[clause] != 1:
+            continue
+        if (incidence & 1) == value:
+            if true_count[clause] == 0:
+                last = broken[n_broken[0] - 1]
+                spot = where[clause]
+                broken[spot] = last
+                where[last] = spot
+                where[clause] = -1
+                n_broken[0] -= 1
+            true_count[clause] += 1
+        else:
+            true_count[clause] -= 1
+            if true_count[clause] == 0:
+                broken[n_broken[0]] = clause
+                where[clause] = n_broken[0]
+                n_broken[0] += 1
+
+
+@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def breaks(atom_start, incidence_of, kept, true_count, world, atom):
     """How many kept clauses only this atom's present value makes true."""
     total = 0
     value = world[atom]
-    for at in range(net.atom_start[atom], net.atom_start[atom + 1]):
-        incidence = net.incidence[at]
+    for at in range(atom_start[atom], atom_start[atom + 1]):
+        incidence = incidence_of[at]
         clause = incidence >> 1
-        if (incidence & 1) == value and work.kept[clause] == 1 and work.true_count[clause] == 1:
+        if (incidence & 1) == value and kept[clause] == 1 and true_count[clause] == 1:
             total += 1
     return total
 
@@ -70,38 +81,38 @@ def count_true(net, work, world, first, last):
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def leads_group(net, work, atom):
+def leads_group(group_start, group_atom, group_of, forced, atom):
     """Whether an atom is the first free one of its group: a group is moved once a sweep, whatever its present value."""
-    group = net.group_of[atom]
-    for at in range(net.group_start[group], net.group_start[group + 1]):
-        if work.forced[net.group_atom[at]] == 0:
-            return net.group_atom[at] == atom
+    group = group_of[atom]
+    for at in range(group_start[group], group_start[group + 1]):
+        if forced[group_atom[at]] == 0:
+            return group_atom[at] == atom
     return False
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def true_member(net, world, group):
+def true_member(group_start, group_atom, world, group):
     """The true atom of an exclusive group."""
-    for at in range(net.group_start[group], net.group_start[group + 1]):
-        if world[net.group_atom[at]] == 1:
-            return net.group_atom[at]
+    for at in range(group_start[group], group_start[group + 1]):
+        if world[group_atom[at]] == 1:
+            return group_atom[at]
     return -1
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def other_member(net, work, world, group, generator):
+def other_member(group_start, group_atom, forced, world, group, generator):
     """A uniform free atom of the group that is false now, -1 when there is none."""
     n_free = 0
-    for at in range(net.group_start[group], net.group_start[group + 1]):
-        atom = net.group_atom[at]
-        if work.forced[atom] == 0 and world[atom] == 0:
+    for at in range(group_start[group], group_start[group + 1]):
+        atom = group_atom[at]
+        if forced[atom] == 0 and world[atom] == 0:
             n_free += 1
     if n_free == 0:
         return -1
     chosen = next_below(generator, n_free)
-    for at in range(net.group_start[group], net.group_start[group + 1]):
-        atom = net.group_atom[at]
-        if work.forced[atom] == 0 and world[atom] == 0:
+    for at in range(group_start[group], group_start[group + 1]):
+        atom = group_atom[at]
+        if forced[atom] == 0 and world[atom] == 0:
             if chosen == 0:
                 return atom
             chosen -= 1
@@ -109,11 +120,11 @@ def other_member(net, work, world, group, generator):
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def follows(net, world, hidden):
+def follows(n_open, definition_start, definition_literal, world, hidden):
     """Whether a hidden atom has the value that its definition gives."""
-    row = hidden - net.n_open[0]
-    for k in range(net.definition_start[row], net.definition_start[row + 1]):
-        literal = net.definition_literal[k]
+    row = hidden - n_open[0]
+    for k in range(definition_start[row], definition_start[row + 1]):
+        literal = definition_literal[k]
         if world[literal >> 1] == (literal & 1):
             return world[hidden] == 1
     return world[hidden] == 0
@@ -125,15 +136,16 @@ def switch(net, work, world, first, second):
 
     Forced hidden atoms stay; a kept clause then tells of the conflict.
     """
-    flip(net, work, world, first)
+    tally = tally_of(net, work)
+    flip(tally, world, first)
     if second >= 0:
-        flip(net, work, world, second)
+        flip(tally, world, second)
     for turn in range(2 if second >= 0 else 1):
         atom = first if turn == 0 else second
         for at in range(net.reach_start[atom], net.reach_start[atom + 1]):
             hidden = net.reach[at]
-            if work.forced[hidden] == 0 and not follows(net, world, hidden):
-                flip(net, work, world, hidden)
+            if work.forced[hidden] == 0 and not follows(net.n_open, net.definition_start, net.definition_literal, world, hidden):
+                flip(tally, world, hidden)
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -143,6 +155,7 @@ def sweep(net, work, world, first_atom, last_atom, generator):
     An atom that no kept clause needs takes a fair coin; an exclusive group takes a uniform value among those that break nothing.
     Hidden atoms follow the atoms that they depend on, so that their definitions never stand in a move's way.
     """
+    tally = tally_of(net, work)
     for at in range(first_atom, last_atom):
         atom = work.part_atom[at]
         if atom >= net.n_open[0]:
@@ -152,16 +165,16 @@ def sweep(net, work, world, first_atom, last_atom, generator):
             if next_word(generator) >> np.uint64(63) == 0:
                 continue
             if net.reach_start[atom] == net.reach_start[atom + 1]:
-                if breaks(net, work, world, atom) == 0:
-                    flip(net, work, world, atom)
+                if breaks(net.atom_start, net.incidence, work.kept, work.true_count, world, atom) == 0:
+                    flip(tally, world, atom)
                 continue
             for _ in range(2):  # there, and back again if that broke a clause
                 switch(net, work, world, atom, -1)
                 if work.n_broken[0] == 0:
                     break
-        elif leads_group(net, work, atom):
+        elif leads_group(net.group_start, net.group_atom, net.group_of, work.forced, atom):
             # reservoir draw over the values that keep everything satisfied; the present one is among them
-            present = true_member(net, world, group)
+            present = true_member(net.group_start, net.group_atom, world, group)
             value = present
             best = present
             n_valid = 1
@@ -181,14 +194,19 @@ def sweep(net, work, world, first_atom, last_atom, generator):
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def move(net, work, world, atom, generator):
     """Flip an atom, or switch its exclusive group so that it changes; returns the other atom that changed, or -1."""
+    tally = tally_of(net, work)
     group = net.group_of[atom]
     if group < 0:
-        flip(net, work, world, atom)
+        flip(tally, world, atom)
         return -1
-    partner = true_member(net, world, group) if world[atom] == 0 else other_member(net, work, world, group, generator)
+    partner = (
+        true_member(net.group_start, net.group_atom, world, group)
+        if world[atom] == 0
+        else other_member(net.group_start, net.group_atom, work.forced, world, group, generator)
+    )
     if partner >= 0:
-        flip(net, work, world, atom)
-        flip(net, work, world, partner)
+        flip(tally, world, atom)
+        flip(tally, world, partner)
     return partner
 
 
@@ -199,14 +217,15 @@ def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_claus
     search: (annealing share, temperature, noise, most flips). True when a solution was found; otherwise the present state is kept
     by the caller. The result is near-uniform at best, which is why its use costs the guarantee.
     """
+    tally = tally_of(net, work)
     for at in range(first_atom, last_atom):
         atom = work.part_atom[at]
         if net.group_of[atom] < 0:
             world[atom] = np.uint8(next_word(generator) >> np.uint64(63))
-        elif leads_group(net, work, atom):
+        elif leads_group(net.group_start, net.group_atom, net.group_of, work.forced, atom):
             group = net.group_of[atom]
-            world[true_member(net, world, group)] = 0
-            world[other_member(net, work, world, group, generator)] = 1
+            world[true_member(net.group_start, net.group_atom, world, group)] = 0
+            world[other_member(net.group_start, net.group_atom, work.forced, world, group, generator)] = 1
     count_true(net, work, world, first_clause, last_clause)
     n_atoms = last_atom - first_atom
     for _ in range(np.int64(search[3])):
@@ -218,9 +237,9 @@ def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_claus
             partner = move(net, work, world, atom, generator)
             worse = work.n_broken[0] - before
             if worse > 0 and next_uniform(generator) >= np.exp(-worse / search[1]):
-                flip(net, work, world, atom)
+                flip(tally, world, atom)
                 if partner >= 0:
-                    flip(net, work, world, partner)
+                    flip(tally, world, partner)
             continue
         clause = work.broken[next_below(generator, work.n_broken[0])]
         start = net.clause_start[clause]
@@ -240,7 +259,7 @@ def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_claus
                 atom = net.clause_literal[k] >> 1
                 if work.forced[atom] != 0:
                     continue
-                cost = breaks(net, work, world, atom)
+                cost = breaks(net.atom_start, net.incidence, work.kept, work.true_count, world, atom)
                 if cost < fewest:
                     fewest = cost
                     chosen = atom

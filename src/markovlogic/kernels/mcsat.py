@@ -59,9 +59,8 @@ FREE_TRUE, FORCED_TRUE, FREE_ONE = 1, 2, 16
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def look_up_literals(work, world):
+def look_up_literals(byte, forced, world):
     """One byte a literal, so that selection reads one small table instead of two arrays with branches."""
-    byte, forced = work.literal_byte, work.forced
     for atom in range(world.shape[0]):
         true = world[atom]
         if forced[atom] == FORCED:
@@ -79,13 +78,13 @@ def select(net, work, world, lazy, generator, counters):
     All clauses in order, or (lazy) only those that hold an atom which is still free. Without branches on the draw: on random
     data a mispredicted branch costs more than everything else that is done for a clause.
     """
-    look_up_literals(work, world)
+    look_up_literals(work.literal_byte, work.forced, world)
     clause_start, clause_literal, threshold, byte = net.clause_start, net.clause_literal, net.threshold, work.literal_byte
     kept, left, active, forced, queue = work.kept, work.left, work.active, work.forced, work.queue
     n_soft = net.n_soft[0]
     n_order = clause_start.shape[0] - 1
     if lazy:
-        n_order = free_clauses(net, work)
+        n_order = free_clauses(net.atom_start, net.incidence, work.kept, work.forced, work.part_clause)
     n_active = 0
     n_queue = 0
     n_touched = 0
@@ -125,28 +124,28 @@ def select(net, work, world, lazy, generator, counters):
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def free_clauses(net, work):
+def free_clauses(atom_start, incidence_of, kept, forced, part_clause):
     """List in part_clause the clauses that hold a free atom, each once; the others are not kept."""
-    work.kept[:] = 0
+    kept[:] = 0
     n_found = 0
-    for atom in range(work.forced.shape[0]):
-        if work.forced[atom] != FORCED:
-            for at in range(net.atom_start[atom], net.atom_start[atom + 1]):
-                clause = net.incidence[at] >> 1
-                if work.kept[clause] == 0:
-                    work.kept[clause] = LISTED
-                    work.part_clause[n_found] = clause
+    for atom in range(forced.shape[0]):
+        if forced[atom] != FORCED:
+            for at in range(atom_start[atom], atom_start[atom + 1]):
+                clause = incidence_of[at] >> 1
+                if kept[clause] == 0:
+                    kept[clause] = LISTED
+                    part_clause[n_found] = clause
                     n_found += 1
     return n_found
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def push(work, atom):
+def push(forced, queue, n_queue, atom):
     """Queue a free atom to be forced."""
-    if work.forced[atom] == FREE:
-        work.forced[atom] = PENDING
-        work.queue[work.n_queue[0]] = atom
-        work.n_queue[0] += 1
+    if forced[atom] == FREE:
+        forced[atom] = PENDING
+        queue[n_queue[0]] = atom
+        n_queue[0] += 1
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -169,7 +168,7 @@ def propagate(net, work, world):
             if work.left[clause] == 1:
                 for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
                     if work.forced[net.clause_literal[k] >> 1] != FORCED:
-                        push(work, net.clause_literal[k] >> 1)
+                        push(work.forced, work.queue, work.n_queue, net.clause_literal[k] >> 1)
         group = net.group_of[atom]
         if group >= 0:
             first = net.group_start[group]
@@ -177,7 +176,7 @@ def propagate(net, work, world):
             work.group_left[group] -= 1
             if world[atom] == 1 or work.group_left[group] == 1:
                 for at in range(first, last):
-                    push(work, net.group_atom[at])
+                    push(work.forced, work.queue, work.n_queue, net.group_atom[at])
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -242,7 +241,7 @@ def split(net, work):
                 work.part_of[atom] = work.part_of[root]
             work.atom_first[work.part_of[atom]] += 1
     for at in range(n_kept):
-        work.clause_first[_part_of_clause(net, work, work.active[at])] += 1
+        work.clause_first[_part_of_clause(net.clause_start, net.clause_literal, work.forced, work.part_of, work.active[at])] += 1
     atoms = 0
     clauses = 0
     for part in range(n_parts):
@@ -258,18 +257,18 @@ def split(net, work):
             work.atom_first[part] -= 1
             work.part_atom[work.atom_first[part]] = atom
     for at in range(n_kept - 1, -1, -1):
-        part = _part_of_clause(net, work, work.active[at])
+        part = _part_of_clause(net.clause_start, net.clause_literal, work.forced, work.part_of, work.active[at])
         work.clause_first[part] -= 1
         work.part_clause[work.clause_first[part]] = work.active[at]
     return n_parts
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _part_of_clause(net, work, clause):
-    for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
-        atom = net.clause_literal[k] >> 1
-        if work.forced[atom] == FREE:
-            return work.part_of[atom]
+def _part_of_clause(clause_start, clause_literal, forced, part_of, clause):
+    for k in range(clause_start[clause], clause_start[clause + 1]):
+        atom = clause_literal[k] >> 1
+        if forced[atom] == FREE:
+            return part_of[atom]
     return -1
 
 
@@ -294,7 +293,7 @@ def draw_small(net, work, world, part, generator):
         group = net.group_of[work.part_atom[at]]
         if group < 0:
             continue
-        if not leads_group(net, work, work.part_atom[at]):
+        if not leads_group(net.group_start, net.group_atom, net.group_of, work.forced, work.part_atom[at]):
             continue
         n_members = 0
         for k in range(net.group_start[group], net.group_start[group + 1]):
@@ -309,12 +308,12 @@ def draw_small(net, work, world, part, generator):
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def tied(net, work, part):
+def tied(n_soft, n_given, clause_first, part_clause, part):
     """Whether a hard clause holds a part together; definitions of hidden atoms do not, since sweeps follow them."""
-    for at in range(work.clause_first[part], work.clause_first[part + 1]):
-        if net.n_soft[0] <= work.part_clause[at] < net.n_given[0]:
-            return True
-    return False
+    found = False
+    for at in range(clause_first[part], clause_first[part + 1]):
+        found |= n_soft[0] <= part_clause[at] < n_given[0]
+    return found
 
 
 @numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -324,7 +323,9 @@ def draw_large(net, work, world, part, policy, n_sweeps, search, generator, coun
     last_atom = work.atom_first[part + 1]
     first_clause = work.clause_first[part]
     last_clause = work.clause_first[part + 1]
-    if policy == SEARCH or (policy == SWEEP_OR_SEARCH and tied(net, work, part)):
+    if policy == SEARCH or (
+        policy == SWEEP_OR_SEARCH and tied(net.n_soft, net.n_given, work.clause_first, work.part_clause, part)
+    ):
         counters[N_SEARCHED] += 1
         for at in range(first_atom, last_atom):
             work.saved[work.part_atom[at]] = world[work.part_atom[at]]
@@ -356,7 +357,9 @@ def mcsat_steps(net, work, worlds, generators, exact_atoms, policy, n_sweeps, la
             n_atoms = work.atom_first[part + 1] - work.atom_first[part]
             if n_atoms == 1 and work.clause_first[part + 1] == work.clause_first[part]:
                 world[work.part_atom[work.atom_first[part]]] = np.uint8(next_word(generator) >> np.uint64(63))
-            elif n_atoms <= exact_atoms[0] or (n_atoms <= exact_atoms[1] and tied(net, work, part)):
+            elif n_atoms <= exact_atoms[0] or (
+                n_atoms <= exact_atoms[1] and tied(net.n_soft, net.n_given, work.clause_first, work.part_clause, part)
+            ):
                 counters[N_EXACT] += 1
                 draw_small(net, work, world, part, generator)
             else:
