@@ -9,19 +9,21 @@ left to a later block; sets only grow, so a refusal is final for the block.
 import numba
 import numpy as np
 
+from markovlogic.kernels.internal import internal
+
 COLUMNS = 24  # most variables in one table
 LONGEST_COUPLING = 32  # longer rows tie their atoms too weakly to guide the choice
 HARD = 8.0  # as what weight a hard clause guides the choice
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _enlarged(array, size):
     larger = np.empty((max(size, 2 * array.shape[0]), *array.shape[1:]), array.dtype)
     larger[: array.shape[0]] = array
     return larger
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _put(joined, length, place, value):
     """Add a value to a set that is kept in decreasing order: 1 added, 0 there already, -1 no room."""
     n = length[place]
@@ -67,7 +69,7 @@ def newcomers(net, site, local_of, found):
 # A binary heap in two arrays (heapq on tuples takes seconds to compile); the largest key is at the top.
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _push(keys, items, n, key, item):
     """Put an item into a heap of n items."""
     at = n
@@ -80,7 +82,7 @@ def _push(keys, items, n, key, item):
     keys[at], items[at] = key, item
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _drop_top(keys, items, n):
     """Take the top away from a heap of n items."""
     key, item = keys[n - 1], items[n - 1]

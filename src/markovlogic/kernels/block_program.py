@@ -9,6 +9,8 @@ entries with (entry & mask) == value, in the chains where none (inverse rows: on
 import numba
 import numpy as np
 
+from markovlogic.kernels.internal import internal
+
 NONE, ONE = np.int64(0), np.int64(1)
 
 
@@ -31,7 +33,7 @@ def lay_out(net, bucket_variable, scope_start, scope, scope_shift, table_bits, p
         parent_mask[bucket] = mask
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _shift(scope_start, scope, scope_shift, bucket, other):
     """Where the code of another bucket's variable stands in a bucket's table."""
     if other == bucket:
@@ -42,7 +44,7 @@ def _shift(scope_start, scope, scope_shift, bucket, other):
     raise ValueError("a row reaches out of its table's scope")
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _emit(out, n, bucket, mask, value, weight, inverse, begin, end):
     """Write a row where there is room for it (a first pass only counts)."""
     if out.bucket.shape[0] > 0:
@@ -51,7 +53,7 @@ def _emit(out, n, bucket, mask, value, weight, inverse, begin, end):
     return n + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _emit_clause(net, plan, literals, n_literals, weight, bucket_of, out, n, begin, end, work):
     """Rows of one clause: its literals inside of the block say which entries it is false in.
 
@@ -136,7 +138,7 @@ def _emit_clause(net, plan, literals, n_literals, weight, bucket_of, out, n, beg
             return n
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _emit_biases(net, variable, bucket, out, n):
     """Rows of the unit clauses of a variable, and of codes that no atom has."""
     first, n_values = net.start[variable], net.start[variable + 1] - net.start[variable]

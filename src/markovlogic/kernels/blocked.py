@@ -12,6 +12,7 @@ import numpy as np
 
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs_general import literal_word
+from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_uniform
 
 LANES = 8
@@ -21,7 +22,7 @@ ALL, ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 # Lane by lane, all loads before all stores: so the compiler may take them for vectors although the arrays could overlap.
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _multiply(to, at, by, place):
     """to[at] *= by[place], over the lanes."""
     a, b = to[at, 0] * by[place, 0], to[at, 1] * by[place, 1]
@@ -31,7 +32,7 @@ def _multiply(to, at, by, place):
     to[at, 0], to[at, 1], to[at, 2], to[at, 3], to[at, 4], to[at, 5], to[at, 6], to[at, 7] = a, b, c, d, e, f, g, h
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _add(to, at, other, place):
     """to[at] += other[place], over the lanes."""
     a, b = to[at, 0] + other[place, 0], to[at, 1] + other[place, 1]
@@ -41,14 +42,14 @@ def _add(to, at, other, place):
     to[at, 0], to[at, 1], to[at, 2], to[at, 3], to[at, 4], to[at, 5], to[at, 6], to[at, 7] = a, b, c, d, e, f, g, h
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _fill(to, at, value):
     """to[at] = value, over the lanes."""
     for lane in range(LANES):
         to[at, lane] = value
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _active_word(row, outside, world, active):
     """Word of the chains in which a row scales its entries."""
     word = ~active
@@ -59,7 +60,7 @@ def _active_word(row, outside, world, active):
     return word & active if row.inverse else ~word
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _scale_entries(bucket, rows, outside, world, active, shift, table, factor):
     """Apply the bucket's own rows; rows on the same entries are multiplied first. factor: (1, 8) scratch."""
     full = (1 << bucket.table_bits) - 1
@@ -94,7 +95,7 @@ def _scale_entries(bucket, rows, outside, world, active, shift, table, factor):
             touched = False
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _sum_out(bucket, table, message, top):
     """Sum the bucket's own variable out of its table into `message`, scaled so that its largest entry is 1 (log: 0)."""
     own = bucket.own_bits
@@ -134,7 +135,7 @@ def _sum_out(bucket, table, message, top):
         _add(message, entry, top, 0)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _send(bucket, parent, table, message):
     """Multiply the message into the parent's table."""
     mask = bucket.parent_mask
@@ -193,7 +194,7 @@ def eliminate(program, block, world, active, shift, table, message, possible):
             possible[lane] = possible[lane] and some
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _draw(table, base, n_codes, lane, linear, uniform):
     """Draw a code from a slice of a table; a code of weight zero is never drawn."""
     top = 0.0
@@ -215,7 +216,7 @@ def _draw(table, base, n_codes, lane, linear, uniform):
     return choice
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def sample(program, block, shift, n_lanes, table, possible, code, generator, world):
     """Backward pass: draw the variables in the reverse order of elimination and write them to the world.
 
@@ -246,7 +247,7 @@ def sample(program, block, shift, n_lanes, table, possible, code, generator, wor
             world[atom] = (world[atom] & ~changing) | (word & changing)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def believe(program, block, table, message):
     """Turn the tables of the forward pass into joint probabilities of each bucket's variables, given the rest of the world."""
     first, last = program.block_start[block], program.block_start[block + 1]
@@ -289,7 +290,7 @@ def believe(program, block, table, message):
                 _multiply(table, base + code, message, entry)
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _record(program, block, shift, n_lanes, table, possible, world, conditionals):
     """Add P(atom true | atoms outside of its block) to the conditionals."""
     first, last = program.block_start[block], program.block_start[block + 1]

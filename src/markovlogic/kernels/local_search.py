@@ -4,19 +4,19 @@ The component's clauses count their true literals (`true_count`, unforced atoms 
 is no longer kept); broken ones stand in `broken[0:n_broken[0]]`, `where[clause]` is the position there or -1.
 """
 
-import numba
 import numpy as np
 
+from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_below, next_uniform, next_word
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def tally_of(net, work):
     """The arrays that a flip reads and changes."""
     return net.atom_start, net.incidence, work.kept, work.true_count, work.where, work.broken, work.n_broken
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def flip(tally, world, atom):
     """Flip an atom and update the counts of the kept clauses that hold it.
 
@@ -48,7 +48,7 @@ def flip(tally, world, atom):
                 n_broken[0] += 1
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def breaks(atom_start, incidence_of, kept, true_count, world, atom):
     """How many kept clauses only this atom's present value makes true."""
     total = 0
@@ -61,7 +61,7 @@ def breaks(atom_start, incidence_of, kept, true_count, world, atom):
     return total
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def count_true(net, work, world, first, last):
     """Set the counts and the list of broken clauses for the component's clauses `work.part_clause[first:last]`."""
     work.n_broken[0] = 0
@@ -80,7 +80,7 @@ def count_true(net, work, world, first, last):
             work.n_broken[0] += 1
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def leads_group(group_start, group_atom, group_of, forced, atom):
     """Whether an atom is the first free one of its group: a group is moved once a sweep, whatever its present value."""
     group = group_of[atom]
@@ -90,7 +90,7 @@ def leads_group(group_start, group_atom, group_of, forced, atom):
     return False
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def true_member(group_start, group_atom, world, group):
     """The true atom of an exclusive group."""
     for at in range(group_start[group], group_start[group + 1]):
@@ -99,7 +99,7 @@ def true_member(group_start, group_atom, world, group):
     return -1
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def other_member(group_start, group_atom, forced, world, group, generator):
     """A uniform free atom of the group that is false now, -1 when there is none."""
     n_free = 0
@@ -119,7 +119,7 @@ def other_member(group_start, group_atom, forced, world, group, generator):
     return -1
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def follows(n_open, definition_start, definition_literal, world, hidden):
     """Whether a hidden atom has the value that its definition gives."""
     row = hidden - n_open[0]
@@ -130,7 +130,7 @@ def follows(n_open, definition_start, definition_literal, world, hidden):
     return world[hidden] == 0
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def switch(net, work, world, first, second):
     """Flip one atom, or two (second >= 0), and let the free hidden atoms that depend on them follow.
 
@@ -148,7 +148,7 @@ def switch(net, work, world, first, second):
                 flip(tally, world, hidden)
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def sweep(net, work, world, first_atom, last_atom, generator):
     """One heat-bath sweep of the component over its satisfying states; leaves their uniform distribution invariant.
 
@@ -191,7 +191,7 @@ def sweep(net, work, world, first_atom, last_atom, generator):
                         best = new
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def move(net, work, world, atom, generator):
     """Flip an atom, or switch its exclusive group so that it changes; returns the other atom that changed, or -1."""
     tally = tally_of(net, work)
@@ -210,7 +210,7 @@ def move(net, work, world, atom, generator):
     return partner
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_clause, search, generator):
     """SampleSAT (Wei, Erenrich, Selman 2004): from a random state, WalkSAT moves mixed with annealing moves until satisfied.
 

@@ -7,6 +7,7 @@ kept, so whatever the kept clauses force, they force to its present value.
 import numba
 import numpy as np
 
+from markovlogic.kernels.internal import internal
 from markovlogic.kernels.local_search import count_true, leads_group, sample_sat, sweep
 from markovlogic.kernels.random import next_below, next_word
 from markovlogic.kernels.solutions import (
@@ -25,7 +26,7 @@ SWEEP_OR_SEARCH, SWEEP, SEARCH = 0, 1, 2
 N_TOUCHED, N_KEPT, N_EXACT, N_SWEPT, N_SEARCHED, N_FAILED, N_BROKEN_HARD, N_COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def force_units(net, work, world, generator):
     """Force atoms that hard unit clauses decide, and those whose satisfied soft unit clause is kept; then their groups."""
     for atom in range(net.bias.shape[0]):
@@ -58,7 +59,7 @@ def force_units(net, work, world, generator):
 FREE_TRUE, FORCED_TRUE, FREE_ONE = 1, 2, 16
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def look_up_literals(byte, forced, world):
     """One byte a literal, so that selection reads one small table instead of two arrays with branches."""
     for atom in range(world.shape[0]):
@@ -71,7 +72,7 @@ def look_up_literals(byte, forced, world):
             byte[2 * atom + 1] = FREE_ONE + FREE_TRUE * true
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def select(net, work, world, lazy, generator, counters):
     """Decide which satisfied clauses are kept; one with a true forced literal never matters.
 
@@ -123,7 +124,7 @@ def select(net, work, world, lazy, generator, counters):
     counters[N_BROKEN_HARD] += n_broken
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def free_clauses(atom_start, incidence_of, kept, forced, part_clause):
     """List in part_clause the clauses that hold a free atom, each once; the others are not kept."""
     kept[:] = 0
@@ -139,7 +140,7 @@ def free_clauses(atom_start, incidence_of, kept, forced, part_clause):
     return n_found
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def push(forced, queue, n_queue, atom):
     """Queue a free atom to be forced."""
     if forced[atom] == FREE:
@@ -148,7 +149,7 @@ def push(forced, queue, n_queue, atom):
         n_queue[0] += 1
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def propagate(net, work, world):
     """Unit propagation over kept clauses and groups, from the queue that selection filled."""
     head = 0
@@ -179,7 +180,7 @@ def propagate(net, work, world):
                     push(work.forced, work.queue, work.n_queue, net.group_atom[at])
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def find(parent, atom):
     """Representative of an atom's part, halving the path."""
     while parent[atom] != atom:
@@ -188,7 +189,7 @@ def find(parent, atom):
     return atom
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def join(parent, first, second):
     """Unite two parts under the smaller representative."""
     first = find(parent, first)
@@ -199,7 +200,7 @@ def join(parent, first, second):
         parent[first] = second
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def split(net, work):
     """Connected parts of the free atoms through kept clauses and groups; fills the part arrays, returns the number of parts."""
     n_all = net.bias.shape[0]
@@ -263,7 +264,7 @@ def split(net, work):
     return n_parts
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def _part_of_clause(clause_start, clause_literal, forced, part_of, clause):
     for k in range(clause_start[clause], clause_start[clause + 1]):
         atom = clause_literal[k] >> 1
@@ -272,7 +273,7 @@ def _part_of_clause(clause_start, clause_literal, forced, part_of, clause):
     return -1
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def draw_small(net, work, world, part, generator):
     """A uniform solution of a small part, at most `solutions.LARGEST` atoms."""
     first = work.atom_first[part]
@@ -307,7 +308,7 @@ def draw_small(net, work, world, part, generator):
         world[work.part_atom[first + local]] = (chosen >> local) & 1
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def tied(n_soft, n_given, clause_first, part_clause, part):
     """Whether a hard clause holds a part together; definitions of hidden atoms do not, since sweeps follow them."""
     found = False
@@ -316,7 +317,7 @@ def tied(n_soft, n_given, clause_first, part_clause, part):
     return found
 
 
-@numba.njit(nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@internal
 def draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters):
     """Move a large part: sweeps that leave the uniform distribution invariant, or SampleSAT where hard clauses tie it."""
     first_atom = work.atom_first[part]

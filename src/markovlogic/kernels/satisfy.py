@@ -7,10 +7,11 @@ exactly one true atom through every move. value: (n,) int8, -1 where nothing is 
 import numba
 import numpy as np
 
+from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_below, next_uniform, next_word
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _decide(value, atom, truth, queue, tail):
     """Give an atom a value; returns the queue's new end, or -1 when it has the other value already."""
     if value[atom] >= 0:
@@ -20,7 +21,7 @@ def _decide(value, atom, truth, queue, tail):
     return tail + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _propagate_clause(clause_start, clause_literal, clause, value, queue, tail):
     unknown, last = 0, np.int32(-1)
     for at in range(clause_start[clause], clause_start[clause + 1]):
@@ -36,7 +37,7 @@ def _propagate_clause(clause_start, clause_literal, clause, value, queue, tail):
     return _decide(value, last >> 1, last & 1, queue, tail) if unknown == 1 else tail
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _propagate_group(group_start, group_atom, group, value, queue, tail):
     true, unknown, last = np.int32(-1), 0, np.int32(-1)
     for at in range(group_start[group], group_start[group + 1]):
@@ -114,7 +115,7 @@ def random_world(group_start, group_atom, group_of, value, world, generator):
             world[chosen] = 1
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _flip(clause_literal, clause_start, atom_start, atom_clause, world, atom, n_true, broken, where, n_broken):
     """Flip an atom and keep the counts of true literals and the list of broken clauses."""
     world[atom] ^= np.uint8(1)
@@ -140,7 +141,7 @@ def _flip(clause_literal, clause_start, atom_start, atom_clause, world, atom, n_
     return n_broken
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _breaks(clause_start, clause_literal, atom_start, atom_clause, world, n_true, atom, partner):
     """How many clauses become false when an atom, and its partner where it has one (not -1), is flipped."""
     total = np.int64(0)
@@ -159,7 +160,7 @@ def _breaks(clause_start, clause_literal, atom_start, atom_clause, world, n_true
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _partner(group_start, group_atom, group, value, world, atom, generator):
     """The atom that must change with `atom` to leave one true atom in its group; -1 when there is none."""
     seen, chosen = 0, np.int32(-1)
@@ -302,7 +303,7 @@ def peel(clause_start, clause_literal, group_start, group_atom, group_of, fixed,
     return remaining
 
 
-@numba.njit(nogil=True, cache=True)
+@internal
 def _satisfied_by(clause_literal, begin, end, group_of, group, value):
     """Whether a clause is true by its literals of a group alone when the group's true atom is `value`."""
     for at in range(begin, end):
