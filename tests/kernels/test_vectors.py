@@ -40,7 +40,7 @@ def one_draw(log_odds, generator, scalar, bits):
     copy = generator.copy()
     store_lanes(next_lanes(copy), bits, 0)
     x = load_float32(log_odds, 0)
-    return drawn_word(x, thresholds(x), generator, scalar)
+    return drawn_word(x, thresholds(x), generator, scalar, np.uint64(2**64 - 1))
 
 
 @numba.njit

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from tests.oracle.worlds import Worlds, all_worlds, random_network
 
 from markovlogic.kernels.gibbs_conditionals import group_log_weights, true_log_odds
-from markovlogic.kernels.gibbs_long import LONG_FROM
+from markovlogic.kernels.gibbs_storage import Lengths
 from markovlogic.networks.ground import GroundNetwork, network_of
 
 Words = npt.NDArray[np.uint64]
@@ -51,12 +51,12 @@ def networks() -> Iterator[tuple[str, GroundNetwork]]:
 def with_long_clauses(
     rng: np.random.Generator, network: GroundNetwork, soft: int, hard: int, scale: float = 2.0
 ) -> GroundNetwork:
-    """Add so many clauses of LONG_FROM literals and more, at most all atoms; most literals are false in most worlds."""
+    """Add so many clauses of ten literals and more, at most all atoms; most literals are false in most worlds."""
     marginal = all_worlds(network).marginal
     starts = zip(network.clause_start[:-1], network.clause_start[1:], strict=True)
     clauses = {tuple(network.clause_literal[a:b].tolist()): float(network.clause_weight[c]) for c, (a, b) in enumerate(starts)}
     for index in range(soft + hard):
-        size = int(rng.integers(LONG_FROM, network.n_all + 1))
+        size = int(rng.integers(Lengths().counted, network.n_all + 1))
         atoms = np.sort(rng.choice(network.n_all, size, replace=False))
         signs = (marginal[atoms] < 0.5) ^ (rng.random(size) < 0.1)
         weight = np.inf if index >= soft else float(rng.exponential(scale)) + 1e-3

@@ -17,16 +17,16 @@ import numpy as np
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs_general import ALL, evaluate_general, literal_word, settle_general
 from markovlogic.kernels.gibbs_layout import GENERAL, GROUP, NARROW
+from markovlogic.kernels.gibbs_long import AHEAD as LONG_AHEAD
 from markovlogic.kernels.gibbs_long import (
-    AHEAD,
-    add_long_narrow,
-    add_long_wide,
+    add_long,
     catch_up,
     count_atom,
     count_words,
     forced_by_long,
     recount,
 )
+from markovlogic.kernels.gibbs_parts import AHEAD, add_parted, fill_parts, write_parts
 from markovlogic.kernels.gibbs_rows import (
     BIAS_LOW,
     FLAGS,
@@ -41,15 +41,24 @@ from markovlogic.kernels.gibbs_rows import (
     SCALE,
 )
 from markovlogic.kernels.gibbs_values import draw_value, record_group, set_value, shares
+from markovlogic.kernels.gibbs_watched import AHEAD as WORDS_AHEAD
+from markovlogic.kernels.gibbs_watched import (
+    TRY_EVERY,
+    add_watched,
+    look_ahead,
+    recount_watched,
+    recount_watched_clauses,
+    start_sweep,
+)
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_below, next_lanes, next_word
 from markovlogic.kernels.vectors import (
     LANES,
-    add_where,
+    add_weight,
     float32_of_bits,
     high_bits_against,
-    int32_splat,
-    int64_splat,
+    int32_zeros,
+    int64_zeros,
     load_float32,
     lowest_bit,
     nonnegative,
@@ -58,14 +67,10 @@ from markovlogic.kernels.vectors import (
     store_lanes,
     store_scaled,
     thresholds,
+    weight_words,
 )
 
-ONE, TWO = np.uint64(1), np.uint64(2)
-
-
-@internal
-def _weight64(row, at):
-    return np.int64(np.uint64(row[at]) | (np.uint64(row[at + ONE]) << np.uint64(32)))
+ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 @internal
@@ -80,43 +85,22 @@ def _others_word(row, begin, end, world):
 
 
 @internal
-def narrow_sum(row, at, world):
-    """Fixed-point log-odds of the row at `at` in all chains, 32 bits (see gibbs_layout for the row)."""
-    total = int32_splat(np.int32(row[at + np.uint64(BIAS_LOW)]))
+def add_row(total, row, at, world):
+    """Add to lanes the fixed-point log-odds of the row at `at`, bias included (see gibbs_rows)."""
+    width = weight_words(total)
+    total = add_weight(total, ALL, row, at + np.uint64(BIAS_LOW))
     place = at + np.uint64(HEADER)
     for _ in range(row[at + np.uint64(N_PAIRS)]):
-        total = add_where(total, ~literal_word(world, row[place]), np.int32(row[place + ONE]))
-        place += TWO
+        total = add_weight(total, ~literal_word(world, row[place]), row, place + ONE)
+        place += ONE + width
     for _ in range(row[at + np.uint64(N_TRIPLES)]):
         satisfied = literal_word(world, row[place]) | literal_word(world, row[place + ONE])
-        total = add_where(total, ~satisfied, np.int32(row[place + TWO]))
-        place += np.uint64(3)
+        total = add_weight(total, ~satisfied, row, place + TWO)
+        place += TWO + width
     for _ in range(row[at + np.uint64(N_LONG)]):
-        end = place + TWO + np.uint64(row[place])
-        weight = np.int32(row[place + ONE])
-        satisfied = _others_word(row, place + TWO, end, world)
-        total = add_where(total, ~satisfied, weight)
-        place = end
-    return total
-
-
-@internal
-def wide_sum(row, at, world):
-    """Fixed-point log-odds of a wide row at `at` in all chains, 64 bits."""
-    total = int64_splat(_weight64(row, at + np.uint64(BIAS_LOW)))
-    place = at + np.uint64(HEADER)
-    for _ in range(row[at + np.uint64(N_PAIRS)]):
-        total = add_where(total, ~literal_word(world, row[place]), _weight64(row, place + ONE))
-        place += np.uint64(3)
-    for _ in range(row[at + np.uint64(N_TRIPLES)]):
-        satisfied = literal_word(world, row[place]) | literal_word(world, row[place + ONE])
-        total = add_where(total, ~satisfied, _weight64(row, place + TWO))
-        place += np.uint64(4)
-    for _ in range(row[at + np.uint64(N_LONG)]):
-        end = place + np.uint64(3) + np.uint64(row[place])
-        weight = _weight64(row, place + ONE)
-        satisfied = _others_word(row, place + np.uint64(3), end, world)
-        total = add_where(total, ~satisfied, weight)
+        begin = place + ONE + width
+        end = begin + np.uint64(row[place])
+        total = add_weight(total, ~_others_word(row, begin, end, world), row, place + ONE)
         place = end
     return total
 
@@ -167,9 +151,10 @@ def remainder(log_odds, floor):
 
 
 @internal
-def drawn_word(log_odds, threshold, generator, scalar):
-    """Draw true or false in every lane; threshold = thresholds(log_odds)."""
+def drawn_word(log_odds, threshold, generator, scalar, active):
+    """Draw true or false in every lane, of which those of `active` chains count; threshold = thresholds(log_odds)."""
     less, equal = high_bits_against(next_lanes(generator), threshold)
+    equal &= active
     if equal != 0:
         less |= _refined(log_odds, threshold, equal, scalar)
     return less ^ nonnegative(log_odds)
@@ -211,14 +196,14 @@ def _group_log_weights(rows, long, group, world, counter, log_weight, allowed):
         flags = rows.row[at + np.uint64(FLAGS)]
         scale = np.float64(float32_of_bits(rows.row[at + np.uint64(SCALE)]))
         if flags & np.uint32(IS_WIDE):
-            wide = wide_sum(rows.row, at, world)
+            wide = add_row(int64_zeros(), rows.row, at, world)
             if counted:
-                wide = add_long_wide(wide, long, atom, counter, none, none)
+                wide = add_long(wide, long, atom, counter, none, none, none)
             store_scaled(wide, scale, log_weight, value * LANES)
         else:
-            narrow = narrow_sum(rows.row, at, world)
+            narrow = add_row(int32_zeros(), rows.row, at, world)
             if counted:
-                narrow = add_long_narrow(narrow, long, atom, counter, none, none, none)
+                narrow = add_long(narrow, long, atom, counter, none, none, none)
             store_scaled(narrow, scale, log_weight, value * LANES)
         allowed[value] = np.uint64(0) if flags & np.uint32(IS_FORBIDDEN) else ~forced_words(rows.row, at, world)[1]
         if counted:
@@ -244,13 +229,30 @@ def _count_group(long, atoms, world, counter, rising):
 
 @numba.njit(nogil=True, cache=True)
 def sweep_block(
-    rows, general, long, world, twin, generator, scalar, n_chains, sweeps, random_scan, counter, planes, conditionals
+    rows,
+    general,
+    parted,
+    long,
+    watched,
+    world,
+    twin,
+    generator,
+    scalar,
+    n_chains,
+    sweeps,
+    random_scan,
+    words,
+    counter,
+    watch,
+    planes,
+    conditionals,
 ):
     """Make `sweeps` sweeps over up to 64 chains.
 
-    rows, general, long: see GibbsLayout; world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else itself.
+    rows, general, parted, long, watched: see GibbsLayout.
+    world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else itself.
     generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
-    counter: `gibbs_long.counters_for(long)`.
+    words, counter and watch: room that `gibbs_layout.room_for` made, which may be used again for other worlds.
     planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
 
     Random scan visits as many sites as there are, each drawn uniformly and the same for all chains: the order does not depend on
@@ -269,12 +271,23 @@ def sweep_block(
     real = np.empty(LANES, np.float32)
     stamp = np.zeros(general.clause_weight.shape[0] if general.is_group.shape[0] > 0 else 0, np.int64)
     mark = 0
-    ahead = np.uint64(0 if random_scan else AHEAD)
+    ahead, long_ahead = np.uint64(0 if random_scan else AHEAD), np.uint64(0 if random_scan else LONG_AHEAD)
+    in_parts, watching = words.shape[0] > 0, watched.slot.shape[0] > 0
+    # Taken out of the tuples once: doing so inside of the loop would count references, atomically, for every atom.
+    first_visit, slot_of, pair, entry, place = watched.first, watched.slot, watched.pair, watched.entry, watched.place
+    due, counted_now, failures = watch.due, watch.counted, watch.failures
+    own = np.empty(parted.most, np.uint64)
+    fill_parts(parted, general.clause_start, general.clause_literal, world, words)
     counting = long.clause.shape[0] > 0
     count_words(long, general.clause_start, general.clause_literal, world, counter)
+    recount_watched_clauses(watched.start, pair, failures, place, counter, world)
     counted = world.copy() if counting and general.is_group.shape[0] > 0 else world[:0]  # of general sites and hidden atoms
     passes = 2 if random_scan and recording else 1
-    for _ in range(sweeps):
+    for sweep in range(sweeps):
+        fetched = ZERO
+        if watching:
+            try_all = sweep % TRY_EVERY == 0
+            start_sweep(watched.start, pair, due, counted_now, failures, place, counter, world, active, try_all)
         for visit in range(passes * n_sites):
             drawing = visit < n_sites
             record = recording and (not random_scan or not drawing)
@@ -315,7 +328,8 @@ def sweep_block(
                     _count_group(long, atoms, world, counter, ALL)
                 continue
             must, must_not = np.uint64(0), np.uint64(0)
-            atom, is_long = item, False
+            atom, is_parted, is_long, is_watched = item, False, False, False
+            visit_begin, visit_end = ZERO, ZERO
             if kind == GENERAL:
                 atom = np.uint64(general.atom[general.start[item]])
                 previous[0] = world[atom]
@@ -328,15 +342,36 @@ def sweep_block(
                 at = np.uint64(rows.row_start[item])
                 scale = float32_of_bits(rows.row[at + np.uint64(SCALE)])
                 is_long = counting and long.start[item] >= 0
+                is_parted = in_parts and parted.start[item] >= 0
+                if watching:
+                    visit_begin, visit_end = np.uint64(first_visit[item]), np.uint64(first_visit[item + ONE])
+                    is_watched = visit_begin < visit_end
+                    while fetched <= (visit_begin >> np.uint64(6)) + np.uint64(WORDS_AHEAD):
+                        look_ahead(pair, slot_of, due, fetched)
+                        fetched += ONE
                 if kind == NARROW:
-                    narrow = narrow_sum(rows.row, at, world)
+                    narrow = add_row(int32_zeros(), rows.row, at, world)
+                    if is_parted:
+                        narrow = add_parted(narrow, parted, item, world, words, own, ahead)
                     if is_long:
-                        narrow = add_long_narrow(narrow, long, item, counter, world[item], ALL, ahead)
+                        narrow = add_long(narrow, long, item, counter, world[item], ALL, long_ahead)
+                    if is_watched:
+                        narrow = add_watched(
+                            narrow, visit_begin, visit_end, entry, slot_of, pair, due, counted_now, failures, place, counter,
+                            world[item], world, active,
+                        )  # fmt: skip
                     log_odds = scaled(narrow, scale)
                 else:
-                    wide = wide_sum(rows.row, at, world)
+                    wide = add_row(int64_zeros(), rows.row, at, world)
+                    if is_parted:
+                        wide = add_parted(wide, parted, item, world, words, own, ahead)
                     if is_long:
-                        wide = add_long_wide(wide, long, item, counter, world[item], ALL)
+                        wide = add_long(wide, long, item, counter, world[item], ALL, long_ahead)
+                    if is_watched:
+                        wide = add_watched(
+                            wide, visit_begin, visit_end, entry, slot_of, pair, due, counted_now, failures, place, counter,
+                            world[item], world, active,
+                        )  # fmt: skip
                     log_odds = scaled(wide, scale)
                 if rows.row[at + np.uint64(N_HARD)] > 0:
                     must, must_not = forced_words(rows.row, at, world)
@@ -350,10 +385,14 @@ def sweep_block(
                 _record(conditionals, atom, real, must, must_not)
             word = previous[0]
             if drawing:
-                word = _settled(drawn_word(log_odds, threshold, generator, scalar), must, must_not) & active
+                word = _settled(drawn_word(log_odds, threshold, generator, scalar, active), must, must_not) & active
             if drawing or kind == GENERAL:
-                if is_long:
+                if is_parted:
+                    write_parts(parted, atom, word, words, own)
+                if is_long and world[atom] != word:
                     recount(long, atom, counter, world[atom] ^ word, word)
+                if is_watched and world[atom] != word:
+                    recount_watched(visit_begin, visit_end, entry, counted_now, counter, world[atom] ^ word, word)
                 world[atom] = word
                 twin[atom] = word
             if kind == GENERAL:

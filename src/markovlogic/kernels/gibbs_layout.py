@@ -9,8 +9,24 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from markovlogic.kernels.gibbs_long import LONG_FROM, LongClauses, long_clauses
-from markovlogic.kernels.gibbs_rows import FLAGS, IS_WIDE, N_TALLIES, count_clauses, size_rows, write_clauses, write_headers
+from markovlogic.kernels.gibbs_long import LongClauses, counters_for, long_clauses
+from markovlogic.kernels.gibbs_parts import PartedClauses, parted_clauses, words_for
+from markovlogic.kernels.gibbs_rows import (
+    HARD_WORDS,
+    HEADER,
+    LONG_TALLY,
+    LONG_WORDS,
+    N_TALLIES,
+    Groups,
+    count_clauses,
+    note_groups,
+    scale_rows,
+    weigh_clauses,
+    write_clauses,
+    write_headers,
+)
+from markovlogic.kernels.gibbs_storage import Clauses, Lengths, choose_storage
+from markovlogic.kernels.gibbs_watched import Watch, WatchedClauses, watch_for, watched_clauses
 from markovlogic.networks.ground import GroundNetwork
 
 NARROW, WIDE, GROUP, GENERAL = range(4)
@@ -53,19 +69,22 @@ class GibbsLayout(NamedTuple):
 
     rows: GibbsRows
     general: GeneralSites
+    parted: PartedClauses
     long: LongClauses
+    watched: WatchedClauses
 
     @property
     def nbytes(self) -> int:
         """Bytes that the layout takes beside the network's own arrays."""
-        own = (*self.rows[:4], *self.general[:5], *self.long[:4])
+        own = (*self.rows[:4], *self.general[:5], *self.parted[:5], *self.long[:5], *self.watched)
         return sum(array.nbytes for array in own)
 
 
-def build_layout(network: GroundNetwork, long_from: int = LONG_FROM) -> GibbsLayout:
+def build_layout(network: GroundNetwork, lengths: Lengths) -> GibbsLayout:
     """Lay the network out for the Gibbs kernels; atoms that a hard unit clause decides become no site.
 
-    Clauses of `long_from` literals and more have counters; the draws are the same for every number from 4 on.
+    The draws are the same for all lengths that the kernel can take: watched clauses need a scan in order, and a single chain's
+    kernel knows neither them nor parts. Lengths are from 4 on.
     """
     n_atoms = network.n_atoms
     group_of = np.full(network.n_all, -1, np.int32)
@@ -73,9 +92,9 @@ def build_layout(network: GroundNetwork, long_from: int = LONG_FROM) -> GibbsLay
     group_of[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), sizes)
     entangled = np.zeros(network.n_all, bool)
     entangled[network.definition_literal >> 1] = True
-    general_group = _groups_with_positive_hard_clauses(
-        network.clause_start, network.clause_literal, network.n_soft, group_of, np.zeros(network.n_groups, bool)
-    )
+    clauses = Clauses(network.clause_start, network.clause_literal, network.clause_weight)
+    groups = Groups(group_of, np.zeros(network.n_groups, np.int64), np.zeros(network.n_groups, np.int64))
+    general_group = _groups_with_positive_hard_clauses(clauses, network.n_soft, groups, np.zeros(network.n_groups, bool))
     general_group[group_of[np.flatnonzero(entangled[:n_atoms] & (group_of[:n_atoms] >= 0))]] = True
 
     grouped = group_of[:n_atoms] >= 0
@@ -83,26 +102,29 @@ def build_layout(network: GroundNetwork, long_from: int = LONG_FROM) -> GibbsLay
     general_atom = entangled[:n_atoms] & ~grouped & ~decided
     has_row = np.where(grouped, ~general_group[group_of[:n_atoms]] if network.n_groups else False, ~decided & ~general_atom)
     forbidden = _forbidden_values(network, sizes, n_atoms)
-    row_start, row, scale = _rows(network, group_of, has_row, forbidden, long_from)
-    long = long_clauses(network, group_of, has_row, scale, long_from)
+    plain = np.zeros(network.n_all, bool)
+    plain[:n_atoms] = has_row & ~grouped
+    storage = np.empty(network.n_clauses, np.uint8)
+    choose_storage(clauses, plain, lengths, storage)
+    row_start, row, scale = _rows(network, clauses, storage, groups, has_row, forbidden)
+    parted = parted_clauses(clauses, storage, scale)
+    long = long_clauses(network, clauses, storage, groups, has_row, scale)
+    watched = watched_clauses(clauses, long, scale)
 
-    kind = np.full(n_atoms, NARROW, np.uint8)
-    if n_atoms:
-        own = np.flatnonzero(has_row)
-        kind[own] = np.where(row[row_start[own] + FLAGS] & IS_WIDE, WIDE, NARROW)
+    kind = np.where(scale < 0, WIDE, NARROW).astype(np.uint8)
     item = np.arange(n_atoms, dtype=np.int32)
     kind[grouped], item[grouped] = GROUP, group_of[:n_atoms][grouped]
     # The general sites: single atoms first, then groups, each with the hidden atoms that follow it.
-    singles, groups = np.flatnonzero(general_atom), np.flatnonzero(general_group)
+    singles, many = np.flatnonzero(general_atom), np.flatnonzero(general_group)
     kind[general_atom] = GENERAL
     item[general_atom] = np.arange(len(singles))
     of_group = np.zeros(network.n_groups, np.int32)
-    of_group[groups] = len(singles) + np.arange(len(groups))
+    of_group[many] = len(singles) + np.arange(len(many))
     in_general = grouped & (general_group[group_of[:n_atoms]] if network.n_groups else False)
     kind[in_general], item[in_general] = GENERAL, of_group[group_of[:n_atoms][in_general]]
-    member = np.isin(np.repeat(np.arange(network.n_groups), sizes), groups)
+    member = np.isin(np.repeat(np.arange(network.n_groups), sizes), many)
     general_start = np.concatenate(
-        [np.zeros(1, np.int64), np.cumsum(np.concatenate([np.ones(len(singles), np.int64), sizes[groups]]))]
+        [np.zeros(1, np.int64), np.cumsum(np.concatenate([np.ones(len(singles), np.int64), sizes[many]]))]
     )
     general_atoms = np.concatenate([singles.astype(np.int32), network.group_atom[member]])
     reach_start, reach = hidden_reach(network, general_start, general_atoms)
@@ -123,7 +145,7 @@ def build_layout(network: GroundNetwork, long_from: int = LONG_FROM) -> GibbsLay
     general = GeneralSites(
         start=general_start,
         atom=general_atoms,
-        is_group=np.repeat([False, True], [len(singles), len(groups)]).astype(np.uint8),
+        is_group=np.repeat([False, True], [len(singles), len(many)]).astype(np.uint8),
         reach_start=reach_start,
         reach=reach,
         clause_start=network.clause_start,
@@ -137,10 +159,23 @@ def build_layout(network: GroundNetwork, long_from: int = LONG_FROM) -> GibbsLay
         n_atoms=n_atoms,
         n_soft=network.n_soft,
     )
-    for value in (*rows, *general, *long):
+    for value in (*rows, *general, *parted, *long, *watched):
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
-    return GibbsLayout(rows, general, long)
+    return GibbsLayout(rows, general, parted, long, watched)
+
+
+class GibbsRoom(NamedTuple):
+    """Memory that `gibbs.sweep_block` works in, besides worlds; for one batch at a time, and for one layout."""
+
+    words: np.ndarray
+    counter: np.ndarray
+    watch: Watch
+
+
+def room_for(layout: GibbsLayout) -> GibbsRoom:
+    """Room for a batch of chains."""
+    return GibbsRoom(words_for(layout.parted), counters_for(layout.long), watch_for(layout.watched))
 
 
 def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -> np.ndarray:
@@ -155,20 +190,29 @@ def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -
 
 
 def _rows(
-    network: GroundNetwork, group_of: np.ndarray, has_row: np.ndarray, forbidden: np.ndarray, long_from: int
+    network: GroundNetwork,
+    clauses: Clauses,
+    storage: np.ndarray,
+    groups: Groups,
+    has_row: np.ndarray,
+    forbidden: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where the row of each atom starts, the rows, and the atoms' scales, negative where the row is wide."""
     n_atoms = network.n_atoms
-    tally, sums = np.zeros((n_atoms, N_TALLIES), np.int32), np.zeros((n_atoms, 2))
-    clauses = (network.clause_start, network.clause_literal, network.clause_weight, group_of, has_row, long_from)
-    count_clauses(*clauses, tally, sums)
-    words, scale = np.zeros(n_atoms, np.int64), np.ones(n_atoms, np.float32)
-    size_rows(network.atom_bias, has_row, tally, sums, words, scale)
+    degree, sums, scale = np.zeros(n_atoms, np.int64), np.zeros((n_atoms, 2)), np.ones(n_atoms, np.float32)
+    weigh_clauses(clauses, groups, has_row, degree, sums)
+    scale_rows(network.atom_bias, has_row, degree, sums, scale)
+    tally = np.zeros((n_atoms, N_TALLIES), np.int32)
+    count_clauses(clauses, storage, groups, has_row, tally)
+    n_weights = tally[:, 0] + tally[:, 1] + tally[:, LONG_TALLY]
+    words = HEADER + tally[:, 0] + 2 * tally[:, 1] + tally[:, LONG_WORDS] + tally[:, HARD_WORDS]
+    words = np.where(has_row, words + n_weights * np.where(scale < 0, 2, 1), 0).astype(np.int64)
     end = np.cumsum(words)
     row_start = np.where(has_row, end - words, -1)
     row = np.empty(int(end[-1]) if n_atoms else 0, np.uint32)
     cursor = np.zeros((n_atoms, 4), np.int64)
     write_headers(row_start, scale, tally, sums, forbidden, cursor, row)
-    write_clauses(*clauses, scale, cursor, row)
+    write_clauses(clauses, storage, groups, has_row, scale, cursor, row)
     return row_start, row, scale
 
 
@@ -189,19 +233,15 @@ def hidden_reach(network: GroundNetwork, general_start: np.ndarray, general_atom
 
 
 @numba.njit(nogil=True, cache=True)
-def _groups_with_positive_hard_clauses(clause_start, clause_literal, n_soft, group_of, found):
+def _groups_with_positive_hard_clauses(clauses, n_soft, groups, found):
     """Mark groups of which a hard clause holds positive literals and no negative one: such a clause forbids all other values."""
-    for clause in range(n_soft, clause_start.shape[0] - 1):
-        begin, end = clause_start[clause], clause_start[clause + 1]
-        for at in range(begin, end):
-            group = group_of[clause_literal[at] >> 1]
-            if group >= 0 and not found[group]:
-                negative = False
-                for other in range(begin, end):
-                    if group_of[clause_literal[other] >> 1] == group and (clause_literal[other] & 1) == 0:
-                        negative = True
-                if not negative:
-                    found[group] = True
+    for clause in range(n_soft, clauses.weight.shape[0]):
+        note_groups(clauses, clause, groups, 1)
+        for at in range(clauses.start[clause], clauses.start[clause + 1]):
+            group = groups.of[clauses.literal[at] >> 1]
+            if group >= 0 and groups.negative[group] == 0:
+                found[group] = True
+        note_groups(clauses, clause, groups, -1)
     return found
 
 

@@ -1,14 +1,16 @@
 """Clauses of many literals for the Gibbs kernels: each has a counter of its true literals, so a literal costs O(log k), not O(k).
 
-A row that lists the other literals of a clause costs k - 1 looks a visit, k · (k - 1) a sweep, and as many words of memory. From
-LONG_FROM literals on a clause has a counter instead, for 64 chains at once: plane p of it is the word of the chains in whose
-count bit p is set. Where the count without the atom's own literal is zero, the clause hinges on the atom; and when an atom
-changes, its clauses' counters do. Counters follow from the world, so they are no part of a state: each step begins by counting.
+A row that lists the other literals of a clause costs k - 1 looks a visit, k · (k - 1) a sweep, and as many words of memory. A
+long clause has a counter instead (see `gibbs_storage` for which), for 64 chains at once: plane p of it is the word of the chains
+in whose count bit p is set. Where the count without the atom's own literal is zero, the clause hinges on the atom; and when an
+atom changes, its clauses' counters do. Counters follow from the world, so they are no part of a state: each step begins by
+counting.
 
 The entries of an atom lie together in words of 32 bits: a header (numbers of soft, hard and other clauses; words an entry), then
 for each clause (place of its counter, 2 · number of planes + sign of the atom's literal, fixed-point weight as in `gibbs_rows`).
 The third kind are those that the atom's conditional does not look at but that hold it all the same: clauses that do not hinge on
-this value of an exclusive group, and all clauses of atoms that have no row.
+this value of an exclusive group, and all clauses of atoms that have no row. Clauses that may be watched have counters, too, for
+when they are not; their entries are in `gibbs_watched`.
 """
 
 from typing import NamedTuple
@@ -17,40 +19,43 @@ import numba
 import numpy as np
 
 from markovlogic.kernels.gibbs_general import ALL, literal_word
-from markovlogic.kernels.gibbs_rows import hinge, put_weight
+from markovlogic.kernels.gibbs_rows import Groups, hinge, note_groups, put_weight
+from markovlogic.kernels.gibbs_storage import COUNTED, WATCHED, Clauses
 from markovlogic.kernels.internal import internal
-from markovlogic.kernels.vectors import add_where, prefetch
+from markovlogic.kernels.vectors import add_weight, prefetch_to_write, weight_words
 from markovlogic.networks.ground import GroundNetwork
 
-LONG_FROM = 10  # literals: shorter clauses are quicker in rows, which need no counter to be read and written
 N_SOFT, N_HARD, N_OTHER, STRIDE = range(4)
 NARROW_STRIDE, WIDE_STRIDE = 3, 4
 ENTRIES_AT = 2 * NARROW_STRIDE  # words of an atom's header; so entries of atoms that follow each other are in step
 AHEAD = 24 * NARROW_STRIDE  # how many words ahead the kernels look for counters to be fetched
 CACHE_LINE = 8  # words of 64 bits
 BLOCK = 4  # planes that are read and written without a branch between them; counters have a multiple of it
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(BLOCK)
+NONE, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(BLOCK)
 
 
 class LongClauses(NamedTuple):
-    """The clauses of LONG_FROM literals and more, and what each atom needs to know of its own."""
+    """The clauses that are counted, and what each atom needs to know of its own."""
 
-    clause: np.ndarray  # (n_long,) int32
+    clause: np.ndarray  # (n_long,) int32; those from n_fixed on may be watched
     place: np.ndarray  # (n_long,) int64, where the counter of a clause begins
     start: np.ndarray  # (n_all,) int64, where the header of an atom is in `entry`, -1 without one; (0,) without long clauses
     entry: np.ndarray  # (words,) uint32
+    planes: np.ndarray  # (n_long,) int64, of each counter
+    n_fixed: int  # clauses that are always counted
     n_words: int  # room that all counters take for 64 chains; a single chain uses the first word of each
 
 
 def long_clauses(
-    network: GroundNetwork, group_of: np.ndarray, has_row: np.ndarray, scale: np.ndarray, long_from: int
+    network: GroundNetwork, clauses: Clauses, storage: np.ndarray, groups: Groups, has_row: np.ndarray, scale: np.ndarray
 ) -> LongClauses:
-    """Lay out the clauses of `long_from` literals and more; scale: (n_atoms,) as `gibbs_rows.size_rows` gives it."""
-    length = np.diff(network.clause_start)
-    clause = np.flatnonzero(length >= long_from).astype(np.int32)
+    """Lay out the clauses that are counted; scale: (n_atoms,) as `gibbs_rows.scale_rows` gives it."""
+    fixed = np.flatnonzero(storage == COUNTED)
+    clause = np.concatenate([fixed, np.flatnonzero(storage == WATCHED)]).astype(np.int32)
+    length = np.diff(clauses.start)
     nothing = np.zeros(0, np.int64)
     if not len(clause):
-        return LongClauses(clause, nothing, nothing, nothing.astype(np.uint32), 0)
+        return LongClauses(clause, nothing, nothing, nothing.astype(np.uint32), nothing, 0, 0)
     planes = -(-np.frexp(length[clause].astype(np.float64))[1].astype(np.int64) // BLOCK) * BLOCK
     # A counter begins at a multiple of 4 or 8 words, the large ones first, so that a small one never lies in two cache lines.
     room = np.where(planes == BLOCK, BLOCK, -(-planes // CACHE_LINE) * CACHE_LINE)
@@ -59,7 +64,7 @@ def long_clauses(
     place[order] = np.cumsum(room[order]) - room[order]
     stride = np.full(network.n_all, NARROW_STRIDE, np.int64)
     stride[: network.n_atoms][scale < 0] = WIDE_STRIDE
-    arguments = (network.clause_start, network.clause_literal, network.clause_weight, group_of, has_row, scale, clause, place)
+    arguments = (clauses, groups, has_row, scale, clause[: len(fixed)], place)
     tally = np.zeros((network.n_all, 3), np.int64)
     _list_entries(*arguments, stride, planes, tally, np.zeros(0, np.uint32))
     number = tally.sum(axis=1)
@@ -72,31 +77,31 @@ def long_clauses(
     entry[start[own] + STRIDE] = stride[own]
     cursor = (start + ENTRIES_AT)[:, None] + (np.cumsum(tally, axis=1) - tally) * stride[:, None]
     _list_entries(*arguments, stride, planes, cursor, entry)
-    return LongClauses(clause, place, start, entry, int(room.sum()))
+    return LongClauses(clause, place, start, entry, planes, len(fixed), int(room.sum()))
 
 
 def counters_for(long: LongClauses) -> np.ndarray:
-    """Room for the counters of 64 chains, (n_words,) uint64 zeros that begin with a cache line."""
+    """Room for the counters of 64 chains, (n_words,) uint64 that begin with a cache line."""
     room = np.zeros(long.n_words + CACHE_LINE, np.uint64)
     skipped = -(room.ctypes.data // room.itemsize) % CACHE_LINE
     return room[skipped : skipped + long.n_words]
 
 
 @numba.njit(nogil=True, cache=True)
-def _list_entries(
-    clause_start, clause_literal, clause_weight, group_of, has_row, scale, long, place, stride, planes, cursor, entry
-):
+def _list_entries(clauses, groups, has_row, scale, long, place, stride, planes, cursor, entry):
     """Count (when `entry` is empty) or write the atoms' entries; cursor: (n_all, 3) counts, or where each kind begins."""
     writing = entry.shape[0] > 0
     for index in range(long.shape[0]):
         clause = long[index]
-        weight = clause_weight[clause]
-        for at in range(clause_start[clause], clause_start[clause + 1]):
-            literal = clause_literal[at]
+        weight = clauses.weight[clause]
+        length = clauses.start[clause + 1] - clauses.start[clause]
+        note_groups(clauses, clause, groups, 1)
+        for at in range(clauses.start[clause], clauses.start[clause + 1]):
+            literal = clauses.literal[at]
             atom = literal >> 1
             kind, fixed = N_OTHER, 0.0
             if atom < has_row.shape[0] and has_row[atom]:
-                effect, others = hinge(clause_start, clause_literal, group_of, clause, literal)
+                effect, others = hinge(literal, length, groups)
                 if effect != 0 and np.isinf(weight):
                     kind = N_HARD
                 elif effect != 0 and others > 0:
@@ -110,31 +115,44 @@ def _list_entries(
                 cursor[atom, kind] += stride[atom]
             else:
                 cursor[atom, kind] += 1
+        note_groups(clauses, clause, groups, -1)
+
+
+@internal
+def count_clause(literals, begin, end, step, world, counter, place):
+    """Count the true ones of every step-th literal in literals[begin:end], in 64 chains; the counter is at `place`."""
+    reach, plane = (end - begin) // step, place + FOUR
+    while reach >= 16:  # counters have a multiple of four planes
+        counter[plane], counter[plane + ONE], counter[plane + TWO], counter[plane + THREE] = NONE, NONE, NONE, NONE
+        reach >>= FOUR
+        plane += FOUR
+    first, second, third, fourth = NONE, NONE, NONE, NONE
+    for at in range(begin, end, step):
+        carry = literal_word(world, literals[at])
+        first, carry = first ^ carry, first & carry
+        second, carry = second ^ carry, second & carry
+        third, carry = third ^ carry, third & carry
+        fourth, carry = fourth ^ carry, fourth & carry
+        plane = place + FOUR
+        while carry != 0:
+            old = counter[plane]
+            counter[plane] = old ^ carry
+            carry &= old
+            plane += ONE
+    counter[place], counter[place + ONE], counter[place + TWO], counter[place + THREE] = first, second, third, fourth
 
 
 @numba.njit(nogil=True, cache=True)
 def count_words(long, clause_start, clause_literal, world, counter):
-    """Count the true literals of every long clause in 64 chains; counter: from `counters_for`."""
-    for index in range(long.clause.shape[0]):
-        clause, place = long.clause[index], np.uint64(long.place[index])
-        first, second, third, fourth = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-        for at in range(clause_start[clause], clause_start[clause + 1]):
-            carry = literal_word(world, clause_literal[at])
-            first, carry = first ^ carry, first & carry
-            second, carry = second ^ carry, second & carry
-            third, carry = third ^ carry, third & carry
-            fourth, carry = fourth ^ carry, fourth & carry
-            plane = place + FOUR
-            while carry != 0:
-                old = counter[plane]
-                counter[plane] = old ^ carry
-                carry &= old
-                plane += ONE
-        counter[place], counter[place + ONE], counter[place + TWO], counter[place + THREE] = first, second, third, fourth
+    """Count the true literals of every clause that is always counted; counter: from `counters_for`."""
+    for index in range(long.n_fixed):
+        clause = long.clause[index]
+        begin, end = np.uint64(clause_start[clause]), np.uint64(clause_start[clause + 1])
+        count_clause(clause_literal, begin, end, ONE, world, counter, np.uint64(long.place[index]))
 
 
 @internal
-def _open_word(entry, at, counter, own, present):
+def open_word(entry, at, counter, own, present):
     """Word of the chains in which no literal of the clause at entry[at] is true, that of the atom itself left out.
 
     own: the atom's word; present: ALL when the counter counts the atom's literal, 0 when it was taken out.
@@ -152,29 +170,17 @@ def _open_word(entry, at, counter, own, present):
 
 
 @internal
-def add_long_narrow(total, long, atom, counter, own, present, ahead):
-    """Add the weights of an atom's long clauses to int32 lanes, where they hinge on it.
+def add_long(total, long, atom, counter, own, present, ahead):
+    """Add the weights of an atom's long clauses to lanes, where they hinge on it.
 
-    ahead: AHEAD in systematic scan, to fetch the counters of the atoms that follow while this one is at work; else 0.
+    ahead: AHEAD in a scan in order, to fetch the counters of the atoms that follow while this one is at work; else 0.
     """
     at = np.uint64(long.start[atom])
     place = at + np.uint64(ENTRIES_AT)
     for _ in range(long.entry[at + np.uint64(N_SOFT)]):
-        prefetch(counter, np.uint64(long.entry[place + ahead]))
-        total = add_where(total, _open_word(long.entry, place, counter, own, present), np.int32(long.entry[place + TWO]))
-        place += np.uint64(NARROW_STRIDE)
-    return total
-
-
-@internal
-def add_long_wide(total, long, atom, counter, own, present):
-    """Add the weights of an atom's long clauses to int64 lanes, where they hinge on it."""
-    at = np.uint64(long.start[atom])
-    place = at + np.uint64(ENTRIES_AT)
-    for _ in range(long.entry[at + np.uint64(N_SOFT)]):
-        weight = np.int64(np.uint64(long.entry[place + TWO]) | (np.uint64(long.entry[place + THREE]) << np.uint64(32)))
-        total = add_where(total, _open_word(long.entry, place, counter, own, present), weight)
-        place += np.uint64(WIDE_STRIDE)
+        prefetch_to_write(counter, np.uint64(long.entry[place + ahead]))
+        total = add_weight(total, open_word(long.entry, place, counter, own, present), long.entry, place + TWO)
+        place += TWO + weight_words(total)
     return total
 
 
@@ -186,7 +192,7 @@ def forced_by_long(long, atom, counter, own, present):
     stride = np.uint64(long.entry[at + np.uint64(STRIDE)])
     place = at + np.uint64(ENTRIES_AT) + np.uint64(long.entry[at + np.uint64(N_SOFT)]) * stride
     for _ in range(long.entry[at + np.uint64(N_HARD)]):
-        word = _open_word(long.entry, place, counter, own, present)
+        word = open_word(long.entry, place, counter, own, present)
         if long.entry[place + ONE] & np.uint32(1):
             must |= word
         else:
@@ -204,7 +210,7 @@ def recount(long, atom, counter, changed, now):
     place = at + np.uint64(ENTRIES_AT)
     for _ in range(number):
         code = np.uint64(long.entry[place + ONE])
-        _move(counter, np.uint64(long.entry[place]), code >> ONE, changed, now ^ ((code & ONE) - ONE))
+        move(counter, np.uint64(long.entry[place]), code >> ONE, changed, now ^ ((code & ONE) - ONE))
         place += stride
 
 
@@ -217,12 +223,12 @@ def count_atom(long, atom, counter, word, rising):
     place = at + np.uint64(ENTRIES_AT)
     for _ in range(number):
         code = np.uint64(long.entry[place + ONE])
-        _move(counter, np.uint64(long.entry[place]), code >> ONE, word ^ ((code & ONE) - ONE), rising)
+        move(counter, np.uint64(long.entry[place]), code >> ONE, word ^ ((code & ONE) - ONE), rising)
         place += stride
 
 
 @internal
-def _move(counter, plane, n_planes, carry, rising):
+def move(counter, plane, n_planes, carry, rising):
     """Add one in the chains of carry & rising, take one off in those of carry & ~rising."""
     end = plane + n_planes
     while True:

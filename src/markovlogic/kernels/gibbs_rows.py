@@ -7,7 +7,7 @@ A row starts with a header of HEADER words; then come its clauses, each without 
     long     (number of words, weight, other literals)    longer ones; the first literal again makes their number odd
     hard     (2 · number of others + sign, other literals)
 
-Clauses of `long_from` literals and more are in no row: see `gibbs_long`.
+Longer clauses are in no row: see `gibbs_storage`.
 
 Weights are fixed-point numbers, `weight = signed integer · scale` with a scale for each atom, so that sums are exact in any order
 and the only error is one rounding a clause. `wide` rows, where 32 bits would leave an error above PROBABILITY_ERROR in the
@@ -19,103 +19,130 @@ literals of the group either is constant over its values or hinges on single val
 "others" are literals outside of the group, and a row's sum is the log-weight of the value.
 """
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
+from markovlogic.kernels.gibbs_storage import IN_ROWS
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.vectors import bits_of_float32
 
 HEADER = 9
 SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT = range(HEADER)
 IS_WIDE, IS_FORBIDDEN = 1, 2
-# after the numbers of pairs and triples; COUNTED_TALLY: soft clauses that are too long for a row
-LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, COUNTED_TALLY, N_TALLIES = 2, 3, 4, 5, 6, 7
+LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, N_TALLIES = 2, 3, 4, 5, 6  # after the numbers of pairs and triples
 PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
 
 
+class Groups(NamedTuple):
+    """Exclusive groups, and room for what the clause at hand holds of them."""
+
+    of: np.ndarray  # (n_all,) int32, the group of an atom or -1
+    size: np.ndarray  # (n_groups,) int64, literals of the clause; all zero between clauses
+    negative: np.ndarray  # (n_groups,) int64, negative ones among them
+
+
 @internal
-def hinge(clause_start, clause_literal, group_of, clause, literal):
+def note_groups(clauses, clause, groups, step):
+    """Add `step` to the number of a clause's literals, and of negative ones, in each group; -1 takes that back."""
+    if groups.size.shape[0] > 0:
+        for at in range(clauses.start[clause], clauses.start[clause + 1]):
+            group = groups.of[clauses.literal[at] >> 1]
+            if group >= 0:
+                groups.size[group] += step
+                groups.negative[group] += step * (1 - (clauses.literal[at] & 1))
+
+
+@internal
+def hinge(literal, length, groups):
     """What a clause does to a literal's atom where all literals outside of the atom's group are false: (effect, their number).
 
     Effect 1: it is true only with the atom; -1: only without it; 0: it does not hinge on this value of the group.
+    `note_groups` was called for the clause.
     """
-    atom, own = literal >> 1, literal & 1
-    group = group_of[atom]
+    own = literal & 1
+    group = groups.of[literal >> 1]
     if group < 0:
-        return 2 * own - 1, clause_start[clause + 1] - clause_start[clause] - 1
-    negative, others = 0, 0
-    for at in range(clause_start[clause], clause_start[clause + 1]):
-        if group_of[clause_literal[at] >> 1] == group:
-            negative += 1 - (clause_literal[at] & 1)
-        else:
-            others += 1
+        return 2 * own - 1, length - 1
+    others = length - groups.size[group]
     # Two negative literals of a group: one of them is true whatever the value. One: only its own value can make the clause false.
-    if negative == 0:
+    if groups.negative[group] == 0:
         return 1, others
-    if negative == 1 and own == 0:
+    if groups.negative[group] == 1 and own == 0:
         return -1, others
     return 0, others
 
 
 @numba.njit(nogil=True, cache=True)
-def count_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, long_from, tally, sums):
-    """Count, for each atom, its clauses by section and the sum of their weights.
+def weigh_clauses(clauses, groups, has_row, degree, sums):
+    """Count the soft clauses of each atom and sum their weights.
 
-    tally: (n_atoms, N_TALLIES) int32 zeros; sums: (n_atoms, 2) float64 zeros: bias from clauses that hold nothing outside of the
-    atom's group, and total weight of the others. Here and in `write_clauses` the loop runs over clauses, not atoms: their arrays
-    are read in order, and what is touched at random is small.
+    degree: (n_atoms,) int64 zeros, clauses that hold something outside of the atom's group; sums: (n_atoms, 2) float64 zeros,
+    bias from those that do not, and total weight of the others.
+    Here and in `write_clauses` the loop runs over clauses, not atoms: their arrays are read in order, and what is touched at
+    random is small.
     """
-    for clause in range(clause_weight.shape[0]):
-        weight = clause_weight[clause]
-        long = clause_start[clause + 1] - clause_start[clause] >= long_from
-        if long and np.isinf(weight):
-            continue
-        for at in range(clause_start[clause], clause_start[clause + 1]):
-            atom = clause_literal[at] >> 1
-            if atom >= has_row.shape[0] or not has_row[atom]:
-                continue
-            effect, others = hinge(clause_start, clause_literal, group_of, clause, clause_literal[at])
-            if effect == 0:
-                continue
-            own = tally[atom]
-            if np.isinf(weight):
-                own[HARD_TALLY] += 1
-                own[HARD_WORDS] += 1 + others
-                continue
-            if others == 0:
-                sums[atom, 0] += effect * weight
-                continue
-            sums[atom, 1] += weight
-            if long:
-                own[COUNTED_TALLY] += 1
-            elif others <= 2:
-                own[others - 1] += 1
-            else:
-                own[LONG_TALLY] += 1
-                own[LONG_WORDS] += 1 + (others | 1)
+    for clause in range(clauses.weight.shape[0]):
+        weight = clauses.weight[clause]
+        if np.isinf(weight):
+            break  # hard clauses come last
+        length = clauses.start[clause + 1] - clauses.start[clause]
+        note_groups(clauses, clause, groups, 1)
+        for at in range(clauses.start[clause], clauses.start[clause + 1]):
+            atom = clauses.literal[at] >> 1
+            if atom < has_row.shape[0] and has_row[atom]:
+                effect, others = hinge(clauses.literal[at], length, groups)
+                if effect != 0 and others == 0:
+                    sums[atom, 0] += effect * weight
+                elif effect != 0:
+                    sums[atom, 1] += weight
+                    degree[atom] += 1
+        note_groups(clauses, clause, groups, -1)
 
 
 @numba.njit(nogil=True, cache=True)
-def size_rows(atom_bias, has_row, tally, sums, words, scale):
-    """Fill in the words that each row takes and its scale, negative where the row is wide; adds the atom's bias to sums[:, 0]."""
-    for atom in range(words.shape[0]):
+def scale_rows(atom_bias, has_row, degree, sums, scale):
+    """Fill in the scale of each row, negative where it has to be wide; adds the atom's bias to sums[:, 0]."""
+    for atom in range(scale.shape[0]):
         if not has_row[atom]:
             continue
         if np.isfinite(atom_bias[atom]):
             sums[atom, 0] += atom_bias[atom]
         total = sums[atom, 1] + abs(sums[atom, 0])
-        own = tally[atom]
-        n_weights = own[0] + own[1] + own[LONG_TALLY]
-        degree = n_weights + own[COUNTED_TALLY] + 1
-        size = HEADER + own[0] + 2 * own[1] + own[LONG_WORDS] + own[HARD_WORDS]
-        unit = np.float32(total / (2.0**31 - 2 * degree) * (1 + 2.0**-22)) if degree < 2**28 else np.float32(np.inf)
-        # The log-odds are wrong by at most degree · unit / 2, a probability by a quarter of that.
-        if degree * unit / 8 <= PROBABILITY_ERROR:
+        number = degree[atom] + 1
+        unit = np.float32(total / (2.0**31 - 2 * number) * (1 + 2.0**-22)) if number < 2**28 else np.float32(np.inf)
+        # The log-odds are wrong by at most number · unit / 2, a probability by a quarter of that.
+        if number * unit / 8 <= PROBABILITY_ERROR:
             scale[atom] = unit if unit > 0 else np.float32(1)
-            words[atom] = size + n_weights
         else:
             scale[atom] = -np.float32(total / 2.0**62)
-            words[atom] = size + 2 * n_weights
+
+
+@numba.njit(nogil=True, cache=True)
+def count_clauses(clauses, storage, groups, has_row, tally):
+    """Count, for each atom, its clauses that are stored in rows, by section; tally: (n_atoms, N_TALLIES) int32 zeros."""
+    for clause in range(clauses.weight.shape[0]):
+        if storage[clause] != IN_ROWS:
+            continue
+        hard = np.isinf(clauses.weight[clause])
+        length = clauses.start[clause + 1] - clauses.start[clause]
+        note_groups(clauses, clause, groups, 1)
+        for at in range(clauses.start[clause], clauses.start[clause + 1]):
+            atom = clauses.literal[at] >> 1
+            if atom >= has_row.shape[0] or not has_row[atom]:
+                continue
+            effect, others = hinge(clauses.literal[at], length, groups)
+            own = tally[atom]
+            if effect != 0 and hard:
+                own[HARD_TALLY] += 1
+                own[HARD_WORDS] += 1 + others
+            elif effect != 0 and others > 2:
+                own[LONG_TALLY] += 1
+                own[LONG_WORDS] += 1 + (others | 1)
+            elif effect != 0 and others > 0:
+                own[others - 1] += 1
+        note_groups(clauses, clause, groups, -1)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -158,10 +185,10 @@ def put_weight(row, at, weight, wide):
 
 
 @internal
-def _put_others(row, at, clause_start, clause_literal, group_of, clause, atom):
+def _put_others(row, at, clauses, clause, group_of, atom):
     group = group_of[atom]
-    for place in range(clause_start[clause], clause_start[clause + 1]):
-        literal = clause_literal[place]
+    for place in range(clauses.start[clause], clauses.start[clause + 1]):
+        literal = clauses.literal[place]
         other = literal >> 1
         if other != atom and (group < 0 or group_of[other] != group):
             row[at] = np.uint32(literal)
@@ -170,23 +197,25 @@ def _put_others(row, at, clause_start, clause_literal, group_of, clause, atom):
 
 
 @numba.njit(nogil=True, cache=True)
-def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row, long_from, scale, cursor, row):
-    """Write every clause into the rows of its atoms, where `cursor` says; see `count_clauses` for the order."""
-    for clause in range(clause_weight.shape[0]):
-        if clause_start[clause + 1] - clause_start[clause] >= long_from:
+def write_clauses(clauses, storage, groups, has_row, scale, cursor, row):
+    """Write every clause that is stored in rows into those of its atoms, where `cursor` says; see `weigh_clauses`."""
+    for clause in range(clauses.weight.shape[0]):
+        if storage[clause] != IN_ROWS:
             continue
-        weight = clause_weight[clause]
-        for at in range(clause_start[clause], clause_start[clause + 1]):
-            atom = clause_literal[at] >> 1
+        weight = clauses.weight[clause]
+        length = clauses.start[clause + 1] - clauses.start[clause]
+        note_groups(clauses, clause, groups, 1)
+        for at in range(clauses.start[clause], clauses.start[clause + 1]):
+            atom = clauses.literal[at] >> 1
             if atom >= has_row.shape[0] or not has_row[atom]:
                 continue
-            effect, others = hinge(clause_start, clause_literal, group_of, clause, clause_literal[at])
+            effect, others = hinge(clauses.literal[at], length, groups)
             if effect == 0:
                 continue
             if np.isinf(weight):
                 place = cursor[atom, 3]
                 row[place] = 2 * others + (1 if effect > 0 else 0)
-                cursor[atom, 3] = _put_others(row, place + 1, clause_start, clause_literal, group_of, clause, atom)
+                cursor[atom, 3] = _put_others(row, place + 1, clauses, clause, groups.of, atom)
                 continue
             if others == 0:
                 continue
@@ -195,12 +224,13 @@ def write_clauses(clause_start, clause_literal, clause_weight, group_of, has_row
             section = min(others, 3) - 1
             place = cursor[atom, section]
             if section < 2:
-                place = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
+                place = _put_others(row, place, clauses, clause, groups.of, atom)
                 cursor[atom, section] = put_weight(row, place, fixed, wide)
             else:
                 row[place] = others | 1
                 place = put_weight(row, place + 1, fixed, wide)
-                end = _put_others(row, place, clause_start, clause_literal, group_of, clause, atom)
+                end = _put_others(row, place, clauses, clause, groups.of, atom)
                 if others % 2 == 0:
                     row[end] = row[place]
                 cursor[atom, section] = place + (others | 1)
+        note_groups(clauses, clause, groups, -1)

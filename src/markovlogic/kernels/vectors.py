@@ -82,13 +82,23 @@ def data_pointer(context, builder, array_type, value, offset=None):
 
 
 @intrinsic
-def int32_splat(typingctx, value):
-    """Give all lanes the same int32."""
+def int32_zeros(typingctx):
+    """Zero in all lanes."""
 
     def codegen(context, builder, signature, arguments):
-        return _splat(builder, arguments[0])
+        return _constant(_I32, 0)
 
-    return int32_lanes(types.int32), codegen
+    return int32_lanes(), codegen
+
+
+@intrinsic
+def int64_zeros(typingctx):
+    """Zero in all lanes."""
+
+    def codegen(context, builder, signature, arguments):
+        return _constant(_I64, 0)
+
+    return int64_lanes(), codegen
 
 
 @intrinsic
@@ -103,15 +113,53 @@ def int64_splat(typingctx, value):
 
 @intrinsic
 def add_where(typingctx, lanes, word, value):
-    """Add `value` to the lanes whose bit is set: (int32_lanes, uint64, int32) or (int64_lanes, uint64, int64)."""
-    scalar = types.int32 if lanes == int32_lanes else types.int64
+    """Add `value` to the int64 lanes whose bit is set."""
 
     def codegen(context, builder, signature, arguments):
         lanes_value, word_value, scalar_value = arguments
-        zero = _constant(signature.args[0].element, 0)
-        return builder.add(lanes_value, builder.select(_mask(builder, word_value), _splat(builder, scalar_value), zero))
+        chosen = builder.select(_mask(builder, word_value), _splat(builder, scalar_value), _constant(_I64, 0))
+        return builder.add(lanes_value, chosen)
 
-    return lanes(lanes, types.uint64, scalar), codegen
+    return int64_lanes(int64_lanes, types.uint64, types.int64), codegen
+
+
+@intrinsic
+def weight_words(typingctx, lanes):
+    """How many words of 32 bits a stored weight for such lanes takes."""
+    number = 1 if lanes == int32_lanes else 2
+
+    def codegen(context, builder, signature, arguments):
+        return ir.Constant(_I64, number)
+
+    return types.uint64(lanes), codegen
+
+
+@intrinsic
+def add_weight(typingctx, lanes, word, row, at):
+    """Add the weight stored at row[at] to the lanes whose bit is set: one word of a uint32 array for int32_lanes, else two."""
+
+    def codegen(context, builder, signature, arguments):
+        total, mask, row_value, index = arguments
+        element = signature.args[0].element
+        pointer = data_pointer(context, builder, signature.args[2], row_value, index)
+        weight = builder.load(builder.bitcast(pointer, element.as_pointer()), align=4)
+        return builder.add(total, builder.select(_mask(builder, mask), _splat(builder, weight), _constant(element, 0)))
+
+    return lanes(lanes, types.uint64, row, types.uint64), codegen
+
+
+@intrinsic
+def add_long_weight(typingctx, lanes, word, weights, at):
+    """Add weights[at] of an int64 array, cut to the lanes' width, to the lanes whose bit is set."""
+
+    def codegen(context, builder, signature, arguments):
+        total, mask, array, index = arguments
+        element = signature.args[0].element
+        weight = builder.load(data_pointer(context, builder, signature.args[2], array, index))
+        weight = builder.trunc(weight, element) if element.width < 64 else weight
+        return builder.add(total, builder.select(_mask(builder, mask), _splat(builder, weight), _constant(element, 0)))
+
+    return lanes(lanes, types.uint64, weights, types.uint64), codegen
 
 
 @intrinsic
@@ -273,19 +321,33 @@ def zero_unless(typingctx, word, lanes):
     return float32_lanes(types.uint64, float32_lanes), codegen
 
 
+def _prefetch(context, builder, signature, arguments, to_write):
+    byte_pointer = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte_pointer, _I32, _I32, _I32])
+    name = "llvm.prefetch.p0i8"
+    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    pointer = data_pointer(context, builder, signature.args[0], *arguments)
+    options = [ir.Constant(_I32, value) for value in (to_write, 3, 1)]  # the two others: kept in all caches, data
+    builder.call(function, [builder.bitcast(pointer, byte_pointer), *options])
+    return context.get_dummy_value()
+
+
 @intrinsic
-def prefetch(typingctx, array, index):
+def prefetch_to_write(typingctx, array, index):
     """Ask for the cache line of array[index], which will be read and written soon; the array is C-contiguous."""
 
     def codegen(context, builder, signature, arguments):
-        byte_pointer = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte_pointer, _I32, _I32, _I32])
-        name = "llvm.prefetch.p0i8"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        pointer = data_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        options = [ir.Constant(_I32, value) for value in (1, 3, 1)]  # to be written, kept in all caches, data
-        builder.call(function, [builder.bitcast(pointer, byte_pointer), *options])
-        return context.get_dummy_value()
+        return _prefetch(context, builder, signature, arguments, 1)
+
+    return types.void(array, types.uint64), codegen
+
+
+@intrinsic
+def prefetch_to_read(typingctx, array, index):
+    """Ask for the cache line of array[index], which will be read soon; the array is C-contiguous."""
+
+    def codegen(context, builder, signature, arguments):
+        return _prefetch(context, builder, signature, arguments, 0)
 
     return types.void(array, types.uint64), codegen
 

@@ -20,7 +20,7 @@ from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, StepInf
 from markovlogic.samplers.start import StartKind, start_worlds
 
 if TYPE_CHECKING:
-    from markovlogic.kernels.gibbs_layout import GibbsLayout
+    from markovlogic.kernels.gibbs_layout import GibbsLayout, GibbsRoom
 
 SCANS = ("systematic", "random")
 STARTS = ("auto", "random", "false", "satisfying")
@@ -79,8 +79,17 @@ class GibbsSampler:
     def layout(self) -> GibbsLayout:
         """The network as the kernels read it; made when it is first needed."""
         from markovlogic.kernels.gibbs_layout import build_layout
+        from markovlogic.kernels.gibbs_storage import NEVER, Lengths
 
-        return build_layout(self.network)
+        if self.n_chains == 1:
+            return build_layout(self.network, Lengths(parts=NEVER, watched=NEVER))
+        return build_layout(self.network, Lengths(watched=NEVER) if self.settings.scan == "random" else Lengths())
+
+    @cached_property
+    def _room(self) -> GibbsRoom:
+        from markovlogic.kernels.gibbs_layout import room_for
+
+        return room_for(self.layout)
 
     def init(self, seed: np.random.SeedSequence) -> GibbsState:
         """Start worlds and fresh generators."""
@@ -125,10 +134,9 @@ class GibbsSampler:
         self, state: GibbsState, sweeps: int, planes: npt.NDArray[np.uint64], conditionals: npt.NDArray[np.float32]
     ) -> None:
         from markovlogic.kernels.gibbs import sweep_block
-        from markovlogic.kernels.gibbs_long import counters_for
         from markovlogic.kernels.gibbs_single import sweep_block_single
 
-        rows, general, long = self.layout
+        rows, general, parted, long, watched = self.layout
         world = state.world
         twin = world.copy() if len(general.is_group) else world
         random_scan = self.settings.scan == "random"
@@ -136,8 +144,8 @@ class GibbsSampler:
             sweep_block_single(rows, general, long, world, twin, state.scalar, sweeps, random_scan, planes, conditionals)
         else:
             sweep_block(
-                rows, general, long, world, twin, state.generator, state.scalar, self.n_chains, sweeps, random_scan,
-                counters_for(long), planes, conditionals,
+                rows, general, parted, long, watched, world, twin, state.generator, state.scalar, self.n_chains, sweeps,
+                random_scan, *self._room, planes, conditionals,
             )  # fmt: skip
 
     def _record_the_rest(self, sweeps: int, conditionals: npt.NDArray[np.float32]) -> None:
