@@ -40,15 +40,17 @@ def one_draw(log_odds, generator, scalar, bits):
     copy = generator.copy()
     store_lanes(next_lanes(copy), bits, 0)
     x = load_float32(log_odds, 0)
-    return drawn_word(x, thresholds(x), generator, scalar, np.uint64(2**64 - 1))
+    every = np.uint64(2**64 - 1)
+    return drawn_word(x, thresholds(x), generator, scalar, every, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
 
 
 @numba.njit
 def refined_hits(log_odds, scalar, rounds):
     x = load_float32(log_odds, 0)
     total = 0
+    real, floor = np.empty(LANES, np.float32), np.empty(LANES, np.uint32)
     for _ in range(rounds):
-        total += population(_refined(x, thresholds(x), np.uint64(0xFFFFFFFFFFFFFFFF), scalar))
+        total += population(_refined(x, thresholds(x), np.uint64(0xFFFFFFFFFFFFFFFF), scalar, real, floor))
     return total
 
 

@@ -1,10 +1,11 @@
 """Vertical counters: how often each atom was true in each of 64 chains, eight bit planes (one cache line) an atom."""
 
-import numba
 import numpy as np
 
+from markovlogic.kernels.internal import called
 
-@numba.njit(nogil=True, cache=True)
+
+@called
 def add_world(planes, world):
     """Add one world to the counters.
 
@@ -21,7 +22,7 @@ def add_world(planes, world):
             plane += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def drain(planes, atoms, totals):
     """Add the counters of the listed atoms to per-chain totals; the caller clears the planes.
 

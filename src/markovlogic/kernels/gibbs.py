@@ -11,7 +11,6 @@ probabilities are right to within 2⁻⁸⁴, whatever the number of bits that t
 
 import math
 
-import numba
 import numpy as np
 
 from markovlogic.kernels.counters import add_world
@@ -50,7 +49,7 @@ from markovlogic.kernels.gibbs_watched import (
     recount_watched_clauses,
     start_sweep,
 )
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.random import next_below, next_lanes, next_word
 from markovlogic.kernels.vectors import (
     LANES,
@@ -127,10 +126,11 @@ def forced_words(row, at, world):
 
 
 @internal
-def _refined(log_odds, threshold, equal, scalar):
-    """Lanes of `equal` (k = ⌊2³¹·q⌋) that take the less likely value after all: with probability 2³¹·q − ⌊2³¹·q⌋."""
-    x = np.empty(LANES, np.float32)
-    floor = np.empty(LANES, np.int32)
+def _refined(log_odds, threshold, equal, scalar, x, floor):
+    """Lanes of `equal` (k = ⌊2³¹·q⌋) that take the less likely value after all: with probability 2³¹·q − ⌊2³¹·q⌋.
+
+    x: (64,) float32 and floor: (64,) uint32, to work in.
+    """
     store_lanes(log_odds, x, 0)
     store_lanes(threshold, floor, 0)
     taken = np.uint64(0)
@@ -151,12 +151,15 @@ def remainder(log_odds, floor):
 
 
 @internal
-def drawn_word(log_odds, threshold, generator, scalar, active):
-    """Draw true or false in every lane, of which those of `active` chains count; threshold = thresholds(log_odds)."""
+def drawn_word(log_odds, threshold, generator, scalar, active, x, floor):
+    """Draw true or false in every lane, of which those of `active` chains count; threshold = thresholds(log_odds).
+
+    x: (64,) float32 and floor: (64,) uint32, to work in.
+    """
     less, equal = high_bits_against(next_lanes(generator), threshold)
     equal &= active
     if equal != 0:
-        less |= _refined(log_odds, threshold, equal, scalar)
+        less |= _refined(log_odds, threshold, equal, scalar, x, floor)
     return less ^ nonnegative(log_odds)
 
 
@@ -227,7 +230,7 @@ def _count_group(long, atoms, world, counter, rising):
                 count_atom(long, atoms[value], counter, world[atoms[value]], rising)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def sweep_block(
     rows,
     general,
@@ -242,8 +245,12 @@ def sweep_block(
     sweeps,
     random_scan,
     words,
+    own,
     counter,
     watch,
+    values,
+    stamp,
+    counted,
     planes,
     conditionals,
 ):
@@ -252,7 +259,7 @@ def sweep_block(
     rows, general, parted, long, watched: see GibbsLayout.
     world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else itself.
     generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
-    words, counter and watch: room that `gibbs_layout.room_for` made, which may be used again for other worlds.
+    words to counted: room that `gibbs_layout.room_for` made, which may be used again for other worlds.
     planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
 
     Random scan visits as many sites as there are, each drawn uniformly and the same for all chains: the order does not depend on
@@ -262,26 +269,21 @@ def sweep_block(
     active = ALL if n_chains == LANES else (ONE << np.uint64(n_chains)) - ONE
     n_sites = rows.site_kind.shape[0]
     recording = conditionals.shape[0] > 0
-    log_weight = np.zeros((rows.largest_group, LANES))
-    share = np.empty((rows.largest_group, LANES), np.float32)
-    allowed = np.empty(rows.largest_group, np.uint64)
-    previous = np.empty(rows.largest_group, np.uint64)
-    choice = np.empty(LANES, np.int64)
-    total = np.empty(LANES)
-    real = np.empty(LANES, np.float32)
-    stamp = np.zeros(general.clause_weight.shape[0] if general.is_group.shape[0] > 0 else 0, np.int64)
+    log_weight, share, allowed, previous, choice, total, target, running, real, high, low = values
     mark = 0
     ahead, long_ahead = np.uint64(0 if random_scan else AHEAD), np.uint64(0 if random_scan else LONG_AHEAD)
-    in_parts, watching = words.shape[0] > 0, watched.slot.shape[0] > 0
+    in_parts, watching = words.shape[0] > 0, watched.pair.shape[0] > 0
     # Taken out of the tuples once: doing so inside of the loop would count references, atomically, for every atom.
-    first_visit, slot_of, pair, entry, place = watched.first, watched.slot, watched.pair, watched.entry, watched.place
+    first_visit, pair, entry, place = watched.first, watched.pair, watched.entry, watched.place
     due, counted_now, failures = watch.due, watch.counted, watch.failures
-    own = np.empty(parted.most, np.uint64)
     fill_parts(parted, general.clause_start, general.clause_literal, world, words)
     counting = long.clause.shape[0] > 0
     count_words(long, general.clause_start, general.clause_literal, world, counter)
     recount_watched_clauses(watched.start, pair, failures, place, counter, world)
-    counted = world.copy() if counting and general.is_group.shape[0] > 0 else world[:0]  # of general sites and hidden atoms
+    for at in range(counted.shape[0]):
+        counted[at] = world[at]
+    for at in range(stamp.shape[0]):
+        stamp[at] = 0
     passes = 2 if random_scan and recording else 1
     for sweep in range(sweeps):
         fetched = ZERO
@@ -311,11 +313,11 @@ def sweep_block(
                     _group_log_weights(rows, long, item, world, counter, log_weight, allowed)
                 else:
                     mark, _ = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
-                shares(n_values, log_weight, allowed, share, total)
+                shares(n_values, log_weight, allowed, share, total, target, real)
                 if record:
                     record_group(conditionals, atoms, share, total)
                 if drawing:
-                    draw_value(n_values, share, total, generator, choice)
+                    draw_value(n_values, share, total, generator, choice, target, running, high, low)
                     set_value(atoms, n_chains, total, choice, previous, world)
                 for value in range(n_values):
                     if not drawing:
@@ -347,7 +349,7 @@ def sweep_block(
                     visit_begin, visit_end = np.uint64(first_visit[item]), np.uint64(first_visit[item + ONE])
                     is_watched = visit_begin < visit_end
                     while fetched <= (visit_begin >> np.uint64(6)) + np.uint64(WORDS_AHEAD):
-                        look_ahead(pair, slot_of, due, fetched)
+                        look_ahead(pair, entry, due, fetched)
                         fetched += ONE
                 if kind == NARROW:
                     narrow = add_row(int32_zeros(), rows.row, at, world)
@@ -357,21 +359,14 @@ def sweep_block(
                         narrow = add_long(narrow, long, item, counter, world[item], ALL, long_ahead)
                     if is_watched:
                         narrow = add_watched(
-                            narrow, visit_begin, visit_end, entry, slot_of, pair, due, counted_now, failures, place, counter,
+                            narrow, visit_begin, visit_end, entry, pair, due, counted_now, failures, place, counter,
                             world[item], world, active,
                         )  # fmt: skip
                     log_odds = scaled(narrow, scale)
                 else:
                     wide = add_row(int64_zeros(), rows.row, at, world)
-                    if is_parted:
-                        wide = add_parted(wide, parted, item, world, words, own, ahead)
                     if is_long:
                         wide = add_long(wide, long, item, counter, world[item], ALL, long_ahead)
-                    if is_watched:
-                        wide = add_watched(
-                            wide, visit_begin, visit_end, entry, slot_of, pair, due, counted_now, failures, place, counter,
-                            world[item], world, active,
-                        )  # fmt: skip
                     log_odds = scaled(wide, scale)
                 if rows.row[at + np.uint64(N_HARD)] > 0:
                     must, must_not = forced_words(rows.row, at, world)
@@ -385,7 +380,7 @@ def sweep_block(
                 _record(conditionals, atom, real, must, must_not)
             word = previous[0]
             if drawing:
-                word = _settled(drawn_word(log_odds, threshold, generator, scalar, active), must, must_not) & active
+                word = _settled(drawn_word(log_odds, threshold, generator, scalar, active, real, high), must, must_not) & active
             if drawing or kind == GENERAL:
                 if is_parted:
                     write_parts(parted, atom, word, words, own)

@@ -5,10 +5,9 @@ atoms computed anew in both. Two worlds are kept for it: `world` is set to the s
 evaluation they are equal. All chains of a word are evaluated at once; a little slower than rows, and float64 throughout.
 """
 
-import numba
 import numpy as np
 
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import called, internal
 
 ALL, ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 
@@ -31,7 +30,7 @@ def disjunction(literals, begin, end, world):
     return word
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def compute_hidden(definition_start, definition_literal, n_atoms, hidden, world):
     """Set the hidden atoms listed (parents before children) to what their definitions say."""
     for at in range(hidden.shape[0]):
@@ -137,7 +136,7 @@ def settle_general(sites, item, world, twin, active):
         twin[hidden[at]] = world[hidden[at]]
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def broken_word(clause_start, clause_literal, n_soft, world, n_chains):
     """Word of the chains in which a hard clause is false."""
     broken = np.uint64(0)

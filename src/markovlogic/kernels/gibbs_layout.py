@@ -6,7 +6,6 @@ atoms that hidden ones depend on, and groups in which a hard clause asks for one
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from markovlogic.kernels.gibbs_long import LongClauses, counters_for, long_clauses
@@ -26,7 +25,9 @@ from markovlogic.kernels.gibbs_rows import (
     write_headers,
 )
 from markovlogic.kernels.gibbs_storage import Clauses, Lengths, choose_storage
+from markovlogic.kernels.gibbs_values import ValueRoom, value_room
 from markovlogic.kernels.gibbs_watched import Watch, WatchedClauses, watch_for, watched_clauses
+from markovlogic.kernels.internal import called
 from markovlogic.networks.ground import GroundNetwork
 
 NARROW, WIDE, GROUP, GENERAL = range(4)
@@ -102,11 +103,12 @@ def build_layout(network: GroundNetwork, lengths: Lengths) -> GibbsLayout:
     general_atom = entangled[:n_atoms] & ~grouped & ~decided
     has_row = np.where(grouped, ~general_group[group_of[:n_atoms]] if network.n_groups else False, ~decided & ~general_atom)
     forbidden = _forbidden_values(network, sizes, n_atoms)
+    sums, scale = _sums_and_scale(network, clauses, groups, has_row)
     plain = np.zeros(network.n_all, bool)
-    plain[:n_atoms] = has_row & ~grouped
+    plain[:n_atoms] = has_row & ~grouped & (scale > 0)
     storage = np.empty(network.n_clauses, np.uint8)
     choose_storage(clauses, plain, lengths, storage)
-    row_start, row, scale = _rows(network, clauses, storage, groups, has_row, forbidden)
+    row_start, row = _rows(clauses, storage, groups, has_row, forbidden, sums, scale)
     parted = parted_clauses(clauses, storage, scale)
     long = long_clauses(network, clauses, storage, groups, has_row, scale)
     watched = watched_clauses(clauses, long, scale)
@@ -168,14 +170,27 @@ def build_layout(network: GroundNetwork, lengths: Lengths) -> GibbsLayout:
 class GibbsRoom(NamedTuple):
     """Memory that `gibbs.sweep_block` works in, besides worlds; for one batch at a time, and for one layout."""
 
-    words: np.ndarray
+    words: np.ndarray  # of clauses in parts
+    own: np.ndarray  # (layout.parted.most,) uint64
     counter: np.ndarray
     watch: Watch
+    values: ValueRoom
+    stamp: np.ndarray  # (n_clauses,) int64 where there are general sites, else (0,)
+    counted: np.ndarray  # (n_all,) uint64 where there are general sites and counters, else (0,)
 
 
 def room_for(layout: GibbsLayout) -> GibbsRoom:
     """Room for a batch of chains."""
-    return GibbsRoom(words_for(layout.parted), counters_for(layout.long), watch_for(layout.watched))
+    general = len(layout.general.is_group) > 0
+    return GibbsRoom(
+        words_for(layout.parted),
+        np.empty(layout.parted.most, np.uint64),
+        counters_for(layout.long),
+        watch_for(layout.watched),
+        value_room(layout.rows.largest_group),
+        np.zeros(len(layout.general.clause_weight) if general else 0, np.int64),
+        np.empty(len(layout.general.atom_bias) if general and len(layout.long.clause) else 0, np.uint64),
+    )
 
 
 def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -> np.ndarray:
@@ -189,19 +204,28 @@ def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -
     return forbidden
 
 
+def _sums_and_scale(
+    network: GroundNetwork, clauses: Clauses, groups: Groups, has_row: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bias and total weight of each atom, and the scale of its weights, negative where its row is wide."""
+    n_atoms = network.n_atoms
+    degree, sums, scale = np.zeros(n_atoms, np.int64), np.zeros((n_atoms, 2)), np.ones(n_atoms, np.float32)
+    weigh_clauses(clauses, groups, has_row, degree, sums)
+    scale_rows(network.atom_bias, has_row, degree, sums, scale)
+    return sums, scale
+
+
 def _rows(
-    network: GroundNetwork,
     clauses: Clauses,
     storage: np.ndarray,
     groups: Groups,
     has_row: np.ndarray,
     forbidden: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the row of each atom starts, the rows, and the atoms' scales, negative where the row is wide."""
-    n_atoms = network.n_atoms
-    degree, sums, scale = np.zeros(n_atoms, np.int64), np.zeros((n_atoms, 2)), np.ones(n_atoms, np.float32)
-    weigh_clauses(clauses, groups, has_row, degree, sums)
-    scale_rows(network.atom_bias, has_row, degree, sums, scale)
+    sums: np.ndarray,
+    scale: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where the row of each atom starts, -1 where there is none; and the rows."""
+    n_atoms = len(has_row)
     tally = np.zeros((n_atoms, N_TALLIES), np.int32)
     count_clauses(clauses, storage, groups, has_row, tally)
     n_weights = tally[:, 0] + tally[:, 1] + tally[:, LONG_TALLY]
@@ -213,7 +237,7 @@ def _rows(
     cursor = np.zeros((n_atoms, 4), np.int64)
     write_headers(row_start, scale, tally, sums, forbidden, cursor, row)
     write_clauses(clauses, storage, groups, has_row, scale, cursor, row)
-    return row_start, row, scale
+    return row_start, row
 
 
 def hidden_reach(network: GroundNetwork, general_start: np.ndarray, general_atom: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -232,7 +256,7 @@ def hidden_reach(network: GroundNetwork, general_start: np.ndarray, general_atom
     return start, reach[np.lexsort((reach, np.repeat(np.arange(len(start) - 1), np.diff(start))))]
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _groups_with_positive_hard_clauses(clauses, n_soft, groups, found):
     """Mark groups of which a hard clause holds positive literals and no negative one: such a clause forbids all other values."""
     for clause in range(n_soft, clauses.weight.shape[0]):
@@ -245,7 +269,7 @@ def _groups_with_positive_hard_clauses(clauses, n_soft, groups, found):
     return found
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def collect_reach(child_start, child, general_start, general_atom, mark, start, reach):
     """Count (when `reach` is empty) or list, unordered, the hidden atoms that depend on each site; mark: (n_all,) of -1."""
     stack = np.empty(mark.shape[0], np.int32)

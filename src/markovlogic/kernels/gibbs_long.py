@@ -15,13 +15,12 @@ when they are not; their entries are in `gibbs_watched`.
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from markovlogic.kernels.gibbs_general import ALL, literal_word
 from markovlogic.kernels.gibbs_rows import Groups, hinge, note_groups, put_weight
 from markovlogic.kernels.gibbs_storage import COUNTED, WATCHED, Clauses
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.vectors import add_weight, prefetch_to_write, weight_words
 from markovlogic.networks.ground import GroundNetwork
 
@@ -87,7 +86,7 @@ def counters_for(long: LongClauses) -> np.ndarray:
     return room[skipped : skipped + long.n_words]
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _list_entries(clauses, groups, has_row, scale, long, place, stride, planes, cursor, entry):
     """Count (when `entry` is empty) or write the atoms' entries; cursor: (n_all, 3) counts, or where each kind begins."""
     writing = entry.shape[0] > 0
@@ -142,7 +141,7 @@ def count_clause(literals, begin, end, step, world, counter, place):
     counter[place], counter[place + ONE], counter[place + TWO], counter[place + THREE] = first, second, third, fourth
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def count_words(long, clause_start, clause_literal, world, counter):
     """Count the true literals of every clause that is always counted; counter: from `counters_for`."""
     for index in range(long.n_fixed):

@@ -14,14 +14,13 @@ is smaller than the largest part of its clause names a partner twice.
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from markovlogic.kernels.gibbs_general import literal_word
 from markovlogic.kernels.gibbs_rows import put_weight
 from markovlogic.kernels.gibbs_storage import IN_PARTS, PARTS_TO, Clauses
-from markovlogic.kernels.internal import inlined, internal
-from markovlogic.kernels.vectors import add_weight, prefetch_to_read, prefetch_to_write, weight_words
+from markovlogic.kernels.internal import called, inlined, internal
+from markovlogic.kernels.vectors import add_weight, prefetch_to_read, prefetch_to_write
 
 FEW, MANY = 4, 8  # words of a clause
 FEW_TO = 16  # literals: with four parts
@@ -58,7 +57,7 @@ def parted_clauses(clauses: Clauses, storage: np.ndarray, scale: np.ndarray) -> 
     tally = np.zeros((len(scale), KINDS), np.int64)
     _list_entries(clauses, clause, place, scale, tally, tally, no_words, no_words)
     number = tally.sum(axis=1)
-    words = tally * (np.where(scale < 0, 2, 1)[:, None] + PARTNERS)  # of each kind's details
+    words = tally * (1 + PARTNERS)  # of each kind's details
     room = np.where(number > 0, HEADER + words.sum(axis=1), 0)
     start = np.where(number > 0, np.cumsum(room) - room, -1)
     first = np.cumsum(number) - number
@@ -88,7 +87,7 @@ def _number_of_parts(length):
     return min(FEW, length // 2)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _list_entries(clauses, parted, place, scale, to_code, to_detail, code, detail):
     """Count (when `code` is empty) or write the entries; to_code, to_detail: (n_atoms, KINDS), counts or where to write."""
     for index in range(parted.shape[0]):
@@ -106,8 +105,8 @@ def _list_entries(clauses, parted, place, scale, to_code, to_detail, code, detai
             part = (at - begin) % parts
             code[to_code[atom, kind]] = 2 * (place[index] + part) + (literal & 1)
             to_code[atom, kind] += 1
-            fixed = np.rint((2 * (literal & 1) - 1) * clauses.weight[clause] / np.float64(abs(scale[atom])))
-            to = put_weight(detail, to_detail[atom, kind], fixed, scale[atom] < 0)
+            fixed = np.rint((2 * (literal & 1) - 1) * clauses.weight[clause] / np.float64(scale[atom]))
+            to = put_weight(detail, to_detail[atom, kind], fixed, False)
             partner = at
             for _ in range(partners):
                 partner = partner + parts if partner + parts < end else begin + part
@@ -158,7 +157,7 @@ def _three_partners(detail, at, world):
 
 @inlined
 def add_parted(total, parted, atom, world, words, own, ahead):
-    """Add to lanes the weights of an atom's clauses in parts, where they hinge on it.
+    """Add to int32 lanes the weights of an atom's clauses in parts, where they hinge on it.
 
     own: (parted.most,) uint64, filled with what `write_parts` needs; ahead: AHEAD in a scan in order, to fetch the words of the
     atoms that follow while this one is at work; else 0.
@@ -166,44 +165,43 @@ def add_parted(total, parted, atom, world, words, own, ahead):
     code, detail = parted.code, parted.detail
     at = np.uint64(parted.start[atom])
     first = np.uint64(detail[at])
-    width = weight_words(total)
     place = at + np.uint64(HEADER)
     entry = np.uint64(0)
     for _ in range(detail[at + ONE]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
         prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
-        part = literal_word(world, detail[place + width])
+        part = literal_word(world, detail[place + ONE])
         own[entry] = part
         total = add_weight(total, ~(part | _others_of_four(code[first + entry], words)), detail, place)
-        place += width + ONE
+        place += TWO
         entry += ONE
     for _ in range(detail[at + TWO]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
         prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
-        part = _two_partners(detail, place + width, world)
+        part = _two_partners(detail, place + ONE, world)
         own[entry] = part
         total = add_weight(total, ~(part | _others_of_four(code[first + entry], words)), detail, place)
-        place += width + TWO
+        place += THREE
         entry += ONE
     for _ in range(detail[at + THREE]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
         prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
-        part = _three_partners(detail, place + width, world)
+        part = _three_partners(detail, place + ONE, world)
         own[entry] = part
         hinging = ~(part | _others_of_four(code[first + entry], words))
         if hinging != 0:  # rare in so long a clause
             total = add_weight(total, hinging, detail, place)
-        place += width + THREE
+        place += FOUR
         entry += ONE
     for _ in range(detail[at + FOUR]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
         prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
-        part = _two_partners(detail, place + width, world)
+        part = _two_partners(detail, place + ONE, world)
         own[entry] = part
         hinging = ~(part | _others_of_eight(code[first + entry], words))
         if hinging != 0:  # rare in so long a clause
             total = add_weight(total, hinging, detail, place)
-        place += width + TWO
+        place += THREE
         entry += ONE
     return total
 

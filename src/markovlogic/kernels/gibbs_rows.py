@@ -21,11 +21,10 @@ literals of the group either is constant over its values or hinges on single val
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from markovlogic.kernels.gibbs_storage import IN_ROWS
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.vectors import bits_of_float32
 
 HEADER = 9
@@ -74,7 +73,7 @@ def hinge(literal, length, groups):
     return 0, others
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def weigh_clauses(clauses, groups, has_row, degree, sums):
     """Count the soft clauses of each atom and sum their weights.
 
@@ -101,7 +100,7 @@ def weigh_clauses(clauses, groups, has_row, degree, sums):
         note_groups(clauses, clause, groups, -1)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def scale_rows(atom_bias, has_row, degree, sums, scale):
     """Fill in the scale of each row, negative where it has to be wide; adds the atom's bias to sums[:, 0]."""
     for atom in range(scale.shape[0]):
@@ -119,7 +118,7 @@ def scale_rows(atom_bias, has_row, degree, sums, scale):
             scale[atom] = -np.float32(total / 2.0**62)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def count_clauses(clauses, storage, groups, has_row, tally):
     """Count, for each atom, its clauses that are stored in rows, by section; tally: (n_atoms, N_TALLIES) int32 zeros."""
     for clause in range(clauses.weight.shape[0]):
@@ -145,7 +144,7 @@ def count_clauses(clauses, storage, groups, has_row, tally):
         note_groups(clauses, clause, groups, -1)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def write_headers(row_start, scale, tally, sums, forbidden, cursor, row):
     """Write the rows' headers; cursor: (n_atoms, 4) becomes the places where pairs, triples, long and hard clauses begin."""
     for atom in range(row_start.shape[0]):
@@ -196,7 +195,7 @@ def _put_others(row, at, clauses, clause, group_of, atom):
     return at
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def write_clauses(clauses, storage, groups, has_row, scale, cursor, row):
     """Write every clause that is stored in rows into those of its atoms, where `cursor` says; see `weigh_clauses`."""
     for clause in range(clauses.weight.shape[0]):

@@ -9,14 +9,15 @@
     counted    the clause has a counter of its true literals: O(log k) a visit. Long clauses of any kind, any scan
                (`gibbs_long`).
 
-Plain atoms are sites of their own with a row: in no exclusive group, not decided, no parent of hidden atoms. All four give the
-same draws, bit for bit.
+Plain atoms are sites of their own with a row that is not wide: in no exclusive group, not decided, no parent of hidden atoms.
+All four give the same draws, bit for bit.
 """
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
+
+from markovlogic.kernels.internal import called
 
 IN_ROWS, IN_PARTS, WATCHED, COUNTED = range(4)
 PARTS_TO = 24  # literals: eight parts, of which an atom's own has at most two others
@@ -39,7 +40,7 @@ class Lengths(NamedTuple):
     counted: int = 10
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def choose_storage(clauses, plain, lengths, storage):
     """Fill in the storage of each clause; plain: (n_all,) bool; storage: (n_clauses,) uint8."""
     for clause in range(clauses.weight.shape[0]):

@@ -1,5 +1,7 @@
 """One of many values for each of 64 chains: what Gibbs sweeps do with an exclusive group once its log-weights are known."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from markovlogic.kernels.internal import internal
@@ -9,11 +11,46 @@ from markovlogic.kernels.vectors import LANES, exp_nonpositive, load_float32, st
 ONE = np.uint64(1)
 
 
+class ValueRoom(NamedTuple):
+    """Memory for the values of one site, largest_group of them at most; Numba would compile an allocation for a second."""
+
+    log_weight: np.ndarray  # (largest_group, 64) float64
+    share: np.ndarray  # (largest_group, 64) float32
+    allowed: np.ndarray  # (largest_group,) uint64
+    previous: np.ndarray  # (largest_group,) uint64
+    choice: np.ndarray  # (64,) int64
+    total: np.ndarray  # (64,) float64
+    target: np.ndarray  # (64,) float64
+    running: np.ndarray  # (64,) float64
+    real: np.ndarray  # (64,) float32
+    high: np.ndarray  # (64,) uint32
+    low: np.ndarray  # (64,) uint32
+
+
+def value_room(largest_group: int) -> ValueRoom:
+    """Room for sites of so many values."""
+    shape = (largest_group, LANES)
+    return ValueRoom(
+        log_weight=np.zeros(shape),
+        share=np.zeros(shape, np.float32),
+        allowed=np.zeros(largest_group, np.uint64),
+        previous=np.zeros(largest_group, np.uint64),
+        choice=np.zeros(LANES, np.int64),
+        total=np.zeros(LANES),
+        target=np.zeros(LANES),
+        running=np.zeros(LANES),
+        real=np.zeros(LANES, np.float32),
+        high=np.zeros(LANES, np.uint32),
+        low=np.zeros(LANES, np.uint32),
+    )
+
+
 @internal
-def shares(n_values, log_weight, allowed, share, total):
-    """exp(log-weight − largest) of each allowed value, float32 (m, 64), and their sums over values, float64 (64,)."""
-    top = np.empty(LANES)
-    distance = np.empty(LANES, np.float32)
+def shares(n_values, log_weight, allowed, share, total, top, distance):
+    """exp(log-weight − largest) of each allowed value, float32 (m, 64), and their sums over values, float64 (64,).
+
+    top: (64,) float64 and distance: (64,) float32, to work in.
+    """
     for lane in range(LANES):
         top[lane] = -np.inf
         total[lane] = 0.0
@@ -30,13 +67,15 @@ def shares(n_values, log_weight, allowed, share, total):
 
 
 @internal
-def draw_value(n_values, share, total, generator, choice):
-    """Draw a value for each lane in proportion to its shares: the first whose running sum exceeds uniform · total."""
-    high, low = np.empty(LANES, np.uint32), np.empty(LANES, np.uint32)
+def draw_value(n_values, share, total, generator, choice, target, running, high, low):
+    """Draw a value for each lane in proportion to its shares: the first whose running sum exceeds uniform · total.
+
+    target, running: (64,) float64 and high, low: (64,) uint32, to work in.
+    """
     store_lanes(next_lanes(generator), high, 0)
     store_lanes(next_lanes(generator), low, 0)
-    target, running = np.empty(LANES), np.zeros(LANES)
     for lane in range(LANES):
+        running[lane] = 0.0
         bits = (np.uint64(high[lane]) << np.uint64(21)) | (np.uint64(low[lane]) >> np.uint64(11))
         target[lane] = np.float64(bits) * 2.0**-53 * total[lane]
         choice[lane] = 0

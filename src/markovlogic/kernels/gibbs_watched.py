@@ -13,20 +13,19 @@ cost, never the draws. A clause costs O(k) looks a sweep at most, but for the fe
 
 Literals have *slots*: those of a clause follow each other, after one slot of its own. In `pair` each slot has the literal and
 the number of its visit; a clause's own slot has its length and OWN_SLOT + its index. Visits are numbered in the order of the
-scan; those of an atom follow each other. Each has an entry of four words of 32 bits: (place of the counter, 2 · number of planes
-+ sign of the literal, fixed-point weight as in `gibbs_rows`, always of 64 bits).
+scan; those of an atom follow each other. Each has an entry of four words of 32 bits: place of the counter, 2 · number of planes +
+sign of the literal, fixed-point weight as in `gibbs_rows`, slot.
 """
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from markovlogic.kernels.gibbs_general import ALL, literal_word
 from markovlogic.kernels.gibbs_long import LongClauses, count_clause, move, open_word
 from markovlogic.kernels.gibbs_rows import put_weight
 from markovlogic.kernels.gibbs_storage import Clauses
-from markovlogic.kernels.internal import inlined, internal
+from markovlogic.kernels.internal import called, inlined, internal
 from markovlogic.kernels.vectors import add_weight, lowest_bit, prefetch_to_read, prefetch_to_write
 
 OWN_SLOT = np.uint32(2**31)
@@ -44,7 +43,6 @@ class WatchedClauses(NamedTuple):
 
     start: np.ndarray  # (n_watched + 1,) int64, own slots of the clauses, and the number of all slots
     pair: np.ndarray  # (2 · n_slots,) uint32
-    slot: np.ndarray  # (n_visits,) uint32
     first: np.ndarray  # (n_all + 1,) int64, the first visit of each atom; (1,) without such clauses
     entry: np.ndarray  # (4 · (n_visits + VISITS_AHEAD),) uint32
     place: np.ndarray  # (n_watched,) int64, of the counters
@@ -68,32 +66,32 @@ def watched_clauses(clauses: Clauses, long: LongClauses, scale: np.ndarray) -> W
         raise MemoryError(f"long clauses have {n_slots} literals; 2147483648 and more cannot be numbered")
     if not n_visits:
         nothing = np.zeros(0, np.uint32)
-        return WatchedClauses(start, nothing, nothing, np.zeros(1, np.int64), nothing, place)
+        return WatchedClauses(start, nothing, np.zeros(1, np.int64), nothing, place)
     number = np.zeros(len(scale), np.int64)
     _count_visits(clauses, clause, number)
     first = np.zeros(len(scale) + 1, np.int64)
     np.cumsum(number, out=first[1:])
-    pair, slot, entry = (np.zeros(n, np.uint32) for n in (2 * n_slots, n_visits, STRIDE * (n_visits + VISITS_AHEAD)))
-    _number(clauses, clause, place, long.planes[long.n_fixed :], start, scale, first[:-1].copy(), pair, slot, entry)
-    return WatchedClauses(start, pair, slot, first, entry, place)
+    pair, entry = np.zeros(2 * n_slots, np.uint32), np.zeros(STRIDE * (n_visits + VISITS_AHEAD), np.uint32)
+    _number(clauses, clause, place, long.planes[long.n_fixed :], start, scale, first[:-1].copy(), pair, entry)
+    return WatchedClauses(start, pair, first, entry, place)
 
 
 def watch_for(watched: WatchedClauses) -> Watch:
     """Nothing is known yet: no visit is marked."""
-    bits = np.zeros((2, len(watched.slot) // 64 + 1 + AHEAD), np.uint64)
+    bits = np.zeros((2, int(watched.first[-1]) // 64 + 1 + AHEAD), np.uint64)
     return Watch(bits[0], bits[1], np.zeros(len(watched.start) - 1, np.uint8))
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _count_visits(clauses, watched, number):
     for index in range(watched.shape[0]):
         for at in range(clauses.start[watched[index]], clauses.start[watched[index] + 1]):
             number[clauses.literal[at] >> 1] += 1
 
 
-@numba.njit(nogil=True, cache=True)
-def _number(clauses, watched, place, planes, start, scale, cursor, pair, slots, entry):
-    """Fill in pairs, slots and entries; cursor: (n_atoms,) the first visit of each atom, moved on to its last."""
+@called
+def _number(clauses, watched, place, planes, start, scale, cursor, pair, entry):
+    """Fill in pairs and entries; cursor: (n_atoms,) the first visit of each atom, moved on to its last."""
     for index in range(watched.shape[0]):
         begin, end = clauses.start[watched[index]], clauses.start[watched[index] + 1]
         slot = start[index]
@@ -107,11 +105,11 @@ def _number(clauses, watched, place, planes, start, scale, cursor, pair, slots, 
             slot += 1
             pair[2 * slot] = literal
             pair[2 * slot + 1] = visit
-            slots[visit] = slot
             entry[4 * visit] = place[index]
             entry[4 * visit + 1] = 2 * planes[index] + (literal & 1)
-            fixed = np.rint((2 * (literal & 1) - 1) * clauses.weight[watched[index]] / np.float64(abs(scale[atom])))
-            put_weight(entry, 4 * visit + 2, fixed, True)
+            fixed = np.rint((2 * (literal & 1) - 1) * clauses.weight[watched[index]] / np.float64(scale[atom]))
+            put_weight(entry, 4 * visit + 2, fixed, False)
+            entry[4 * visit + 3] = slot
 
 
 @internal
@@ -196,11 +194,11 @@ def _look(pair, due, counted, failures, places, counter, world, slot, active):
 
 
 @internal
-def look_ahead(pair, slot_of, due, at):
+def look_ahead(pair, entry, due, at):
     """Ask for the memory that the visits that are due in word `at` of the bits will look at."""
     bits = due[at]
     while bits != 0:
-        slot = np.uint64(slot_of[(at << SIX) + np.uint64(lowest_bit(bits))])
+        slot = np.uint64(entry[(at << EIGHT) + (np.uint64(lowest_bit(bits)) << TWO) + THREE])
         prefetch_to_read(pair, TWO * slot - TWO)
         prefetch_to_read(pair, TWO * slot - min(TWO * slot, np.uint64(16)))
         bits &= bits - ONE
@@ -218,8 +216,8 @@ def _bits_between(bits, at, first, end):
 
 
 @inlined
-def add_watched(total, first, end, entry, slot_of, pair, due, counted, failures, places, counter, own, world, active):
-    """Add to lanes the weights of an atom's watched clauses, where they hinge on it.
+def add_watched(total, first, end, entry, pair, due, counted, failures, places, counter, own, world, active):
+    """Add to int32 lanes the weights of an atom's watched clauses, where they hinge on it.
 
     first, end: the atom's visits; own: its word; places: of the counters.
     """
@@ -234,10 +232,10 @@ def add_watched(total, first, end, entry, slot_of, pair, due, counted, failures,
         if bits != 0:
             due[at] &= ~bits
         while bits != 0:
-            visit = (at << SIX) + np.uint64(lowest_bit(bits))
-            hinging = _look(pair, due, counted, failures, places, counter, world, np.uint64(slot_of[visit]), active)
+            place = (at << EIGHT) + (np.uint64(lowest_bit(bits)) << TWO)
+            hinging = _look(pair, due, counted, failures, places, counter, world, np.uint64(entry[place + THREE]), active)
             if hinging != 0:
-                total = add_weight(total, hinging, entry, (visit << TWO) + TWO)
+                total = add_weight(total, hinging, entry, place + TWO)
             bits &= bits - ONE
     return total
 

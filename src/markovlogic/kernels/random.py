@@ -5,11 +5,11 @@ streams of a lane generator are seeded with 256 bits each from one SeedSequence;
 of them with a probability below 2^-180. All 64 bits of an output are good, so that each gives two lanes their 32 bits.
 """
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from markovlogic.kernels.internal import called
 from markovlogic.kernels.vectors import LANES, data_pointer, int32_lanes, joined
 
 STREAMS = 8
@@ -27,7 +27,7 @@ def lane_generator(seed: np.random.SeedSequence) -> np.ndarray:
     return np.ascontiguousarray(seed.generate_state(4 * STREAMS, np.uint64).reshape(STREAMS, 4).T)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def next_word(state):
     """The next 64 random bits of a scalar generator, state (4,) uint64; changes the state."""
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
@@ -44,13 +44,13 @@ def next_word(state):
     return result
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def next_uniform(state):
     """A float64 from [0, 1), 53 random bits."""
     return (next_word(state) >> np.uint64(11)) * 2.0**-53
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def next_below(state, bound):
     """An integer from 0..bound-1 (int64); its bias is below bound · 2⁻⁵³."""
     return min(np.int64(next_uniform(state) * bound), bound - 1)
