@@ -27,8 +27,8 @@ FEW_TO = 16  # literals: with four parts
 KINDS = 4
 PARTNERS = np.array([1, 2, 3, 2])  # of each kind
 HEADER = 1 + KINDS
-AHEAD = 32  # entries ahead of the present one whose words are asked for
-DETAIL_AHEAD = 96  # words of 32 bits, the same for the entries themselves
+AHEAD = 48  # entries ahead of the present one whose words are asked for
+DETAIL_AHEAD, CODE_AHEAD = 256, 192  # words of 32 bits, the same for the entries themselves
 CACHE_LINE = 8  # words of 64 bits
 ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN = (np.uint64(value) for value in range(1, 8))
 assert FEW_TO == FEW * (3 + 1) and PARTS_TO == MANY * (2 + 1)
@@ -170,6 +170,7 @@ def add_parted(total, parted, atom, world, words, own, ahead):
     for _ in range(detail[at + ONE]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
         prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
+        prefetch_to_read(code, first + entry + np.uint64(CODE_AHEAD))
         part = literal_word(world, detail[place + ONE])
         own[entry] = part
         total = add_weight(total, ~(part | _others_of_four(code[first + entry], words)), detail, place)
@@ -178,6 +179,7 @@ def add_parted(total, parted, atom, world, words, own, ahead):
     for _ in range(detail[at + TWO]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
         prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
+        prefetch_to_read(code, first + entry + np.uint64(CODE_AHEAD))
         part = _two_partners(detail, place + ONE, world)
         own[entry] = part
         total = add_weight(total, ~(part | _others_of_four(code[first + entry], words)), detail, place)
@@ -186,6 +188,7 @@ def add_parted(total, parted, atom, world, words, own, ahead):
     for _ in range(detail[at + THREE]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
         prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
+        prefetch_to_read(code, first + entry + np.uint64(CODE_AHEAD))
         part = _three_partners(detail, place + ONE, world)
         own[entry] = part
         hinging = ~(part | _others_of_four(code[first + entry], words))
@@ -196,6 +199,7 @@ def add_parted(total, parted, atom, world, words, own, ahead):
     for _ in range(detail[at + FOUR]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
         prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
+        prefetch_to_read(code, first + entry + np.uint64(CODE_AHEAD))
         part = _two_partners(detail, place + ONE, world)
         own[entry] = part
         hinging = ~(part | _others_of_eight(code[first + entry], words))
