@@ -6,6 +6,7 @@ test, corrected for the atoms looked at; seeds are fixed.
 
 from dataclasses import replace
 
+import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -16,8 +17,10 @@ from tests.samplers.gibbs_checks import NETWORKS, limit, packed, unpacked
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
+from markovlogic.kernels.blocked import eliminate
 from markovlogic.networks.atom_blocks import AtomBlocks
 from markovlogic.networks.ground import GroundNetwork, frozen, network_of
+from markovlogic.samplers.block_program import SweepScratch
 from markovlogic.samplers.blocked import Blocked, BlockedSampler
 
 FALSE_ALARM = 1e-6
@@ -34,12 +37,19 @@ def one_block(network: GroundNetwork) -> Blocked:
 # ---- the conditional itself
 
 
+@numba.njit
+def eliminate_block(program, block, world, active, scratch):  # type: ignore[no-untyped-def]
+    """The forward pass for the first eight chains, which kernels call without a wrapper for Python."""
+    first, last = program.block_start[block], program.block_start[block + 1]
+    table, message, factor, possible = scratch.table, scratch.message, scratch.factor, scratch.possible
+    arguments = first, last, world, active, np.uint64(0), table, message, factor, possible
+    eliminate(program.bucket, program.row, program.outside, *arguments)
+
+
 def block_conditional(
     sampler: BlockedSampler, block: int, here: npt.NDArray[np.int64], worlds: Worlds
 ) -> npt.NDArray[np.float64]:
     """(len(here), 2^n): P(world after | world before) of one block's update, from the tables of the float64 elimination."""
-    from markovlogic.kernels.blocked import eliminate
-
     program = sampler.program
     first, last = program.block_start[block], program.block_start[block + 1]
     own = np.zeros(sampler.network.n_atoms, bool)
@@ -60,16 +70,14 @@ def block_conditional(
         if not program.bucket[bucket]["is_hidden"] and grouped[atoms].any():
             valid &= worlds.world[:, atoms].sum(axis=1) == 1
     found = np.zeros((len(here), len(index)))
-    table = np.empty((program.most_entries, LANES))
-    message = np.empty((program.most_message, LANES))
-    possible = np.zeros(LANES, bool)
+    scratch = SweepScratch.of(program)
     for begin in range(0, len(here), LANES):
         some = here[begin : begin + LANES]
         words = packed(worlds.world[some])
         active = np.uint64((1 << len(some)) - 1)
-        eliminate(program, block, words, active, np.uint64(0), table, message, possible)
+        eliminate_block(program, block, words, active, scratch)
         for lane, before in enumerate(some):
-            assert possible[lane]
+            assert scratch.possible[lane]
             after = np.flatnonzero(valid & (rest == rest[before]))
             log_p = np.zeros(len(after))
             for bucket in range(first, last):
@@ -78,7 +86,7 @@ def block_conditional(
                 for at in range(step["scope_start"], step["scope_end"]):
                     entry |= codes[after, program.scope[at]["bucket"] - first] << program.scope[at]["shift"]
                 size, start = 1 << int(step["own_bits"]), step["table_start"]
-                value = table[start + entry[:, None] + np.arange(size), lane]
+                value = scratch.table[start + entry[:, None] + np.arange(size), lane]
                 with np.errstate(divide="ignore", invalid="ignore"):
                     value = np.log(value) if step["linear"] else value
                     value = value - value.max(axis=1, keepdims=True)

@@ -4,6 +4,8 @@ A block grows from a seed, strongest coupling first. Variables are eliminated in
 structure of the elimination is kept up to date as in symbolic Cholesky factorisation: the set joined with a variable when it is
 eliminated passes, without its latest member, to that member. A site whose coming would make any table too large is refused and
 left to a later block; sets only grow, so a refusal is final for the block.
+
+To compile fast, inner functions take the few arrays that they need, and scratch comes from the caller.
 """
 
 import numba
@@ -12,51 +14,30 @@ import numpy as np
 from markovlogic.kernels.internal import internal
 
 COLUMNS = 24  # most variables in one table
-LONGEST_COUPLING = 32  # longer rows tie their atoms too weakly to guide the choice
-HARD = 8.0  # as what weight a hard clause guides the choice
+TAKEN = np.int32(2**31 - 1)  # instead of the block that refused a site: none may have it any more
 
 
 @internal
 def _enlarged(array, size):
-    larger = np.empty((max(size, 2 * array.shape[0]), *array.shape[1:]), array.dtype)
-    larger[: array.shape[0]] = array
+    """The array, or a longer copy of it where it has no room for `size` values."""
+    if size <= array.shape[0]:
+        return array
+    larger = np.empty(max(size, 2 * array.shape[0]), array.dtype)
+    for at in range(array.shape[0]):
+        larger[at] = array[at]
     return larger
 
 
 @internal
-def _put(joined, length, place, value):
-    """Add a value to a set that is kept in decreasing order: 1 added, 0 there already, -1 no room."""
-    n = length[place]
-    at = 0
-    while at < n and joined[place, at] > value:
-        at += 1
-    if at < n and joined[place, at] == value:
-        return 0
-    if n == COLUMNS:
-        return -1
-    for move in range(n, at, -1):
-        joined[place, move] = joined[place, move - 1]
-    joined[place, at] = value
-    length[place] = n + 1
-    return 1
-
-
-@numba.njit(nogil=True, cache=True)
-def newcomers(net, site, local_of, found):
+def _newcomers(child_start, child, site, local_of, found):
     """The site and every hidden atom that depends on it and is not in the block yet; returns how many."""
     found[0] = site
     n, at = 1, 0
     while at < n:
         variable = found[at]
-        for place in range(net.start[variable], net.start[variable + 1]):
-            atom = net.atom[place]
-            for entry in range(net.atom_start[atom + 1] - 1, net.atom_start[atom] - 1, -1):
-                row = net.atom_row[entry]
-                if row < net.n_clauses:
-                    break
-                hidden = net.variable_of[net.n_atoms + row - net.n_clauses]
-                if hidden == variable or local_of[hidden] != -1:
-                    continue
+        for entry in range(child_start[variable], child_start[variable + 1]):
+            hidden = child[entry]
+            if local_of[hidden] == -1:
                 local_of[hidden] = -2  # met, not placed
                 found[n] = hidden
                 n += 1
@@ -66,7 +47,80 @@ def newcomers(net, site, local_of, found):
     return n
 
 
-# A binary heap in two arrays (heapq on tuples takes seconds to compile); the largest key is at the top.
+# ---- the sets joined with each variable: joined[place, :length[place]] are places, decreasing; size: log2 of the table's entries
+
+
+@internal
+def _put(joined, length, size, log, place, value, bits, limit):
+    """Add a place to a set; False when the set is full or its table too large. log: see `_take_back`."""
+    n = length[place]
+    at = 0
+    while at < n and joined[place, at] > value:
+        at += 1
+    if at < n and joined[place, at] == value:
+        return size[place] <= limit
+    if n == COLUMNS or size[place] + bits > limit:
+        return False
+    for move in range(n, at, -1):
+        joined[place, move] = joined[place, move - 1]
+    joined[place, at] = value
+    length[place] = n + 1
+    size[place] += bits
+    entry = log[0, 0] + 1
+    log[0, 0], log[entry, 0], log[entry, 1] = entry, place, value
+    return True
+
+
+@internal
+def _take_back(joined, length, size, log, added, bits):
+    """Take out again what was put in, latest first. log: (m, 2) set and value, from row 1 on; log[0, 0] says how many."""
+    for entry in range(log[0, 0], 0, -1):
+        place, value = log[entry, 0], log[entry, 1]
+        length[place] -= 1
+        size[place] -= bits[added[value]]
+        at = 0
+        while joined[place, at] != value:
+            at += 1
+        for move in range(at, length[place]):
+            joined[place, move] = joined[place, move + 1]
+
+
+@internal
+def _join_neighbours(
+    row_start, row_variable, variable_start, variable_row, bits, local_of, joined, length, size, log, place, variable, limit
+):
+    """Put the neighbours that a new variable has in the block into its set; False when they do not fit."""
+    for entry in range(variable_start[variable], variable_start[variable + 1]):
+        row = variable_row[entry]
+        for at in range(row_start[row], row_start[row + 1]):
+            other = row_variable[at]
+            if other < 0 or other == variable or local_of[other] < 0:
+                continue
+            if not _put(joined, length, size, log, place, local_of[other], bits[other], limit):
+                return False
+    return True
+
+
+@internal
+def _pass_up(bits, added, joined, length, size, log, place, limit):
+    """Pass a new variable's set from member to member; returns by how many entries the tables grow, -1 when one is too large."""
+    growth = np.int64(0)
+    child = place
+    while length[child] > 0:
+        parent = np.int64(joined[child, 0])
+        before = size[parent]
+        for at in range(1, length[child]):
+            value = joined[child, at]
+            if not _put(joined, length, size, log, parent, value, bits[added[value]], limit):
+                return np.int64(-1)
+        if size[parent] == before:
+            break
+        growth += (1 << size[parent]) - (1 << before)
+        child = parent
+    return growth
+
+
+# ---- a binary heap in two arrays (heapq on tuples takes seconds to compile); the largest key is at the top
 
 
 @internal
@@ -100,175 +154,142 @@ def _drop_top(keys, items, n):
     keys[at], items[at] = key, item
 
 
+# ---- blocks
+
+
+@internal
+def _most_offers(row_start, row_pull, variable_start, variable_row, variable):
+    """How many sites `_offer` pushes at most."""
+    total = np.int64(0)
+    for entry in range(variable_start[variable], variable_start[variable + 1]):
+        row = variable_row[entry]
+        if row_pull[row] >= 0.0:
+            total += row_start[row + 1] - row_start[row]
+    return total
+
+
+@internal
+def _offer(
+    row_start, row_variable, row_pull, variable_start, variable_row, shut, block, before, site, variable, strength, keys, items, n
+):
+    """Push the open sites that a new variable is tied to onto the heap of n items; returns its new length.
+
+    strength: (n_sites, 2) the block that it speaks of, and how strongly the site is tied to that.
+    """
+    for entry in range(variable_start[variable], variable_start[variable + 1]):
+        row = variable_row[entry]
+        if row_pull[row] < 0.0:
+            continue
+        for at in range(row_start[row], row_start[row + 1]):
+            other = row_variable[at]
+            if other < 0 or other >= shut.shape[0] or shut[other] >= block:
+                continue
+            if strength[other, 0] != block:
+                strength[other, 0], strength[other, 1] = block, 0.0
+            known = before[site] >= 0 and before[site] == before[other]
+            strength[other, 1] += 0.25 * row_pull[row] if known else row_pull[row]
+            _push(keys, items, n, strength[other, 1], other)
+            n += 1
+    return n
+
+
 @numba.njit(nogil=True, cache=True)
-def grow(net, seeds, before, most_bits, seed_bits, most_entries):
+def grow(ties, work, seeds, before, most_bits, seed_bits, most_entries):
     """Divide the sites that are listed as seeds into blocks.
 
-    before: (n_sites,) blocks of an earlier division, whose couplings count less this time; -1 for none.
-    most_bits, seed_bits: log2 of the largest table, in general and for a seed alone. most_entries: of all tables of a block.
-    Returns block_start, and for each bucket (elimination step) its variable, scope_start and the scope as bucket numbers,
-    increasing; and -1, or the site that does not fit alone.
+    ties, work: see `samplers.block_plan`. before: (n_sites,) blocks of an earlier division, whose couplings count less this time;
+    -1 for none. most_bits, seed_bits: log2 of the largest table, in general and for a seed alone. most_entries: of all tables of
+    a block. Fills in work.block_start and returns the number of blocks; for each bucket (elimination step) its variable, where
+    its scope ends, and the scopes as bucket numbers, increasing; and -1, or the site that does not fit alone.
     """
-    n_variables = net.start.shape[0] - 1
-    local_of = np.full(n_variables, -1, np.int32)
-    open_site = np.zeros(net.n_sites, np.bool_)
-    for at in range(seeds.shape[0]):
-        open_site[seeds[at]] = True
-    refused = np.full(net.n_sites, -1, np.int32)
-    strength = np.zeros(net.n_sites)
-    strength_of = np.full(net.n_sites, -1, np.int32)  # the block that `strength` speaks of
-    keys, items = np.empty(64), np.empty(64, np.int32)
-    found = np.empty(n_variables + 1, np.int32)
-    added = np.empty(64, np.int32)
-    joined = np.empty((64, COLUMNS), np.int32)
-    length = np.empty(64, np.int32)
-    size = np.empty(64, np.int64)
-    stamp = np.full(64, -1, np.int64)
-    undo_at = np.empty(64, np.int32)
-    undo_set = np.empty((64, COLUMNS), np.int32)
-    undo_length = np.empty(64, np.int32)
-    undo_size = np.empty(64, np.int64)
-    block_start = np.zeros(seeds.shape[0] + 1, np.int64)
-    bucket_variable = np.empty(seeds.shape[0] + 64, np.int32)
-    scope_start = np.zeros(seeds.shape[0] + 65, np.int64)
-    scope = np.empty(4 * seeds.shape[0] + 64, np.int32)
-    n_blocks, n_buckets, n_scope, trial = 0, 0, 0, 0
+    bits, row_start, row_variable, row_pull = ties.bits, ties.row_start, ties.row_variable, ties.row_pull
+    variable_start, variable_row, child_start, child = ties.variable_start, ties.variable_row, ties.child_start, ties.child
+    local_of, shut, strength, found, added = work.local_of, work.shut, work.strength, work.found, work.added
+    joined, length, size, log, block_start = work.joined, work.length, work.size, work.log, work.block_start
+    keys, items, bucket_variable, scope_end, scope = work.keys, work.items, work.bucket_variable, work.scope_end, work.scope
+    block, n_buckets, n_scope = np.int64(0), np.int64(0), np.int64(0)
     for seed in seeds:
-        if not open_site[seed]:
+        if shut[seed] >= block:
             continue
         keys[0], items[0] = 0.0, seed
-        n_heap, count, entries = 1, 0, 0
+        n_heap, count, entries = np.int64(1), np.int64(0), np.int64(0)
         while n_heap > 0:
             priority, site = keys[0], items[0]
             _drop_top(keys, items, n_heap)
             n_heap -= 1
-            if not open_site[site] or refused[site] == n_blocks:
+            if shut[site] >= block:
                 continue
-            if count > 0 and priority != strength[site]:
+            if count > 0 and priority != strength[site, 1]:
                 continue  # a stale entry: the site was met again since
-            limit = most_bits if count > 0 else seed_bits
-            trial += 1
-            n_new = newcomers(net, site, local_of, found)
-            while count + n_new > added.shape[0]:
-                wanted = count + n_new
-                added, joined = _enlarged(added, wanted), _enlarged(joined, wanted)
-                length, size = _enlarged(length, wanted), _enlarged(size, wanted)
-                old = stamp.shape[0]
-                stamp = _enlarged(stamp, wanted)
-                stamp[old:] = -1
-            first, n_undo, fits, entries_before = count, 0, True, entries
-            for newcomer in range(n_new):
+            first, entries_before = count, entries
+            limit = most_bits if first > 0 else seed_bits
+            fits, log[0, 0] = True, 0
+            for newcomer in range(_newcomers(child_start, child, site, local_of, found)):
                 variable = found[newcomer]
-                place = count
-                added[place] = variable
-                local_of[variable] = place
-                length[place] = 0
-                size[place] = net.bits[variable]
-                stamp[place] = trial
+                added[count], local_of[variable], length[count], size[count] = variable, count, 0, bits[variable]
+                fits = _join_neighbours(
+                    row_start,
+                    row_variable,
+                    variable_start,
+                    variable_row,
+                    bits,
+                    local_of,
+                    joined,
+                    length,
+                    size,
+                    log,
+                    count,
+                    variable,
+                    limit,
+                )
                 count += 1
-                for own in range(net.start[variable], net.start[variable + 1]):
-                    atom = net.atom[own]
-                    for entry in range(net.atom_start[atom], net.atom_start[atom + 1]):
-                        row = net.atom_row[entry]
-                        for at in range(net.row_start[row], net.row_start[row + 1]):
-                            other = net.variable_of[net.row_literal[at] >> 1]
-                            if other >= 0 and other != variable and local_of[other] >= 0:
-                                done = _put(joined, length, place, local_of[other])
-                                if done > 0:
-                                    size[place] += net.bits[other]
-                                if done < 0 or size[place] > limit:
-                                    fits = False
-                                    break
-                        if not fits:
-                            break
-                    if not fits:
-                        break
+                if fits:
+                    growth = _pass_up(bits, added, joined, length, size, log, count - 1, limit)
+                    entries += growth + (1 << size[count - 1])
+                    fits = growth >= 0 and (entries <= most_entries or first == 0)
                 if not fits:
                     break
-                entries += 1 << size[place]
-                child = place
-                while length[child] > 0:
-                    parent = joined[child, 0]
-                    if stamp[parent] != trial:
-                        stamp[parent] = trial
-                        if n_undo == undo_at.shape[0]:
-                            undo_at, undo_set = _enlarged(undo_at, n_undo + 1), _enlarged(undo_set, n_undo + 1)
-                            undo_length, undo_size = _enlarged(undo_length, n_undo + 1), _enlarged(undo_size, n_undo + 1)
-                        undo_at[n_undo], undo_length[n_undo], undo_size[n_undo] = parent, length[parent], size[parent]
-                        undo_set[n_undo] = joined[parent]
-                        n_undo += 1
-                    changed = False
-                    size_before = size[parent]
-                    for at in range(1, length[child]):
-                        done = _put(joined, length, parent, joined[child, at])
-                        if done > 0:
-                            changed = True
-                            size[parent] += net.bits[added[joined[child, at]]]
-                        if done < 0 or size[parent] > limit:
-                            fits = False
-                            break
-                    if not fits or not changed:
-                        break
-                    entries += (1 << size[parent]) - (1 << size_before)
-                    child = parent
-                if not fits or entries > most_entries:
-                    fits = fits and first == 0
-                    if not fits:
-                        break
             if not fits:
-                for at in range(first, count):
-                    local_of[added[at]] = -1
-                for at in range(n_undo):
-                    place = undo_at[at]
-                    length[place], size[place] = undo_length[at], undo_size[at]
-                    joined[place] = undo_set[at]
-                count, entries = first, entries_before
                 if first == 0:
-                    return block_start[:1], bucket_variable[:0], scope_start[:1], scope[:0], site
-                refused[site] = n_blocks
+                    return block, bucket_variable, scope_end, scope, np.int64(site)
+                _take_back(joined, length, size, log, added, bits)
+                for place in range(first, count):
+                    local_of[added[place]] = -1
+                count, entries = first, entries_before
+                shut[site] = block
                 continue
-            open_site[site] = False
+            shut[site] = TAKEN
             if entries >= most_entries:
                 break
-            for at_new in range(first, count):
-                variable = added[at_new]
-                for own in range(net.start[variable], net.start[variable + 1]):
-                    atom = net.atom[own]
-                    for entry in range(net.atom_start[atom], net.atom_start[atom + 1]):
-                        row = net.atom_row[entry]
-                        begin, end = net.row_start[row], net.row_start[row + 1]
-                        if end - begin > LONGEST_COUPLING:
-                            continue
-                        weight = min(net.row_weight[row], HARD) * 2.0 ** (2 - (end - begin))
-                        for at in range(begin, end):
-                            other = net.variable_of[net.row_literal[at] >> 1]
-                            if other < 0 or other >= net.n_sites or not open_site[other] or refused[other] == n_blocks:
-                                continue
-                            if strength_of[other] != n_blocks:
-                                strength_of[other] = n_blocks
-                                strength[other] = 0.0
-                            known = before[site] >= 0 and before[site] == before[other]
-                            strength[other] += 0.25 * weight if known else weight
-                            if n_heap == keys.shape[0]:
-                                keys, items = _enlarged(keys, n_heap + 1), _enlarged(items, n_heap + 1)
-                            _push(keys, items, n_heap, strength[other], other)
-                            n_heap += 1
-        if n_buckets + count >= bucket_variable.shape[0]:
-            bucket_variable = _enlarged(bucket_variable, n_buckets + count + 1)
-            scope_start = _enlarged(scope_start, n_buckets + count + 2)
+            for place in range(first, count):
+                n_most = n_heap + _most_offers(row_start, row_pull, variable_start, variable_row, added[place])
+                keys, items = _enlarged(keys, n_most), _enlarged(items, n_most)
+                n_heap = _offer(
+                    row_start,
+                    row_variable,
+                    row_pull,
+                    variable_start,
+                    variable_row,
+                    shut,
+                    block,
+                    before,
+                    site,
+                    added[place],
+                    strength,
+                    keys,
+                    items,
+                    n_heap,
+                )
+        bucket_variable, scope_end = _enlarged(bucket_variable, n_buckets + count), _enlarged(scope_end, n_buckets + count)
+        last = n_buckets + count - 1
         for place in range(count - 1, -1, -1):
-            if n_scope + COLUMNS > scope.shape[0]:
-                scope = _enlarged(scope, n_scope + COLUMNS)
-            bucket = n_buckets + count - 1 - place
-            bucket_variable[bucket] = added[place]
+            scope = _enlarged(scope, n_scope + COLUMNS)
             local_of[added[place]] = -1
             for at in range(length[place]):
-                scope[n_scope] = n_buckets + count - 1 - joined[place, at]
+                scope[n_scope] = last - joined[place, at]
                 n_scope += 1
-            scope_start[bucket + 1] = n_scope
-        for place in range(count):
-            stamp[place] = -1
+            bucket_variable[last - place], scope_end[last - place] = added[place], n_scope
         n_buckets += count
-        n_blocks += 1
-        block_start[n_blocks] = n_buckets
-    return block_start[: n_blocks + 1], bucket_variable[:n_buckets], scope_start[: n_buckets + 1], scope[:n_scope], -1
+        block += 1
+        block_start[block] = n_buckets
+    return block, bucket_variable, scope_end, scope, np.int64(-1)

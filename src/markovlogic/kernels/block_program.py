@@ -1,9 +1,11 @@
-"""From an elimination order to the program that the blocked sampler interprets: tables, and the rows that scale their entries.
+"""From an elimination order to the program that the blocked sampler interprets: the rows that scale its tables' entries.
 
 Each elimination step is a *bucket*: its own variable and the scope that is joined with it. An entry of its table is addressed
 by the codes' bits, own variable lowest, then the scope by bucket number; so the message of a bucket goes to those entries of
 its parent's table whose bits, restricted to a mask, count up as the message's entries do. A *row* scales by exp(-weight) the
 entries with (entry & mask) == value, in the chains where none (inverse rows: one) of its literals outside of the block is true.
+
+To compile fast, inner functions take the few arrays that they need, and scratch comes from the caller.
 """
 
 import numba
@@ -12,32 +14,33 @@ import numpy as np
 from markovlogic.kernels.internal import internal
 
 NONE, ONE = np.int64(0), np.int64(1)
+ANY = np.int64(-1)  # instead of a code
+
+# what stands where in arrays of numbers: the tables' rows while they are written
+TO, MASK, VALUE, INVERSE, BEGIN, END, N_FIELDS = 0, 1, 2, 3, 4, 5, 6
+# a literal inside of a block: the bucket of its variable, the code that it speaks of, and 0 if it says "not this one"
+BUCKET, CODE, IS_POSITIVE, N_LITERAL = 0, 1, 2, 3
+# scratch of a clause: its variables' buckets, where their options begin, which one is taken; and the options
+VARIABLE, FIRST, TAKEN, OPTION, SIGN, N_WORK = 0, 1, 2, 3, 4, 5
+# scratch of bounds, of each bucket: all rows that hold its variable; the messages it gets; those that depend on its scope too
+INFLUENCE, INCOMING, VARYING = 0, 1, 2
 
 
-@numba.njit(nogil=True, cache=True)
-def lay_out(net, bucket_variable, scope_start, scope, scope_shift, table_bits, parent, parent_mask):
-    """Fill in where the scope's codes stand in each table, the table's bits, the bucket's parent and its mask there."""
-    for bucket in range(bucket_variable.shape[0]):
-        shift = net.bits[bucket_variable[bucket]]
-        for at in range(scope_start[bucket], scope_start[bucket + 1]):
-            scope_shift[at] = shift
-            shift += net.bits[bucket_variable[scope[at]]]
-        table_bits[bucket] = shift
-        parent[bucket] = scope[scope_start[bucket]] if scope_start[bucket] < scope_start[bucket + 1] else -1
-    for bucket in range(bucket_variable.shape[0]):
-        mask = 0
-        for at in range(scope_start[bucket], scope_start[bucket + 1]):
-            mask |= ((1 << net.bits[bucket_variable[scope[at]]]) - 1) << _shift(
-                scope_start, scope, scope_shift, parent[bucket], scope[at]
-            )
-        parent_mask[bucket] = mask
+@internal
+def _emit(out, out_weight, n, bucket, mask, value, weight, inverse, begin, end):
+    """Write a row where there is room for it (a first pass only counts)."""
+    if out.shape[1] > 0:
+        out[TO, n], out[MASK, n], out[VALUE, n] = bucket, mask, value
+        out[INVERSE, n], out[BEGIN, n], out[END, n] = inverse, begin, end
+        out_weight[n] = weight
+    return n + 1
 
 
 @internal
 def _shift(scope_start, scope, scope_shift, bucket, other):
     """Where the code of another bucket's variable stands in a bucket's table."""
     if other == bucket:
-        return 0
+        return NONE
     for at in range(scope_start[bucket], scope_start[bucket + 1]):
         if scope[at] == other:
             return scope_shift[at]
@@ -45,209 +48,201 @@ def _shift(scope_start, scope, scope_shift, bucket, other):
 
 
 @internal
-def _emit(out, n, bucket, mask, value, weight, inverse, begin, end):
-    """Write a row where there is room for it (a first pass only counts)."""
-    if out.bucket.shape[0] > 0:
-        out.bucket[n], out.mask[n], out.value[n], out.weight[n] = bucket, mask, value, weight
-        out.inverse[n], out.begin[n], out.end[n] = inverse, begin, end
-    return n + 1
-
-
-@internal
-def _emit_clause(net, plan, literals, n_literals, weight, bucket_of, out, n, begin, end, work):
-    """Rows of one clause: its literals inside of the block say which entries it is false in.
-
-    A literal that says of a group "value k" is false in all codes but k. For a soft clause that is a row without the group's
-    code and one of opposite weight with code k; for a hard one there is a row for each other code.
-    """
-    bucket, n_inside = np.int64(2**62), 0
+def _list_variables(literals, n_literals, work):
+    """List the buckets of a clause's variables, each once; returns how many."""
+    n = NONE
     for at in range(n_literals):
-        variable = net.variable_of[literals[at] >> 1]
-        if variable < 0 or bucket_of[variable] < 0:
-            continue
-        bucket = min(bucket, bucket_of[variable])
         known = False
-        for i in range(n_inside):
-            known = known or work[0, i] == variable
+        for i in range(n):
+            known = known or work[i, VARIABLE] == literals[at, BUCKET]
         if not known:
-            work[0, n_inside] = variable
-            n_inside += 1
-    if n_inside == 0:
-        return n
-    # options of each variable: codes in which its literals are false; -1 for any code; negative sign for opposite weight
-    n_options = 0
-    for i in range(n_inside):
-        variable = work[0, i]
-        work[1, i] = n_options
-        negative, n_positive = -1, 0
-        for at in range(n_literals):
-            atom = literals[at] >> 1
-            if net.variable_of[atom] == variable:
-                if literals[at] & 1:
-                    n_positive += 1
-                elif negative >= 0:
-                    return n  # not this value, or not that one: always true
-                else:
-                    negative = net.code_of[atom]
-        if negative >= 0:
-            work[2, n_options], work[3, n_options] = negative, 1
-            n_options += 1
-        elif weight == np.inf or net.n_codes[variable] == 2:
-            for code in range(net.n_codes[variable]):
-                is_false = True
-                for at in range(n_literals):
-                    atom = literals[at] >> 1
-                    if net.variable_of[atom] == variable and net.code_of[atom] == code:
-                        is_false = False
-                if is_false:
-                    work[2, n_options], work[3, n_options] = code, 1
-                    n_options += 1
-        else:
-            work[2, n_options], work[3, n_options] = -1, 1
-            n_options += 1
-            for at in range(n_literals):
-                atom = literals[at] >> 1
-                if net.variable_of[atom] == variable:
-                    work[2, n_options], work[3, n_options] = net.code_of[atom], -1
-                    n_options += 1
-        if n_options == work[1, i]:
-            return n  # the group's values that are left make it true
-    work[1, n_inside] = n_options
-    for i in range(n_inside):
-        work[4, i] = work[1, i]
-    while True:
-        mask, value, sign = NONE, NONE, ONE
-        for i in range(n_inside):
-            code = work[2, work[4, i]]
-            sign *= work[3, work[4, i]]
-            if code >= 0:
-                variable = work[0, i]
-                shift = _shift(plan.scope_start, plan.scope, plan.scope_shift, bucket, bucket_of[variable])
-                mask |= ((1 << net.bits[variable]) - 1) << shift
-                value |= code << shift
-        if mask != 0:
-            n = _emit(out, n, bucket, mask, value, weight * sign, False, begin, end)
-        i = 0
-        while i < n_inside:
-            work[4, i] += 1
-            if work[4, i] < work[1, i + 1]:
-                break
-            work[4, i] = work[1, i]
-            i += 1
-        if i == n_inside:
-            return n
-
-
-@internal
-def _emit_biases(net, variable, bucket, out, n):
-    """Rows of the unit clauses of a variable, and of codes that no atom has."""
-    first, n_values = net.start[variable], net.start[variable + 1] - net.start[variable]
-    own = (1 << net.bits[variable]) - 1
-    is_group = net.code_of[net.atom[first]] == 0
-    required = -1
-    for place in range(n_values):
-        if net.bias[net.atom[first + place]] == np.inf:
-            required = net.code_of[net.atom[first + place]]
-    for code in range(own + 1):
-        bias = 0.0
-        if is_group:
-            bias = net.bias[net.atom[first + code]] if code < n_values else -np.inf
-        elif code == 1:
-            bias = net.bias[net.atom[first]]
-        if required >= 0:
-            bias = -np.inf if code != required else 0.0
-        if bias != 0.0:
-            n = _emit(out, n, bucket, own, code, -bias, False, NONE, NONE)
+            work[n, VARIABLE] = literals[at, BUCKET]
+            n += 1
     return n
 
 
-@numba.njit(nogil=True, cache=True)
-def write_rows(net, plan, out, outside):
-    """Write the rows of all blocks, bucket by bucket unsorted; returns the number of rows and of outside literals.
+@internal
+def _list_options(literals, n_literals, bucket, n_codes, is_hard, work, n):
+    """Append the codes in which all literals on a bucket's variable are false; returns the new number of options.
 
-    A first call with empty arrays in `out` only counts.
+    A literal that says of a group "value k" is false in all codes but k. For a soft clause these are the options "any code" and,
+    with opposite weight (sign -1), code k; for a hard one there is an option for each other code.
     """
-    n_variables = net.start.shape[0] - 1
-    bucket_of = np.full(n_variables, -1, np.int64)
-    stamp = np.full(net.row_weight.shape[0], -1, np.int64)
-    widest = 4
-    for row in range(net.row_weight.shape[0]):
-        widest = max(widest, net.row_start[row + 1] - net.row_start[row])
-    most_codes = 2
-    for variable in range(n_variables):
-        most_codes = max(most_codes, net.n_codes[variable])
-    work = np.empty((5, widest * most_codes + 2), np.int64)
-    literals, pair = np.empty(widest, np.int32), np.empty(2, np.int32)
-    n, n_outside = NONE, NONE
-    for block in range(plan.block_start.shape[0] - 1):
-        first, last = plan.block_start[block], plan.block_start[block + 1]
-        for bucket in range(first, last):
-            bucket_of[plan.bucket_variable[bucket]] = bucket
-        for bucket in range(first, last):
-            variable = plan.bucket_variable[bucket]
-            n = _emit_biases(net, variable, bucket, out, n)
-            for place in range(net.start[variable], net.start[variable + 1]):
-                atom = net.atom[place]
-                for entry in range(net.atom_start[atom], net.atom_start[atom + 1]):
-                    row = net.atom_row[entry]
-                    if stamp[row] == block:
-                        continue
-                    stamp[row] = block
-                    n_literals = net.row_start[row + 1] - net.row_start[row]
-                    begin = n_outside
-                    for at in range(n_literals):
-                        literals[at] = net.row_literal[net.row_start[row] + at]
-                        other = net.variable_of[literals[at] >> 1]
-                        if other < 0 or bucket_of[other] < 0:
-                            if outside.shape[0] > 0:
-                                outside[n_outside] = literals[at]
-                            n_outside += 1
-                    n = _emit_clause(
-                        net, plan, literals, n_literals, net.row_weight[row], bucket_of, out, n, begin, n_outside, work
-                    )
-                    if row >= net.n_clauses:
-                        hidden = net.n_atoms + row - net.n_clauses
-                        if n_outside > begin:  # a true parent outside makes the hidden atom true
-                            own = bucket_of[net.variable_of[hidden]]
-                            n = _emit(out, n, own, ONE, NONE, np.inf, True, begin, n_outside)
-                        for at in range(n_literals):
-                            other = net.variable_of[literals[at] >> 1]
-                            if literals[at] >> 1 != hidden and other >= 0 and bucket_of[other] >= 0:
-                                pair[0], pair[1] = 2 * hidden + 1, literals[at] ^ 1
-                                n = _emit_clause(net, plan, pair, np.int64(2), np.inf, bucket_of, out, n, NONE, NONE, work)
-        for bucket in range(first, last):
-            bucket_of[plan.bucket_variable[bucket]] = -1
+    n_negative = NONE
+    for at in range(n_literals):
+        if literals[at, BUCKET] == bucket and literals[at, IS_POSITIVE] == 0:
+            work[n, OPTION], work[n, SIGN] = literals[at, CODE], 1
+            n_negative += 1
+    if n_negative > 0:
+        return n + 1 if n_negative == 1 else n  # not this value, or not that one: never false
+    if is_hard or n_codes == 2:
+        for code in range(n_codes):
+            is_named = False
+            for at in range(n_literals):
+                is_named = is_named or (literals[at, BUCKET] == bucket and literals[at, CODE] == code)
+            if not is_named:
+                work[n, OPTION], work[n, SIGN] = code, 1
+                n += 1
+        return n
+    work[n, OPTION], work[n, SIGN] = ANY, 1
+    n += 1
+    for at in range(n_literals):
+        if literals[at, BUCKET] == bucket:
+            work[n, OPTION], work[n, SIGN] = literals[at, CODE], -1
+            n += 1
+    return n
+
+
+@internal
+def _take_next(work, n_variables):
+    """Go on to the next combination of options; False after the last one."""
+    for i in range(n_variables):
+        work[i, TAKEN] += 1
+        if work[i, TAKEN] < work[i + 1, FIRST]:
+            return True
+        work[i, TAKEN] = work[i, FIRST]
+    return False
+
+
+@internal
+def _emit_clause(
+    n_codes, bits, scope_start, scope, scope_shift, literals, n_literals, weight, begin, end, work, out, out_weight, n
+):
+    """Write the rows of one clause, given its literals inside of the block: they say in what entries it is false."""
+    n_variables = _list_variables(literals, n_literals, work)
+    to, n_options = np.int64(2**62), NONE
+    for i in range(n_variables):
+        bucket = work[i, VARIABLE]
+        to = min(to, bucket)
+        work[i, FIRST], work[i, TAKEN] = n_options, n_options
+        n_options = _list_options(literals, n_literals, bucket, n_codes[bucket], weight == np.inf, work, n_options)
+        if n_options == work[i, FIRST]:
+            return n  # never false
+    work[n_variables, FIRST] = n_options
+    while True:
+        mask, value, sign = NONE, NONE, ONE
+        for i in range(n_variables):
+            option = work[i, TAKEN]
+            sign *= work[option, SIGN]
+            if work[option, OPTION] != ANY:
+                bucket = work[i, VARIABLE]
+                shift = _shift(scope_start, scope, scope_shift, to, bucket)
+                mask |= ((1 << bits[bucket]) - 1) << shift
+                value |= work[option, OPTION] << shift
+        if mask != 0:
+            n = _emit(out, out_weight, n, to, mask, value, weight * sign, NONE, begin, end)
+        if not _take_next(work, n_variables):
+            return n
+
+
+@numba.njit(nogil=True, cache=True)
+def write_rows(clauses, tables, scratch, n, out, out_weight, outside):
+    """Write the rows of all blocks' clauses, unsorted, behind n others; returns the numbers of rows and of outside literals.
+
+    clauses, tables, scratch: see `samplers.block_program`. out: (N_FIELDS, m), out_weight: (m,); a first call with nothing in
+    these and in `outside` only counts.
+    """
+    variable_of, code_of, n_clauses, n_atoms = clauses.variable_of, clauses.code_of, clauses.n_clauses, clauses.n_atoms
+    row_start, row_literal, row_weight = clauses.row_start, clauses.row_literal, clauses.row_weight
+    variable_start, variable_row = clauses.variable_start, clauses.variable_row
+    block_start, bucket_variable, n_codes, bits = tables.block_start, tables.bucket_variable, tables.n_codes, tables.own_bits
+    scope_start, scope, scope_shift = tables.scope_start, tables.scope, tables.scope_shift
+    bucket_of, stamp, literals, pair, work = scratch.bucket_of, scratch.stamp, scratch.literals, scratch.pair, scratch.work
+    n_outside = NONE
+    for block in range(block_start.shape[0] - 1):
+        for bucket in range(block_start[block], block_start[block + 1]):
+            bucket_of[bucket_variable[bucket]] = bucket
+        for bucket in range(block_start[block], block_start[block + 1]):
+            variable = bucket_variable[bucket]
+            for entry in range(variable_start[variable], variable_start[variable + 1]):
+                row = variable_row[entry]
+                if stamp[row] == block:
+                    continue
+                stamp[row] = block
+                begin, n_inside = n_outside, NONE
+                for at in range(row_start[row], row_start[row + 1]):
+                    atom = row_literal[at] >> 1
+                    if variable_of[atom] >= 0 and bucket_of[variable_of[atom]] >= 0:
+                        literals[n_inside, BUCKET] = bucket_of[variable_of[atom]]
+                        literals[n_inside, CODE], literals[n_inside, IS_POSITIVE] = code_of[atom], row_literal[at] & 1
+                        n_inside += 1
+                    else:
+                        if outside.shape[0] > 0:
+                            outside[n_outside] = row_literal[at]
+                        n_outside += 1
+                n = _emit_clause(
+                    n_codes,
+                    bits,
+                    scope_start,
+                    scope,
+                    scope_shift,
+                    literals,
+                    n_inside,
+                    row_weight[row],
+                    begin,
+                    n_outside,
+                    work,
+                    out,
+                    out_weight,
+                    n,
+                )
+                if row < n_clauses:
+                    continue
+                own = bucket_of[variable_of[n_atoms + row - n_clauses]]
+                if n_outside > begin:  # a true parent outside makes the hidden atom true
+                    n = _emit(out, out_weight, n, own, ONE, NONE, np.inf, ONE, begin, n_outside)
+                pair[0, BUCKET], pair[0, CODE], pair[0, IS_POSITIVE] = own, 1, 1
+                for at in range(n_inside):
+                    if literals[at, BUCKET] != own:  # and so does one inside
+                        pair[1, BUCKET], pair[1, CODE] = literals[at, BUCKET], literals[at, CODE]
+                        pair[1, IS_POSITIVE] = 1 - literals[at, IS_POSITIVE]
+                        n = _emit_clause(
+                            n_codes,
+                            bits,
+                            scope_start,
+                            scope,
+                            scope_shift,
+                            pair,
+                            np.int64(2),
+                            np.inf,
+                            NONE,
+                            NONE,
+                            work,
+                            out,
+                            out_weight,
+                            n,
+                        )
+        for bucket in range(block_start[block], block_start[block + 1]):
+            bucket_of[bucket_variable[bucket]] = -1
     return n, n_outside
 
 
 @numba.njit(nogil=True, cache=True)
-def bound_ranges(plan, own_bits, parent, row_start, mask, weight, span):
+def bound_ranges(tables, row_start, mask, weight, work, has_hard, span):
     """Fill in a bound on |log entry| of each bucket's table, zero entries left aside: `span` decides between floats and logs.
 
     Where no hard row takes part, a message varies no more than what depends on the scope: rows and messages at hand, and no more
     either than all rows that hold a variable of the scope, wherever they are. A hard row may rule the better entries out, so that
-    from it on everything counts.
+    from it on everything counts. work: (n_buckets, 3), has_hard: (n_buckets,), both zero: scratch.
     """
-    influence = np.zeros(span.shape[0])  # of all rows that hold a variable
+    own_bits, parent = tables.own_bits, tables.parent
+    scope_start, scope, scope_shift = tables.scope_start, tables.scope, tables.scope_shift
     for bucket in range(span.shape[0]):
         own = (1 << own_bits[bucket]) - 1
         for row in range(row_start[bucket], row_start[bucket + 1]):
             if weight[row] == np.inf:
                 continue
             if mask[row] & own:
-                influence[bucket] += abs(weight[row])
-            for at in range(plan.scope_start[bucket], plan.scope_start[bucket + 1]):
-                if (mask[row] >> plan.scope_shift[at]) & ((1 << own_bits[plan.scope[at]]) - 1):
-                    influence[plan.scope[at]] += abs(weight[row])
-    incoming = np.zeros(span.shape[0])  # of the messages a bucket gets
-    varying = np.zeros(span.shape[0])  # of those that depend on its scope too
-    has_hard = np.zeros(span.shape[0], np.bool_)
+                work[bucket, INFLUENCE] += abs(weight[row])
+            for at in range(scope_start[bucket], scope_start[bucket + 1]):
+                if (mask[row] >> scope_shift[at]) & ((1 << own_bits[scope[at]]) - 1):
+                    work[scope[at], INFLUENCE] += abs(weight[row])
     for bucket in range(span.shape[0]):
         own = (1 << own_bits[bucket]) - 1
-        total, depends = incoming[bucket], varying[bucket]
+        total, depends = work[bucket, INCOMING], work[bucket, VARYING]
         for row in range(row_start[bucket], row_start[bucket + 1]):
             if weight[row] == np.inf:
-                has_hard[bucket] = True
+                has_hard[bucket] = 1
             else:
                 total += abs(weight[row])
                 if mask[row] & ~own:
@@ -258,10 +253,10 @@ def bound_ranges(plan, own_bits, parent, row_start, mask, weight, span):
             message = total + own_bits[bucket]
             if not has_hard[bucket]:
                 reach = 0.0
-                for at in range(plan.scope_start[bucket], plan.scope_start[bucket + 1]):
-                    reach += influence[plan.scope[at]]
-                message = min(message, depends, reach)
-            incoming[up] += message
-            if plan.scope_start[bucket + 1] - plan.scope_start[bucket] > 1:
-                varying[up] += message
+                for at in range(scope_start[bucket], scope_start[bucket + 1]):
+                    reach += work[scope[at], INFLUENCE]
+                message = min(message, min(depends, reach))
+            work[up, INCOMING] += message
+            if scope_start[bucket + 1] - scope_start[bucket] > 1:
+                work[up, VARYING] += message
             has_hard[up] |= has_hard[bucket]

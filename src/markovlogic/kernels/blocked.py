@@ -16,6 +16,7 @@ from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_uniform
 
 LANES = 8
+ALONE = np.int64(0)  # the only row of a (1, 8) array; typed, since a plain 0 would have callees compiled once more
 ALL, ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
 
 
@@ -65,7 +66,7 @@ def _scale_entries(bucket, rows, outside, world, active, shift, table, factor):
     """Apply the bucket's own rows; rows on the same entries are multiplied first. factor: (1, 8) scratch."""
     full = (1 << bucket.table_bits) - 1
     neutral = 1.0 if bucket.linear else 0.0
-    _fill(factor, 0, neutral)
+    _fill(factor, ALONE, neutral)
     touched = False
     for at in range(bucket.row_start, bucket.row_end):
         row = rows[at]
@@ -85,13 +86,13 @@ def _scale_entries(bucket, rows, outside, world, active, shift, table, factor):
                 sub = np.int64(0)
                 while True:
                     if bucket.linear:
-                        _multiply(table, base + sub, factor, 0)
+                        _multiply(table, base + sub, factor, ALONE)
                     else:
-                        _add(table, base + sub, factor, 0)
+                        _add(table, base + sub, factor, ALONE)
                     sub = (sub - free) & free
                     if sub == 0:
                         break
-                _fill(factor, 0, neutral)
+                _fill(factor, ALONE, neutral)
             touched = False
 
 
@@ -102,7 +103,7 @@ def _sum_out(bucket, table, message, top):
     n_codes = 1 << own
     n_entries = 1 << (bucket.table_bits - own)
     if bucket.linear:
-        _fill(top, 0, 0.0)
+        _fill(top, ALONE, 0.0)
         for entry in range(n_entries):
             base = bucket.table_start + (entry << own)
             _fill(message, entry, 0.0)
@@ -113,9 +114,9 @@ def _sum_out(bucket, table, message, top):
         for lane in range(LANES):
             top[0, lane] = 1.0 / top[0, lane] if top[0, lane] > 0.0 else 0.0
         for entry in range(n_entries):
-            _multiply(message, entry, top, 0)
+            _multiply(message, entry, top, ALONE)
         return
-    _fill(top, 0, -np.inf)
+    _fill(top, ALONE, -np.inf)
     for entry in range(n_entries):
         base = bucket.table_start + (entry << own)
         for lane in range(LANES):
@@ -132,7 +133,7 @@ def _sum_out(bucket, table, message, top):
     for lane in range(LANES):
         top[0, lane] = -top[0, lane] if top[0, lane] > -np.inf else 0.0
     for entry in range(n_entries):
-        _add(message, entry, top, 0)
+        _add(message, entry, top, ALONE)
 
 
 @internal
@@ -164,15 +165,13 @@ def _send(bucket, parent, table, message):
         place = (place - mask) & mask
 
 
-@numba.njit(nogil=True, cache=True)
-def eliminate(program, block, world, active, shift, table, message, possible):
+@internal
+def eliminate(buckets, rows, outside, first, last, world, active, shift, table, message, factor, possible):
     """Forward pass: afterwards each table holds, for its scope's codes, the weights of its own variable's codes.
 
+    first, last: the buckets of the block. factor: (1, 8) scratch.
     possible: (8,) is set to whether a lane's block has any state that the rest of its world allows.
     """
-    buckets = program.bucket
-    factor = np.empty((1, LANES))
-    first, last = program.block_start[block], program.block_start[block + 1]
     for at in range(first, last):
         bucket = buckets[at]
         for entry in range(bucket.table_start, bucket.table_start + (1 << bucket.table_bits)):
@@ -181,7 +180,7 @@ def eliminate(program, block, world, active, shift, table, message, possible):
         possible[lane] = True
     for at in range(first, last):
         bucket = buckets[at]
-        _scale_entries(bucket, program.row, program.outside, world, active, shift, table, factor)
+        _scale_entries(bucket, rows, outside, world, active, shift, table, factor)
         if bucket.parent >= 0:
             _sum_out(bucket, table, message, factor)
             _send(bucket, buckets[bucket.parent], table, message)
@@ -217,29 +216,28 @@ def _draw(table, base, n_codes, lane, linear, uniform):
 
 
 @internal
-def sample(program, block, shift, n_lanes, table, possible, code, generator, world):
+def sample(buckets, scope, atoms, first, last, shift, n_lanes, table, possible, code, generator, world):
     """Backward pass: draw the variables in the reverse order of elimination and write them to the world.
 
     generator: (n_chains, 4), one stream a chain, so that a chain's draws depend on nothing but its own world and stream.
     """
-    first, last = program.block_start[block], program.block_start[block + 1]
     changing = np.uint64(0)
     for lane in range(n_lanes):
         if possible[lane]:
             changing |= ONE << (shift + np.uint64(lane))
     for at in range(last - 1, first - 1, -1):
-        bucket = program.bucket[at]
+        bucket = buckets[at]
         for lane in range(n_lanes):
             entry = bucket.table_start
             for place in range(bucket.scope_start, bucket.scope_end):
-                entry += code[program.scope[place].bucket - first, lane] << program.scope[place].shift
+                entry += code[scope[place].bucket - first, lane] << scope[place].shift
             uniform = next_uniform(generator[np.int64(shift) + lane])
             drawn = np.int64(0)
             if possible[lane]:
                 drawn = _draw(table, entry, 1 << bucket.own_bits, lane, bucket.linear != 0, uniform)
             code[at - first, lane] = drawn
         for place in range(bucket.atom_start, bucket.atom_end):
-            atom, wanted = program.atom[place].atom, program.atom[place].code
+            atom, wanted = atoms[place].atom, atoms[place].code
             word = np.uint64(0)
             for lane in range(n_lanes):
                 if code[at - first, lane] == wanted:
@@ -248,18 +246,17 @@ def sample(program, block, shift, n_lanes, table, possible, code, generator, wor
 
 
 @internal
-def believe(program, block, table, message):
+def believe(buckets, first, last, table, message):
     """Turn the tables of the forward pass into joint probabilities of each bucket's variables, given the rest of the world."""
-    first, last = program.block_start[block], program.block_start[block + 1]
     for at in range(last - 1, first - 1, -1):
-        bucket = program.bucket[at]
+        bucket = buckets[at]
         own = bucket.own_bits
         n_codes = 1 << own
         n_entries = 1 << (bucket.table_bits - own)
         if bucket.parent < 0:
-            _fill(message, 0, 1.0)
+            _fill(message, ALONE, 1.0)
         else:
-            parent = program.bucket[bucket.parent]
+            parent = buckets[bucket.parent]
             mask = bucket.parent_mask
             free = ((1 << parent.table_bits) - 1) & ~mask
             place = np.int64(0)
@@ -291,19 +288,17 @@ def believe(program, block, table, message):
 
 
 @internal
-def _record(program, block, shift, n_lanes, table, possible, world, conditionals):
-    """Add P(atom true | atoms outside of its block) to the conditionals."""
-    first, last = program.block_start[block], program.block_start[block + 1]
-    sums = np.empty((1, LANES))
+def _record(buckets, atoms, first, last, shift, n_lanes, table, sums, possible, world, conditionals):
+    """Add P(atom true | atoms outside of its block) to the conditionals. sums: (1, 8) scratch."""
     for at in range(first, last):
-        bucket = program.bucket[at]
+        bucket = buckets[at]
         if bucket.is_hidden:
             continue
         for place in range(bucket.atom_start, bucket.atom_end):
-            atom, wanted = program.atom[place].atom, program.atom[place].code
-            _fill(sums, 0, 0.0)
+            atom, wanted = atoms[place].atom, atoms[place].code
+            _fill(sums, ALONE, 0.0)
             for entry in range(1 << (bucket.table_bits - bucket.own_bits)):
-                _add(sums, 0, table, bucket.table_start + (entry << bucket.own_bits) + wanted)
+                _add(sums, ALONE, table, bucket.table_start + (entry << bucket.own_bits) + wanted)
             for lane in range(n_lanes):
                 chain = np.int64(shift) + lane
                 if possible[lane]:
@@ -313,33 +308,33 @@ def _record(program, block, shift, n_lanes, table, possible, world, conditionals
 
 
 @numba.njit(nogil=True, cache=True)
-def sweep_blocks(program, world, generator, done, sweeps, planes, conditionals):
+def sweep_blocks(program, scratch, world, generator, done, sweeps, planes, conditionals):
     """Make `sweeps` sweeps in place; divisions into blocks take turns. Returns how often a block had no possible state.
 
-    world: (n_all,) words; generator: (n_chains, 4); done: (1,) sweeps made before, which says whose turn it is.
-    planes, conditionals: as `samplers.base.Sampler.step` has them, empty when not wanted.
+    program, scratch: see `samplers.block_program`. world: (n_all,) words; generator: (n_chains, 4); done: (1,) sweeps made
+    before, which says whose turn it is. planes, conditionals: as `samplers.base.Sampler.step` has them, empty when not wanted.
     """
+    division_start, block_start, buckets, rows = program.division_start, program.block_start, program.bucket, program.row
+    scope, atoms, outside = program.scope, program.atom, program.outside
+    table, message, factor, code, possible = scratch.table, scratch.message, scratch.factor, scratch.code, scratch.possible
     n_chains = generator.shape[0]
     active = ALL >> np.uint64(64 - n_chains)
-    table = np.empty((program.most_entries, LANES))
-    message = np.empty((program.most_message, LANES))
-    code = np.zeros((program.most_buckets, LANES), np.int64)
-    possible = np.ones(LANES, np.bool_)
     impossible = 0
     for _ in range(sweeps):
-        division = done[0] % (program.division_start.shape[0] - 1)
-        for block in range(program.division_start[division], program.division_start[division + 1]):
-            for group in range((n_chains + LANES - 1) // LANES):
-                shift = np.uint64(group * LANES)
-                n_lanes = min(LANES, n_chains - group * LANES)
-                eliminate(program, block, world, active, shift, table, message, possible)
-                sample(program, block, shift, n_lanes, table, possible, code, generator, world)
+        division = done[0] % (division_start.shape[0] - 1)
+        for block in range(division_start[division], division_start[division + 1]):
+            first, last = block_start[block], block_start[block + 1]
+            for begin in range(0, n_chains, LANES):
+                shift = np.uint64(begin)
+                n_lanes = min(LANES, n_chains - begin)
+                eliminate(buckets, rows, outside, first, last, world, active, shift, table, message, factor, possible)
+                sample(buckets, scope, atoms, first, last, shift, n_lanes, table, possible, code, generator, world)
                 for lane in range(n_lanes):
                     if not possible[lane]:
                         impossible += 1
                 if conditionals.shape[0] > 0:
-                    believe(program, block, table, message)
-                    _record(program, block, shift, n_lanes, table, possible, world, conditionals)
+                    believe(buckets, first, last, table, message)
+                    _record(buckets, atoms, first, last, shift, n_lanes, table, factor, possible, world, conditionals)
         done[0] += 1
         if planes.shape[0] > 0:
             add_world(planes, world)

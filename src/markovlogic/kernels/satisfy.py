@@ -10,19 +10,13 @@ import numpy as np
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_below, next_uniform, next_word
 
-
-@internal
-def _decide(value, atom, truth, queue, tail):
-    """Give an atom a value; returns the queue's new end, or -1 when it has the other value already."""
-    if value[atom] >= 0:
-        return tail if value[atom] == truth else -1
-    value[atom] = truth
-    queue[tail] = atom
-    return tail + 1
+# typed: a plain 0 has a type of its own, for which the callees would be compiled again
+ZERO, NOBODY = np.int64(0), np.int64(-1)
 
 
 @internal
 def _propagate_clause(clause_start, clause_literal, clause, value, queue, tail):
+    """Decide the last atom that can still make a clause true; returns the queue's new end, or -1 when the clause is false."""
     unknown, last = 0, np.int32(-1)
     for at in range(clause_start[clause], clause_start[clause + 1]):
         literal = clause_literal[at]
@@ -32,30 +26,28 @@ def _propagate_clause(clause_start, clause_literal, clause, value, queue, tail):
             last = literal
         elif known == (literal & 1):
             return tail
-    if unknown == 0:
-        return -1
-    return _decide(value, last >> 1, last & 1, queue, tail) if unknown == 1 else tail
+    if unknown == 1:
+        value[last >> 1] = last & 1
+        queue[tail] = last >> 1
+        return tail + 1
+    return tail if unknown > 1 else -1
 
 
 @internal
 def _propagate_group(group_start, group_atom, group, value, queue, tail):
-    true, unknown, last = np.int32(-1), 0, np.int32(-1)
+    """Decide what a group leaves no choice about; returns the queue's new end, or -1 when no atom or two are true."""
+    n_true, n_unknown = 0, 0
     for at in range(group_start[group], group_start[group + 1]):
-        atom = group_atom[at]
-        if value[atom] == 1:
-            if true >= 0:
-                return -1
-            true = atom
-        elif value[atom] < 0:
-            unknown += 1
-            last = atom
-    if true < 0:
-        if unknown == 0:
-            return -1
-        return _decide(value, last, 1, queue, tail) if unknown == 1 else tail
-    for at in range(group_start[group], group_start[group + 1]):
-        if group_atom[at] != true:
-            tail = _decide(value, group_atom[at], 0, queue, tail)
+        n_true += value[group_atom[at]] == 1
+        n_unknown += value[group_atom[at]] < 0
+    if n_true > 1 or n_true + n_unknown == 0:
+        return -1
+    if n_true == 1 or n_unknown == 1:
+        for at in range(group_start[group], group_start[group + 1]):
+            if value[group_atom[at]] < 0:
+                value[group_atom[at]] = 1 - n_true
+                queue[tail] = group_atom[at]
+                tail += 1
     return tail
 
 
@@ -64,7 +56,7 @@ def propagate(clause_start, clause_literal, atom_start, atom_clause, group_start
     """Unit propagation over clauses and groups; False when they contradict each other. `value` is extended in place."""
     n = value.shape[0]
     queue = np.empty(n, np.int32)
-    tail = 0
+    tail = ZERO
     for atom in range(n):
         if value[atom] >= 0:
             queue[tail] = atom
@@ -77,16 +69,16 @@ def propagate(clause_start, clause_literal, atom_start, atom_clause, group_start
         tail = _propagate_group(group_start, group_atom, group, value, queue, tail)
         if tail < 0:
             return False
-    head = 0
+    head = ZERO
     while head < tail:
         atom = queue[head]
         head += 1
         for at in range(atom_start[atom], atom_start[atom + 1]):
-            tail = _propagate_clause(clause_start, clause_literal, atom_clause[at], value, queue, tail)
+            tail = _propagate_clause(clause_start, clause_literal, np.int64(atom_clause[at]), value, queue, tail)
             if tail < 0:
                 return False
         if group_of[atom] >= 0:
-            tail = _propagate_group(group_start, group_atom, group_of[atom], value, queue, tail)
+            tail = _propagate_group(group_start, group_atom, np.int64(group_of[atom]), value, queue, tail)
             if tail < 0:
                 return False
     return True
@@ -101,7 +93,7 @@ def random_world(group_start, group_atom, group_of, value, world, generator):
         else:
             world[atom] = 0 if group_of[atom] >= 0 else np.uint8(next_word(generator) >> np.uint64(63))
     for group in range(group_start.shape[0] - 1):
-        seen, chosen = 0, np.int32(-1)
+        seen, chosen = ZERO, np.int32(-1)
         for at in range(group_start[group], group_start[group + 1]):
             atom = group_atom[at]
             if value[atom] == 1:
@@ -163,9 +155,9 @@ def _breaks(clause_start, clause_literal, atom_start, atom_clause, world, n_true
 @internal
 def _partner(group_start, group_atom, group, value, world, atom, generator):
     """The atom that must change with `atom` to leave one true atom in its group; -1 when there is none."""
-    seen, chosen = 0, np.int32(-1)
+    seen, chosen = ZERO, NOBODY
     for at in range(group_start[group], group_start[group + 1]):
-        other = group_atom[at]
+        other = np.int64(group_atom[at])
         if other != atom and value[other] < 0:
             if world[atom] == 0 and world[other] == 1:
                 return other
@@ -200,7 +192,7 @@ def walk_sat(
     n_true = np.zeros(n_clauses, np.int32)
     broken = np.empty(n_clauses, np.int64)
     where = np.empty(n_clauses, np.int64)
-    n_broken = 0
+    n_broken = ZERO
     for clause in range(n_clauses):
         for at in range(clause_start[clause], clause_start[clause + 1]):
             n_true[clause] += world[clause_literal[at] >> 1] == (clause_literal[at] & 1)
@@ -213,12 +205,12 @@ def walk_sat(
             return flips
         clause = broken[next_below(generator, n_broken)]
         at_random = next_uniform(generator) < noise
-        fewest, ties, chosen, chosen_partner = np.int64(2**62), 0, np.int32(-1), np.int32(-1)
+        fewest, ties, chosen, chosen_partner = np.int64(2**62), ZERO, NOBODY, NOBODY
         for at in range(clause_start[clause], clause_start[clause + 1]):
             atom = clause_literal[at] >> 1
             if value[atom] >= 0:
                 continue
-            partner = np.int32(-1)
+            partner = NOBODY
             if group_of[atom] >= 0:
                 partner = _partner(group_start, group_atom, group_of[atom], value, world, atom, generator)
                 if partner < 0:

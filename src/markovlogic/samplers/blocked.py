@@ -22,7 +22,8 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.networks.atom_blocks import AtomBlocks, Variables, variables_of
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, StepInfo, Words
-from markovlogic.samplers.block_plan import MOST_BITS, Plan, Program, compiled, given, grown, site_blocks
+from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
+from markovlogic.samplers.block_program import Program, SweepScratch, compiled
 from markovlogic.samplers.start import hard_part, start_worlds
 
 
@@ -95,17 +96,22 @@ class BlockedSampler:
         return variables_of(self.network)
 
     @cached_property
+    def ties(self) -> Ties:
+        """What ties the variables."""
+        return ties_of(self.variables)
+
+    @cached_property
     def plans(self) -> list[Plan]:
         """The divisions into blocks that take turns."""
         blocks = self.settings.blocks
         if isinstance(blocks, AtomBlocks):
-            return [given(self.variables, blocks)]
-        return grown(self.variables, int(self.settings.width), int(self.settings.divisions))
+            return [given(self.variables, self.ties, blocks)]
+        return grown(self.variables, self.ties, int(self.settings.width), int(self.settings.divisions))
 
     @cached_property
     def program(self) -> Program:
         """What the kernel interprets."""
-        return compiled(self.variables, self.plans)
+        return compiled(self.variables, self.ties, self.plans)
 
     def init(self, seed: np.random.SeedSequence) -> BlockedState:
         """Start worlds that obey every hard clause, and fresh generators."""
@@ -132,7 +138,8 @@ class BlockedSampler:
             raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
         counted = np.zeros((0, 8), np.uint64) if planes is None else planes
         recorded = np.zeros((0, 0), np.float32) if conditionals is None else conditionals
-        impossible = sweep_blocks(self.program, state.world, state.generator, state.done, sweeps, counted, recorded)
+        scratch = SweepScratch.of(self.program)  # one a call: threads share the sampler
+        impossible = sweep_blocks(self.program, scratch, state.world, state.generator, state.done, sweeps, counted, recorded)
         if conditionals is not None:
             conditionals[self._required] += np.float32(sweeps)
         return StepInfo(self.network.n_atoms * self.n_chains * sweeps, {"impossible_blocks": int(impossible)})
