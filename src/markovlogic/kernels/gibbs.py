@@ -267,15 +267,17 @@ def sweep_block(
     therefore conditionals are then taken in a pass of their own, after the sweep.
     """
     active = ALL if n_chains == LANES else (ONE << np.uint64(n_chains)) - ONE
-    n_sites = rows.site_kind.shape[0]
+    # Taken out of the tuples once: doing so inside of the loop would count references, atomically, for every atom.
+    row, row_start, site_kind, site_item = rows.row, rows.row_start, rows.site_kind, rows.site_item
+    parted_start, long_start = parted.start, long.start
+    first_visit, pair, entry, place = watched.first, watched.pair, watched.entry, watched.place
+    due, counted_now, failures = watch.due, watch.counted, watch.failures
+    n_sites = site_kind.shape[0]
     recording = conditionals.shape[0] > 0
     log_weight, share, allowed, previous, choice, total, target, running, real, high, low = values
     mark = 0
     ahead, long_ahead = np.uint64(0 if random_scan else AHEAD), np.uint64(0 if random_scan else LONG_AHEAD)
     in_parts, watching = words.shape[0] > 0, watched.pair.shape[0] > 0
-    # Taken out of the tuples once: doing so inside of the loop would count references, atomically, for every atom.
-    first_visit, pair, entry, place = watched.first, watched.pair, watched.entry, watched.place
-    due, counted_now, failures = watch.due, watch.counted, watch.failures
     fill_parts(parted, general.clause_start, general.clause_literal, world, words)
     counting = long.clause.shape[0] > 0
     count_words(long, general.clause_start, general.clause_literal, world, counter)
@@ -298,8 +300,8 @@ def sweep_block(
                 site = next_below(scalar, n_sites)
             elif not drawing:
                 site = visit - n_sites
-            kind = rows.site_kind[np.uint64(site)]
-            item = np.uint64(rows.site_item[np.uint64(site)])
+            kind = site_kind[np.uint64(site)]
+            item = np.uint64(site_item[np.uint64(site)])
             if kind == GROUP or (kind == GENERAL and general.is_group[item]):
                 if kind == GROUP:
                     atoms = rows.group_atom[rows.group_start[item] : rows.group_start[item + ONE]]
@@ -341,10 +343,10 @@ def sweep_block(
                     real[lane] = log_weight[0, lane]
                 log_odds = load_float32(real, 0)
             else:
-                at = np.uint64(rows.row_start[item])
-                scale = float32_of_bits(rows.row[at + np.uint64(SCALE)])
-                is_long = counting and long.start[item] >= 0
-                is_parted = in_parts and parted.start[item] >= 0
+                at = np.uint64(row_start[item])
+                scale = float32_of_bits(row[at + np.uint64(SCALE)])
+                is_long = counting and long_start[item] >= 0
+                is_parted = in_parts and parted_start[item] >= 0
                 if watching:
                     visit_begin, visit_end = np.uint64(first_visit[item]), np.uint64(first_visit[item + ONE])
                     is_watched = visit_begin < visit_end
@@ -352,7 +354,7 @@ def sweep_block(
                         look_ahead(pair, entry, due, fetched)
                         fetched += ONE
                 if kind == NARROW:
-                    narrow = add_row(int32_zeros(), rows.row, at, world)
+                    narrow = add_row(int32_zeros(), row, at, world)
                     if is_parted:
                         narrow = add_parted(narrow, parted, item, world, words, own, ahead)
                     if is_long:
@@ -364,12 +366,12 @@ def sweep_block(
                         )  # fmt: skip
                     log_odds = scaled(narrow, scale)
                 else:
-                    wide = add_row(int64_zeros(), rows.row, at, world)
+                    wide = add_row(int64_zeros(), row, at, world)
                     if is_long:
                         wide = add_long(wide, long, item, counter, world[item], ALL, long_ahead)
                     log_odds = scaled(wide, scale)
-                if rows.row[at + np.uint64(N_HARD)] > 0:
-                    must, must_not = forced_words(rows.row, at, world)
+                if row[at + np.uint64(N_HARD)] > 0:
+                    must, must_not = forced_words(row, at, world)
                 if is_long:
                     forced = forced_by_long(long, item, counter, world[item], ALL)
                     must |= forced[0]

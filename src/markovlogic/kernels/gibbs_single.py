@@ -192,7 +192,9 @@ def sweep_block_single(rows, general, long, world, twin, scalar, sweeps, random_
     truth = np.empty(world.shape[0], np.uint8)
     for atom in range(world.shape[0]):
         truth[atom] = world[atom]
-    n_sites = rows.site_kind.shape[0]
+    # Taken out of the tuple once: doing so inside of the loop would count references, atomically, for every atom.
+    row, row_start, site_kind, site_item = rows.row, rows.row_start, rows.site_kind, rows.site_item
+    n_sites = site_kind.shape[0]
     recording = conditionals.shape[0] > 0
     log_weight = np.zeros((rows.largest_group, 1))
     share = np.empty(rows.largest_group)
@@ -214,21 +216,24 @@ def sweep_block_single(rows, general, long, world, twin, scalar, sweeps, random_
                 site = next_below(scalar, n_sites)
             elif not drawing:
                 site = visit - n_sites
-            kind = rows.site_kind[np.uint64(site)]
-            item = np.uint64(rows.site_item[np.uint64(site)])
+            kind = site_kind[np.uint64(site)]
+            item = np.uint64(site_item[np.uint64(site)])
             if kind < GROUP:
-                at = np.uint64(rows.row_start[item])
+                at = np.uint64(row_start[item])
                 if counting:
                     beside, long_must, long_must_not = _look_at_long(long, item, count, truth[item])
-                log_odds = log_odds_of_row(rows.row, at, truth, beside)
-                must, must_not = _forced(rows.row, at, truth)
+                log_odds = log_odds_of_row(row, at, truth, beside)
+                must, must_not = _forced(row, at, truth)
                 must, must_not = must or long_must, must_not or long_must_not
                 if record:
                     conditionals[item, 0] += np.float32(true_probability(log_odds, must, must_not))
                 if drawing:
                     world[item] = drawn(log_odds, must, must_not, scalar)
                     twin[item] = world[item]
-                    _set_truth(long, item, count, truth, world[item])
+                    if counting:
+                        _set_truth(long, item, count, truth, world[item])
+                    else:
+                        truth[item] = world[item]
                 continue
             if kind == GROUP:
                 atoms = rows.group_atom[rows.group_start[item] : rows.group_start[item + ONE]]
@@ -245,12 +250,12 @@ def sweep_block_single(rows, general, long, world, twin, scalar, sweeps, random_
                     for value in range(n_values):
                         _recount(long, atoms[value], count, -np.int32(truth[atoms[value]]), np.int32(truth[atoms[value]]) - 1)
                 for value in range(n_values):
-                    at = np.uint64(rows.row_start[atoms[value]])
+                    at = np.uint64(row_start[atoms[value]])
                     if counting:
                         beside, _, long_must_not = _look_at_long(long, atoms[value], count, TAKEN_OUT)
-                    log_weight[value, 0] = log_odds_of_row(rows.row, at, truth, beside)
-                    forbidden = (rows.row[at + np.uint64(FLAGS)] & np.uint32(IS_FORBIDDEN)) != 0
-                    allowed[value] = ZERO if forbidden or long_must_not or _forced(rows.row, at, truth)[1] else ONE
+                    log_weight[value, 0] = log_odds_of_row(row, at, truth, beside)
+                    forbidden = (row[at + np.uint64(FLAGS)] & np.uint32(IS_FORBIDDEN)) != 0
+                    allowed[value] = ZERO if forbidden or long_must_not or _forced(row, at, truth)[1] else ONE
                 if counting:
                     for value in range(n_values):
                         _recount(long, atoms[value], count, np.int32(truth[atoms[value]]), 1 - np.int32(truth[atoms[value]]))
