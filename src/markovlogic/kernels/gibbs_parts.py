@@ -3,13 +3,13 @@
 A row that lists the other literals of a clause costs k - 1 looks a visit. Here literal j belongs to part j mod 4, and each part
 has the word of the chains in which one of its literals is true. The clause hinges on an atom where the literals of the atom's own
 part and the words of the other parts are false: at most 3 + 3 looks. After the draw the word of the own part is written anew.
-From 17 literals on there are eight parts, whose words are one cache line: at most 2 + 7 looks. Below eight literals there are two
-or three parts, so that none has a single literal. Only for soft clauses whose atoms are all plain (`gibbs_storage`); any scan.
+From 17 literals on there are eight parts, whose words are one cache line: at most 2 + 7 looks. Below seven literals there are two
+or three parts. Only for soft clauses whose atoms are all plain (`gibbs_storage`); any scan.
 
 The entries of an atom lie together: in `code` 2 · place of the own part's word + sign of the literal; in `detail` a header
 (number of its first code; number of entries of each kind), then for each entry the fixed-point weight as in `gibbs_rows` and the
-partners, the other literals of the own part. The kinds are (words, partners) = (4, 1), (4, 2), (4, 3), (8, 2). A part that
-is smaller than the largest part of its clause names a partner twice.
+partners, the other literals of the own part. The kinds are (words, partners) = (4, 0), (4, 1), (4, 2), (4, 3), (8, 2). A
+part that is smaller than the largest part of its clause names a partner twice, unless it has none.
 """
 
 from typing import NamedTuple
@@ -20,12 +20,12 @@ from markovlogic.kernels.gibbs_general import literal_word
 from markovlogic.kernels.gibbs_rows import put_weight
 from markovlogic.kernels.gibbs_storage import IN_PARTS, PARTS_TO, Clauses
 from markovlogic.kernels.internal import called, inlined, internal
-from markovlogic.kernels.vectors import add_weight, prefetch_to_read, prefetch_to_write
+from markovlogic.kernels.vectors import add_weight, prefetch_once, prefetch_to_write
 
 FEW, MANY = 4, 8  # words of a clause
 FEW_TO = 16  # literals: with four parts
-KINDS = 4
-PARTNERS = np.array([1, 2, 3, 2])  # of each kind
+KINDS = 5
+PARTNERS = np.array([0, 1, 2, 3, 2])  # of each kind
 HEADER = 1 + KINDS
 AHEAD = 48  # entries ahead of the present one whose words are asked for
 DETAIL_AHEAD, CODE_AHEAD = 256, 192  # words of 32 bits, the same for the entries themselves
@@ -84,7 +84,7 @@ def words_for(parted: PartedClauses) -> np.ndarray:
 def _number_of_parts(length):
     if length > FEW_TO:
         return MANY
-    return min(FEW, length // 2)
+    return FEW if length >= 7 else length // 2
 
 
 @called
@@ -95,20 +95,21 @@ def _list_entries(clauses, parted, place, scale, to_code, to_detail, code, detai
         begin, end = clauses.start[clause], clauses.start[clause + 1]
         parts = _number_of_parts(end - begin)
         partners = (end - begin + parts - 1) // parts - 1  # in the largest part
-        kind = KINDS - 1 if parts == MANY else partners - 1
         for at in range(begin, end):
             literal = clauses.literal[at]
             atom = literal >> 1
+            part = (at - begin) % parts
+            single = begin + part + parts >= end
+            kind = 0 if single else KINDS - 1 if parts == MANY else partners
             if code.shape[0] == 0:
                 to_code[atom, kind] += 1
                 continue
-            part = (at - begin) % parts
             code[to_code[atom, kind]] = 2 * (place[index] + part) + (literal & 1)
             to_code[atom, kind] += 1
             fixed = np.rint((2 * (literal & 1) - 1) * clauses.weight[clause] / np.float64(scale[atom]))
             to = put_weight(detail, to_detail[atom, kind], fixed, False)
             partner = at
-            for _ in range(partners):
+            for _ in range(0 if single else partners):
                 partner = partner + parts if partner + parts < end else begin + part
                 if partner == at:  # a smaller part: begin again
                     partner = at + parts if at + parts < end else begin + part
@@ -169,26 +170,32 @@ def add_parted(total, parted, atom, world, words, own, ahead):
     entry = np.uint64(0)
     for _ in range(detail[at + ONE]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
-        prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
-        prefetch_to_read(code, first + entry + np.uint64(CODE_AHEAD))
+        own[entry] = np.uint64(0)
+        total = add_weight(total, ~_others_of_four(code[first + entry], words), detail, place)
+        place += ONE
+        entry += ONE
+    for _ in range(detail[at + TWO]):
+        prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
+        prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
+        prefetch_once(code, first + entry + np.uint64(CODE_AHEAD))
         part = literal_word(world, detail[place + ONE])
         own[entry] = part
         total = add_weight(total, ~(part | _others_of_four(code[first + entry], words)), detail, place)
         place += TWO
         entry += ONE
-    for _ in range(detail[at + TWO]):
+    for _ in range(detail[at + THREE]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
-        prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
-        prefetch_to_read(code, first + entry + np.uint64(CODE_AHEAD))
+        prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
+        prefetch_once(code, first + entry + np.uint64(CODE_AHEAD))
         part = _two_partners(detail, place + ONE, world)
         own[entry] = part
         total = add_weight(total, ~(part | _others_of_four(code[first + entry], words)), detail, place)
         place += THREE
         entry += ONE
-    for _ in range(detail[at + THREE]):
+    for _ in range(detail[at + FOUR]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
-        prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
-        prefetch_to_read(code, first + entry + np.uint64(CODE_AHEAD))
+        prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
+        prefetch_once(code, first + entry + np.uint64(CODE_AHEAD))
         part = _three_partners(detail, place + ONE, world)
         own[entry] = part
         hinging = ~(part | _others_of_four(code[first + entry], words))
@@ -196,10 +203,10 @@ def add_parted(total, parted, atom, world, words, own, ahead):
             total = add_weight(total, hinging, detail, place)
         place += FOUR
         entry += ONE
-    for _ in range(detail[at + FOUR]):
+    for _ in range(detail[at + FIVE]):
         prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
-        prefetch_to_read(detail, place + np.uint64(DETAIL_AHEAD))
-        prefetch_to_read(code, first + entry + np.uint64(CODE_AHEAD))
+        prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
+        prefetch_once(code, first + entry + np.uint64(CODE_AHEAD))
         part = _two_partners(detail, place + ONE, world)
         own[entry] = part
         hinging = ~(part | _others_of_eight(code[first + entry], words))
@@ -215,7 +222,8 @@ def write_parts(parted, atom, value, words, own):
     """After the draw: write the words of the atom's parts; own: from `add_parted`."""
     at = np.uint64(parted.start[atom])
     first = np.uint64(parted.detail[at])
-    number = parted.detail[at + ONE] + parted.detail[at + TWO] + parted.detail[at + THREE] + parted.detail[at + FOUR]
+    number = parted.detail[at + ONE] + parted.detail[at + TWO] + parted.detail[at + THREE]
+    number += parted.detail[at + FOUR] + parted.detail[at + FIVE]
     for entry in range(np.uint64(number)):
         code = np.uint64(parted.code[first + entry])
         words[code >> ONE] = own[entry] | (value ^ ((code & ONE) - ONE))

@@ -321,13 +321,13 @@ def zero_unless(typingctx, word, lanes):
     return float32_lanes(types.uint64, float32_lanes), codegen
 
 
-def _prefetch(context, builder, signature, arguments, to_write):
+def _prefetch(context, builder, signature, arguments, to_write, locality):
     byte_pointer = ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [byte_pointer, _I32, _I32, _I32])
     name = "llvm.prefetch.p0i8"
     function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
     pointer = data_pointer(context, builder, signature.args[0], *arguments)
-    options = [ir.Constant(_I32, value) for value in (to_write, 3, 1)]  # the two others: kept in all caches, data
+    options = [ir.Constant(_I32, value) for value in (to_write, locality, 1)]  # 1: data, not instructions
     builder.call(function, [builder.bitcast(pointer, byte_pointer), *options])
     return context.get_dummy_value()
 
@@ -337,7 +337,7 @@ def prefetch_to_write(typingctx, array, index):
     """Ask for the cache line of array[index], which will be read and written soon; the array is C-contiguous."""
 
     def codegen(context, builder, signature, arguments):
-        return _prefetch(context, builder, signature, arguments, 1)
+        return _prefetch(context, builder, signature, arguments, 1, 3)
 
     return types.void(array, types.uint64), codegen
 
@@ -347,7 +347,17 @@ def prefetch_to_read(typingctx, array, index):
     """Ask for the cache line of array[index], which will be read soon; the array is C-contiguous."""
 
     def codegen(context, builder, signature, arguments):
-        return _prefetch(context, builder, signature, arguments, 0)
+        return _prefetch(context, builder, signature, arguments, 0, 3)
+
+    return types.void(array, types.uint64), codegen
+
+
+@intrinsic
+def prefetch_once(typingctx, array, index):
+    """Ask for the cache line of array[index], which will be read once in a long pass and need not stay in any cache."""
+
+    def codegen(context, builder, signature, arguments):
+        return _prefetch(context, builder, signature, arguments, 0, 0)
 
     return types.void(array, types.uint64), codegen
 
