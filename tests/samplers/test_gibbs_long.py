@@ -1,6 +1,7 @@
 """Clauses in parts, watched and counted: the same draws as in rows, and cost and memory that grow with the literals alone."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.worlds import random_network
+from tests.samplers.gibbs_checks import with_long_clauses
 
 from markovlogic.kernels.gibbs_layout import build_layout
 from markovlogic.kernels.gibbs_long import count_words, counters_for
@@ -113,10 +115,28 @@ def test_watched_clauses_change_sides_and_no_draw(n_chains: int, strength: float
     seen = set()
     for _ in range(10):
         sampler.step(state, 1)
-        failures = sampler._room.watch.failures
+        failures = sampler._rooms[0].watch.failures
         seen |= {bool(fall == IS_COUNTED) for fall in failures}
     assert len(failures) == len(clauses)
     assert seen == {True, False}, "some clauses are counted, some are not"
+
+
+def test_threads_may_share_a_sampler() -> None:
+    """Batches of one size do; whatever a step works in must be its own."""
+    rng = np.random.default_rng(3)
+    network = with_long_clauses(rng, random_network(rng, 13, 6, groups=2, hidden=2), 6, 1)
+    n = 3000
+    literals = [2 * rng.permutation(n)[:length] + rng.integers(0, 2, length) for length in rng.integers(7, 60, 3000)]
+    many = network_of(n, [(0.3, [int(v) for v in row]) for row in literals])
+    for case in (network, many):
+        alone, shared = Gibbs().build(case, 64), Gibbs().build(case, 64)
+        expected, states = ([sampler.init(seed) for seed in np.random.SeedSequence(2).spawn(4)] for sampler in (alone, shared))
+        for state in expected:
+            alone.step(state, 60)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda state, shared=shared: [shared.step(state, 10) for _ in range(6)], states))
+        for state, other in zip(states, expected, strict=True):
+            assert same(list(state), list(other))
 
 
 def test_a_watched_clause_that_turns_sparse_is_counted_and_costs_little() -> None:
@@ -129,7 +149,7 @@ def test_a_watched_clause_that_turns_sparse_is_counted_and_costs_little() -> Non
     begun = time.thread_time()
     sampler.step(state, 100)
     assert time.thread_time() - begun < 5.0, "a hundred sweeps that look at all pairs would take 5e9 looks"
-    assert (sampler._room.watch.failures == IS_COUNTED).all()
+    assert (sampler._rooms[0].watch.failures == IS_COUNTED).all()
 
 
 def mostly_false(n: int, lengths: list[int], bias: float = -4.0, weight: float = 3.0) -> GroundNetwork:

@@ -86,10 +86,9 @@ class GibbsSampler:
         return build_layout(self.network, Lengths(watched=NEVER) if self.settings.scan == "random" else Lengths())
 
     @cached_property
-    def _room(self) -> GibbsRoom:
-        from markovlogic.kernels.gibbs_layout import room_for
-
-        return room_for(self.layout)
+    def _rooms(self) -> list[GibbsRoom]:
+        """Rooms that no step is using; threads share the sampler, and each step takes one or makes it."""
+        return []
 
     def init(self, seed: np.random.SeedSequence) -> GibbsState:
         """Start worlds and fresh generators."""
@@ -134,6 +133,7 @@ class GibbsSampler:
         self, state: GibbsState, sweeps: int, planes: npt.NDArray[np.uint64], conditionals: npt.NDArray[np.float32]
     ) -> None:
         from markovlogic.kernels.gibbs import sweep_block
+        from markovlogic.kernels.gibbs_layout import room_for
         from markovlogic.kernels.gibbs_single import sweep_block_single
 
         rows, general, parted, long, watched = self.layout
@@ -143,10 +143,15 @@ class GibbsSampler:
         if self.n_chains == 1:
             sweep_block_single(rows, general, long, world, twin, state.scalar, sweeps, random_scan, planes, conditionals)
         else:
+            try:
+                room = self._rooms.pop()
+            except IndexError:
+                room = room_for(self.layout)
             sweep_block(
                 rows, general, parted, long, watched, world, twin, state.generator, state.scalar, self.n_chains, sweeps,
-                random_scan, *self._room, planes, conditionals,
+                random_scan, *room, planes, conditionals,
             )  # fmt: skip
+            self._rooms.append(room)
 
     def _record_the_rest(self, sweeps: int, conditionals: npt.NDArray[np.float32]) -> None:
         """Decided atoms are no sites: their conditional is 0 or 1. Hidden atoms have none of their own."""
