@@ -122,7 +122,9 @@ def test_updates_a_second(benchmark, size, target):
 LENGTHS = [
     {2: 500_000, 3: 300_000, 4: 150_000, 5: 50_000},
     {2: 1_000_000},
-    *({length: 3 * BIG[1] // length} for length in (6, 10, 30, 1000)),  # as many literals as the sketch's network has
+    *(
+        {length: 3 * BIG[1] // length} for length in (6, 7, 8, 10, 12, 16, 20, 30, 100, 1000)
+    ),  # as many literals as the sketch has
 ]
 
 

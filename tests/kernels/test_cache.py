@@ -1,6 +1,13 @@
 """Compiled kernels are dropped when any kernel's source changes, because Numba looks at the caller's file only."""
 
+import numpy as np
+import pytest
+
 from markovlogic.kernels import are_cold, drop_stale_kernels, sources_digest
+from markovlogic.networks.ground import network_of
+from markovlogic.samplers.blocked import Blocked
+from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.samplers.mcsat import MCSAT
 
 
 def test_the_digest_changes_with_any_source(tmp_path):
@@ -29,3 +36,12 @@ def test_a_cache_that_cannot_be_made_is_left_alone(tmp_path):
 def test_an_unknown_module_is_cold():
     assert are_cold(("no_such_kernel",))
     assert not are_cold(())
+
+
+@pytest.mark.parametrize("settings", [Gibbs(), MCSAT(), Blocked()], ids=lambda settings: settings.method)
+@pytest.mark.parametrize("chains", [1, 8])
+def test_after_a_step_the_kernels_that_a_sampler_names_are_warm(settings, chains):
+    sampler = settings.build(network_of(3, [(1.0, [1, 3]), (0.5, [0, 5])]), chains)
+    assert sampler.kernel_modules
+    sampler.step(sampler.init(np.random.SeedSequence(1)), 1)
+    assert not are_cold(sampler.kernel_modules)

@@ -90,6 +90,11 @@ class BlockedSampler:
     network: GroundNetwork
     n_chains: int
 
+    @property
+    def kernel_modules(self) -> tuple[str, ...]:
+        """Modules of `kernels` that `step` needs."""
+        return ("blocked",)
+
     @cached_property
     def variables(self) -> Variables:
         """The network's sites and hidden atoms."""

@@ -153,6 +153,11 @@ class LiftedMHSampler:
                 hint="take alpha above 0",
             )
 
+    @property
+    def kernel_modules(self) -> tuple[str, ...]:
+        """Modules of `kernels` that `step` needs."""
+        return (*getattr(self.base, "kernel_modules", ()), "exchange")
+
     @cached_property
     def table(self) -> AtomTable:
         """The open atoms as the kernel reads them."""
