@@ -269,7 +269,7 @@ def sweep_block(
     active = ALL if n_chains == LANES else (ONE << np.uint64(n_chains)) - ONE
     # Taken out of the tuples once: doing so inside of the loop would count references, atomically, for every atom.
     row, row_start, site_kind, site_item = rows.row, rows.row_start, rows.site_kind, rows.site_item
-    parted_start, long_start = parted.start, long.start
+    parted_start, code, detail, long_start = parted.start, parted.code, parted.detail, long.start
     first_visit, pair, entry, place = watched.first, watched.pair, watched.entry, watched.place
     due, counted_now, failures = watch.due, watch.counted, watch.failures
     n_sites = site_kind.shape[0]
@@ -356,7 +356,7 @@ def sweep_block(
                 if kind == NARROW:
                     narrow = add_row(int32_zeros(), row, at, world)
                     if is_parted:
-                        narrow = add_parted(narrow, parted, item, world, words, own, ahead)
+                        narrow = add_parted(narrow, code, detail, np.uint64(parted_start[item]), world, words, own, ahead)
                     if is_long:
                         narrow = add_long(narrow, long, item, counter, world[item], ALL, long_ahead)
                     if is_watched:
@@ -385,7 +385,7 @@ def sweep_block(
                 word = _settled(drawn_word(log_odds, threshold, generator, scalar, active, real, high), must, must_not) & active
             if drawing or kind == GENERAL:
                 if is_parted:
-                    write_parts(parted, atom, word, words, own)
+                    write_parts(code, detail, np.uint64(parted_start[atom]), word, words, own)
                 if is_long and world[atom] != word:
                     recount(long, atom, counter, world[atom] ^ word, word)
                 if is_watched and world[atom] != word:

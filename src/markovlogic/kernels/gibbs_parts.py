@@ -157,14 +157,13 @@ def _three_partners(detail, at, world):
 
 
 @inlined
-def add_parted(total, parted, atom, world, words, own, ahead):
+def add_parted(total, code, detail, at, world, words, own, ahead):
     """Add to int32 lanes the weights of an atom's clauses in parts, where they hinge on it.
 
-    own: (parted.most,) uint64, filled with what `write_parts` needs; ahead: AHEAD in a scan in order, to fetch the words of the
-    atoms that follow while this one is at work; else 0.
+    code, detail: of PartedClauses; at: where the atom's header is in `detail`; own: (parted.most,) uint64, filled with what
+    `write_parts` needs; ahead: AHEAD in a scan in order, to fetch the words of the atoms that follow while this one is at work;
+    else 0.
     """
-    code, detail = parted.code, parted.detail
-    at = np.uint64(parted.start[atom])
     first = np.uint64(detail[at])
     place = at + np.uint64(HEADER)
     entry = np.uint64(0)
@@ -218,12 +217,10 @@ def add_parted(total, parted, atom, world, words, own, ahead):
 
 
 @inlined
-def write_parts(parted, atom, value, words, own):
+def write_parts(code, detail, at, value, words, own):
     """After the draw: write the words of the atom's parts; own: from `add_parted`."""
-    at = np.uint64(parted.start[atom])
-    first = np.uint64(parted.detail[at])
-    number = parted.detail[at + ONE] + parted.detail[at + TWO] + parted.detail[at + THREE]
-    number += parted.detail[at + FOUR] + parted.detail[at + FIVE]
+    first = np.uint64(detail[at])
+    number = detail[at + ONE] + detail[at + TWO] + detail[at + THREE] + detail[at + FOUR] + detail[at + FIVE]
     for entry in range(np.uint64(number)):
-        code = np.uint64(parted.code[first + entry])
-        words[code >> ONE] = own[entry] | (value ^ ((code & ONE) - ONE))
+        literal = np.uint64(code[first + entry])
+        words[literal >> ONE] = own[entry] | (value ^ ((literal & ONE) - ONE))
