@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks.test_gibbs import BUSY, in_fresh_process, random_clauses
+from benchmarks.test_gibbs import random_clauses
 
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.running.run import run
@@ -71,25 +71,3 @@ def test_updates_a_second(benchmark, width):
     speed = 2 * 8 * network.n_atoms / benchmark.stats.stats.min
     benchmark.extra_info |= {"updates_a_second": speed, "build_seconds": built, "program_bytes": sampler.program.nbytes}
     print(f"\nwidth {width}: {speed / 1e6:.1f} M updates/s, built in {built:.2f} s, {sampler.program.nbytes / 1e6:.0f} MB")
-
-
-FIRST_USE = """
-import time
-import numba
-import numpy as np
-from markovlogic.networks.ground import network_of
-from markovlogic.samplers.blocked import Blocked
-network = network_of(6, [(1.0, [1, 3]), (float("inf"), [1, 5, 7])], groups=[[4, 5]])
-begun = time.perf_counter()
-sampler = Blocked().build(network, 8)
-sampler.step(sampler.init(np.random.SeedSequence(1)), 1)
-print(time.perf_counter() - begun)
-"""
-
-
-def test_first_use_and_later_use(benchmark, tmp_path):
-    first = float(in_fresh_process(FIRST_USE, NUMBA_CACHE_DIR=str(tmp_path)))
-    later = float(benchmark.pedantic(in_fresh_process, (FIRST_USE,), {"NUMBA_CACHE_DIR": str(tmp_path)}, rounds=1))
-    benchmark.extra_info |= {"first_use_seconds": first, "later_use_seconds": later, "busy": BUSY}
-    print(f"\nfirst use {first:.1f} s, later {later:.2f} s{' (busy machine)' if BUSY else ''}")
-    assert BUSY or (first < 20 and later < 1)

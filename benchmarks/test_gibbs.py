@@ -1,4 +1,4 @@
-"""Gibbs: atom updates a second over 64 chains, against one chain and against the sketch in the same run; memory; first use.
+"""Gibbs: atom updates a second over 64 chains, against one chain and against the sketch in the same run; memory.
 
 Ratios are of the best of several interleaved rounds, so that a busy machine disturbs both sides alike. On a machine that is
 busy when the run begins, absolute speeds and the gain from two cores are written down and not judged.
@@ -220,25 +220,3 @@ def test_memory_of_ten_million_clauses(benchmark):
     benchmark.extra_info |= {"network_bytes": network, "layout_bytes": layout, "peak_memory_bytes": peak}
     print(f"\n10^7 clauses: network {network / 1e9:.2f} GB, layout {layout / 1e9:.2f} GB, peak {peak / 1e9:.2f} GB")
     assert peak < 2e9
-
-
-FIRST_USE = """
-import time
-import numba
-import numpy as np
-from markovlogic.networks.ground import network_of
-from markovlogic.samplers.gibbs import Gibbs
-network = network_of(6, [(1.0, [1, 3]), (float("inf"), [1, 5, 7])], groups=[[4, 5]])
-begun = time.perf_counter()
-sampler = Gibbs().build(network, 64)
-sampler.step(sampler.init(np.random.SeedSequence(1)), 1)
-print(time.perf_counter() - begun)
-"""
-
-
-def test_first_use_and_later_use(benchmark, tmp_path):
-    first = float(in_fresh_process(FIRST_USE, NUMBA_CACHE_DIR=str(tmp_path)))
-    later = float(benchmark.pedantic(in_fresh_process, (FIRST_USE,), {"NUMBA_CACHE_DIR": str(tmp_path)}, rounds=1))
-    benchmark.extra_info |= {"first_use_seconds": first, "later_use_seconds": later, "busy": BUSY}
-    print(f"\nfirst use {first:.1f} s, later {later:.2f} s{' (busy machine)' if BUSY else ''}")
-    assert BUSY or (first < 20 and later < 1)

@@ -90,4 +90,6 @@ def test_a_gone_reader_does_not_stop_the_run():
     log.stage("read")
     stream.close()
     time.sleep(0.05)
+    log.stage("sample")
     log.close()
+    assert not log._thread.is_alive()

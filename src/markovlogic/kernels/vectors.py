@@ -149,20 +149,6 @@ def add_weight(typingctx, lanes, word, row, at):
 
 
 @intrinsic
-def add_long_weight(typingctx, lanes, word, weights, at):
-    """Add weights[at] of an int64 array, cut to the lanes' width, to the lanes whose bit is set."""
-
-    def codegen(context, builder, signature, arguments):
-        total, mask, array, index = arguments
-        element = signature.args[0].element
-        weight = builder.load(data_pointer(context, builder, signature.args[2], array, index))
-        weight = builder.trunc(weight, element) if element.width < 64 else weight
-        return builder.add(total, builder.select(_mask(builder, mask), _splat(builder, weight), _constant(element, 0)))
-
-    return lanes(lanes, types.uint64, weights, types.uint64), codegen
-
-
-@intrinsic
 def scaled(typingctx, lanes, scale):
     """Turn fixed-point lanes into float32: lane · scale. Relative error below 1.2e-7."""
 
