@@ -105,10 +105,11 @@ def start(*arguments, **more):
     )
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(smokers, tmp_path):
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path, unbuffered):
     people = ", ".join(f"P{i}" for i in range(200))
     (tmp_path / "m.mln").write_text(f"person = {{{people}}}\nF(person,person)\n1 F(x,y)\n")
-    process = start("infer", tmp_path / "m.mln", "-q", "F", "--quiet")
+    process = start("infer", tmp_path / "m.mln", "-q", "F", "--quiet", env=os.environ | {"PYTHONUNBUFFERED": unbuffered})
     assert process.stdout.readline().startswith(b"F(P0,P0) 0.7310585786")
     process.stdout.close()
     assert process.stderr.read() == b""

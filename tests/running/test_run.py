@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from tests.oracle.plain_gibbs import PlainGibbs
@@ -148,6 +150,16 @@ def test_time_limit() -> None:
     result = plain_run(random_network(4), PlainGibbs(seconds_a_sweep=0.01), draws=10**7, burn_in=2, time_limit=0.5)
     assert result.stopped == "time" and 0 < result.draws < 100
     assert 0.4 < result.seconds < 5
+
+
+def test_time_limit_does_not_count_the_first_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cold_for_a_while(modules: tuple[str, ...]) -> bool:
+        time.sleep(0.7)
+        return True
+
+    monkeypatch.setattr("markovlogic.running.run.are_cold", cold_for_a_while)
+    result = plain_run(random_network(4), PlainGibbs(), draws=8, burn_in=2, time_limit=0.5)
+    assert result.draws == 8
 
 
 def test_time_limit_in_burn_in_leaves_nothing_and_says_so() -> None:

@@ -88,6 +88,11 @@ def _guarded(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         _abandon_output()  # `mln ... | head` has seen enough
         return DONE
+    except SystemExit as stop:
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
+        _abandon_output()  # the same, where the option parser saw it first and would make it an error
+        return DONE
     except MarkovLogicError as error:
         _tell(error)
         return error.exit_code

@@ -67,9 +67,9 @@ def run(
     """Sample `network` with `settings` and estimate query atoms and events (conjunctions of literals 2·atom + sign).
 
     draws and burn_in count sweeps a chain; burn-in is a quarter of the draws unless given. The result depends on network,
-    settings,
-    query, events, chains, draws, burn_in, seed and estimator, and never on threads, speed, checkpoints or resumption; a
-    time limit or an interrupt only cut it short. The time limit counts the seconds before a resumption too.
+    settings, query, events, chains, draws, burn_in, seed and estimator, and never on threads, speed, checkpoints or resumption;
+    a time limit or an interrupt only cut it short. The time limit counts the seconds before a resumption too, and not those in
+    which kernels are compiled for the first time.
     pools: orbits of these query atoms and events, for the estimators "orbit" and "orbit-conditional"; "auto" uses them.
     """
     chains, draws, seed, thin = (index(value) for value in (chains, draws, seed, thin))  # a checkpoint writes them as JSON
@@ -119,9 +119,11 @@ def run(
         estimating = Estimating(batches, _decided(network, atoms), estimator, pooling)
         crew = stack.enter_context(Crew(min(threads or cores(), len(batches))))
         interrupts = stack.enter_context(Interrupts())
+        compiling = time.perf_counter()
         if are_cold(getattr(samplers[0], "kernel_modules", ())):
             progress.stage("compile kernels (once on this machine, up to 20 s)")
             samplers[0].step(samplers[0].init(np.random.SeedSequence(0)), 1)
+            begun += time.perf_counter() - compiling  # a time limit is for sampling, not for what happens once on a machine
         progress.stage("sample", burn_in + draws)
         loop = _Loop(batches, crew, interrupts, store, identity, begun, time_limit, target_stderr, estimating, progress)
         crew.each(Batch.start, batches)
