@@ -166,7 +166,7 @@ def test_an_input_is_never_overwritten(mln, smokers):
 
 def test_no_world_is_possible(refused):
     said = refused(GOOD_MODEL + "!Smokes(x).\n")
-    assert said.startswith("m.mln:5:") and "evidence" in said
+    assert "m.mln:5:" in said and "evidence" in said  # on a slow machine a line of progress may come first
 
 
 def test_closing_a_queried_predicate(refused):
