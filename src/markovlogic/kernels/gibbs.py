@@ -1,15 +1,9 @@
 """Gibbs sweeps over up to 64 chains at once: bit c of every word is chain c.
 
 For one atom the clauses' other literals are combined with word operations, and each clause adds its weight to the lanes of the
-chains in which it hinges on the atom. Then 64 logistic draws follow. Hard clauses never enter the weights: they give the words
-of chains in which the atom must be true or must be false, so that no rounding and no unlucky number can break one.
-
-The draw. With q = 1/(1 + exp|x|) for log-odds x, an atom takes its less likely value when a 31-bit number k is below 2³¹·q.
-Where k equals ⌊2³¹·q⌋, which happens once in two thousand million draws, 53 more bits decide about the fraction, so that
-probabilities are right to within 2⁻⁸⁴, whatever the number of bits that the fast path looks at.
+chains in which it hinges on the atom. Then 64 logistic draws follow (`logistic`). Hard clauses never enter the weights: they give
+the words of chains in which the atom must be true or must be false, so that no rounding and no unlucky number can break one.
 """
-
-import math
 
 import numpy as np
 
@@ -50,22 +44,18 @@ from markovlogic.kernels.gibbs_watched import (
     start_sweep,
 )
 from markovlogic.kernels.internal import called, internal
-from markovlogic.kernels.random import next_below, next_lanes, next_word
+from markovlogic.kernels.logistic import drawn_word, probabilities
+from markovlogic.kernels.random import next_below
 from markovlogic.kernels.vectors import (
     LANES,
     add_weight,
     float32_of_bits,
-    high_bits_against,
     int32_zeros,
     int64_zeros,
     load_float32,
-    lowest_bit,
-    nonnegative,
-    probabilities,
     scaled,
     store_lanes,
     store_scaled,
-    thresholds,
     weight_words,
 )
 
@@ -123,44 +113,6 @@ def forced_words(row, at, world):
             must_not |= ~satisfied
         place = end
     return must, must_not
-
-
-@internal
-def _refined(log_odds, threshold, equal, scalar, x, floor):
-    """Lanes of `equal` (k = ⌊2³¹·q⌋) that take the less likely value after all: with probability 2³¹·q − ⌊2³¹·q⌋.
-
-    x: (64,) float32 and floor: (64,) uint32, to work in.
-    """
-    store_lanes(log_odds, x, 0)
-    store_lanes(threshold, floor, 0)
-    taken = np.uint64(0)
-    while equal != 0:
-        lane = lowest_bit(equal)
-        fraction = remainder(x[lane], floor[lane])
-        uniform = np.float64((next_word(scalar) >> np.uint64(11)) + ONE) * 2.0**-53
-        if uniform <= fraction:
-            taken |= ONE << np.uint64(lane)
-        equal &= equal - ONE
-    return taken
-
-
-@internal
-def remainder(log_odds, floor):
-    """2³¹·q − floor, kept in [0, 1], in float64."""
-    return min(max(2.0**31 / (1.0 + math.exp(min(abs(np.float64(log_odds)), 700.0))) - floor, 0.0), 1.0)
-
-
-@internal
-def drawn_word(log_odds, threshold, generator, scalar, active, x, floor):
-    """Draw true or false in every lane, of which those of `active` chains count; threshold = thresholds(log_odds).
-
-    x: (64,) float32 and floor: (64,) uint32, to work in.
-    """
-    less, equal = high_bits_against(next_lanes(generator), threshold)
-    equal &= active
-    if equal != 0:
-        less |= _refined(log_odds, threshold, equal, scalar, x, floor)
-    return less ^ nonnegative(log_odds)
 
 
 @internal
@@ -376,13 +328,12 @@ def sweep_block(
                     forced = forced_by_long(long, item, counter, world[item], ALL)
                     must |= forced[0]
                     must_not |= forced[1]
-            threshold = thresholds(log_odds)
             if record:
-                store_lanes(probabilities(log_odds, threshold), real, 0)
+                store_lanes(probabilities(log_odds), real, 0)
                 _record(conditionals, atom, real, must, must_not)
             word = previous[0]
             if drawing:
-                word = _settled(drawn_word(log_odds, threshold, generator, scalar, active, real, high), must, must_not) & active
+                word = _settled(drawn_word(log_odds, generator, scalar, active, real, high), must, must_not) & active
             if drawing or kind == GENERAL:
                 if is_parted:
                     write_parts(code, detail, np.uint64(parted_start[atom]), word, words, own)

@@ -38,17 +38,19 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba has no 
         super().__init__(dmm, fe_type, ir.VectorType(fe_type.element, LANES))
 
 
-def _constant(element, value, lanes=LANES):
+def constant(element, value, lanes=LANES):
+    """An LLVM vector of equal elements."""
     return ir.Constant(ir.VectorType(element, lanes), [value] * lanes)
 
 
 def _splat(builder, value, lanes=LANES):
     vector = ir.VectorType(value.type, lanes)
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(_I32, 0))
-    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), _constant(_I32, 0, lanes))
+    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), constant(_I32, 0, lanes))
 
 
-def _part(builder, vector, first, lanes=CHUNK):
+def part_of(builder, vector, first, lanes=CHUNK):
+    """Lanes first to first + lanes - 1 of an LLVM vector."""
     indices = ir.Constant(ir.VectorType(_I32, lanes), list(range(first, first + lanes)))
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), indices)
 
@@ -64,14 +66,15 @@ def joined(builder, parts):
 
 def _chunkwise(builder, function, vector):
     """Apply `function` to CHUNK lanes at a time and join what it gives."""
-    return joined(builder, [function(_part(builder, vector, first)) for first in range(0, LANES, CHUNK)])
+    return joined(builder, [function(part_of(builder, vector, first)) for first in range(0, LANES, CHUNK)])
 
 
 def _mask(builder, word):
     return builder.bitcast(word, ir.VectorType(_I1, LANES))
 
 
-def _word(builder, mask):
+def word_of(builder, mask):
+    """The word whose bits are the elements of an LLVM vector of truth values."""
     return builder.bitcast(mask, _I64)
 
 
@@ -86,7 +89,7 @@ def int32_zeros(typingctx):
     """Zero in all lanes."""
 
     def codegen(context, builder, signature, arguments):
-        return _constant(_I32, 0)
+        return constant(_I32, 0)
 
     return int32_lanes(), codegen
 
@@ -96,7 +99,7 @@ def int64_zeros(typingctx):
     """Zero in all lanes."""
 
     def codegen(context, builder, signature, arguments):
-        return _constant(_I64, 0)
+        return constant(_I64, 0)
 
     return int64_lanes(), codegen
 
@@ -117,7 +120,7 @@ def add_where(typingctx, lanes, word, value):
 
     def codegen(context, builder, signature, arguments):
         lanes_value, word_value, scalar_value = arguments
-        chosen = builder.select(_mask(builder, word_value), _splat(builder, scalar_value), _constant(_I64, 0))
+        chosen = builder.select(_mask(builder, word_value), _splat(builder, scalar_value), constant(_I64, 0))
         return builder.add(lanes_value, chosen)
 
     return int64_lanes(int64_lanes, types.uint64, types.int64), codegen
@@ -143,7 +146,7 @@ def add_weight(typingctx, lanes, word, row, at):
         element = signature.args[0].element
         pointer = data_pointer(context, builder, signature.args[2], row_value, index)
         weight = builder.load(builder.bitcast(pointer, element.as_pointer()), align=4)
-        return builder.add(total, builder.select(_mask(builder, mask), _splat(builder, weight), _constant(element, 0)))
+        return builder.add(total, builder.select(_mask(builder, mask), _splat(builder, weight), constant(element, 0)))
 
     return lanes(lanes, types.uint64, row, types.uint64), codegen
 
@@ -167,7 +170,7 @@ def store_scaled(typingctx, lanes, scale, out, offset):
         pointer = data_pointer(context, builder, signature.args[2], arguments[2], arguments[3])
         for first in range(0, LANES, CHUNK):
             vector = ir.VectorType(_F64, CHUNK)
-            real = builder.sitofp(_part(builder, arguments[0], first), vector)
+            real = builder.sitofp(part_of(builder, arguments[0], first), vector)
             real = builder.fmul(real, _splat(builder, arguments[1], CHUNK))
             at = builder.gep(pointer, [ir.Constant(_I64, first)])
             builder.store(real, builder.bitcast(at, vector.as_pointer()), align=8)
@@ -205,7 +208,7 @@ def _floor(builder, vector):
     return builder.call(function, [vector])
 
 
-def _exp_nonpositive(builder, x):
+def exp_of_nonpositive(builder, x):
     """Compute exp(x) of float32 lanes for x <= 0, relative error below 2e-7; from x = -87 down it is exp(-87).
 
     Range reduction by ln 2 in two parts and a polynomial of degree seven, as in the Cephes library's expf.
@@ -214,7 +217,7 @@ def _exp_nonpositive(builder, x):
     bits = ir.VectorType(_I32, lanes)
 
     def real(value):
-        return _constant(_F32, value, lanes)
+        return constant(_F32, value, lanes)
 
     x = builder.select(builder.fcmp_ordered("<", x, real(-87.0)), real(-87.0), x)
     power = _floor(builder, builder.fadd(builder.fmul(x, real(1.44269502162933349609375)), real(0.5)))
@@ -231,7 +234,7 @@ def _exp_nonpositive(builder, x):
         sum_ = builder.fadd(builder.fmul(sum_, rest), real(coefficient))
     square = builder.fmul(rest, rest)
     sum_ = builder.fadd(builder.fadd(builder.fmul(sum_, square), rest), real(1.0))
-    exponent = builder.shl(builder.fptosi(power, bits), _constant(_I32, 23, lanes))
+    exponent = builder.shl(builder.fptosi(power, bits), constant(_I32, 23, lanes))
     return builder.bitcast(builder.add(builder.bitcast(sum_, bits), exponent), x.type)
 
 
@@ -240,61 +243,9 @@ def exp_nonpositive(typingctx, lanes):
     """exp(x) for x <= 0 in float32, relative error below 2e-7; from x = -87 down it is exp(-87)."""
 
     def codegen(context, builder, signature, arguments):
-        return _chunkwise(builder, lambda part: _exp_nonpositive(builder, part), arguments[0])
+        return _chunkwise(builder, lambda part: exp_of_nonpositive(builder, part), arguments[0])
 
     return float32_lanes(float32_lanes), codegen
-
-
-@intrinsic
-def thresholds(typingctx, log_odds):
-    """⌊2³¹ · q⌋ with q = 1/(1 + exp|log-odds|), the probability of the less likely value, from 0 to 2³⁰."""
-
-    def codegen(context, builder, signature, arguments):
-        def chunk(x):
-            count = x.type.count
-            below = builder.fcmp_ordered("<", x, _constant(_F32, 0.0, count))
-            e = _exp_nonpositive(builder, builder.select(below, x, builder.fsub(_constant(_F32, -0.0, count), x)))
-            q = builder.fdiv(e, builder.fadd(e, _constant(_F32, 1.0, count)))
-            return builder.fptosi(builder.fmul(q, _constant(_F32, 2.0**31, count)), ir.VectorType(_I32, count))
-
-        return _chunkwise(builder, chunk, arguments[0])
-
-    return int32_lanes(float32_lanes), codegen
-
-
-@intrinsic
-def probabilities(typingctx, log_odds, threshold):
-    """P(true) as float32 from the log-odds' sign and `thresholds(log_odds)`; it lacks less than 2⁻³¹ and a rounding."""
-
-    def codegen(context, builder, signature, arguments):
-        minor = builder.fmul(builder.sitofp(arguments[1], ir.VectorType(_F32, LANES)), _constant(_F32, 2.0**-31))
-        likely = builder.fcmp_ordered(">=", arguments[0], _constant(_F32, 0.0))
-        return builder.select(likely, builder.fsub(_constant(_F32, 1.0), minor), minor)
-
-    return float32_lanes(float32_lanes, int32_lanes), codegen
-
-
-@intrinsic
-def nonnegative(typingctx, lanes):
-    """Word of the lanes that are zero or more."""
-
-    def codegen(context, builder, signature, arguments):
-        return _word(builder, builder.fcmp_ordered(">=", arguments[0], _constant(_F32, 0.0)))
-
-    return types.uint64(float32_lanes), codegen
-
-
-@intrinsic
-def high_bits_against(typingctx, random, threshold):
-    """Compare k, the upper 31 bits of each random lane, with the threshold: words (k < threshold, k = threshold)."""
-
-    def codegen(context, builder, signature, arguments):
-        k = builder.lshr(arguments[0], _constant(_I32, 1))
-        less = _word(builder, builder.icmp_signed("<", k, arguments[1]))
-        equal = _word(builder, builder.icmp_signed("==", k, arguments[1]))
-        return context.make_tuple(builder, signature.return_type, [less, equal])
-
-    return types.UniTuple(types.uint64, 2)(int32_lanes, int32_lanes), codegen
 
 
 @intrinsic
@@ -302,7 +253,7 @@ def zero_unless(typingctx, word, lanes):
     """Lanes whose bit is set, zero elsewhere."""
 
     def codegen(context, builder, signature, arguments):
-        return builder.select(_mask(builder, arguments[0]), arguments[1], _constant(_F32, 0.0))
+        return builder.select(_mask(builder, arguments[0]), arguments[1], constant(_F32, 0.0))
 
     return float32_lanes(types.uint64, float32_lanes), codegen
 
