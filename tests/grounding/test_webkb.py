@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -56,9 +55,7 @@ def lines_of(predicate: str) -> list[list[str]]:
 
 
 def test_groundings_are_counted_exactly(webkb: tuple[Problem, LoweredModel]) -> None:
-    start = time.perf_counter()
     sizes = predict(*webkb)
-    assert time.perf_counter() - start < 1
     n_pages, n_words = 4168, 774
     assert sizes.groundings == 7 * n_words * n_pages + 49 * n_pages**2 + n_pages**2 + 7 * n_pages == 891_222_600
     assert sizes.atoms == len(webkb[0].atoms)

@@ -1,6 +1,5 @@
 """Clauses in parts, watched and counted: the same draws as in rows, and cost and memory that grow with the literals alone."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -139,17 +138,32 @@ def test_threads_may_share_a_sampler() -> None:
             assert same(list(state), list(other))
 
 
-def test_a_watched_clause_that_turns_sparse_is_counted_and_costs_little() -> None:
+@pytest.mark.parametrize("lengths", [IN_PARTS, WATCHED, COUNTED], ids=["parts", "watched", "counted"])
+def test_a_world_that_is_changed_between_steps_is_counted_anew(lengths: Lengths) -> None:
+    """Words and counters stay valid from step to step while nobody else writes to the world; the twin makes believe so."""
+    network = mostly_false(40, [12, 20, 40], weight=1.0)
+    for planted in (False, True):
+        sampler, fresh = (sampler_with(network, "systematic", 64, lengths) for _ in range(2))
+        state = sampler.init(np.random.SeedSequence(1))
+        sampler.step(state, 40)
+        state.world[:5] ^= np.uint64(2**64 - 1)
+        copy = type(state)(*(array.copy() for array in state))
+        if planted:
+            sampler._rooms[0].counted[:] = state.world
+        sampler.step(state, 3)
+        fresh.step(copy, 3)
+        assert same(list(state), list(copy)) is not planted
+
+
+def test_a_watched_clause_that_turns_sparse_is_counted() -> None:
     """From a random start, half of the literals true, to hardly one: no sweep looks at all pairs of literals."""
     n = 4000
     network = mostly_false(n, [n, n - 1, n - 2], bias=-9.0, weight=0.5)
     sampler = Gibbs(start="random").build(network, 64)
     state = sampler.init(np.random.SeedSequence(1))
-    sampler.step(state, 1)
-    begun = time.thread_time()
-    sampler.step(state, 100)
-    assert time.thread_time() - begun < 5.0, "a hundred sweeps that look at all pairs would take 5e9 looks"
-    assert (sampler._rooms[0].watch.failures == IS_COUNTED).all()
+    for sweeps in (3, 97):
+        sampler.step(state, sweeps)
+        assert (sampler._rooms[0].watch.failures == IS_COUNTED).all()
 
 
 def mostly_false(n: int, lengths: list[int], bias: float = -4.0, weight: float = 3.0) -> GroundNetwork:
@@ -198,7 +212,7 @@ def test_marginals_of_a_clause_of_forty_literals(n_chains: int) -> None:
 
 
 @pytest.mark.parametrize("n_chains", [1, 64])
-def test_a_hard_clause_of_two_thousand_literals_is_kept_and_costs_little(n_chains: int) -> None:
+def test_a_hard_clause_of_two_thousand_literals_is_kept_and_takes_little_memory(n_chains: int) -> None:
     n = 2000
     literals = [2 * a + 1 for a in range(n)]
     network = network_of(n, [(1.5, literals), (np.inf, [*literals[:-1], 2 * n - 2])], bias=dict.fromkeys(range(n), -8.0))
@@ -206,12 +220,10 @@ def test_a_hard_clause_of_two_thousand_literals_is_kept_and_costs_little(n_chain
     assert sampler.layout.nbytes < 80 * network.n_literals, "rows would take eight million words"
     state = sampler.init(np.random.SeedSequence(1))
     sampler.step(state, 1)
-    begun = time.thread_time()
     alone = 0
     for _ in range(5):
         sampler.step(state, 20)
         held = np.bitwise_or.reduce(state.world[: n - 1]) | ~state.world[n - 1]
         assert held & np.uint64((1 << n_chains) - 1) == np.uint64((1 << n_chains) - 1)
         alone += int(((state.world & np.uint64(1)) == 1).sum() == 1)
-    assert time.thread_time() - begun < 1.0, "a hundred sweeps with rows would look at 8e8 words"
     assert alone > 0, "the hard clause hangs on one atom now and then"

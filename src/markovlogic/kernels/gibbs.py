@@ -182,6 +182,21 @@ def _count_group(long, atoms, world, counter, rising):
                 count_atom(long, atoms[value], counter, world[atoms[value]], rising)
 
 
+@internal
+def _are_equal(some, world):
+    """Whether the words are those of the world; without words there is nothing that could differ."""
+    differing = np.uint64(0)
+    for at in range(some.shape[0]):
+        differing |= some[at] ^ world[at]
+    return differing == 0
+
+
+@internal
+def _copy(world, to):
+    for at in range(to.shape[0]):
+        to[at] = world[at]
+
+
 @called
 def sweep_block(
     rows,
@@ -203,6 +218,7 @@ def sweep_block(
     values,
     stamp,
     counted,
+    is_counted,
     planes,
     conditionals,
 ):
@@ -211,7 +227,7 @@ def sweep_block(
     rows, general, parted, long, watched: see GibbsLayout.
     world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else itself.
     generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
-    words to counted: room that `gibbs_layout.room_for` made, which may be used again for other worlds.
+    words to is_counted: room that `gibbs_layout.room_for` made, which may be used again, for other worlds as well.
     planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
 
     Random scan visits as many sites as there are, each drawn uniformly and the same for all chains: the order does not depend on
@@ -230,12 +246,12 @@ def sweep_block(
     mark = 0
     ahead, long_ahead = np.uint64(0 if random_scan else AHEAD), np.uint64(0 if random_scan else LONG_AHEAD)
     in_parts, watching = words.shape[0] > 0, watched.pair.shape[0] > 0
-    fill_parts(parted, general.clause_start, general.clause_literal, world, words)
     counting = long.clause.shape[0] > 0
-    count_words(long, general.clause_start, general.clause_literal, world, counter)
-    recount_watched_clauses(watched.start, pair, failures, place, counter, world)
-    for at in range(counted.shape[0]):
-        counted[at] = world[at]
+    if not (is_counted[0] and _are_equal(counted, world)):
+        fill_parts(parted, general.clause_start, general.clause_literal, world, words)
+        count_words(long, general.clause_start, general.clause_literal, world, counter)
+        recount_watched_clauses(watched.start, pair, failures, place, counter, world)
+        _copy(world, counted)
     for at in range(stamp.shape[0]):
         stamp[at] = 0
     passes = 2 if random_scan and recording else 1
@@ -348,3 +364,5 @@ def sweep_block(
                 _catch_up(general, item, long, world, counter, counted)
         if planes.shape[0] > 0:
             add_world(planes, world)
+    _copy(world, counted)
+    is_counted[0] = True

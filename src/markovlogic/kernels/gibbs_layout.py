@@ -176,12 +176,14 @@ class GibbsRoom(NamedTuple):
     watch: Watch
     values: ValueRoom
     stamp: np.ndarray  # (n_clauses,) int64 where there are general sites, else (0,)
-    counted: np.ndarray  # (n_all,) uint64 where there are general sites and counters, else (0,)
+    counted: np.ndarray  # (n_all,) uint64, the world that words and counters follow from; (0,) where there are none
+    is_counted: np.ndarray  # (1,) bool, whether they follow from any yet
 
 
 def room_for(layout: GibbsLayout) -> GibbsRoom:
     """Room for a batch of chains."""
     general = len(layout.general.is_group) > 0
+    shared = len(layout.parted.clause) + len(layout.long.clause) > 0
     return GibbsRoom(
         words_for(layout.parted),
         np.empty(layout.parted.most, np.uint64),
@@ -189,7 +191,8 @@ def room_for(layout: GibbsLayout) -> GibbsRoom:
         watch_for(layout.watched),
         value_room(layout.rows.largest_group),
         np.zeros(len(layout.general.clause_weight) if general else 0, np.int64),
-        np.empty(len(layout.general.atom_bias) if general and len(layout.long.clause) else 0, np.uint64),
+        np.empty(len(layout.general.atom_bias) if shared else 0, np.uint64),
+        np.zeros(1, bool),
     )
 
 
