@@ -3,8 +3,8 @@
 A row that lists the other literals of a clause costs k - 1 looks a visit, k · (k - 1) a sweep, and as many words of memory. A
 long clause has a counter instead (see `gibbs_storage` for which), for 64 chains at once: plane p of it is the word of the chains
 in whose count bit p is set. Where the count without the atom's own literal is zero, the clause hinges on the atom; and when an
-atom changes, its clauses' counters do. Counters follow from the world, so they are no part of a state: each step begins by
-counting.
+atom changes, its clauses' counters do. Counters follow from the world, so they are no part of a state: a step begins by
+counting, unless the world is the one at which the last step ended.
 
 The entries of an atom lie together in words of 32 bits: a header (numbers of soft, hard and other clauses; words an entry), then
 for each clause (place of its counter, 2 · number of planes + sign of the atom's literal, fixed-point weight as in `gibbs_rows`).
@@ -19,7 +19,7 @@ import numpy as np
 
 from markovlogic.kernels.gibbs_general import ALL, literal_word
 from markovlogic.kernels.gibbs_rows import Groups, hinge, note_groups, put_weight
-from markovlogic.kernels.gibbs_storage import COUNTED, WATCHED, Clauses
+from markovlogic.kernels.gibbs_storage import COUNTED, WATCHED, Clauses, clauses_kept
 from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.vectors import add_weight, prefetch_to_write, weight_words
 from markovlogic.networks.ground import GroundNetwork
@@ -49,8 +49,8 @@ def long_clauses(
     network: GroundNetwork, clauses: Clauses, storage: np.ndarray, groups: Groups, has_row: np.ndarray, scale: np.ndarray
 ) -> LongClauses:
     """Lay out the clauses that are counted; scale: (n_atoms,) as `gibbs_rows.scale_rows` gives it."""
-    fixed = np.flatnonzero(storage == COUNTED)
-    clause = np.concatenate([fixed, np.flatnonzero(storage == WATCHED)]).astype(np.int32)
+    fixed = clauses_kept(clauses, storage, COUNTED)
+    clause = np.concatenate([fixed, clauses_kept(clauses, storage, WATCHED)])
     length = np.diff(clauses.start)
     nothing = np.zeros(0, np.int64)
     if not len(clause):

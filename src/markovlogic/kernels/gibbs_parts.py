@@ -18,7 +18,7 @@ import numpy as np
 
 from markovlogic.kernels.gibbs_general import literal_word
 from markovlogic.kernels.gibbs_rows import put_weight
-from markovlogic.kernels.gibbs_storage import IN_PARTS, PARTS_TO, Clauses
+from markovlogic.kernels.gibbs_storage import IN_PARTS, PARTS_TO, Clauses, clauses_kept
 from markovlogic.kernels.internal import called, inlined, internal
 from markovlogic.kernels.vectors import add_weight, prefetch_once, prefetch_to_write
 
@@ -47,7 +47,7 @@ class PartedClauses(NamedTuple):
 
 def parted_clauses(clauses: Clauses, storage: np.ndarray, scale: np.ndarray) -> PartedClauses:
     """Lay out the clauses in parts; scale: (n_atoms,) as `gibbs_rows.scale_rows` gives it."""
-    clause = np.flatnonzero(storage == IN_PARTS).astype(np.int32)
+    clause = clauses_kept(clauses, storage, IN_PARTS)
     n_words = np.where(np.diff(clauses.start)[clause] > FEW_TO, MANY, FEW)
     order = np.argsort(-n_words, kind="stable")
     clause, place = clause[order], np.concatenate([np.zeros(1, np.int64), np.cumsum(n_words[order])])
