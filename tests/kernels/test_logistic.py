@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from markovlogic.kernels.logistic import BITS, _decided, compared, comparison, drawn_word, fraction, probabilities
+from markovlogic.kernels.logistic import BITS, compared, comparison, decided, fraction, probabilities, roughly_drawn
 from markovlogic.kernels.random import lane_generator, next_lanes, scalar_generator
 from markovlogic.kernels.vectors import LANES, add_weight, int32_zeros, load_float32, population, store_lanes
 
@@ -33,15 +33,18 @@ def lanes_of(random, at):
 @numba.njit
 def one_draw(log_odds, generator, scalar, bits):
     store_lanes(next_lanes(generator.copy()), bits, 0)
-    x = load_float32(log_odds, 0)
-    return drawn_word(x, generator, scalar, EVERY, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
+    x, random = load_float32(log_odds, 0), next_lanes(generator)
+    word, doubtful = roughly_drawn(x, random)
+    if doubtful != 0:
+        word ^= decided(x, random, doubtful, scalar, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
+    return word
 
 
 @numba.njit
-def decided(log_odds, random, scalar):
+def decided_all(log_odds, random, scalar):
     """All lanes by the rule itself, as if all had been doubtful."""
     x = load_float32(log_odds, 0)
-    return _decided(x, lanes_of(random, 0), EVERY, scalar, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
+    return decided(x, lanes_of(random, 0), EVERY, scalar, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
 
 
 @numba.njit
@@ -49,7 +52,7 @@ def hits_at_zero(log_odds, scalar, rounds):
     x, total = load_float32(log_odds, 0), 0
     real, bits = np.empty(LANES, np.float32), np.empty(LANES, np.uint32)
     for _ in range(rounds):
-        total += population(_decided(x, int32_zeros(), EVERY, scalar, real, bits))
+        total += population(decided(x, int32_zeros(), EVERY, scalar, real, bits))
     return total
 
 
@@ -66,6 +69,10 @@ def less_likely(x: np.ndarray) -> np.ndarray:
 
 def floors(x: np.ndarray) -> np.ndarray:
     return np.floor(less_likely(x) * 2.0**BITS).astype(np.int64)
+
+
+def as_word(truth: np.ndarray) -> int:
+    return int.from_bytes(np.packbits(truth, bitorder="little").tobytes(), "little")
 
 
 def doubtful_at_the_border(compare) -> np.ndarray:
@@ -119,7 +126,9 @@ def test_the_drawn_word_follows_the_rule_bit_by_bit() -> None:
         assert not (k == floor).any(), "a tie is not expected in so few draws"
         expected = (k < floor) != (x >= 0)
         assert word == int.from_bytes(np.packbits(expected, bitorder="little").tobytes(), "little")
-        assert int(decided(x, bits, scalar)) == word ^ int.from_bytes(np.packbits(x >= 0, bitorder="little").tobytes(), "little")
+        assert int(decided_all(x, bits, scalar)) == word ^ int.from_bytes(
+            np.packbits(x >= 0, bitorder="little").tobytes(), "little"
+        )
     assert (scalar == before).all(), "what was doubtful must not change the numbers of later draws"
 
 

@@ -44,8 +44,8 @@ from markovlogic.kernels.gibbs_watched import (
     start_sweep,
 )
 from markovlogic.kernels.internal import called, internal
-from markovlogic.kernels.logistic import drawn_word, probabilities
-from markovlogic.kernels.random import next_below
+from markovlogic.kernels.logistic import decided, probabilities, roughly_drawn
+from markovlogic.kernels.random import next_below, next_lanes
 from markovlogic.kernels.vectors import (
     LANES,
     add_weight,
@@ -349,7 +349,12 @@ def sweep_block(
                 _record(conditionals, atom, real, must, must_not)
             word = previous[0]
             if drawing:
-                word = _settled(drawn_word(log_odds, generator, scalar, active, real, high), must, must_not) & active
+                random = next_lanes(generator)
+                drawn, doubtful = roughly_drawn(log_odds, random)
+                doubtful &= active
+                if doubtful != 0:
+                    drawn ^= decided(log_odds, random, doubtful, scalar, real, high)
+                word = _settled(drawn, must, must_not) & active
             if drawing or kind == GENERAL:
                 if is_parted:
                     write_parts(code, detail, np.uint64(parted_start[atom]), word, words, own)

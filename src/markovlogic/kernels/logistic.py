@@ -15,8 +15,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from markovlogic.kernels.internal import internal
-from markovlogic.kernels.random import next_lanes, next_word
+from markovlogic.kernels.internal import inlined, internal
+from markovlogic.kernels.random import next_word
 from markovlogic.kernels.vectors import (
     CHUNK,
     LANES,
@@ -75,6 +75,17 @@ def _rough_exp_of_size(builder, x):
     return builder.bitcast(builder.add(builder.bitcast(value, bits), exponent), x.type)
 
 
+@intrinsic
+def negative(typingctx, lanes):
+    """Word of the lanes whose sign is minus."""
+
+    def codegen(context, builder, signature, arguments):
+        bits = builder.bitcast(arguments[0], ir.VectorType(_I32, LANES))
+        return word_of(builder, builder.icmp_signed("<", bits, constant(_I32, 0)))
+
+    return types.uint64(float32_lanes), codegen
+
+
 def comparison(guard):
     """An intrinsic that compares 2³¹·q of each lane with k, the upper 31 bits of a random lane; see `compared`."""
 
@@ -102,15 +113,14 @@ def comparison(guard):
 compared = comparison(GUARD)  # words of the lanes in which k is below ⌊2³¹·q⌋ for sure, and in which it may be at most that
 
 
-@intrinsic
-def negative(typingctx, lanes):
-    """Word of the lanes whose sign is minus."""
+@inlined
+def roughly_drawn(log_odds, random):
+    """The word drawn from 64 random numbers, and the word of the lanes that `decided` has to decide.
 
-    def codegen(context, builder, signature, arguments):
-        bits = builder.bitcast(arguments[0], ir.VectorType(_I32, LANES))
-        return word_of(builder, builder.icmp_signed("<", bits, constant(_I32, 0)))
-
-    return types.uint64(float32_lanes), codegen
+    Apart from it, since a function that is handed arrays counts references to them, for every atom.
+    """
+    sure, possible = compared(log_odds, random)
+    return ~(sure ^ negative(log_odds)), possible & ~sure
 
 
 @intrinsic
@@ -137,11 +147,11 @@ def fraction(log_odds, k):
 
 
 @internal
-def _decided(log_odds, random, doubtful, scalar, x, bits):
-    """The lanes of `doubtful` that take the less likely value, by the rule itself.
+def decided(log_odds, random, doubtful, scalar, x, bits):
+    """Word of the lanes of `doubtful` that take the less likely value, by the rule itself.
 
     Further bits are drawn only where k = ⌊2³¹·q⌋, so that the numbers of later draws do not depend on what was doubtful.
-    x: (64,) float32 and bits: (64,) uint32, to work in.
+    scalar: (4,) uint64 for `next_word`. x: (64,) float32 and bits: (64,) uint32, to work in.
     """
     store_lanes(log_odds, x, 0)
     store_lanes(random, bits, 0)
@@ -153,18 +163,3 @@ def _decided(log_odds, random, doubtful, scalar, x, bits):
             taken |= ONE << np.uint64(lane)
         doubtful &= doubtful - ONE
     return taken
-
-
-@internal
-def drawn_word(log_odds, generator, scalar, active, x, bits):
-    """Draw true or false in every lane, of which those of `active` chains count.
-
-    generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64, for the last bits.
-    x: (64,) float32 and bits: (64,) uint32, to work in.
-    """
-    random = next_lanes(generator)
-    less_likely, possible = compared(log_odds, random)
-    doubtful = possible & ~less_likely & active
-    if doubtful != 0:
-        less_likely |= _decided(log_odds, random, doubtful, scalar, x, bits)
-    return ~(less_likely ^ negative(log_odds))
