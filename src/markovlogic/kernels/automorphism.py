@@ -1,10 +1,11 @@
 """Exact checks that permutations of literals map the rows of a network to its rows."""
 
-import numba
 import numpy as np
 
+from markovlogic.kernels.internal import allocating, called
 
-@numba.njit(nogil=True, cache=True)
+
+@allocating
 def preserve_rows(start, literal, kind, head, literal_start, literal_row, colour, move_start, moved, moved_to, preserved):
     """For each permutation of the literals, given by what it moves, whether it maps every row to a row of the same kind.
 
@@ -47,7 +48,7 @@ def preserve_rows(start, literal, kind, head, literal_start, literal_row, colour
             image[moved[i]] = moved[i]
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _has_image(start, literal, kind, head, literal_start, literal_row, image, row, made):
     """Whether the image of a row is a row."""
     length = start[row + 1] - start[row]

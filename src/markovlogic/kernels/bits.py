@@ -3,14 +3,15 @@
 A bit matrix of shape (n, m) is an array (n, ⌈m/64⌉) of uint64; bit j of row i is word j // 64, place j % 64; unused bits are 0.
 """
 
-import numba
 import numpy as np
+
+from markovlogic.kernels.internal import allocating, called
 
 ONE = np.uint64(1)
 LOW = np.uint64(63)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def popcount(word):
     """How many bits of a word are set (Warren, Hacker's Delight, 2nd ed., 5-1)."""
     word = word - ((word >> ONE) & np.uint64(0x5555555555555555))
@@ -19,20 +20,20 @@ def popcount(word):
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def pack(row, column, bits):
     """Set the bits of the given cells in `bits`, which is zero before."""
     for at in range(row.shape[0]):
         bits[row[at], column[at] >> 6] |= ONE << (np.uint64(column[at]) & LOW)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def has_bit(words, place):
     """Whether a bit of a packed vector is set."""
     return (words[place >> 6] >> (np.uint64(place) & LOW)) & ONE != np.uint64(0)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _gain(start, index, rows, uncovered, inside, column, extent, intent):
     """Close the concept {rows in `inside` that have `column`}; gives (rows in it, uncovered ones in its rectangle).
 
@@ -58,7 +59,7 @@ def _gain(start, index, rows, uncovered, inside, column, extent, intent):
     return n, total
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def next_concept(start, index, rows, uncovered, bound, extent, intent):
     """The next factor of GreConD (Belohlavek and Vychodil 2010, Algorithm 2): (rows in it, uncovered ones that it covers).
 
@@ -99,7 +100,7 @@ def next_concept(start, index, rows, uncovered, bound, extent, intent):
     return n_best, best
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def cover(covered, extent, n, intent):
     """Add a rectangle to what is covered."""
     for at in range(n):
@@ -107,7 +108,7 @@ def cover(covered, extent, n, intent):
             covered[extent[at], word] |= intent[word]
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def count_common(one, other):
     """How many bits two bit matrices share."""
     total = 0
@@ -119,7 +120,7 @@ def count_common(one, other):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _usage_gain(rows, care, covered, basis, row, gain_one, loss_zero):
     ones, zeros = 0, 0
     for word in range(rows.shape[1]):
@@ -131,7 +132,7 @@ def _usage_gain(rows, care, covered, basis, row, gain_one, loss_zero):
     return gain_one * ones - loss_zero * zeros
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def best_candidate(start, index, rows, care, covered, candidate_start, candidate_column, basis, weights, usage):
     """The candidate of ASSO that gains most over its best usage: (candidate, gain); its rows go to usage[:n], n is the third.
 

@@ -8,16 +8,15 @@ left to a later block; sets only grow, so a refusal is final for the block.
 To compile fast, inner functions take the few arrays that they need, and scratch comes from the caller.
 """
 
-import numba
 import numpy as np
 
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import allocating, allocating_internal, internal
 
 COLUMNS = 24  # most variables in one table
 TAKEN = np.int32(2**31 - 1)  # instead of the block that refused a site: none may have it any more
 
 
-@internal
+@allocating_internal
 def _enlarged(array, size):
     """The array, or a longer copy of it where it has no room for `size` values."""
     if size <= array.shape[0]:
@@ -193,7 +192,7 @@ def _offer(
     return n
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def grow(ties, work, seeds, before, most_bits, seed_bits, most_entries):
     """Divide the sites that are listed as seeds into blocks.
 

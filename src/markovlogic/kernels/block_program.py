@@ -8,10 +8,9 @@ entries with (entry & mask) == value, in the chains where none (inverse rows: on
 To compile fast, inner functions take the few arrays that they need, and scratch comes from the caller.
 """
 
-import numba
 import numpy as np
 
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import called, internal
 
 NONE, ONE = np.int64(0), np.int64(1)
 ANY = np.int64(-1)  # instead of a code
@@ -135,7 +134,7 @@ def _emit_clause(
             return n
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def write_rows(clauses, tables, scratch, n, out, out_weight, outside):
     """Write the rows of all blocks' clauses, unsorted, behind n others; returns the numbers of rows and of outside literals.
 
@@ -217,7 +216,7 @@ def write_rows(clauses, tables, scratch, n, out, out_weight, outside):
     return n, n_outside
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def bound_ranges(tables, row_start, mask, weight, work, has_hard, span):
     """Fill in a bound on |log entry| of each bucket's table, zero entries left aside: `span` decides between floats and logs.
 

@@ -7,12 +7,11 @@ are zeros in both, so nothing that they rule out is ever drawn. Source: [001] se
 
 import math
 
-import numba
 import numpy as np
 
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs_general import literal_word
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.random import next_uniform
 
 LANES = 8
@@ -307,7 +306,7 @@ def _record(buckets, atoms, first, last, shift, n_lanes, table, sums, possible, 
                     conditionals[atom, chain] += np.float32((world[atom] >> np.uint64(chain)) & ONE)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def sweep_blocks(program, scratch, world, generator, done, sweeps, planes, conditionals):
     """Make `sweeps` sweeps in place; divisions into blocks take turns. Returns how often a block had no possible state.
 

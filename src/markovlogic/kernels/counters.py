@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from markovlogic.kernels.internal import called
+from markovlogic.kernels.internal import allocating, called
 
 
 @called
@@ -22,7 +22,7 @@ def add_world(planes, world):
             plane += 1
 
 
-@called
+@allocating
 def drain(planes, atoms, totals):
     """Add the counters of the listed atoms to per-chain totals; the caller clears the planes.
 

@@ -12,13 +12,13 @@ stationarity the mean of every chain given that sequence is the target's; so sha
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
 from markovlogic.kernels.gibbs_general import ALL, disjunction, literal_word
+from markovlogic.kernels.internal import allocating_internal, called
 from markovlogic.kernels.random import next_below, next_uniform
 from markovlogic.kernels.vectors import LANES, add_where, int64_lanes, int64_splat, store_scaled
 
@@ -93,7 +93,7 @@ class Work(NamedTuple):
     mark: np.ndarray  # (1,) int64, the last mark used
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def draw_involution(partners, n_pairs, work, generator):
     """Set `work.image` to up to `n_pairs` disjoint transpositions of partners; returns how many constants it moves.
 
@@ -114,7 +114,7 @@ def draw_involution(partners, n_pairs, work, generator):
     return n
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _number(table, predicate, code):
     """Number of an open atom, -1 where it is known."""
     low, high = table.listed_start[predicate], table.listed_start[predicate + 1]
@@ -131,7 +131,7 @@ def _number(table, predicate, code):
     return table.first[predicate] + low - begin if is_listed else -1
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def image_of(table, image, atom):
     """Number of the atom that an involution of the constants takes `atom` to, -1 where that one is known or decided."""
     predicate = table.predicate[atom]
@@ -147,7 +147,7 @@ def image_of(table, image, atom):
     return number if number >= 0 and table.is_free[number] else np.int64(-1)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _exchange(table, world, work, n_touched, counts):
     """Exchange the atoms in the twin; gives the number of atoms that differ in some chain, and the word of those chains."""
     mark = work.mark[0] + 1
@@ -174,7 +174,7 @@ def _exchange(table, world, work, n_touched, counts):
     return n_changed, differ
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating_internal
 def _follow(net, world, work, n_changed):
     """Compute the hidden atoms below the changed ones in the twin; gives the number of changed atoms, hidden ones included."""
     mark = work.mark[0]  # only open atoms carry it so far
@@ -198,7 +198,7 @@ def _follow(net, world, work, n_changed):
     return end
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _one_true(net, group, world):
     """Word of the chains in which exactly one atom of a group is true."""
     once, twice = ZERO, ZERO
@@ -227,7 +227,7 @@ add_lanes_where = intrinsic(_where("add"))
 subtract_lanes_where = intrinsic(_where("sub"))
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _row_sum(row, begin, end, bias, world, counts):
     """Fixed-point log-odds of an atom in all chains: its bias and its short soft clauses."""
     total = int64_splat(bias)
@@ -245,7 +245,7 @@ def _row_sum(row, begin, end, bias, world, counts):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _compare(net, world, work, n_changed, counts):
     """Fill `work.delta` with log P(twin) − log P(world) of each chain; gives the word of the chains whose twin is possible.
 
@@ -295,7 +295,7 @@ def _compare(net, world, work, n_changed, counts):
     return possible
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def propose(table, net, world, work, n_touched, counts):
     """Put the exchanged worlds into `work.twin` and their log-ratios into `work.delta`.
 
@@ -309,7 +309,7 @@ def propose(table, net, world, work, n_touched, counts):
     return n_changed, differ, _compare(net, world, work, n_changed, counts)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def settle(world, work, n_changed, n_touched, accepted):
     """Move the accepted chains to their twins, make the twin equal again and the involution the identity."""
     for at in range(n_changed):
@@ -321,7 +321,7 @@ def settle(world, work, n_changed, n_touched, accepted):
         work.image[work.touched[at]] = work.touched[at]
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def accept(delta, differ, possible, n_chains, generator):
     """Word of the chains that accept: with probability min(1, e^delta) where the move changes them and is possible."""
     accepted = ZERO
@@ -333,7 +333,7 @@ def accept(delta, differ, possible, n_chains, generator):
     return accepted
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _popcount(word):
     count = 0
     while word:
@@ -342,7 +342,7 @@ def _popcount(word):
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def exchange_moves(table, net, partners, n_pairs, n_moves, world, work, n_chains, generator, counts):
     """Make `n_moves` moves of up to `n_pairs` transpositions each; `counts` (N_COUNTS,) int64 adds up what happened.
 

@@ -6,10 +6,10 @@ each value, hidden atoms computed anew; no row, no fixed point, no word is share
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.kernels.internal import allocating
 from markovlogic.networks.ground import GroundNetwork
 
 Bools = npt.NDArray[np.bool_]
@@ -52,7 +52,7 @@ def _log_weights(network: GroundNetwork, atoms: npt.NDArray[np.int32], values: B
     return result
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def _evaluate(
     clause_start,
     clause_literal,

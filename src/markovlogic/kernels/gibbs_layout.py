@@ -27,7 +27,7 @@ from markovlogic.kernels.gibbs_rows import (
 from markovlogic.kernels.gibbs_storage import Clauses, Lengths, choose_storage
 from markovlogic.kernels.gibbs_values import ValueRoom, value_room
 from markovlogic.kernels.gibbs_watched import Watch, WatchedClauses, watch_for, watched_clauses
-from markovlogic.kernels.internal import called
+from markovlogic.kernels.internal import allocating, called
 from markovlogic.networks.ground import GroundNetwork
 
 NARROW, WIDE, GROUP, GENERAL = range(4)
@@ -95,7 +95,8 @@ def build_layout(network: GroundNetwork, lengths: Lengths) -> GibbsLayout:
     entangled[network.definition_literal >> 1] = True
     clauses = Clauses(network.clause_start, network.clause_literal, network.clause_weight)
     groups = Groups(group_of, np.zeros(network.n_groups, np.int64), np.zeros(network.n_groups, np.int64))
-    general_group = _groups_with_positive_hard_clauses(clauses, network.n_soft, groups, np.zeros(network.n_groups, bool))
+    general_group = np.zeros(network.n_groups, bool)
+    _mark_groups_with_positive_hard_clauses(clauses, network.n_soft, groups, general_group)
     general_group[group_of[np.flatnonzero(entangled[:n_atoms] & (group_of[:n_atoms] >= 0))]] = True
 
     grouped = group_of[:n_atoms] >= 0
@@ -260,7 +261,7 @@ def hidden_reach(network: GroundNetwork, general_start: np.ndarray, general_atom
 
 
 @called
-def _groups_with_positive_hard_clauses(clauses, n_soft, groups, found):
+def _mark_groups_with_positive_hard_clauses(clauses, n_soft, groups, found):
     """Mark groups of which a hard clause holds positive literals and no negative one: such a clause forbids all other values."""
     for clause in range(n_soft, clauses.weight.shape[0]):
         note_groups(clauses, clause, groups, 1)
@@ -269,10 +270,9 @@ def _groups_with_positive_hard_clauses(clauses, n_soft, groups, found):
             if group >= 0 and groups.negative[group] == 0:
                 found[group] = True
         note_groups(clauses, clause, groups, -1)
-    return found
 
 
-@called
+@allocating
 def collect_reach(child_start, child, general_start, general_atom, mark, start, reach):
     """Count (when `reach` is empty) or list, unordered, the hidden atoms that depend on each site; mark: (n_all,) of -1."""
     stack = np.empty(mark.shape[0], np.int32)

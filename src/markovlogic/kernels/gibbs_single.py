@@ -21,7 +21,7 @@ from markovlogic.kernels.gibbs_rows import (
     N_TRIPLES,
     SCALE,
 )
-from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.internal import allocating, internal
 from markovlogic.kernels.random import next_below, next_uniform
 from markovlogic.kernels.vectors import float32_of_bits
 
@@ -183,7 +183,7 @@ def _draw_value(n_values, log_weight, allowed, scalar, share):
     return choice, total
 
 
-@called
+@allocating
 def sweep_block_single(rows, general, long, world, twin, scalar, sweeps, random_scan, planes, conditionals):
     """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `gibbs.sweep_block` for the arguments and the scans.
 

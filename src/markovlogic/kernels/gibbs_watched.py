@@ -26,7 +26,7 @@ from markovlogic.kernels.gibbs_long import LongClauses, count_clause, move, open
 from markovlogic.kernels.gibbs_rows import put_weight
 from markovlogic.kernels.gibbs_storage import Clauses
 from markovlogic.kernels.internal import called, inlined, internal
-from markovlogic.kernels.vectors import add_weight, lowest_bit, prefetch_to_read, prefetch_to_write
+from markovlogic.kernels.vectors import add_weight, lowest_bit, population, prefetch_to_read, prefetch_to_write
 
 OWN_SLOT = np.uint32(2**31)
 IS_COUNTED = np.uint8(4)  # as many failures to find a cover among new literals in one sweep; then a clause is counted
@@ -205,9 +205,9 @@ def look_ahead(pair, entry, due, at):
 
 
 @internal
-def _bits_between(bits, at, first, end):
-    """The bits in word `at` that belong to the visits first .. end - 1."""
-    word = bits[at]
+def _visits_in(at, first, end):
+    """The bits of word `at` that belong to the visits first .. end - 1."""
+    word = ALL
     if at == first >> SIX:
         word &= ALL << (first & LOW)
     if at == end >> SIX:
@@ -222,13 +222,21 @@ def add_watched(total, first, end, entry, pair, due, counted, failures, places, 
     first, end: the atom's visits; own: its word; places: of the counters.
     """
     for at in range(first >> SIX, ((end - ONE) >> SIX) + ONE):
-        bits = _bits_between(counted, at, first, end)
+        visits = _visits_in(at, first, end)
+        bits, place = counted[at] & visits, at << EIGHT
+        if bits == visits:  # as if the clauses had never been watched
+            place += np.uint64(lowest_bit(visits)) << TWO
+            for _ in range(population(visits)):
+                prefetch_to_write(counter, np.uint64(entry[place + np.uint64(STRIDE * VISITS_AHEAD)]))
+                total = add_weight(total, open_word(entry, place, counter, own, ALL), entry, place + TWO)
+                place += np.uint64(STRIDE)
+            continue
         while bits != 0:
             place = (at << EIGHT) + (np.uint64(lowest_bit(bits)) << TWO)
             prefetch_to_write(counter, np.uint64(entry[place + np.uint64(STRIDE * VISITS_AHEAD)]))
             total = add_weight(total, open_word(entry, place, counter, own, ALL), entry, place + TWO)
             bits &= bits - ONE
-        bits = _bits_between(due, at, first, end)
+        bits = due[at] & visits
         if bits != 0:
             due[at] &= ~bits
         while bits != 0:
@@ -244,7 +252,7 @@ def add_watched(total, first, end, entry, pair, due, counted, failures, places, 
 def recount_watched(first, end, entry, counted, counter, changed, now):
     """Bring the counters in use up to date in the chains of `changed`, where the atom is now as `now` says."""
     for at in range(first >> SIX, ((end - ONE) >> SIX) + ONE):
-        bits = _bits_between(counted, at, first, end)
+        bits = counted[at] & _visits_in(at, first, end)
         while bits != 0:
             place = (at << EIGHT) + (np.uint64(lowest_bit(bits)) << TWO)
             code = np.uint64(entry[place + ONE])

@@ -4,10 +4,9 @@ Source: Poon and Domingos 2006; unit propagation and components as in ALGORITHMS
 kept, so whatever the kept clauses force, they force to its present value.
 """
 
-import numba
 import numpy as np
 
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import allocating, called, internal
 from markovlogic.kernels.local_search import count_true, leads_group, sample_sat, sweep
 from markovlogic.kernels.random import next_below, next_word
 from markovlogic.kernels.solutions import (
@@ -149,7 +148,7 @@ def push(forced, queue, n_queue, atom):
         n_queue[0] += 1
 
 
-@internal
+@allocating
 def propagate(net, work, world):
     """Unit propagation over kept clauses and groups, from the queue that selection filled."""
     head = 0
@@ -342,7 +341,7 @@ def draw_large(net, work, world, part, policy, n_sweeps, search, generator, coun
         sweep(net, work, world, first_atom, last_atom, generator)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def mcsat_steps(net, work, worlds, generators, exact_atoms, policy, n_sweeps, lazy, search, counters):
     """One MC-SAT step of every chain; worlds: (n_chains, n_all) uint8, generators: (n_chains, 4) uint64, changed in place.
 
@@ -367,7 +366,7 @@ def mcsat_steps(net, work, worlds, generators, exact_atoms, policy, n_sweeps, la
                 draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters)
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def pack(worlds, words):
     """Chain-minor words from (n_chains, n_all) bytes."""
     for atom in range(words.shape[0]):
@@ -377,7 +376,7 @@ def pack(worlds, words):
         words[atom] = word
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def unpack(words, worlds):
     """(n_chains, n_all) bytes from chain-minor words."""
     for atom in range(words.shape[0]):

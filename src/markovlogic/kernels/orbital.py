@@ -1,10 +1,11 @@
 """Worlds and groups: conjunctions counted over orbits, and hidden atoms after a permutation; 64 chains a word."""
 
-import numba
 import numpy as np
 
+from markovlogic.kernels.internal import allocating, called
 
-@numba.njit(nogil=True, cache=True)
+
+@allocating
 def count_conjunctions(world, start, literal, width, n_chains, counts):
     """How many conjunctions of each pool hold, chain by chain.
 
@@ -42,7 +43,7 @@ def count_conjunctions(world, start, literal, width, n_chains, counts):
         planes[:top] = 0
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def add_counts(counts, sums, squares):
     """Add one draw's counts and, over all chains, their squares.
 
@@ -57,7 +58,7 @@ def add_counts(counts, sums, squares):
         squares[row, 0] += total
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def move_worlds(world, before, image, definition_start, definition_literal, n_chains):
     """Let a symmetry of the open atoms act on the worlds of all chains, and compute hidden atoms anew.
 

@@ -1,10 +1,11 @@
 """Numbering of the parts of a partition, where the labels are small integers and sorting them would be slow."""
 
-import numba
 import numpy as np
 
+from markovlogic.kernels.internal import allocating
 
-@numba.njit(nogil=True, cache=True)
+
+@allocating
 def number_parts(label, bound):
     """Labels as numbers 0..n-1 without gaps, in order of their first member, and the size of each part.
 

@@ -1,13 +1,14 @@
 """Colour refinement: the coarsest equitable partition of a coloured graph, by partition refinement in O(edges · log vertices)."""
 
-import numba
 import numpy as np
+
+from markovlogic.kernels.internal import allocating, called
 
 FREE, TOUCHED, ALONE = 0, 1, 2  # states of a vertex while one class splits the others
 FEW = 24  # vertices that are sorted by insertion
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def refine(start, neighbour, mark, order, class_of):
     """Split classes until every two vertices of a class see the same marks in every class; gives the number of classes.
 
@@ -119,7 +120,7 @@ def refine(start, neighbour, mark, order, class_of):
     return n_classes
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def _sort_by(value, order, position, begin, end):
     """Sort order[begin:end] by the values of its members."""
     if end - begin <= FEW:
@@ -142,7 +143,7 @@ def _sort_by(value, order, position, begin, end):
         position[order[k]] = k
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def _run_end(order, seen, at, middle, end):
     """Where the run of equal values that begins at `at` ends; the untouched ones are one run."""
     if at >= middle:
@@ -153,7 +154,7 @@ def _run_end(order, seen, at, middle, end):
     return stop
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def incoming(source, target, kind, marks, n):
     """Edges gathered by source, in linear time: offsets, targets and marks, as `refine` takes them."""
     start = np.zeros(n + 1, np.int64)

@@ -4,10 +4,9 @@ Clauses are compressed rows of literals (2 · atom + sign); `atom_start`/`atom_c
 exactly one true atom through every move. value: (n,) int8, -1 where nothing is decided.
 """
 
-import numba
 import numpy as np
 
-from markovlogic.kernels.internal import internal
+from markovlogic.kernels.internal import allocating, called, internal
 from markovlogic.kernels.random import next_below, next_uniform, next_word
 
 # typed: a plain 0 has a type of its own, for which the callees would be compiled again
@@ -51,7 +50,7 @@ def _propagate_group(group_start, group_atom, group, value, queue, tail):
     return tail
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def propagate(clause_start, clause_literal, atom_start, atom_clause, group_start, group_atom, group_of, value):
     """Unit propagation over clauses and groups; False when they contradict each other. `value` is extended in place."""
     n = value.shape[0]
@@ -84,7 +83,7 @@ def propagate(clause_start, clause_literal, atom_start, atom_clause, group_start
     return True
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def random_world(group_start, group_atom, group_of, value, world, generator):
     """Fair coins for undecided atoms, a uniform undecided value for each group that has no true one; world: (n,) uint8."""
     for atom in range(value.shape[0]):
@@ -168,7 +167,7 @@ def _partner(group_start, group_atom, group, value, world, atom, generator):
     return chosen
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def walk_sat(
     clause_start,
     clause_literal,
@@ -233,7 +232,7 @@ def walk_sat(
     return most_flips if n_broken == 0 else -1
 
 
-@numba.njit(nogil=True, cache=True)
+@allocating
 def peel(clause_start, clause_literal, group_start, group_atom, group_of, fixed, left):
     """Strike out clauses that a site can satisfy for good; returns how many stay. left: (n_clauses,) uint8, 1 where one stays.
 

@@ -7,6 +7,8 @@ the six lowest atoms vary inside a word, the others from word to word.
 import numba
 import numpy as np
 
+from markovlogic.kernels.internal import called
+
 LARGEST = 20  # atoms; 2^20 assignments are 16,384 words
 
 
@@ -37,7 +39,7 @@ def popcount(word):
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def start_table(table, n_atoms):
     """Set the truth table of `true` for n atoms; returns its number of words."""
     n_words = 1 if n_atoms <= 6 else 1 << (n_atoms - 6)
@@ -48,7 +50,7 @@ def start_table(table, n_atoms):
     return n_words
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def require_one_of(table, n_words, literals, n_literals):
     """Keep the assignments in which a literal is true; literals are 2·local + sign."""
     for word in range(n_words):
@@ -60,7 +62,7 @@ def require_one_of(table, n_words, literals, n_literals):
         table[word] &= true
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def require_exactly_one(table, n_words, locals_, n_locals):
     """Keep the assignments in which exactly one of the local atoms is true."""
     for word in range(n_words):
@@ -73,7 +75,7 @@ def require_exactly_one(table, n_words, locals_, n_locals):
         table[word] &= seen & ~twice
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def count_solutions(table, n_words):
     """How many assignments are left."""
     total = 0
@@ -82,7 +84,7 @@ def count_solutions(table, n_words):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def solution_number(table, n_words, number):
     """The assignment, as an integer, that is solution `number` (from 0) in increasing order."""
     for word in range(n_words):

@@ -1,9 +1,9 @@
 """Sums of conditionals and conjunctions of literals, for tallies."""
 
-import numba
+from markovlogic.kernels.internal import called
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def drain_sums(sums, atoms, totals):
     """Add the float32 sums of the listed atoms to float64 totals and clear all sums.
 
@@ -16,7 +16,7 @@ def drain_sums(sums, atoms, totals):
     sums[:] = 0
 
 
-@numba.njit(nogil=True, cache=True)
+@called
 def add_events(planes, world, event_start, event_literal, chain_mask):
     """Add one draw of each event, a conjunction of literals, to vertical counters; at most 255 additions.
 

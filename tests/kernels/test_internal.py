@@ -1,0 +1,51 @@
+"""Kernels that count no references must not give arrays back: nobody would own them."""
+
+import importlib
+import pkgutil
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.core.dispatcher import Dispatcher
+from tests.oracle.worlds import random_network
+
+from markovlogic import kernels
+from markovlogic.samplers.blocked import Blocked
+from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.samplers.mcsat import MCSAT
+
+BORROWED = {"local_search.tally_of"}  # hands on arrays to kernels that count no references either
+
+
+def gives_arrays(result: types.Type) -> bool:
+    if isinstance(result, types.BaseTuple):
+        return any(gives_arrays(part) for part in result)
+    return isinstance(result, types.Array)
+
+
+def unowned(dispatcher: Dispatcher) -> bool:
+    """Whether a compiled kernel counts no references and yet gives arrays back."""
+    counts = dispatcher.targetoptions.get("_nrt", True)
+    return not counts and any(gives_arrays(overload.signature.return_type) for overload in dispatcher.overloads.values())
+
+
+def test_no_kernel_gives_back_arrays_that_nobody_owns() -> None:
+    network = random_network(np.random.default_rng(1), 12, 8, hard=1, groups=3, hidden=2)
+    for method in (Gibbs(), Gibbs(scan="random"), MCSAT(), Blocked()):
+        for n_chains in (1, 4):
+            sampler = method.build(network, n_chains)
+            sampler.step(sampler.init(np.random.SeedSequence(1)), 1)
+    seen, wrong = 0, []
+    for module in pkgutil.iter_modules(kernels.__path__):
+        for name, value in vars(importlib.import_module(f"markovlogic.kernels.{module.name}")).items():
+            if isinstance(value, Dispatcher):
+                seen += bool(value.overloads)
+                wrong += [f"{module.name}.{name}"] * unowned(value)
+    assert seen > 30
+    assert set(wrong) <= BORROWED
+
+
+def test_a_kernel_that_did_so_would_be_noticed() -> None:
+    kernel = numba.njit(lambda values: (values[:2], values[2:]), _nrt=False)
+    kernel.compile((types.float64[::1],))
+    assert unowned(kernel)
