@@ -9,9 +9,12 @@ import numba
 import numpy as np
 from markovlogic import MCSAT, Blocked, Gibbs
 from markovlogic.networks.ground import network_of
+from markovlogic.progress import SILENT
+from markovlogic.running.warm_up import warm_up
 network = network_of(6, [(1.0, [1, 3]), (float("inf"), [1, 5, 7])], groups=[[4, 5]])
 begun = time.perf_counter()
 sampler = {settings}.build(network, {chains})
+warm_up(sampler, SILENT)
 sampler.step(sampler.init(np.random.SeedSequence(1)), 1)
 print(time.perf_counter() - begun)
 """

@@ -157,7 +157,7 @@ def test_time_limit_does_not_count_the_first_compilation(monkeypatch: pytest.Mon
         time.sleep(0.7)
         return True
 
-    monkeypatch.setattr("markovlogic.running.run.are_cold", cold_for_a_while)
+    monkeypatch.setattr("markovlogic.running.warm_up.are_cold", cold_for_a_while)
     result = plain_run(random_network(4), PlainGibbs(), draws=8, burn_in=2, time_limit=0.5)
     assert result.draws == 8
 

@@ -20,7 +20,6 @@ from markovlogic.estimate.concerns import worst_rhat, worst_stderr
 from markovlogic.estimate.orbit_pools import OrbitPools
 from markovlogic.estimate.slots import slots_for
 from markovlogic.estimate.tallies import SUM_SLOTS_UP_TO, Events, Saved
-from markovlogic.kernels import are_cold
 from markovlogic.progress import SILENT, Progress, Silent
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, damaged, require_same_run
@@ -30,6 +29,7 @@ from markovlogic.running.interrupts import Interrupts
 from markovlogic.running.observers import KeepDraws, Observer
 from markovlogic.running.pace import Pace, next_check
 from markovlogic.running.result import RunResult
+from markovlogic.running.warm_up import warm_up
 from markovlogic.running.worlds import WorldsSink
 from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, Settings
 
@@ -119,11 +119,7 @@ def run(
         estimating = Estimating(batches, _decided(network, atoms), estimator, pooling)
         crew = stack.enter_context(Crew(min(threads or cores(), len(batches))))
         interrupts = stack.enter_context(Interrupts())
-        compiling = time.perf_counter()
-        if are_cold(getattr(samplers[0], "kernel_modules", ())):
-            progress.stage("compile kernels (once on this machine, up to 20 s)")
-            samplers[0].step(samplers[0].init(np.random.SeedSequence(0)), 1)
-            begun += time.perf_counter() - compiling  # a time limit is for sampling, not for what happens once on a machine
+        begun += warm_up(samplers[0], progress)  # a time limit is for sampling, not for what happens once on a machine
         progress.stage("sample", burn_in + draws)
         loop = _Loop(batches, crew, interrupts, store, identity, begun, time_limit, target_stderr, estimating, progress)
         crew.each(Batch.start, batches)
