@@ -218,7 +218,7 @@ def sweep_block(
     values,
     stamp,
     counted,
-    is_counted,
+    age,
     planes,
     conditionals,
 ):
@@ -227,7 +227,7 @@ def sweep_block(
     rows, general, parted, long, watched: see GibbsLayout.
     world: (n_all,) uint64; twin: a copy of it where there are GENERAL sites, else itself.
     generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
-    words to is_counted: room that `gibbs_layout.room_for` made, which may be used again, for other worlds as well.
+    words to age: room that `gibbs_layout.room_for` made, which may be used again, for other worlds as well.
     planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
 
     Random scan visits as many sites as there are, each drawn uniformly and the same for all chains: the order does not depend on
@@ -247,18 +247,19 @@ def sweep_block(
     ahead, long_ahead = np.uint64(0 if random_scan else AHEAD), np.uint64(0 if random_scan else LONG_AHEAD)
     in_parts, watching = words.shape[0] > 0, watched.pair.shape[0] > 0
     counting = long.clause.shape[0] > 0
-    if not (is_counted[0] and _are_equal(counted, world)):
+    if age[0] < 0 or not _are_equal(counted, world):
         fill_parts(parted, general.clause_start, general.clause_literal, world, words)
         count_words(long, general.clause_start, general.clause_literal, world, counter)
         recount_watched_clauses(watched.start, pair, failures, place, counter, world)
         _copy(world, counted)
+        age[0] = 0
     for at in range(stamp.shape[0]):
         stamp[at] = 0
     passes = 2 if random_scan and recording else 1
-    for sweep in range(sweeps):
+    for _ in range(sweeps):
         fetched = ZERO
         if watching:
-            try_all = sweep % TRY_EVERY == 0
+            try_all = age[0] % TRY_EVERY == 0
             start_sweep(watched.start, pair, due, counted_now, failures, place, counter, world, active, try_all)
         for visit in range(passes * n_sites):
             drawing = visit < n_sites
@@ -369,5 +370,5 @@ def sweep_block(
                 _catch_up(general, item, long, world, counter, counted)
         if planes.shape[0] > 0:
             add_world(planes, world)
+        age[0] += 1
     _copy(world, counted)
-    is_counted[0] = True

@@ -178,7 +178,7 @@ class GibbsRoom(NamedTuple):
     values: ValueRoom
     stamp: np.ndarray  # (n_clauses,) int64 where there are general sites, else (0,)
     counted: np.ndarray  # (n_all,) uint64, the world that words and counters follow from; (0,) where there are none
-    is_counted: np.ndarray  # (1,) bool, whether they follow from any yet
+    age: np.ndarray  # (1,) int64, sweeps since they were counted; -1 before they are
 
 
 def room_for(layout: GibbsLayout) -> GibbsRoom:
@@ -193,7 +193,7 @@ def room_for(layout: GibbsLayout) -> GibbsRoom:
         value_room(layout.rows.largest_group),
         np.zeros(len(layout.general.clause_weight) if general else 0, np.int64),
         np.empty(len(layout.general.atom_bias) if shared else 0, np.uint64),
-        np.zeros(1, bool),
+        np.full(1, -1, np.int64),
     )
 
 
