@@ -29,7 +29,8 @@ NARROW_STRIDE, WIDE_STRIDE = 3, 4
 ENTRIES_AT = 2 * NARROW_STRIDE  # words of an atom's header; so entries of atoms that follow each other are in step
 AHEAD = 24 * NARROW_STRIDE  # how many words ahead the kernels look for counters to be fetched
 CACHE_LINE = 8  # words of 64 bits
-BLOCK = 4  # planes that are read and written without a branch between them; counters have a multiple of it
+BLOCK = 4  # planes that are written, and those that are first read, without a branch between them; rooms hold a multiple of it
+PAIR = 2  # the same for planes that are read after them; counters have a multiple of it
 NONE, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(BLOCK)
 
 
@@ -55,7 +56,8 @@ def long_clauses(
     nothing = np.zeros(0, np.int64)
     if not len(clause):
         return LongClauses(clause, nothing, nothing, nothing.astype(np.uint32), nothing, 0, 0)
-    planes = -(-np.frexp(length[clause].astype(np.float64))[1].astype(np.int64) // BLOCK) * BLOCK
+    bits = np.frexp(length[clause].astype(np.float64))[1].astype(np.int64)
+    planes = np.maximum(-(-bits // PAIR) * PAIR, BLOCK)
     # A counter begins at a multiple of 4 or 8 words, the large ones first, so that a small one never lies in two cache lines.
     room = np.where(planes == BLOCK, BLOCK, -(-planes // CACHE_LINE) * CACHE_LINE)
     order = np.argsort(-room, kind="stable")
@@ -121,7 +123,7 @@ def _list_entries(clauses, groups, has_row, scale, long, place, stride, planes, 
 def count_clause(literals, begin, end, step, world, counter, place):
     """Count the true ones of every step-th literal in literals[begin:end], in 64 chains; the counter is at `place`."""
     reach, plane = (end - begin) // step, place + FOUR
-    while reach >= 16:  # counters have a multiple of four planes
+    while reach >= 16:  # rooms have a multiple of four planes
         counter[plane], counter[plane + ONE], counter[plane + TWO], counter[plane + THREE] = NONE, NONE, NONE, NONE
         reach >>= FOUR
         plane += FOUR
@@ -163,8 +165,8 @@ def open_word(entry, at, counter, own, present):
     end = place + (code >> ONE)
     place += FOUR
     while place < end and rest != ALL:  # without the second condition LLVM makes a slow vector loop of it
-        rest |= (counter[place] | counter[place + ONE]) | (counter[place + TWO] | counter[place + THREE])
-        place += FOUR
+        rest |= counter[place] | counter[place + ONE]
+        place += TWO
     return ~rest
 
 

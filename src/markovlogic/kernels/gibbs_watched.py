@@ -26,7 +26,7 @@ from markovlogic.kernels.gibbs_long import LongClauses, count_clause, move, open
 from markovlogic.kernels.gibbs_rows import put_weight
 from markovlogic.kernels.gibbs_storage import Clauses
 from markovlogic.kernels.internal import called, inlined, internal
-from markovlogic.kernels.vectors import add_weight, lowest_bit, population, prefetch_to_read, prefetch_to_write
+from markovlogic.kernels.vectors import add_weight, lowest_bit, prefetch_to_read, prefetch_to_write
 
 OWN_SLOT = np.uint32(2**31)
 IS_COUNTED = np.uint8(4)  # as many failures to find a cover among new literals in one sweep; then a clause is counted
@@ -223,14 +223,7 @@ def add_watched(total, first, end, entry, pair, due, counted, failures, places, 
     """
     for at in range(first >> SIX, ((end - ONE) >> SIX) + ONE):
         visits = _visits_in(at, first, end)
-        bits, place = counted[at] & visits, at << EIGHT
-        if bits == visits:  # as if the clauses had never been watched
-            place += np.uint64(lowest_bit(visits)) << TWO
-            for _ in range(population(visits)):
-                prefetch_to_write(counter, np.uint64(entry[place + np.uint64(STRIDE * VISITS_AHEAD)]))
-                total = add_weight(total, open_word(entry, place, counter, own, ALL), entry, place + TWO)
-                place += np.uint64(STRIDE)
-            continue
+        bits = counted[at] & visits
         while bits != 0:
             place = (at << EIGHT) + (np.uint64(lowest_bit(bits)) << TWO)
             prefetch_to_write(counter, np.uint64(entry[place + np.uint64(STRIDE * VISITS_AHEAD)]))
