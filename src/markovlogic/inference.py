@@ -341,15 +341,16 @@ class _Job:
             return settings, None, ()
         with self.watch("symmetry"):
             self.progress.stage("symmetry")
-            group, notes = symmetry_group(self.posed.problem, self.network, search=moves or estimator != "auto")
+            found = symmetry_group(self.posed.problem, self.network, search=moves or estimator != "auto")
+            notes = found.notes
             if moves:
-                settings = settings.with_group(group)  # type: ignore[attr-defined]
-                if not (group.orbits().size > 1).any():
+                settings = settings.with_group(found.group)  # type: ignore[attr-defined]
+                if not (found.group.orbits().size > 1).any():
                     notes = (*notes, f"no symmetries were found, so {settings.method} is its base chain")
             if not pooling:
                 return settings, None, notes
             numbers, events = self.asked.numbers.astype(np.int32), self.asked.open_events
-            return settings, plan_pools(group, estimator, numbers, events, chains=chains), notes
+            return settings, plan_pools(found, estimator, numbers, events, chains=chains), notes
 
     def _names(self) -> list[str]:
         """Names of the open query atoms, in the order of their numbers."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from tests.symmetry.made import posed
 
 from markovlogic.errors import InputError
 from markovlogic.estimate.orbit_estimates import series_estimates, split_rhat
-from markovlogic.estimate.orbit_plan import plan_pools, remarks_on, symmetry_group
+from markovlogic.estimate.orbit_plan import Symmetries, plan_pools, remarks_on, symmetry_group
 from markovlogic.estimate.orbit_pools import orbit_pools
 from markovlogic.estimate.summary import atom_estimates
 from markovlogic.grounding.ground import ground
@@ -201,9 +203,9 @@ def test_auto_takes_samples_where_conditionals_are_worse():
 def test_auto_without_symmetry_is_as_before():
     problem, network, group = made(2, "Smokes(P0)\n!Cancer(P1)\n")
     atoms = np.arange(network.n_atoms, dtype=np.int32)
-    assert plan_pools(group, "auto", atoms, [], chains=4) is None
+    assert plan_pools(Symmetries(group, group), "auto", atoms, [], chains=4) is None
     assert run(Gibbs(), network, query_atoms=atoms, pools=None, chains=4, draws=9).estimator == "conditional"
-    pools = plan_pools(group, "orbit", atoms, [], chains=4)
+    pools = plan_pools(Symmetries(group, group), "orbit", atoms, [], chains=4)
     asked = run(Gibbs(), network, query_atoms=atoms, pools=pools, chains=4, draws=9, estimator="orbit")
     plain = run(Gibbs(), network, query_atoms=atoms, chains=4, draws=9, estimator="sample")
     np.testing.assert_array_equal(asked.atoms.mean, plain.atoms.mean)
@@ -225,8 +227,33 @@ def test_symmetries_beyond_twins_are_searched_only_when_asked_for():
     ring = "".join(f"Next(C{i},C{(i + 1) % 6})\n" for i in range(6))
     problem = posed(mln, ring, open_=("S",))
     network = ground(problem, lower(problem.model))
-    assert symmetry_group(problem, network, search=False)[0].orbits().n_orbits == 6
-    assert symmetry_group(problem, network, search=True)[0].orbits().n_orbits == 1
+    assert symmetry_group(problem, network, search=False).group.orbits().n_orbits == 6
+    assert symmetry_group(problem, network, search=True).group.orbits().n_orbits == 1
+
+
+def test_evidence_that_parts_twins_leaves_other_symmetries():
+    """P0 and P1 are twins, P2 and P3 are not, for P2 is its own friend; and yet Friends(P0,P2) and Friends(P0,P3) are alike.
+
+    z-tests, false-alarm rate below 1e-5 in all; the twin, with all atoms in one pool, must fail.
+    """
+    mln = "Smokes(person)\nFriends(person, person)\n1.1 Friends(x, y) => (Smokes(x) <=> Smokes(y))\n"
+    mln += "0.6 !Friends(x, y)\n1.4 !Smokes(x)\n"
+    db = "Smokes(P2)\nSmokes(P3)\nFriends(P0,P1)\nFriends(P1,P0)\nFriends(P2,P2)\n"
+    db += "".join(f"!Friends(P{i},P{j})\n" for i, j in [(0, 0), (1, 1), (3, 3), (2, 3), (3, 2)])
+    problem, network, group = made(4, db, mln, ("Smokes", "Friends"))
+    oracle, atoms = all_worlds(network), np.arange(network.n_atoms, dtype=np.int32)
+    found = symmetry_group(problem, network, search=True)
+    assert (group.orbits().n_orbits, found.group.orbits().n_orbits, network.n_atoms) == (5, 2, 10)
+    events = [np.array([1, 3]), np.array([1, 5]), np.array([5, 12])]
+    options = {"query_atoms": atoms, "events": events, "chains": 64, "draws": 2000, "seed": 4, "estimator": "orbit"}
+    pools = plan_pools(found, "orbit", atoms, events, chains=64)
+    result = run(Gibbs(), network, pools=pools, **options)
+    assert (np.abs(result.atoms.mean - oracle.marginal) / result.atoms.stderr).max() < 5
+    truth = [oracle.event(event) for event in events]
+    assert (np.abs(result.events.mean - truth) / result.events.stderr).max() < 5
+    wrong = replace(pools, atom_pool=pools.atom_pool * 0, member_start=np.array([0, 10]), member=2 * atoms + 1)
+    planted = run(Gibbs(), network, pools=wrong, **options)
+    assert (np.abs(planted.atoms.mean - oracle.marginal) / planted.atoms.stderr).max() > 50
 
 
 def test_refusals(three):

@@ -16,7 +16,7 @@ from tests.symmetry.test_refinement import MODEL, cycles
 
 from markovlogic.networks.ground import network_of
 from markovlogic.symmetry import bliss
-from markovlogic.symmetry.automorphisms import flips_everything, network_automorphisms
+from markovlogic.symmetry.automorphisms import fewest_orbits, flips_everything, network_automorphisms
 from markovlogic.symmetry.find import find_symmetries
 from markovlogic.symmetry.renamings import evidence_automorphisms
 from markovlogic.symmetry.twins import twin_classes
@@ -276,6 +276,20 @@ def test_a_wrong_proposal_is_thrown_away(monkeypatch):
     network = network_automorphisms(grid(3, 0.2))
     rng = np.random.default_rng(0)
     assert all(preserves_worlds(grid(3, 0.2), network.sample_literals(rng)) for _ in range(5))
+
+
+@MODEST
+@given(st.integers(0, 10**6), st.booleans())
+def test_refinement_bounds_the_number_of_orbits_from_below(seed, signed):
+    network = random_network(np.random.default_rng(seed), 6, 6, groups=seed % 3, hidden=seed % 2)
+    assert fewest_orbits(network, signed=signed) <= network_automorphisms(network, signed=signed).orbits().n_orbits
+
+
+def test_refinement_can_see_less_than_there_is():
+    """Two triangles and a hexagon look alike to it, so the bound is no substitute for the search."""
+    pairs = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), *((6 + i, 6 + (i + 1) % 6) for i in range(6))]
+    network = network_of(12, [(0.5, [2 * a + 1, 2 * b + 1]) for a, b in pairs])
+    assert fewest_orbits(network) == 1 < network_automorphisms(network).orbits().n_orbits == 2
 
 
 def test_empty_networks():

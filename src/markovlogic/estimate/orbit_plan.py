@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
 from markovlogic.estimate.orbit_pools import Int32, OrbitPools, orbit_pools
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
-from markovlogic.symmetry.automorphisms import network_automorphisms
+from markovlogic.symmetry.automorphisms import fewest_orbits, network_automorphisms
 from markovlogic.symmetry.base import AtomGroup
 from markovlogic.symmetry.groups import RenamingGroup
 from markovlogic.symmetry.twins import twin_classes
@@ -34,20 +34,33 @@ def has_twins(problem: Problem) -> bool:
     return not group.is_trivial and bool((group.orbits().size > 1).any())
 
 
-def symmetry_group(problem: Problem, network: GroundNetwork, *, search: bool) -> tuple[AtomGroup, tuple[str, ...]]:
-    """All renamings inside twin classes, found quickly and sound by construction; and notes on the search.
+class Symmetries(NamedTuple):
+    """What was found of a problem's symmetries."""
 
-    search: where there are no twins, look for other symmetries of the network, exchanges of values included, for a few seconds.
+    group: AtomGroup  # for atoms, and for moves
+    renamings: RenamingGroup  # for conjunctions, whose orbits under renamings can be counted without being listed
+    notes: tuple[str, ...] = ()  # on the search
+
+
+def symmetry_group(problem: Problem, network: GroundNetwork, *, search: bool) -> Symmetries:
+    """All renamings inside twin classes, found quickly and sound by construction; or all that a search finds, if that is more.
+
+    search: look for the other symmetries of the network, exchanges of values included, for a few seconds. Evidence tells
+    constants apart, and most twins with them; yet atoms that evidence leaves in like surroundings can change places all the same.
     """
-    group = RenamingGroup(problem, twin_classes(problem))
-    if not search or not group.is_trivial or network.n_atoms > SEARCHED_ATOMS:
-        return group, ()
+    renamings = RenamingGroup(problem, twin_classes(problem))
+    if not search or network.n_atoms > SEARCHED_ATOMS:
+        return Symmetries(renamings, renamings)
+    if not renamings.is_trivial and renamings.orbits().n_orbits <= fewest_orbits(network, signed=True):
+        return Symmetries(renamings, renamings)  # no symmetry can join more
     found = network_automorphisms(network, signed=True, budget_seconds=SEARCH_SECONDS)
-    return found, found.notes
+    if not renamings.is_trivial and found.orbits().n_orbits >= renamings.orbits().n_orbits:
+        return Symmetries(renamings, renamings)
+    return Symmetries(found, renamings, found.notes)
 
 
 def plan_pools(
-    group: AtomGroup,
+    symmetries: Symmetries,
     estimator: str,
     query_atoms: Int32,
     events: Sequence[npt.NDArray[Any]],
@@ -55,9 +68,10 @@ def plan_pools(
     chains: int,
 ) -> OrbitPools | None:
     """The pools for a run; None where "auto" finds no symmetry that the query meets, or too many small orbits."""
+    group = symmetries.group
     if estimator == "auto" and isinstance(group, RenamingGroup) and group.is_trivial:
         return None
-    pools = orbit_pools(group, query_atoms, events)
+    pools = orbit_pools(group, query_atoms, events, renamings=symmetries.renamings)
     if estimator == "auto" and (not pools.n_pools or pools.n_pools * chains > AUTO_POOL_CELLS):
         return None
     return pools

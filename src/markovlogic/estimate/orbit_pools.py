@@ -78,8 +78,17 @@ class OrbitPools:
         return PoolObserver(self, draws=draws, chains=chains, seed=seed)
 
 
-def orbit_pools(group: AtomGroup, query_atoms: Int32, events: Sequence[npt.NDArray[np.integer]] = ()) -> OrbitPools:
-    """Pools of all orbits with two or more members that query atoms and events meet."""
+def orbit_pools(
+    group: AtomGroup,
+    query_atoms: Int32,
+    events: Sequence[npt.NDArray[np.integer]] = (),
+    *,
+    renamings: RenamingGroup | None = None,
+) -> OrbitPools:
+    """Pools of all orbits with two or more members that query atoms and events meet.
+
+    renamings: tried first for events, since their orbits of events need no list.
+    """
     label = _literal_orbits(group)
     size = np.bincount(label, minlength=1)
     orbit = label[2 * query_atoms + 1]
@@ -90,7 +99,8 @@ def orbit_pools(group: AtomGroup, query_atoms: Int32, events: Sequence[npt.NDArr
     inside = np.flatnonzero(pool >= 0)
     member = inside[np.argsort(pool[inside], kind="stable")].astype(np.int32)
     start = np.concatenate([[0], np.cumsum(size[wanted])]).astype(np.int64)
-    counts = tuple(_event_count(group, event) for event in events)
+    groups = [group] if renamings is None or renamings is group else [renamings, group]
+    counts = tuple(_first_count(groups, event) for event in events)
     return OrbitPools(np.asarray(query_atoms, np.int32), pool_of[orbit], start, member, counts, group.orbits().source)
 
 
@@ -104,6 +114,15 @@ def _literal_orbits(group: AtomGroup) -> Int64:
     label[1::2] = orbits.orbit_of
     label[0::2] = orbits.orbit_of + orbits.n_orbits
     return label
+
+
+def _first_count(groups: Sequence[AtomGroup], event: npt.NDArray[np.integer]) -> Count | None:
+    """How the orbit of an event is counted under the first of the groups that moves it."""
+    for group in groups:
+        count = _event_count(group, event)
+        if count is not None:
+            return count
+    return None
 
 
 def _event_count(group: AtomGroup, event: npt.NDArray[np.integer]) -> Count | None:

@@ -29,13 +29,18 @@ class Found:
     notes: tuple[str, ...]
 
 
+def refined(graph: ColouredGraph) -> Int32:
+    """The coarsest equitable partition of a graph: no automorphism joins what it tells apart."""
+    both = np.concatenate([graph.edges, graph.edges[:, ::-1]]).astype(np.int32)
+    kind = np.zeros(len(both), np.int32)
+    return equitable(Structure(len(graph.colour), both[:, 0].copy(), both[:, 1].copy(), kind, graph.colour))
+
+
 def automorphism_factors(graph: ColouredGraph, *, budget_seconds: float) -> Found:
     """The automorphism group of a graph; past the budget, which counts the search alone, a subgroup of it, with the reason."""
     n = len(graph.colour)
     edges = graph.edges
-    both = np.concatenate([edges, edges[:, ::-1]]).astype(np.int32)
-    structure = Structure(n, both[:, 0].copy(), both[:, 1].copy(), np.zeros(len(both), np.int32), graph.colour)
-    colour = equitable(structure)
+    colour = refined(graph)
     size = np.bincount(colour, minlength=1)
     edges = edges[~_between_complete(colour[edges], size)]
     in_play = np.flatnonzero(size[colour] > 1)
