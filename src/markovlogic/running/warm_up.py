@@ -19,7 +19,7 @@ def warm_up(sampler: Sampler, progress: Progress | Silent) -> float:
     begun = time.perf_counter()
     if not are_cold(getattr(sampler, "kernel_modules", ())):
         return 0.0
-    progress.stage("compile kernels (once on this machine, up to 20 s)")
+    progress.stage("compile kernels (once on this machine, some 20 s)")
     collecting = gc.isenabled()
     gc.disable()
     try:
