@@ -303,6 +303,10 @@ class _Job:
             )
         events = [event for event in self.asked.events if event.literals]
         problem = self.posed.problem
+
+        def name(row: int) -> str:
+            return atom_name(problem, int(found.query_atoms[row]))
+
         remarks = (*notes, *(remarks_on(pools, settings, found.estimator) if pools is not None else ()))
         record = self._record(
             found.method,
@@ -323,8 +327,8 @@ class _Job:
             _values(found.events),
             guarantee=found.guarantee | self.target,
             run=record,
-            notes=found.concerns(lambda row: atom_name(problem, int(found.query_atoms[row])), lambda row: events[row].text),
-            remarks=(*self.remarks, *remarks),
+            notes=found.concerns(name, lambda row: events[row].text),
+            remarks=(*self.remarks, *remarks, *found.remarks(name)),
             kept=found.kept,
             thin=found.thin,
         )

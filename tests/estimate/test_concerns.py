@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from markovlogic.estimate.concerns import run_concerns, worst_rhat, worst_stderr
+from markovlogic.estimate.concerns import run_concerns, still_remarks, worst_rhat, worst_stderr
 from markovlogic.estimate.diagnostics import Estimates, undefined
 
 
@@ -50,6 +51,21 @@ def test_still_atoms_have_their_share_told() -> None:
     (sentence,) = told(made([np.nan, 1.0], ess=[np.nan, 1e4], never=[True, False]))
     assert "1 of 2" in sentence and "50.0%" in sentence and "P(0)" in sentence
     assert told(made([np.nan, 1.0], never=[True, False]), conditional=True)  # the conditionals say 0.2: it should have moved
+
+
+def test_chains_that_froze_in_different_states_are_told_once() -> None:
+    (sentence,) = told(made([np.inf, 1.0], never=[True, False]))
+    assert "inf for P(0), whose chains kept different values" in sentence
+
+
+def test_still_atoms_that_hardly_could_have_moved_are_remarked_upon() -> None:
+    rare = replace(made([np.nan, np.nan, 1.0], never=[True, True, False]), mean=np.array([1e-7, 0.99999, 0.2]))
+    assert told(rare, conditional=True) == []
+    (sentence,) = still_remarks(rare, lambda row: f"P({row})", "query atoms", conditional_draws=6400)
+    assert "2 of 3 query atoms" in sentence and "1e-05 at most, for P(1)" in sentence
+    assert still_remarks(made([1.0]), str, "query atoms", conditional_draws=6400) == ()
+    stuck = made([np.nan], never=[True])  # 0.2: it should have moved, which is a concern and no remark
+    assert still_remarks(stuck, str, "query atoms", conditional_draws=6400) == ()
 
 
 def test_ends_of_runs() -> None:

@@ -5,10 +5,12 @@ import pkgutil
 
 import numba
 import numpy as np
+import pyarrow as pa
 from numba.core import types
 from numba.core.dispatcher import Dispatcher
 from tests.oracle.worlds import random_network
 
+import markovlogic as mln
 from markovlogic import kernels
 from markovlogic.samplers.blocked import Blocked
 from markovlogic.samplers.gibbs import Gibbs
@@ -35,6 +37,11 @@ def test_no_kernel_gives_back_arrays_that_nobody_owns() -> None:
         for n_chains in (1, 4):
             sampler = method.build(network, n_chains)
             sampler.step(sampler.init(np.random.SeedSequence(1)), 1)
+    model = mln.Model.parse("person = {A, B, C, D}\nS(person)\nF(person, person)\n1.1 F(x, y) ^ S(x) => S(y)\n")
+    evidence = pa.table({"a": ["A", "B"], "b": ["B", "C"]})
+    options = {"query": ["S", "S(C) ^ !S(D)"], "chains": 4, "draws": 9}
+    for method, more in (("orbital", {"estimator": "orbit"}), ("lifted-mh", {"compress": "bmf"})):
+        mln.infer(model, {"F": evidence}, method=method, **options, **more)
     seen, wrong = 0, []
     for module in pkgutil.iter_modules(kernels.__path__):
         for name, value in vars(importlib.import_module(f"markovlogic.kernels.{module.name}")).items():

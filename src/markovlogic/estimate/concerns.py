@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from markovlogic.estimate.diagnostics import Estimates
 
@@ -58,7 +59,7 @@ def estimate_concerns(
         row = int(np.argmax(rhat))
         found.append(
             f"chains have not mixed: R-hat is {RHAT_BELOW} or more for {high} of {len(rhat)} {things}, "
-            f"worst {rhat[row]:.3g} for {name(row)}; make more draws, or take another method"
+            f"worst {rhat[row]:.3g} for {name(row)}{_frozen(rhat[row])}; make more draws, or take another method"
         )
     ess = np.nan_to_num(estimates.ess, nan=np.inf)
     low = int((ess < ESS_ABOVE).sum())
@@ -68,10 +69,10 @@ def estimate_concerns(
             f"too few independent draws: the effective sample size is below {ESS_ABOVE:g} for {low} of {len(ess)} {things}, "
             f"lowest {ess[row]:.3g} for {name(row)}; make more draws"
         )
-    unmoved = estimates.never_moved
+    # chains that froze in different states have an infinite R-hat, which was told above
+    unmoved = estimates.never_moved & ~np.isinf(estimates.rhat)
     if conditional_draws is not None:
-        rarer = np.minimum(estimates.mean, 1 - estimates.mean)
-        unmoved = unmoved & (rarer * conditional_draws > EXPECTED_MOVES)
+        unmoved = unmoved & ~_hardly_to_move(estimates, conditional_draws)
     still = int(unmoved.sum())
     if still:
         row = int(np.argmax(unmoved))
@@ -80,6 +81,32 @@ def estimate_concerns(
             "either that value is nearly certain or the chains cannot move; R-hat and ESS say nothing about them"
         )
     return found
+
+
+def _hardly_to_move(estimates: Estimates, conditional_draws: int) -> npt.NDArray[np.bool_]:
+    """Rows whose conditionals say that a move was hardly to be expected in so many draws."""
+    return np.minimum(estimates.mean, 1 - estimates.mean) * conditional_draws <= EXPECTED_MOVES
+
+
+def _frozen(rhat: float) -> str:
+    return ", whose chains kept different values" if np.isinf(rhat) else ""
+
+
+def still_remarks(estimates: Estimates, name: Callable[[int], str], things: str, *, conditional_draws: int) -> tuple[str, ...]:
+    """What should be known of rows that never moved and are no concern, since their conditionals say that they hardly would.
+
+    No average may hide such rows (ALGORITHMS.md 2.17): were the chains confined to a part of the worlds, it would look the same.
+    """
+    still = estimates.never_moved & ~np.isinf(estimates.rhat) & _hardly_to_move(estimates, conditional_draws)
+    if not still.any():
+        return ()
+    rarer = np.where(still, np.minimum(estimates.mean, 1 - estimates.mean), -1.0)
+    row = int(np.argmax(rarer))
+    return (
+        f"{int(still.sum())} of {len(still)} {things} kept one value in every chain, as their conditionals lead one to expect: "
+        f"these give the other value a probability of {rarer[row]:.1g} at most, for {name(row)}; "
+        "R-hat and ESS say nothing about them",
+    )
 
 
 def worst_stderr(*parts: Estimates) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.concerns import run_concerns
+from markovlogic.estimate.concerns import run_concerns, still_remarks
 from markovlogic.estimate.diagnostics import Estimates
 from markovlogic.estimate.orbit_pools import PoolObserver
 from markovlogic.estimate.tallies import Tallies
@@ -66,3 +66,10 @@ class RunResult:
             atom_name=atom_name or (lambda row: f"atom {self.query_atoms[row]}"),
             event_name=event_name or (lambda row: f"event {row}"),
         )
+
+    def remarks(self, atom_name: Callable[[int], str] | None = None) -> tuple[str, ...]:
+        """What should be known of the numbers though it is no reason to distrust them."""
+        if not self.estimator.endswith("conditional") or not self.draws:
+            return ()
+        name = atom_name or (lambda row: f"atom {self.query_atoms[row]}")
+        return still_remarks(self.atoms, name, "query atoms", conditional_draws=self.chains * self.draws)
