@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from markovlogic.kernels.logistic import BITS, compared, comparison, decided, fraction, probabilities, roughly_drawn
+from markovlogic.kernels.logistic import BITS, _decided, compared, comparison, drawn_word, fraction, probabilities
 from markovlogic.kernels.random import lane_generator, next_lanes, scalar_generator
 from markovlogic.kernels.vectors import LANES, add_weight, int32_zeros, load_float32, population, store_lanes
 
@@ -33,18 +33,15 @@ def lanes_of(random, at):
 @numba.njit
 def one_draw(log_odds, generator, scalar, bits):
     store_lanes(next_lanes(generator.copy()), bits, 0)
-    x, random = load_float32(log_odds, 0), next_lanes(generator)
-    word, doubtful = roughly_drawn(x, random)
-    if doubtful != 0:
-        word ^= decided(x, random, doubtful, scalar, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
-    return word
+    x = load_float32(log_odds, 0)
+    return drawn_word(x, generator, scalar, EVERY, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
 
 
 @numba.njit
 def decided_all(log_odds, random, scalar):
     """All lanes by the rule itself, as if all had been doubtful."""
     x = load_float32(log_odds, 0)
-    return decided(x, lanes_of(random, 0), EVERY, scalar, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
+    return _decided(x, lanes_of(random, 0), EVERY, scalar, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
 
 
 @numba.njit
@@ -52,7 +49,7 @@ def hits_at_zero(log_odds, scalar, rounds):
     x, total = load_float32(log_odds, 0), 0
     real, bits = np.empty(LANES, np.float32), np.empty(LANES, np.uint32)
     for _ in range(rounds):
-        total += population(decided(x, int32_zeros(), EVERY, scalar, real, bits))
+        total += population(_decided(x, int32_zeros(), EVERY, scalar, real, bits))
     return total
 
 

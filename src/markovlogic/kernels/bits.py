@@ -6,18 +6,10 @@ A bit matrix of shape (n, m) is an array (n, ⌈m/64⌉) of uint64; bit j of row
 import numpy as np
 
 from markovlogic.kernels.internal import allocating, called
+from markovlogic.kernels.vectors import population
 
 ONE = np.uint64(1)
 LOW = np.uint64(63)
-
-
-@called
-def popcount(word):
-    """How many bits of a word are set (Warren, Hacker's Delight, 2nd ed., 5-1)."""
-    word = word - ((word >> ONE) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @called
@@ -55,7 +47,7 @@ def _gain(start, index, rows, uncovered, inside, column, extent, intent):
         for word in range(intent.shape[0]):
             both = uncovered[row, word] & intent[word]
             if both:
-                total += popcount(both)
+                total += population(both)
     return n, total
 
 
@@ -116,7 +108,7 @@ def count_common(one, other):
         for word in range(one.shape[1]):
             both = one[row, word] & other[row, word]
             if both:
-                total += popcount(both)
+                total += population(both)
     return total
 
 
@@ -126,9 +118,9 @@ def _usage_gain(rows, care, covered, basis, row, gain_one, loss_zero):
     for word in range(rows.shape[1]):
         fresh = basis[word] & ~covered[row, word] & care[row, word]
         if fresh:
-            hit = popcount(fresh & rows[row, word])
+            hit = population(fresh & rows[row, word])
             ones += hit
-            zeros += popcount(fresh) - hit
+            zeros += population(fresh) - hit
     return gain_one * ones - loss_zero * zeros
 
 

@@ -104,10 +104,10 @@ def _take_next(work, n_variables):
 
 
 @internal
-def _emit_clause(
-    n_codes, bits, scope_start, scope, scope_shift, literals, n_literals, weight, begin, end, work, out, out_weight, n
-):
+def _emit_clause(tables, literals, n_literals, weight, begin, end, work, out, out_weight, n):
     """Write the rows of one clause, given its literals inside of the block: they say in what entries it is false."""
+    n_codes, bits = tables.n_codes, tables.own_bits
+    scope_start, scope, scope_shift = tables.scope_start, tables.scope, tables.scope_shift
     n_variables = _list_variables(literals, n_literals, work)
     to, n_options = np.int64(2**62), NONE
     for i in range(n_variables):
@@ -144,8 +144,7 @@ def write_rows(clauses, tables, scratch, n, out, out_weight, outside):
     variable_of, code_of, n_clauses, n_atoms = clauses.variable_of, clauses.code_of, clauses.n_clauses, clauses.n_atoms
     row_start, row_literal, row_weight = clauses.row_start, clauses.row_literal, clauses.row_weight
     variable_start, variable_row = clauses.variable_start, clauses.variable_row
-    block_start, bucket_variable, n_codes, bits = tables.block_start, tables.bucket_variable, tables.n_codes, tables.own_bits
-    scope_start, scope, scope_shift = tables.scope_start, tables.scope, tables.scope_shift
+    block_start, bucket_variable = tables.block_start, tables.bucket_variable
     bucket_of, stamp, literals, pair, work = scratch.bucket_of, scratch.stamp, scratch.literals, scratch.pair, scratch.work
     n_outside = NONE
     for block in range(block_start.shape[0] - 1):
@@ -169,22 +168,7 @@ def write_rows(clauses, tables, scratch, n, out, out_weight, outside):
                         if outside.shape[0] > 0:
                             outside[n_outside] = row_literal[at]
                         n_outside += 1
-                n = _emit_clause(
-                    n_codes,
-                    bits,
-                    scope_start,
-                    scope,
-                    scope_shift,
-                    literals,
-                    n_inside,
-                    row_weight[row],
-                    begin,
-                    n_outside,
-                    work,
-                    out,
-                    out_weight,
-                    n,
-                )
+                n = _emit_clause(tables, literals, n_inside, row_weight[row], begin, n_outside, work, out, out_weight, n)
                 if row < n_clauses:
                     continue
                 own = bucket_of[variable_of[n_atoms + row - n_clauses]]
@@ -195,22 +179,7 @@ def write_rows(clauses, tables, scratch, n, out, out_weight, outside):
                     if literals[at, BUCKET] != own:  # and so does one inside
                         pair[1, BUCKET], pair[1, CODE] = literals[at, BUCKET], literals[at, CODE]
                         pair[1, IS_POSITIVE] = 1 - literals[at, IS_POSITIVE]
-                        n = _emit_clause(
-                            n_codes,
-                            bits,
-                            scope_start,
-                            scope,
-                            scope_shift,
-                            pair,
-                            np.int64(2),
-                            np.inf,
-                            NONE,
-                            NONE,
-                            work,
-                            out,
-                            out_weight,
-                            n,
-                        )
+                        n = _emit_clause(tables, pair, np.int64(2), np.inf, NONE, NONE, work, out, out_weight, n)
         for bucket in range(block_start[block], block_start[block + 1]):
             bucket_of[bucket_variable[bucket]] = -1
     return n, n_outside

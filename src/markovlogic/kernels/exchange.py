@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 from markovlogic.kernels.gibbs_general import ALL, disjunction, literal_word
 from markovlogic.kernels.internal import allocating_internal, called
 from markovlogic.kernels.random import next_below, next_uniform
-from markovlogic.kernels.vectors import LANES, add_where, int64_lanes, int64_splat, store_scaled
+from markovlogic.kernels.vectors import LANES, add_where, int64_lanes, int64_splat, population, store_scaled
 
 ONE, ZERO = np.uint64(1), np.uint64(0)
 
@@ -334,15 +334,6 @@ def accept(delta, differ, possible, n_chains, generator):
 
 
 @called
-def _popcount(word):
-    count = 0
-    while word:
-        word &= word - ONE
-        count += 1
-    return count
-
-
-@called
 def exchange_moves(table, net, partners, n_pairs, n_moves, world, work, n_chains, generator, counts):
     """Make `n_moves` moves of up to `n_pairs` transpositions each; `counts` (N_COUNTS,) int64 adds up what happened.
 
@@ -356,13 +347,13 @@ def exchange_moves(table, net, partners, n_pairs, n_moves, world, work, n_chains
         n_changed, differ, possible = propose(table, net, world, work, n_touched, counts)
         differ &= present
         accepted = accept(work.delta, differ, possible, n_chains, generator) if differ else ZERO
-        n_proposed = _popcount(differ)
+        n_proposed = population(differ)
         counts[PROPOSED] += n_proposed
         counts[UNCHANGED] += n_chains - n_proposed
         if accepted:
-            counts[ACCEPTED] += _popcount(accepted)
+            counts[ACCEPTED] += population(accepted)
             for at in range(n_changed):
                 atom = work.changed[at]
                 if atom < net.n_atoms:
-                    counts[MOVED_ATOMS] += _popcount((world[atom] ^ work.twin[atom]) & accepted)
+                    counts[MOVED_ATOMS] += population((world[atom] ^ work.twin[atom]) & accepted)
         settle(world, work, n_changed, n_touched, accepted)

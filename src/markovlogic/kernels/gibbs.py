@@ -44,8 +44,8 @@ from markovlogic.kernels.gibbs_watched import (
     start_sweep,
 )
 from markovlogic.kernels.internal import called, internal
-from markovlogic.kernels.logistic import decided, probabilities, roughly_drawn
-from markovlogic.kernels.random import next_below, next_lanes
+from markovlogic.kernels.logistic import drawn_word, probabilities
+from markovlogic.kernels.random import next_below
 from markovlogic.kernels.vectors import (
     LANES,
     add_weight,
@@ -235,7 +235,6 @@ def sweep_block(
     therefore conditionals are then taken in a pass of their own, after the sweep.
     """
     active = ALL if n_chains == LANES else (ONE << np.uint64(n_chains)) - ONE
-    # Taken out of the tuples once: doing so inside of the loop would count references, atomically, for every atom.
     row, row_start, site_kind, site_item = rows.row, rows.row_start, rows.site_kind, rows.site_item
     parted_start, code, detail, long_start = parted.start, parted.code, parted.detail, long.start
     first_visit, pair, entry, place = watched.first, watched.pair, watched.entry, watched.place
@@ -350,12 +349,7 @@ def sweep_block(
                 _record(conditionals, atom, real, must, must_not)
             word = previous[0]
             if drawing:
-                random = next_lanes(generator)
-                drawn, doubtful = roughly_drawn(log_odds, random)
-                doubtful &= active
-                if doubtful != 0:
-                    drawn ^= decided(log_odds, random, doubtful, scalar, real, high)
-                word = _settled(drawn, must, must_not) & active
+                word = _settled(drawn_word(log_odds, generator, scalar, active, real, high), must, must_not) & active
             if drawing or kind == GENERAL:
                 if is_parted:
                     write_parts(code, detail, np.uint64(parted_start[atom]), word, words, own)

@@ -156,6 +156,14 @@ def _three_partners(detail, at, world):
     return literal_word(world, detail[at]) | literal_word(world, detail[at + ONE]) | literal_word(world, detail[at + TWO])
 
 
+@internal
+def _ask(code, entry, detail, place, words, ahead):
+    """Ask for the words of the entry that is `ahead`, and for the entries themselves."""
+    prefetch_to_write(words, np.uint64(code[entry + ahead]) >> ONE)
+    prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
+    prefetch_once(code, entry + np.uint64(CODE_AHEAD))
+
+
 @inlined
 def add_parted(total, code, detail, at, world, words, own, ahead):
     """Add to int32 lanes the weights of an atom's clauses in parts, where they hinge on it.
@@ -174,27 +182,21 @@ def add_parted(total, code, detail, at, world, words, own, ahead):
         place += ONE
         entry += ONE
     for _ in range(detail[at + TWO]):
-        prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
-        prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
-        prefetch_once(code, first + entry + np.uint64(CODE_AHEAD))
+        _ask(code, first + entry, detail, place, words, ahead)
         part = literal_word(world, detail[place + ONE])
         own[entry] = part
         total = add_weight(total, ~(part | _others_of_four(code[first + entry], words)), detail, place)
         place += TWO
         entry += ONE
     for _ in range(detail[at + THREE]):
-        prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
-        prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
-        prefetch_once(code, first + entry + np.uint64(CODE_AHEAD))
+        _ask(code, first + entry, detail, place, words, ahead)
         part = _two_partners(detail, place + ONE, world)
         own[entry] = part
         total = add_weight(total, ~(part | _others_of_four(code[first + entry], words)), detail, place)
         place += THREE
         entry += ONE
     for _ in range(detail[at + FOUR]):
-        prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
-        prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
-        prefetch_once(code, first + entry + np.uint64(CODE_AHEAD))
+        _ask(code, first + entry, detail, place, words, ahead)
         part = _three_partners(detail, place + ONE, world)
         own[entry] = part
         hinging = ~(part | _others_of_four(code[first + entry], words))
@@ -203,9 +205,7 @@ def add_parted(total, code, detail, at, world, words, own, ahead):
         place += FOUR
         entry += ONE
     for _ in range(detail[at + FIVE]):
-        prefetch_to_write(words, np.uint64(code[first + entry + ahead]) >> ONE)
-        prefetch_once(detail, place + np.uint64(DETAIL_AHEAD))
-        prefetch_once(code, first + entry + np.uint64(CODE_AHEAD))
+        _ask(code, first + entry, detail, place, words, ahead)
         part = _two_partners(detail, place + ONE, world)
         own[entry] = part
         hinging = ~(part | _others_of_eight(code[first + entry], words))

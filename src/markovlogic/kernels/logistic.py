@@ -16,7 +16,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from markovlogic.kernels.internal import inlined, internal
-from markovlogic.kernels.random import next_word
+from markovlogic.kernels.random import next_lanes, next_word
 from markovlogic.kernels.vectors import (
     CHUNK,
     LANES,
@@ -113,16 +113,6 @@ def comparison(guard):
 compared = comparison(GUARD)  # words of the lanes in which k is below ⌊2³¹·q⌋ for sure, and in which it may be at most that
 
 
-@inlined
-def roughly_drawn(log_odds, random):
-    """The word drawn from 64 random numbers, and the word of the lanes that `decided` has to decide.
-
-    Apart from it, since a function that is handed arrays counts references to them, for every atom.
-    """
-    sure, possible = compared(log_odds, random)
-    return ~(sure ^ negative(log_odds)), possible & ~sure
-
-
 @intrinsic
 def probabilities(typingctx, log_odds):
     """P(true) as float32, error below 1e-7."""
@@ -147,7 +137,7 @@ def fraction(log_odds, k):
 
 
 @internal
-def decided(log_odds, random, doubtful, scalar, x, bits):
+def _decided(log_odds, random, doubtful, scalar, x, bits):
     """Word of the lanes of `doubtful` that take the less likely value, by the rule itself.
 
     Further bits are drawn only where k = ⌊2³¹·q⌋, so that the numbers of later draws do not depend on what was doubtful.
@@ -163,3 +153,17 @@ def decided(log_odds, random, doubtful, scalar, x, bits):
             taken |= ONE << np.uint64(lane)
         doubtful &= doubtful - ONE
     return taken
+
+
+@inlined
+def drawn_word(log_odds, generator, scalar, active, x, bits):
+    """Draw true or false in every lane, of which those of `active` chains count.
+
+    generator: (4, 8) uint64 for `next_lanes`; the others: see `_decided`.
+    """
+    random = next_lanes(generator)
+    less_likely, possible = compared(log_odds, random)
+    doubtful = possible & ~less_likely & active
+    if doubtful != 0:
+        less_likely |= _decided(log_odds, random, doubtful, scalar, x, bits)
+    return ~(less_likely ^ negative(log_odds))

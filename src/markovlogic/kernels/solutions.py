@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from markovlogic.kernels.internal import called
+from markovlogic.kernels.vectors import population
 
 LARGEST = 20  # atoms; 2^20 assignments are 16,384 words
 
@@ -28,15 +29,6 @@ def table_word(local, word):
     if local == 5:
         return np.uint64(0xFFFFFFFF00000000)
     return np.uint64(0xFFFFFFFFFFFFFFFF) if (word >> (local - 6)) & 1 else np.uint64(0)
-
-
-@numba.njit(nogil=True, cache=True, inline="always")
-def popcount(word):
-    """Number of set bits."""
-    word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @called
@@ -80,7 +72,7 @@ def count_solutions(table, n_words):
     """How many assignments are left."""
     total = 0
     for word in range(n_words):
-        total += popcount(table[word])
+        total += population(table[word])
     return total
 
 
@@ -88,7 +80,7 @@ def count_solutions(table, n_words):
 def solution_number(table, n_words, number):
     """The assignment, as an integer, that is solution `number` (from 0) in increasing order."""
     for word in range(n_words):
-        here = popcount(table[word])
+        here = population(table[word])
         if number >= here:
             number -= here
             continue
@@ -96,5 +88,5 @@ def solution_number(table, n_words, number):
         for _ in range(number):
             left &= left - np.uint64(1)
         lowest = left & (~left + np.uint64(1))
-        return word * 64 + popcount(lowest - np.uint64(1))
+        return word * 64 + population(lowest - np.uint64(1))
     return -1
