@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +15,7 @@ from markovlogic.data.names import atom_names
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language import syntax
+from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.planner import Evidences, Posed
 from markovlogic.progress import SILENT, Progress
 from markovlogic.questions import Asked, Values, answer, asked, renumbered
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from markovlogic.samplers.base import Settings
 
 ABOUT_DRAWS = ("--worlds", "--thin", "--checkpoint", "--resume", "--keep-draws", "--estimator")
-STAGES = ("read", "ground", "symmetry", "compress", "sample", "total")
 
 
 @dataclass(frozen=True)
@@ -71,27 +68,6 @@ class Sampling:
             raise InputError("--resume needs --checkpoint DIR: the place where the run was saved")
         if self.thin is not None and self.worlds is None and not self.keep_draws:
             raise InputError("--thin is about kept worlds; it needs --worlds FILE.parquet")
-
-
-class Stopwatch:
-    """Seconds by stage."""
-
-    def __init__(self) -> None:
-        self._begun = time.perf_counter()
-        self.seconds = dict.fromkeys(STAGES, 0.0)
-
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        """Time what happens inside as part of a stage."""
-        before = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[stage] += time.perf_counter() - before
-
-    def stop(self) -> dict[str, float]:
-        """All stages, with the total until now."""
-        return self.seconds | {"total": time.perf_counter() - self._begun}
 
 
 def infer(
@@ -406,21 +382,3 @@ def fingerprint(posed: Posed) -> str:
         digest.update(np.ascontiguousarray(statuses.code).data)
         digest.update(np.ascontiguousarray(statuses.status).data)
     return digest.hexdigest()
-
-
-def peak_memory() -> int:
-    """The most memory that this process has held, in bytes; 0 where the system does not tell."""
-    try:
-        # Linux hands ru_maxrss of a large parent on to its child, but not this
-        with open("/proc/self/status", "rb") as status:
-            for line in status:
-                if line.startswith(b"VmHWM:"):
-                    return 1024 * int(line.split()[1])
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        import resource
-    except ImportError:  # not on this system
-        return 0
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else 1024 * most

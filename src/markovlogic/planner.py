@@ -12,7 +12,7 @@ import numpy as np
 
 from markovlogic.data.evidence import Evidence
 from markovlogic.data.readers import read_evidence
-from markovlogic.data.sources import TABLE_ENDINGS, Source, parse_sources
+from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import InputError, ResourceError, UnsupportedError, nearest
 from markovlogic.language import syntax
 from markovlogic.language.templates import LoweredModel
@@ -65,33 +65,6 @@ def known_name(value: str, what: str, there: Sequence[str], later: Sequence[str]
     if value in later:
         raise UnsupportedError(f"{what} {value} is not available in this version; available: {', '.join(there)}")
     raise InputError(f"unknown {what} {value}; available: {', '.join(there)}", hint=nearest(value, there))
-
-
-def evidence_sources(evidence: Evidences) -> list[Source]:
-    """Files and tables as the readers take them."""
-    if evidence is None:
-        return []
-    if isinstance(evidence, str):
-        return list(parse_sources(evidence))
-    if isinstance(evidence, Mapping):
-        return [(str(name), table) for name, table in evidence.items()]
-    if isinstance(evidence, os.PathLike):
-        return [evidence]
-    if isinstance(evidence, tuple) and len(evidence) == 2 and _is_table_of(*evidence):
-        return [(str(evidence[0]), evidence[1])]
-    # a table iterates over its columns, but does not say which predicate it is about
-    if not isinstance(evidence, Iterable) or hasattr(evidence, "columns") or hasattr(evidence, "schema"):
-        raise InputError(f"evidence cannot be a {type(evidence).__name__}", hint="give files, or model.evidence(Pred=table)")
-    return [source for item in evidence for source in evidence_sources(item)]
-
-
-def _is_table_of(first: object, second: object) -> bool:
-    """Whether a pair is a predicate and its table, rather than two files."""
-    if not isinstance(first, str):
-        return False
-    if isinstance(second, str | os.PathLike):
-        return first.isidentifier() and os.fspath(second).lower().endswith(TABLE_ENDINGS)
-    return not isinstance(second, tuple | Mapping)
 
 
 @dataclass(frozen=True, eq=False)

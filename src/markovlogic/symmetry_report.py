@@ -11,8 +11,9 @@ import numpy as np
 
 from markovlogic.data.evidence import Evidence
 from markovlogic.data.readers import read_evidence
+from markovlogic.data.sources import evidence_sources
 from markovlogic.language import syntax
-from markovlogic.planner import Evidences, evidence_sources, known_name
+from markovlogic.planner import Evidences, known_name
 from markovlogic.problem import Problem, pose
 from markovlogic.progress import SILENT, Progress
 from markovlogic.symmetry.base import ConstantClasses, Int64, OrbitPartition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from markovlogic.errors import Fault, InputError, Place, nearest
@@ -35,6 +36,33 @@ def parse_sources(text: str) -> tuple[Source, ...]:
     if "," not in text or os.path.exists(named.group(2) if named else text) or os.path.exists(text):
         return (parse_source(text),)
     return tuple(parse_source(item.strip()) for item in text.split(",") if item.strip()) or (parse_source(""),)
+
+
+def evidence_sources(evidence: object) -> list[Source]:
+    """Files and tables as the readers take them."""
+    if evidence is None:
+        return []
+    if isinstance(evidence, str):
+        return list(parse_sources(evidence))
+    if isinstance(evidence, Mapping):
+        return [(str(name), table) for name, table in evidence.items()]
+    if isinstance(evidence, os.PathLike):
+        return [evidence]
+    if isinstance(evidence, tuple) and len(evidence) == 2 and _is_table_of(*evidence):
+        return [(str(evidence[0]), evidence[1])]
+    # a table iterates over its columns, but does not say which predicate it is about
+    if not isinstance(evidence, Iterable) or hasattr(evidence, "columns") or hasattr(evidence, "schema"):
+        raise InputError(f"evidence cannot be a {type(evidence).__name__}", hint="give files, or model.evidence(Pred=table)")
+    return [source for item in evidence for source in evidence_sources(item)]
+
+
+def _is_table_of(first: object, second: object) -> bool:
+    """Whether a pair is a predicate and its table, rather than two files."""
+    if not isinstance(first, str):
+        return False
+    if isinstance(second, str | os.PathLike):
+        return first.isidentifier() and os.fspath(second).lower().endswith(TABLE_ENDINGS)
+    return not isinstance(second, tuple | Mapping)
 
 
 def source_name(source: Source) -> str:
