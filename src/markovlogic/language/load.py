@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from markovlogic.collector import without_collection
 from markovlogic.errors import InputError
-from markovlogic.language.collector import without_collection
 from markovlogic.language.parser import parse_statements
 from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import Model

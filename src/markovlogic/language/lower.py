@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from markovlogic.collector import without_collection
 from markovlogic.errors import Fault, InputError
-from markovlogic.language.collector import without_collection
 from markovlogic.language.propositional import (
     MAX_CUBES,
     LiteralCube,

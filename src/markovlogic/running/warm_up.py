@@ -1,10 +1,10 @@
 """The first use of a method's kernels on a machine: they are compiled, with a line that says so."""
 
-import gc
 import time
 
 import numpy as np
 
+from markovlogic.collector import without_collection
 from markovlogic.kernels import are_cold
 from markovlogic.progress import Progress, Silent
 from markovlogic.samplers.base import Sampler
@@ -20,11 +20,6 @@ def warm_up(sampler: Sampler, progress: Progress | Silent) -> float:
     if not are_cold(getattr(sampler, "kernel_modules", ())):
         return 0.0
     progress.stage("compile kernels (once on this machine, some 20 s)")
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with without_collection():
         sampler.step(sampler.init(np.random.SeedSequence(0)), 1)
-    finally:
-        if collecting:
-            gc.enable()
     return time.perf_counter() - begun

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Hold the collector off: tokens, trees and templates have no cycles, and searching them for some takes most of the time."""
+    """Hold the collector off: what is built inside has no cycles or is all kept, and searching it takes much of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
