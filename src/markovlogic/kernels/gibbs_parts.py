@@ -156,7 +156,7 @@ def _three_partners(detail, at, world):
     return literal_word(world, detail[at]) | literal_word(world, detail[at + ONE]) | literal_word(world, detail[at + TWO])
 
 
-@internal
+@inlined
 def _ask(code, entry, detail, place, words, ahead):
     """Ask for the words of the entry that is `ahead`, and for the entries themselves."""
     prefetch_to_write(words, np.uint64(code[entry + ahead]) >> ONE)
