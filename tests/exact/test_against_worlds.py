@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.oracle.worlds import all_worlds, random_network
 
 from markovlogic.errors import InputError
-from markovlogic.exact import elimination, enumeration, ordering
+from markovlogic.exact import elimination, enumeration, ordering, widths
 from markovlogic.exact.solve import solve
 
 METHODS = ["exact", "enumerate", "eliminate"]
@@ -81,7 +81,7 @@ def test_enumeration_by_tiles(drawn, tile):
 @given(drawn=networks(most_atoms=8))
 def test_elimination_with_every_row_split(drawn):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elimination, "_ROW_LENGTHS", (3,))
+        patch.setattr(widths, "_ROW_LENGTHS", (3,))
         patch.setattr(elimination, "_CHUNK", 1)
         check(drawn[0], "eliminate", drawn[1])
 
@@ -89,10 +89,10 @@ def test_elimination_with_every_row_split(drawn):
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(drawn=networks(most_atoms=8), seed=st.integers(0, 100))
 def test_every_order_gives_the_same_answer(drawn, seed):
-    def shuffled(neighbours, n_states, most_bits):
+    def shuffled(neighbours, n_states, most_bits, effort):
         order = np.random.default_rng(seed).permutation(len(neighbours)).tolist()
         return ordering.follow([set(near) for near in neighbours], n_states, 40.0, order)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elimination, "good_order", shuffled)
+        patch.setattr(widths, "good_order", shuffled)
         check(drawn[0], "eliminate", drawn[1])

@@ -102,6 +102,6 @@ def test_entries():
 
 def test_core():
     pair = np.array([*itertools.combinations(range(5), 2), (4, 5), (5, 6)])
-    assert core(8, pair[:, 0], pair[:, 1], 4) == 5
-    assert core(8, pair[:, 0], pair[:, 1], 5) == 0
-    assert core(8, pair[:, 0], pair[:, 1], 1) == 7
+    assert len(core(8, pair[:, 0], pair[:, 1], 4)) == 5
+    assert len(core(8, pair[:, 0], pair[:, 1], 5)) == 0
+    assert len(core(8, pair[:, 0], pair[:, 1], 1)) == 7

@@ -17,21 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.errors import ResourceError
 from markovlogic.exact.enumeration import impossible
 from markovlogic.exact.factors import Factor, FactorModel, factor_model
-from markovlogic.exact.ordering import Order, TooWide, core, good_order
-from markovlogic.exact.shapes import UNDECIDED, Event, Shape, ShapeAnswer
+from markovlogic.exact.ordering import Order
+from markovlogic.exact.shapes import Event, Shape, ShapeAnswer
 from markovlogic.exact.states import NEVER
+from markovlogic.exact.widths import EliminationPlan
 from markovlogic.networks.ground import Float64
 
-MOST_WIDTH = 20
-MOST_VARIABLES = 500_000
-_DEFAULT_MEMORY = 2 * 2**30
-_ROW_LENGTHS = (5, 3)  # longer rows are split: tried one after the other
 _CHUNK = 2**22  # table entries over all components that are solved together
 _REPORT = 2**20  # entries between two signs of life
-_LARGE = 1000  # from here on, a component is first tested for being sure to be too wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,62 +46,35 @@ class Bucket:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """How a shape is eliminated, and what that takes for one component."""
+class _Program:
+    """What the two passes over the tables work from."""
 
     model: FactorModel
     buckets: list[Bucket]
-    width: int
     entries: float  # of all tables
-    largest: float  # of the largest table
-    base: tuple[list[int], list[Factor]]  # decided atoms that are true, and factors without variables
+    true: list[int]  # decided atoms that are true
+    constant: list[Factor]  # factors without variables
 
 
-def plan_elimination(shape: Shape, *, max_width: int = MOST_WIDTH, memory_limit: float | None = None) -> Plan:
-    """Find an order within the bounds, or refuse with the width found and the bound."""
-    _refuse_surely_wide(shape, max_width)
-    rows = np.concatenate([np.diff(shape.clause_start), np.diff(shape.definition_start) + 1])
-    narrowest: TooWide | None = None
-    for attempt, longest in enumerate(_ROW_LENGTHS):
-        if attempt and rows.max(initial=0) <= longest:
-            break
-        model = factor_model(shape, longest)
-        order = good_order(model.graph(), model.n_states, max_width + 1)
-        if isinstance(order, Order):
-            break
-        narrowest = min(narrowest or order, order, key=lambda found: found.bits)
-    if not isinstance(order, Order):
-        assert narrowest is not None
-        raise _too_wide(shape, narrowest.width, narrowest.bits, max_width)
-    entries, largest = order.entries(model.n_states)
-    limit = _DEFAULT_MEMORY if memory_limit is None else memory_limit
-    needed = 8.0 * (entries + 4 * largest)
-    if needed > limit:
-        raise ResourceError(
-            f"elimination of a component of {shape.n_open} atoms has width {order.width} (bound {max_width}), but its tables "
-            f"would take {needed / 2**20:,.0f} MiB of memory, and {limit / 2**20:,.0f} MiB are allowed",
-            needed=needed,
-            limit=limit,
-        )
+def _program(shape: Shape, plan: EliminationPlan) -> _Program:
+    model = factor_model(shape, plan.longest)
     true = [atom for atom, value in model.decided.items() if value]
-    constant = [f for f in model.factors if not f.scope]
-    return Plan(model, _bucket_tree(model, order), order.width, entries, largest, (true, constant))
+    constant = [factor for factor in model.factors if not factor.scope]
+    return _Program(model, _bucket_tree(model, plan.order), plan.entries, true, constant)
 
 
 def eliminate_shape(
     shape: Shape,
+    plan: EliminationPlan,
     events: Sequence[Event] = (),
     *,
-    plan: Plan | None = None,
-    max_width: int = MOST_WIDTH,
-    memory_limit: float | None = None,
     advance: Callable[[float], None] = lambda share: None,
 ) -> ShapeAnswer:
     """Solve all components of a shape; `advance` hears which share of the work is done."""
     if shape.log2_worlds() == -math.inf:
         return impossible(shape, len(events))
-    plan = plan or plan_elimination(shape, max_width=max_width, memory_limit=memory_limit)
-    if not plan.model.possible:
+    program = _program(shape, plan)
+    if not program.model.possible:
         return impossible(shape, len(events))
     step = max(1, int(_CHUNK // max(plan.entries, 1)))
     log_z = np.empty(shape.n_rows)
@@ -115,15 +83,15 @@ def eliminate_shape(
     for begin in range(0, shape.n_rows, step):
         rows = np.arange(begin, min(begin + step, shape.n_rows))
         report = _part(advance, begin / work, len(rows) / work)
-        log_z[rows], conditionals = _forward(plan, shape.bias[rows], shape.weight[rows], {}, True, report)
-        marginal[rows] = _backward(plan, shape, conditionals, len(rows))
+        log_z[rows], conditionals = _forward(program, shape.bias[rows], shape.weight[rows], {}, True, report)
+        marginal[rows] = _backward(program, shape, conditionals, len(rows))
     probability = np.empty(len(events))
     for begin in range(0, len(events), step):
         asked = events[begin : begin + step]
         rows = np.array([event.row for event in asked])
-        clamp, sure = _clamps(plan.model, asked)
+        clamp, sure = _clamps(program.model, asked)
         report = _part(advance, (shape.n_rows + begin) / work, len(rows) / work)
-        log_part, _ = _forward(plan, shape.bias[rows], shape.weight[rows], clamp, False, report)
+        log_part, _ = _forward(program, shape.bias[rows], shape.weight[rows], clamp, False, report)
         with np.errstate(invalid="ignore"):  # -inf less -inf where no world is possible: nan is right
             probability[begin : begin + step] = np.where(sure, np.minimum(np.exp(log_part - log_z[rows]), 1.0), 0.0)
     return ShapeAnswer(log_z, marginal, probability)
@@ -132,41 +100,6 @@ def eliminate_shape(
 def _part(advance: Callable[[float], None], before: float, share: float) -> Callable[[float], None]:
     """Report the advance of a part as the advance of the whole."""
     return lambda done: advance(before + done * share)
-
-
-def _refuse_surely_wide(shape: Shape, max_width: int) -> None:
-    """Refuse large dense components before anything is built: a (k+1)-core of short clauses alone shows width k+1 or more."""
-    if shape.n_all <= _LARGE:
-        return
-    if shape.n_all > MOST_VARIABLES:
-        raise ResourceError(
-            f"elimination is not tried on a component of {shape.n_all:,} atoms (bound {MOST_VARIABLES:,})",
-            needed=shape.n_all,
-            limit=MOST_VARIABLES,
-        )
-    variable = np.arange(shape.n_all)
-    variable[shape.group_atom] = np.repeat(shape.group_atom[shape.group_start[:-1]], np.diff(shape.group_start))
-    pairs = []
-    for length in (2, 3):
-        start = shape.clause_start[:-1][np.diff(shape.clause_start) == length]
-        row = shape.clause_literal[start[:, None] + np.arange(length)] >> 1
-        row = row[(shape.fixed[row] == UNDECIDED).all(axis=1)]
-        for i in range(length):
-            for j in range(i):
-                pairs.append(np.sort(variable[row[:, [i, j]]], axis=1))
-    edge = np.unique(np.concatenate(pairs), axis=0)
-    edge = edge[edge[:, 0] != edge[:, 1]]
-    if core(shape.n_all, edge[:, 0], edge[:, 1], max_width + 1):
-        raise _too_wide(shape, max_width + 1, max_width + 2, max_width)
-
-
-def _too_wide(shape: Shape, width: int, bits: float, max_width: int) -> ResourceError:
-    return ResourceError(
-        f"elimination of a component of {shape.n_open} atoms has width {width} or more (tables of 2^{bits:.0f} entries) in the "
-        f"best order found, and the bound is {max_width} (tables of 2^{max_width + 1} entries)",
-        needed=width,
-        limit=max_width,
-    )
 
 
 def _bucket_tree(model: FactorModel, order: Order) -> list[Bucket]:
@@ -202,7 +135,7 @@ def _fitting(model: FactorModel, scope: tuple[int, ...], part: tuple[int, ...]) 
 
 
 def _forward(
-    plan: Plan,
+    program: _Program,
     bias: Float64,
     weight: Float64,
     clamp: dict[int, Float64],
@@ -211,23 +144,22 @@ def _forward(
 ) -> tuple[Float64, list[Float64]]:
     """Eliminate all variables: log Z of each row, and the conditional of each bucket if they are to be kept."""
     n_rows = len(bias)
-    true, constant = plan.base
-    log_z = bias[:, true].sum(axis=1)
-    for factor in constant:
+    log_z = bias[:, program.true].sum(axis=1)
+    for factor in program.constant:
         log_z = log_z + factor.table(weight)
     own: dict[int, Float64] = {}
-    for v, choice in plan.model.open_choices:
+    for v, choice in program.model.open_choices:
         own[v] = np.zeros((choice.n_states, n_rows))
         possible = choice.true_state != NEVER
         own[v][choice.true_state[possible]] = bias[:, np.array(choice.atom)[possible]].T
-    for v, atom in plan.model.hidden_states:
+    for v, atom in program.model.hidden_states:
         own[v] = np.array([[0.0], [1.0]]) * bias[:, atom]
     for v, table in clamp.items():
         own[v] = own[v] + table
-    waiting: list[list[Float64]] = [[] for _ in plan.buckets]
+    waiting: list[list[Float64]] = [[] for _ in program.buckets]
     conditionals: list[Float64] = []
     done, next_report = 0, _REPORT
-    for at, bucket in enumerate(plan.buckets):
+    for at, bucket in enumerate(program.buckets):
         parts = [factor.table(weight).reshape(*fitting, -1) for factor, fitting in bucket.factors]
         if bucket.variable in own:
             parts.append(own[bucket.variable].reshape(-1, *[1] * (len(bucket.shape) - 1), n_rows))
@@ -242,7 +174,7 @@ def _forward(
             waiting[bucket.parent].append(message.reshape(*bucket.message_shape, n_rows))
         done += table.size
         if done >= next_report:
-            report(done / (n_rows * plan.entries))
+            report(done / (n_rows * program.entries))
             next_report = done + _REPORT
     return log_z, conditionals
 
@@ -272,28 +204,28 @@ def _eliminate_first(table: Float64) -> Float64:
     return message
 
 
-def _backward(plan: Plan, shape: Shape, conditionals: list[Float64], n_rows: int) -> Float64:
+def _backward(program: _Program, shape: Shape, conditionals: list[Float64], n_rows: int) -> Float64:
     """Marginals of all open atoms from the conditionals, which are used up."""
-    children: list[list[int]] = [[] for _ in plan.buckets]
-    for at, bucket in enumerate(plan.buckets):
+    children: list[list[int]] = [[] for _ in program.buckets]
+    for at, bucket in enumerate(program.buckets):
         if bucket.parent >= 0:
             children[bucket.parent].append(at)
     above: dict[int, Float64] = {}
     single: dict[int, Float64] = {}
-    for at in range(len(plan.buckets) - 1, -1, -1):
-        bucket = plan.buckets[at]
+    for at in range(len(program.buckets) - 1, -1, -1):
+        bucket = program.buckets[at]
         joint = conditionals.pop()
         if bucket.parent >= 0:
             joint *= above.pop(at)
         for child in children[at]:
-            above[child] = _summed(joint, plan.buckets[child].summed)
+            above[child] = _summed(joint, program.buckets[child].summed)
         single[bucket.variable] = joint.sum(axis=tuple(range(1, joint.ndim - 1)))
     marginal = np.empty((n_rows, shape.n_open))
-    for atom, value in plan.model.decided.items():
+    for atom, value in program.model.decided.items():
         if atom < shape.n_open:
             marginal[:, atom] = value
     with np.errstate(invalid="ignore"):  # 0 / 0 where no world is possible: nan is right
-        for v, choice in plan.model.open_choices:
+        for v, choice in program.model.open_choices:
             share = single[v] / single[v].sum(axis=0)  # exactly 1 where all other states are impossible
             state = choice.true_state
             marginal[:, choice.atom] = np.where(state[:, None] == NEVER, 0.0, share[state]).T

@@ -50,14 +50,9 @@ def enumerate_shape(
     shape: Shape,
     events: Sequence[Event] = (),
     *,
-    max_worlds: int = MOST_WORLDS,
     advance: Callable[[float], None] = lambda share: None,
 ) -> ShapeAnswer:
-    """Solve all components of a shape by listing their worlds; refuses more than `max_worlds` a component.
-
-    `advance` hears which share of the work is done.
-    """
-    refuse_too_many_worlds(shape, max_worlds)
+    """Solve all components of a shape by listing their worlds; `advance` hears which share of the work is done."""
     if shape.log2_worlds() == -math.inf:
         return impossible(shape, len(events))
     variables = variables_of(shape)

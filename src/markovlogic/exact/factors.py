@@ -146,16 +146,6 @@ class FactorModel:
     def _add(self, tests: Sequence[Test], weight: int | None) -> None:
         self.factors.append(Factor(tuple(v for v, _ in tests), _one_true(tests), weight))
 
-    def graph(self) -> list[set[int]]:
-        """For each variable those that share a factor with it."""
-        neighbours: list[set[int]] = [set() for _ in self.n_states]
-        for factor in self.factors:
-            for v in factor.scope:
-                neighbours[v].update(factor.scope)
-        for v, near in enumerate(neighbours):
-            near.discard(v)
-        return neighbours
-
 
 def factor_model(shape: Shape, longest: int) -> FactorModel:
     """Translate a shape; rows of more than `longest` literals (3 or more) are split."""

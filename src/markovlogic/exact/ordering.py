@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from markovlogic.exact.effort import Effort
+
+# Steps of effort, measured: a variable, each of its neighbours, an edge that is filled in and what is looked at for it, a round.
+_STEP, _LINE, _EDGE, _LOOK, _ROUND, _COPY = 4.0, 1.0, 1.5, 0.05, 30.0, 1.0
 _UNIT = 1 << 20  # table sizes are compared as integers: log2(entries) in units of 2^-20 bits, so that ties are exact
 
 
@@ -33,7 +36,7 @@ class Order:
         """Largest number of neighbours: a bound on the treewidth."""
         return max((len(n) for n in self.neighbours), default=0)
 
-    def entries(self, n_states: list[int]) -> tuple[float, float]:
+    def entries(self, n_states: Sequence[int]) -> tuple[float, float]:
         """Entries of all tables together and of the largest one."""
         sizes = [
             n_states[v] * math.prod(n_states[u] for u in around) for v, around in zip(self.variable, self.neighbours, strict=True)
@@ -52,12 +55,17 @@ class TooWide:
 _WIDE = 10  # from here on a second order is tried
 
 
-def good_order(neighbours: list[set[int]], n_states: list[int], most_bits: float) -> Order | TooWide:
+def good_order(
+    neighbours: list[set[int]], n_states: Sequence[int], most_bits: float, effort: Effort | None = None
+) -> Order | TooWide:
     """The better one of min-fill and a sweep; the sweep is tried only where min-fill is wide. `neighbours` stays as it is."""
-    first = min_fill([set(near) for near in neighbours], n_states, most_bits)
+    effort = effort or Effort()
+    effort.spend(_COPY * len(neighbours))
+    first = min_fill([set(near) for near in neighbours], n_states, most_bits, effort)
     if isinstance(first, Order) and first.width <= _WIDE:
         return first
-    second = follow([set(near) for near in neighbours], n_states, most_bits, sweep(neighbours))
+    effort.spend(_COPY * len(neighbours))
+    second = follow([set(near) for near in neighbours], n_states, most_bits, sweep(neighbours), effort)
     if isinstance(first, TooWide) or isinstance(second, TooWide):
         found = [order for order in (first, second) if isinstance(order, Order)]
         return found[0] if found else first
@@ -66,20 +74,28 @@ def good_order(neighbours: list[set[int]], n_states: list[int], most_bits: float
 
 def sweep(neighbours: list[set[int]]) -> list[int]:
     """Variables in reverse Cuthill-McKee order."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     n = len(neighbours)
-    source = np.repeat(np.arange(n), [len(near) for near in neighbours])
-    target = np.fromiter((u for near in neighbours for u in sorted(near)), np.int64, len(source))
-    graph = coo_array((np.ones(len(source)), (source, target)), shape=(n, n)).tocsr()
+    start = np.zeros(n + 1, np.int32)
+    np.cumsum([len(near) for near in neighbours], out=start[1:])
+    target = np.fromiter((u for near in neighbours for u in sorted(near)), np.int32, int(start[-1]))
+    graph = csr_array((np.ones(len(target)), target, start), shape=(n, n))
     order: list[int] = reverse_cuthill_mckee(graph, symmetric_mode=True).tolist()
     return order
 
 
-def follow(neighbours: list[set[int]], n_states: list[int], most_bits: float, order: list[int]) -> Order | TooWide:
+def follow(
+    neighbours: list[set[int]], n_states: Sequence[int], most_bits: float, order: list[int], effort: Effort | None = None
+) -> Order | TooWide:
     """The tables of a given order; uses up `neighbours`. Stops at the first table that is too large."""
+    effort = effort or Effort()
     bits = [math.log2(s) for s in n_states]
     cliques: list[list[int]] = []
     for v in order:
         around = neighbours[v]
+        effort.spend(_STEP + _LINE * len(around))
         if bits[v] + sum(bits[u] for u in around) > most_bits + 1e-6:
             return TooWide(len(around), bits[v] + sum(bits[u] for u in around))
         cliques.append(sorted(around))
@@ -91,15 +107,32 @@ def follow(neighbours: list[set[int]], n_states: list[int], most_bits: float, or
     return Order(order, cliques)
 
 
-def min_fill(neighbours: list[set[int]], n_states: list[int], most_bits: float) -> Order | TooWide:
-    """Order all variables of a graph; uses up `neighbours`. A table may have 2^most_bits entries."""
+def min_fill(
+    neighbours: list[set[int]], n_states: Sequence[int], most_bits: float, effort: Effort | None = None
+) -> Order | TooWide:
+    """Order all variables of a graph; uses up `neighbours`. A table may have 2^most_bits entries.
+
+    What a variable would fill in is counted once its table is within the bound: dense parts of a graph are never looked at.
+    """
+    effort = effort or Effort()
     n = len(neighbours)
-    bits = [round(np.log2(s) * _UNIT) for s in n_states]
+    bits = [round(math.log2(s) * _UNIT) for s in n_states]
     bound = round(most_bits * _UNIT) + 64  # rounding adds at most half a unit for each variable of a table
     size = [bits[v] + sum(bits[u] for u in neighbours[v]) for v in range(n)]
-    fill = [_missing(neighbours, v) for v in range(n)]
-    heap = [(fill[v], size[v], v) for v in range(n) if size[v] <= bound]
-    heapq.heapify(heap)
+    fill = [0] * n
+    counted = [False] * n
+    heap: list[tuple[int, int, int]] = []
+
+    def push(v: int) -> None:
+        if not counted[v]:
+            effort.spend(_STEP + _LINE * len(neighbours[v]))
+            fill[v] = _missing(neighbours, v)
+            counted[v] = True
+        heapq.heappush(heap, (fill[v], size[v], v))
+
+    for v in range(n):
+        if size[v] <= bound:
+            push(v)
     gone = [False] * n
     order: list[int] = []
     cliques: list[list[int]] = []
@@ -113,9 +146,10 @@ def min_fill(neighbours: list[set[int]], n_states: list[int], most_bits: float) 
             return TooWide(min(len(neighbours[v]) for v in left), min(size[v] for v in left) / _UNIT)
         gone[v] = True
         around = sorted(neighbours[v])
+        effort.spend(_STEP + _LINE * len(around))
         order.append(v)
         cliques.append(around)
-        changed = _join(neighbours, fill, size, bits, around) if f else set()
+        changed = _join(neighbours, fill, size, bits, around, effort) if f else set()
         for u in around:
             fill[u] -= len(neighbours[u]) - len(around)
             size[u] -= bits[v]
@@ -125,7 +159,7 @@ def min_fill(neighbours: list[set[int]], n_states: list[int], most_bits: float) 
         changed.discard(v)
         for u in changed:
             if size[u] <= bound:
-                heapq.heappush(heap, (fill[u], size[u], u))
+                push(u)
     return Order(order, cliques)
 
 
@@ -136,7 +170,9 @@ def _missing(neighbours: list[set[int]], v: int) -> int:
     return (len(around) * (len(around) - 1) - present) // 2
 
 
-def _join(neighbours: list[set[int]], fill: list[int], size: list[int], bits: list[int], around: list[int]) -> set[int]:
+def _join(
+    neighbours: list[set[int]], fill: list[int], size: list[int], bits: list[int], around: list[int], effort: Effort
+) -> set[int]:
     """Join all pairs of `around`; fill counts and sizes follow. Returns whose counts changed."""
     changed: set[int] = set()
     for i, a in enumerate(around):
@@ -146,6 +182,7 @@ def _join(neighbours: list[set[int]], fill: list[int], size: list[int], bits: li
                 continue
             near_b = neighbours[b]
             common = near_a & near_b
+            effort.spend(_EDGE + _LOOK * min(len(near_a), len(near_b)))
             for c in common:
                 fill[c] -= 1
             changed |= common
@@ -158,15 +195,24 @@ def _join(neighbours: list[set[int]], fill: list[int], size: list[int], bits: li
     return changed
 
 
-def core(n: int, source: npt.NDArray[np.integer], target: npt.NDArray[np.integer], k: int) -> int:
-    """How many vertices the k-core has (what is left when vertices of degree below k are taken away again and again)."""
+def core(
+    n: int, source: npt.NDArray[np.integer], target: npt.NDArray[np.integer], k: int, effort: Effort | None = None
+) -> npt.NDArray[np.integer]:
+    """The k-core: what is left when vertices of degree below k are taken away again and again. Every edge is given once."""
+    effort = effort or Effort()
+    both = np.concatenate([source, target])
+    other = np.concatenate([target, source])[np.argsort(both, kind="stable")]
+    degree = np.bincount(both, minlength=n)
+    start = np.cumsum(degree) - degree
+    length = degree.copy()
     left = np.ones(n, bool)
-    source, target = np.concatenate([source, target]), np.concatenate([target, source])
-    while True:
-        degree = np.bincount(source, minlength=n)
-        keep = left & (degree >= k)
-        if keep.sum() == left.sum():
-            return int(keep.sum())
-        left = keep
-        inside = left[source] & left[target]
-        source, target = source[inside], target[inside]
+    leaving = np.nonzero(degree < k)[0]
+    while len(leaving):
+        effort.spend(_ROUND)
+        left[leaving] = False
+        count = length[leaving]
+        at = np.repeat(start[leaving] - (np.cumsum(count) - count), count) + np.arange(count.sum())
+        near, lost = np.unique(other[at], return_counts=True)
+        degree[near] -= lost
+        leaving = near[left[near] & (degree[near] < k)]
+    return np.nonzero(left)[0]

@@ -1,4 +1,4 @@
-"""Exact answers to a ground network: every component by the method that suits it."""
+"""Exact answers to a ground network: a plan is made and executed."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
 
 import numpy as np
 
-from markovlogic.errors import InputError, ResourceError
-from markovlogic.exact.elimination import MOST_WIDTH, Plan, eliminate_shape, plan_elimination
-from markovlogic.exact.enumeration import FEW_WORLDS, MOST_WORLDS, enumerate_shape, refuse_too_many_worlds
+from markovlogic.errors import InputError
+from markovlogic.exact.elimination import eliminate_shape
+from markovlogic.exact.enumeration import MOST_WORLDS, enumerate_shape
 from markovlogic.exact.events import AskedEvents
-from markovlogic.exact.shapes import Shape, ShapeAnswer, shapes_of
-from markovlogic.networks.components import Components, components
-from markovlogic.networks.ground import Float64, GroundNetwork, Int32, Int64
+from markovlogic.exact.planning import ExactPlan, Method, ShapePlan, plan_exact
+from markovlogic.exact.shapes import ShapeAnswer
+from markovlogic.exact.widths import MOST_WIDTH
+from markovlogic.networks.components import components
+from markovlogic.networks.ground import Float64, GroundNetwork, Int32
 from markovlogic.progress import SILENT, Progress
-
-Method = Literal["exact", "enumerate", "eliminate"]
-
-_CHEAP = 2**22  # worlds over all components of a shape up to which enumeration needs no better method
-_TINY = 2**6  # worlds of a component up to which it is enumerated, however many there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +35,9 @@ class ExactAnswer:
 def solve(
     network: GroundNetwork,
     *,
-    method: Method = "exact",
+    plan: ExactPlan | None = None,
     events: Sequence[Int32] = (),
+    method: Method = "exact",
     max_width: int = MOST_WIDTH,
     max_worlds: int = MOST_WORLDS,
     memory_limit: float | None = None,
@@ -48,132 +45,62 @@ def solve(
 ) -> ExactAnswer:
     """Log Z, the marginals of all open atoms, and the probability of each event (a conjunction of literals of open atoms).
 
-    Refuses with ResourceError when a component is beyond the bounds, and with InputError when no world is possible.
+    Executes a plan, or makes one within the bounds that are given in its place. Refuses with ResourceError when a component is
+    beyond the bounds, and with InputError when no world is possible.
     """
-    if method not in ("exact", "enumerate", "eliminate"):
-        raise InputError(f"unknown exact method {method!r}", hint="choose exact, enumerate or eliminate")
-    if max_width < 0 or max_worlds < 1:
-        raise InputError(
-            f"a width of {max_width} and {max_worlds} worlds allow nothing", hint="give at least width 0 and 1 world"
+    if plan is None:
+        plan = plan_exact(
+            network,
+            components(network),
+            method=method,
+            max_width=max_width,
+            max_worlds=max_worlds,
+            memory_limit=memory_limit,
+            progress=progress,
         )
     if not np.diff(network.group_start).all():
         raise _no_world()
-    parts = components(network)
-    asked = AskedEvents(events, parts, network.n_atoms)
-    run = _Run(network, _Bounds(method, max_width, max_worlds, memory_limit), asked)
-    rest = run.closed_form(parts)
-    run.all_shapes(parts, rest, progress)
+    asked = AskedEvents(events, plan.parts, network.n_atoms)
+    marginal = np.full(network.n_atoms, math.nan)
+    bias = network.atom_bias[plan.coins]
+    marginal[plan.coins] = np.exp(-np.logaddexp(0.0, -bias))
+    log_z = [float(np.logaddexp(0.0, bias[np.isfinite(bias)]).sum())]
+    used = {"closed form": len(plan.coins), "enumerate": 0, "eliminate": 0}
+    if plan.shapes:
+        progress.stage("exact inference", sum(one.shape.n_rows for one in plan.shapes))
+    done = 0
+    for one in plan.shapes:
+        shape = one.shape
+        answer = _solve_shape(one, asked, partial(_report, progress, done, shape.n_rows))
+        if np.isneginf(answer.log_z).any():
+            raise _no_world()
+        log_z.append(math.fsum(answer.log_z))
+        marginal[shape.atom] = answer.marginal
+        used["enumerate" if one.elimination is None else "eliminate"] += shape.n_rows
+        done += shape.n_rows
+        progress.advance(done)
     return ExactAnswer(
-        log_z=math.fsum(run.log_z) + network.log_constant,
-        marginal=run.marginal,
-        event_probability=asked.probability(run.marginal),
-        width=run.width,
-        used=run.used,
+        log_z=math.fsum(log_z) + network.log_constant,
+        marginal=marginal,
+        event_probability=asked.probability(marginal),
+        width=plan.width,
+        used=used,
     )
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    """Which methods may be used, and how far."""
-
-    method: Method
-    max_width: int
-    max_worlds: int
-    memory_limit: float | None
-
-
-class _Run:
-    """What one call of `solve` has found so far."""
-
-    def __init__(self, network: GroundNetwork, bounds: _Bounds, asked: AskedEvents) -> None:
-        self.network = network
-        self.bounds = bounds
-        self.asked = asked
-        self.log_z: list[float] = []
-        self.marginal = np.full(network.n_atoms, math.nan)
-        self.width = 0
-        self.used = {"closed form": 0, "enumerate": 0, "eliminate": 0}
-
-    def closed_form(self, parts: Components) -> Int64:
-        """Atoms without clauses, groups or definitions are independent coins; gives the components that are left."""
-        network = self.network
-        alone = np.diff(parts.start) == 1
-        alone[parts.component_of[network.group_atom]] = False
-        alone[parts.component_of[network.n_atoms :]] = False
-        alone &= np.diff(parts.clause_start) == 0
-        atom = parts.atom[parts.start[:-1][alone]]
-        bias = network.atom_bias[atom]
-        self.marginal[atom] = np.exp(-np.logaddexp(0.0, -bias))
-        self.log_z.append(float(np.logaddexp(0.0, bias[np.isfinite(bias)]).sum()))
-        self.used["closed form"] = len(atom)
-        return np.nonzero(~alone)[0]
-
-    def all_shapes(self, parts: Components, which: Int64, progress: Progress) -> None:
-        """Solve components, shape by shape."""
-        if not len(which):
-            return
-        progress.stage("plan exact inference", len(which))
-        work: list[tuple[Shape, Plan | None]] = []
-        done = 0
-        for shape in shapes_of(self.network, parts, which):  # all refusals come before any long work
-            work.append((shape, self._plan(shape)))
-            done += shape.n_rows
-            progress.advance(done)
-        progress.stage("exact inference", len(which))
-        done = 0
-        for shape, plan in work:
-            answer = self._solve_shape(shape, plan, partial(_report, progress, done, shape.n_rows))
-            if np.isneginf(answer.log_z).any():
-                raise _no_world()
-            self.log_z.append(math.fsum(answer.log_z))
-            self.marginal[shape.atom] = answer.marginal
-            done += shape.n_rows
-            progress.advance(done)
-
-    def _plan(self, shape: Shape) -> Plan | None:
-        """How to eliminate the components of a shape, None where they are enumerated; raises ResourceError where neither goes."""
-        bounds = self.bounds
-        bits = shape.log2_worlds()
-        worlds = 2.0 ** min(bits, 1000.0)
-        cheap = worlds <= _TINY or (worlds <= FEW_WORLDS and worlds * shape.n_rows <= _CHEAP)
-        if bounds.method == "enumerate" or (bounds.method == "exact" and cheap and worlds <= bounds.max_worlds):
-            self._refuse_enumeration(shape)
-            return None
-        try:
-            return plan_elimination(shape, max_width=bounds.max_width, memory_limit=bounds.memory_limit)
-        except ResourceError as refusal:
-            if bounds.method == "exact" and bits <= math.log2(bounds.max_worlds) + 1e-9:
-                self._refuse_enumeration(shape)
-                return None
-            beside = f"; its 2^{bits:.0f} worlds are too many to list" if bounds.method == "exact" else ""
-            raise _with_advice(refusal, f"{beside}; sample instead: --method gibbs or --method mcsat") from None
-
-    def _refuse_enumeration(self, shape: Shape) -> None:
-        try:
-            refuse_too_many_worlds(shape, self.bounds.max_worlds)
-        except ResourceError as refusal:
-            raise _with_advice(refusal, "; use --method exact, or sample: --method gibbs or --method mcsat") from None
-
-    def _solve_shape(self, shape: Shape, plan: Plan | None, advance: Callable[[float], None]) -> ShapeAnswer:
-        numbers, events = self.asked.of_shape(shape)
-        if plan is None:
-            answer = enumerate_shape(shape, events, max_worlds=self.bounds.max_worlds, advance=advance)
-            self.used["enumerate"] += shape.n_rows
-        else:
-            answer = eliminate_shape(shape, events, plan=plan, advance=advance)
-            self.used["eliminate"] += shape.n_rows
-            self.width = max(self.width, plan.width)
-        self.asked.answered(numbers, answer.event_probability)
-        return answer
+def _solve_shape(one: ShapePlan, asked: AskedEvents, advance: Callable[[float], None]) -> ShapeAnswer:
+    numbers, events = asked.of_shape(one.shape)
+    if one.elimination is None:
+        answer = enumerate_shape(one.shape, events, advance=advance)
+    else:
+        answer = eliminate_shape(one.shape, one.elimination, events, advance=advance)
+    asked.answered(numbers, answer.event_probability)
+    return answer
 
 
 def _report(progress: Progress, before: int, count: int, share: float) -> None:
     """Report the advance within a shape as that of the whole."""
     progress.advance(before + share * count)
-
-
-def _with_advice(refusal: ResourceError, advice: str) -> ResourceError:
-    return ResourceError(f"{refusal}{advice}", needed=refusal.needed, limit=refusal.limit)
 
 
 def _no_world() -> InputError:
