@@ -15,7 +15,7 @@ from markovlogic.errors import ResourceError
 from markovlogic.exact.effort import ONE_SECOND
 from markovlogic.exact.factors import factor_model
 from markovlogic.exact.interaction import contracted_pairs, rows_of, split_graph
-from markovlogic.exact.ordering import core
+from markovlogic.exact.cores import core
 from markovlogic.exact.planning import plan_exact
 from markovlogic.exact.shapes import shapes_of
 from markovlogic.exact.solve import solve

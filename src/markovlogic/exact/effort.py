@@ -23,9 +23,13 @@ class Effort:
     def spend(self, steps: float) -> None:
         """Count steps; raises once they are more than allowed."""
         self.spent += steps
-        if self.spent > self.allowed:
+        self.foresee(0.0)
+
+    def foresee(self, steps: float) -> None:
+        """Raise where more steps are sure to be needed than are left."""
+        if self.spent + steps > self.allowed:
             raise EffortSpentError(
                 "components too large to be ordered within the effort that planning may take",
-                needed=self.spent,
+                needed=self.spent + steps,
                 limit=self.allowed,
             )

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.exact.cores import distinct
 from markovlogic.exact.shapes import UNDECIDED, Int8, Shape
 from markovlogic.exact.states import NEVER
 from markovlogic.networks.ground import Int64
@@ -195,7 +196,7 @@ def split_graph(rows: Rows, longest: int) -> Graph:
             if bound:
                 scope = np.concatenate([scope, row_first[row][:, None]], axis=1)
             pairs += [scope[:, [a, b]] for a in range(k) for b in range(a)]
-    return Graph(n_states, *_distinct(np.concatenate(pairs), n_variables))
+    return Graph(n_states, *distinct(n_variables, *np.concatenate(pairs).T))
 
 
 def contracted_pairs(rows: Rows, centre: int) -> tuple[Int64, Int64]:
@@ -219,18 +220,13 @@ def contracted_pairs(rows: Rows, centre: int) -> tuple[Int64, Int64]:
 
 
 def minor_of_rows(size: Int64, variable: Int64, centre: int) -> tuple[Int64, Int64]:
-    """The same for rows without gaps: each variable is joined with the centre of its row, and the last two with one another."""
+    """The same for rows without gaps: each variable is joined with the centre of its row, and the last two with one another.
+
+    Pairs may be repeated, and some are pairs of a variable with itself.
+    """
     if not len(size):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     start = np.cumsum(size) - size
     hub = variable[np.repeat(start + np.where(size > 3, np.minimum(centre, size - 1), 0), size)]
     last = (start + size - 1)[size > 1]
-    pairs = np.stack([np.concatenate([hub, variable[last - 1]]), np.concatenate([variable, variable[last]])], axis=1)
-    return _distinct(pairs, int(variable.max(initial=0)) + 1)
-
-
-def _distinct(pairs: Int64, n: int) -> tuple[Int64, Int64]:
-    """Each pair once, the smaller first; pairs of one variable with itself are dropped."""
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    key = np.unique((low * n + high)[low < high])
-    return key // max(n, 1), key % max(n, 1)
+    return np.concatenate([hub, variable[last - 1]]), np.concatenate([variable, variable[last]])

@@ -3,8 +3,7 @@
 The next variable is the one whose elimination adds fewest edges (ties: the smallest table, then the lowest number), among those
 whose table is within the bound; when none is, the graph is given up at once instead of being filled further.
 Where that order is wide, a sweep along the graph (reverse Cuthill-McKee) is tried beside it: on long grids it is narrower.
-Sources: fill-in counts as in Koller & Friedman, Probabilistic Graphical Models (2009); a graph whose k-core is
-not empty has treewidth at least k (Bodlaender & Koster, Treewidth computations II: lower bounds, 2011).
+Source: fill-in counts as in Koller & Friedman, Probabilistic Graphical Models (2009).
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from markovlogic.exact.effort import Effort
 
-# Steps of effort, measured: a variable, each of its neighbours, an edge that is filled in and what is looked at for it, a round.
-_STEP, _LINE, _EDGE, _LOOK, _ROUND, _COPY = 4.0, 1.0, 1.5, 0.05, 30.0, 1.0
+# Steps of effort, measured: a variable, each of its neighbours, an edge that is filled in and what is looked at for it, a copy.
+_STEP, _LINE, _EDGE, _LOOK, _COPY = 4.0, 1.0, 1.5, 0.05, 1.0
+LEAST = 2 * _STEP  # steps of effort that min-fill takes for a variable at least
 _UNIT = 1 << 20  # table sizes are compared as integers: log2(entries) in units of 2^-20 bits, so that ties are exact
 
 
@@ -193,26 +192,3 @@ def _join(
             size[a] += bits[b]
             size[b] += bits[a]
     return changed
-
-
-def core(
-    n: int, source: npt.NDArray[np.integer], target: npt.NDArray[np.integer], k: int, effort: Effort | None = None
-) -> npt.NDArray[np.integer]:
-    """The k-core: what is left when vertices of degree below k are taken away again and again. Every edge is given once."""
-    effort = effort or Effort()
-    both = np.concatenate([source, target])
-    other = np.concatenate([target, source])[np.argsort(both, kind="stable")]
-    degree = np.bincount(both, minlength=n)
-    start = np.cumsum(degree) - degree
-    length = degree.copy()
-    left = np.ones(n, bool)
-    leaving = np.nonzero(degree < k)[0]
-    while len(leaving):
-        effort.spend(_ROUND)
-        left[leaving] = False
-        count = length[leaving]
-        at = np.repeat(start[leaving] - (np.cumsum(count) - count), count) + np.arange(count.sum())
-        near, lost = np.unique(other[at], return_counts=True)
-        degree[near] -= lost
-        leaving = near[left[near] & (degree[near] < k)]
-    return np.nonzero(left)[0]

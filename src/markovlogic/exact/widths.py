@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.errors import ResourceError
+from markovlogic.exact.cores import core
 from markovlogic.exact.effort import Effort
 from markovlogic.exact.interaction import contracted_pairs, minor_of_rows, rows_of, split_graph
-from markovlogic.exact.ordering import Order, TooWide, core, good_order
+from markovlogic.exact.ordering import LEAST, Order, TooWide, good_order
 from markovlogic.exact.shapes import Shape
 from markovlogic.networks.components import Components
 from markovlogic.networks.ground import GroundNetwork, Int64
@@ -24,7 +25,7 @@ MOST_VARIABLES = 500_000
 DEFAULT_MEMORY = 2 * 2**30
 _ROW_LENGTHS = (5, 3)  # longer rows are split: tried one after the other
 _CENTRES = (0, 2)  # variables of a row that take in its links, tried one after the other
-_FIRST_LOOKS = (2**16, 2**20)  # clauses of a network that are looked at before it is sorted into components
+_FIRST_LOOKS = (2**13, 2**16, 2**18, 2**20)  # clauses of a network that are looked at before it is sorted into components
 _MADE = 0.3  # steps of effort for a variable or an edge that becomes Python objects
 
 
@@ -41,18 +42,13 @@ class EliminationPlan:
 
 def plan_elimination(shape: Shape, *, max_width: int, memory_limit: float | None, effort: Effort) -> EliminationPlan:
     """Find an order within the bounds, or refuse with the width found and the bound."""
-    if shape.n_all > MOST_VARIABLES:
-        raise ResourceError(
-            f"elimination is not tried on a component of {shape.n_all:,} atoms (bound {MOST_VARIABLES:,})",
-            needed=shape.n_all,
-            limit=MOST_VARIABLES,
-        )
+    _refuse_very_large(shape.n_all)
     rows = rows_of(shape)
     n_variables = rows.n_choices + rows.n_hidden
-    for centre in _CENTRES:
-        if len(core(n_variables, *contracted_pairs(rows, centre), max_width + 1, effort)):
-            raise _surely_wide(shape.n_open, max_width)
     longest_row = max(np.diff(shape.clause_start).max(initial=0), np.diff(shape.definition_start).max(initial=-1) + 1)
+    for centre in _CENTRES if longest_row > 3 else _CENTRES[:1]:
+        if n_variables > max_width + 1 and len(core(n_variables, *contracted_pairs(rows, centre), max_width + 1, effort)):
+            raise _surely_wide(shape.n_open, max_width)
     narrowest: TooWide | None = None
     for attempt, longest in enumerate(_ROW_LENGTHS):
         if attempt and longest_row <= longest:
@@ -96,20 +92,23 @@ def refuse_dense(network: GroundNetwork, parts: Components, *, max_width: int, m
         free[network.group_atom] = whole[group]
         variable[network.group_atom] = network.group_atom[network.group_start[:-1]][group]
     choices = np.unique(variable[free])  # two worlds or more for each
-    many = np.bincount(parts.component_of[choices], minlength=parts.n_components) > max(max_width, math.log2(max_worlds))
+    n_choices = np.bincount(parts.component_of[choices], minlength=parts.n_components)
+    many = n_choices > max(max_width, math.log2(max_worlds))
     free &= many[parts.component_of]
     if not free.any():
         return
+    _refuse_very_large(np.diff(parts.start)[many].max())
     for looks in _FIRST_LOOKS:
-        for centre in _CENTRES:
-            pairs = minor_of_rows(*_free_rows(network, variable, free, looks), centre)
-            found = core(network.n_all, *pairs, max_width + 1, effort)
+        size, row_variable = _free_rows(network, variable, free, looks)
+        for centre in _CENTRES if size.max(initial=0) > 3 else _CENTRES[:1]:
+            found = core(network.n_all, *minor_of_rows(size, row_variable, centre), max_width + 1, effort)
             if len(found):
                 number = parts.component_of[found[0]]
                 atoms = parts.atom[parts.start[number] : parts.start[number + 1]]
                 raise _surely_wide(int(np.count_nonzero(atoms < network.n_atoms)), max_width)
         if looks >= network.n_clauses:
-            return
+            break
+    effort.foresee(LEAST * int(n_choices[many].max()))
 
 
 def _free_rows(network: GroundNetwork, variable: Int64, free: np.ndarray, looks: int) -> tuple[Int64, Int64]:
@@ -124,6 +123,15 @@ def _free_rows(network: GroundNetwork, variable: Int64, free: np.ndarray, looks:
         key = np.sort(row * network.n_all + variable[atom])
         bad[key[1:][key[1:] == key[:-1]] // network.n_all] = True
     return np.diff(start)[~bad], variable[atom[~bad[row]]]
+
+
+def _refuse_very_large(n_all: int) -> None:
+    if n_all > MOST_VARIABLES:
+        raise ResourceError(
+            f"elimination is not tried on a component of {n_all:,} atoms (bound {MOST_VARIABLES:,})",
+            needed=n_all,
+            limit=MOST_VARIABLES,
+        )
 
 
 def _surely_wide(n_open: int, max_width: int) -> ResourceError:
