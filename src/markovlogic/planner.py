@@ -44,13 +44,11 @@ PLANNED_COMPRESSIONS = ("kmeans", "dpmeans", "obj2vec", "random", "drop")
 PROPOSALS = ("none", "bmf", "kmeans")  # what --compress may name with lifted-mh: it proposes and leaves the target alone
 
 # Rates for predictions only, measured on one core of a small machine; they decide nothing but the choice of `auto`.
-ENTRIES_A_SECOND = 2e7  # table entries of exact inference
 # literals and atoms that a sampler passes in a second, over all chains
 VISITS_A_SECOND = {"gibbs": 1e9, "blocked": 1e8, "mcsat": 1e8, "orbital": 5e8, "lifted-mh": 2e8}
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
 DRAWS = 1000  # a chain, where nobody said
 EXPLAIN_SECONDS = 10.0  # grounding that `explain` may do
-MOST_ATOMS_TO_ORDER = 50_000  # beyond it, looking for an elimination order is itself long
 
 Evidences = Evidence | str | os.PathLike[str] | tuple[str, Any] | Iterable[Any] | Mapping[str, Any] | None
 
@@ -202,40 +200,14 @@ def candidates(network: GroundNetwork, parts: Components, *, memory_limit: float
 
 
 def _exact_candidate(network: GroundNetwork, parts: Components, *, memory_limit: float) -> Candidate:
-    from markovlogic.exact.elimination import plan_elimination
-    from markovlogic.exact.enumeration import FEW_WORLDS, MOST_WORLDS
-    from markovlogic.exact.shapes import shapes_of
+    from markovlogic.exact.effort import ONE_SECOND
+    from markovlogic.exact.planning import SAMPLE_INSTEAD, plan_exact
 
-    many = np.flatnonzero(np.diff(parts.start) > 1)
-    entries, width, largest = float(network.n_all), 0, 0.0
-    to_order = 0
     try:
-        for shape in shapes_of(network, parts, many.astype(np.int64)):
-            worlds = 2.0 ** min(shape.log2_worlds(), 1000.0)
-            if worlds <= FEW_WORLDS:
-                entries += worlds * shape.n_rows
-                continue
-            to_order += shape.n_all
-            if to_order > MOST_ATOMS_TO_ORDER:
-                raise ResourceError(f"components of more than {MOST_ATOMS_TO_ORDER:,} atoms in all would have to be ordered")
-            try:
-                plan = plan_elimination(shape, memory_limit=memory_limit)
-                entries, width, largest = (
-                    entries + plan.entries * shape.n_rows,
-                    max(width, plan.width),
-                    max(largest, plan.entries),
-                )
-            except ResourceError:
-                if worlds > MOST_WORLDS:
-                    raise
-                entries += worlds * max(1, shape.n_clauses) * shape.n_rows
+        plan = plan_exact(network, parts, memory_limit=memory_limit, effort=ONE_SECOND)
     except ResourceError as refusal:
-        return Candidate("exact", "ground", False, "exact", None, None, str(refusal).split("; sample instead")[0])
-    memory = int(network.nbytes + 8 * (largest + 4 * 2.0 ** (width + 1)))
-    reason = (
-        f"{parts.n_components:,} components, elimination width {width}" if width else f"{parts.n_components:,} small components"
-    )
-    return Candidate("exact", "ground", True, "exact", entries / ENTRIES_A_SECOND, memory, reason)
+        return Candidate("exact", "ground", False, "exact", None, None, str(refusal).removesuffix(SAMPLE_INSTEAD))
+    return Candidate("exact", "ground", True, "exact", plan.seconds, network.nbytes + plan.memory_bytes, plan.reason)
 
 
 def choose(considered: Sequence[Candidate], network: GroundNetwork, *, method: str, needs_draws: bool) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """Plans of exact inference: the graph against the factors, lower bounds against all orders, and bounded work."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.exact.test_bounds import complete, grid
 from tests.exact.test_known_answers import pairwise
 from tests.exact.test_ordering import random_graph
 
-from markovlogic.errors import ResourceError
+from markovlogic.errors import InputError, ResourceError
 from markovlogic.exact.effort import ONE_SECOND
 from markovlogic.exact.factors import factor_model
 from markovlogic.exact.interaction import contracted_pairs, rows_of, split_graph
@@ -20,7 +21,7 @@ from markovlogic.exact.planning import plan_exact
 from markovlogic.exact.shapes import shapes_of
 from markovlogic.exact.solve import solve
 from markovlogic.networks.components import components
-from markovlogic.networks.ground import GroundNetwork, atom_rows, frozen
+from markovlogic.networks.ground import GroundNetwork, atom_rows, frozen, network_of
 
 
 def scopes_joined(model) -> list[set[int]]:
@@ -166,3 +167,10 @@ def test_many_shapes_are_not_looked_at_one_by_one_without_end():
     assert plan_exact(network, parts).effort > ONE_SECOND / 4
     with pytest.raises(ResourceError, match="effort"):
         plan_exact(network, parts, effort=ONE_SECOND / 10)
+
+
+def test_a_dense_network_that_no_world_satisfies_is_told_so():
+    clauses = [(1.0, [2 * a + 1, 2 * b + 1]) for a, b in itertools.combinations(range(40), 2)]
+    network = network_of(42, [*clauses, (1.0, [1, 81])], groups=[[40, 41]], bias={40: math.inf, 41: math.inf})
+    with pytest.raises(InputError, match="no world satisfies"):
+        solve(network)

@@ -85,15 +85,19 @@ def refuse_dense(network: GroundNetwork, parts: Components, *, max_width: int, m
     free = np.isfinite(network.atom_bias)
     free[network.n_atoms :] = False
     variable = np.arange(network.n_all)
+    without_world = np.zeros(0, np.int64)
     if network.n_groups:
-        size = np.diff(network.group_start)
+        size, member = np.diff(network.group_start), network.group_atom
+        first = member[network.group_start[:-1]]
         group = np.repeat(np.arange(network.n_groups), size)
-        whole = (np.bincount(group[~free[network.group_atom]], minlength=network.n_groups) == 0) & (size > 1)
-        free[network.group_atom] = whole[group]
-        variable[network.group_atom] = network.group_atom[network.group_start[:-1]][group]
+        sure, never = (np.bincount(group[network.atom_bias[member] == bias], minlength=len(size)) for bias in (np.inf, -np.inf))
+        free[member] = ((sure + never == 0) & (size > 1))[group]
+        variable[member] = first[group]
+        without_world = parts.component_of[first[(sure > 1) | (never == size)]]
     choices = np.unique(variable[free])  # two worlds or more for each
     n_choices = np.bincount(parts.component_of[choices], minlength=parts.n_components)
     many = n_choices > max(max_width, math.log2(max_worlds))
+    many[without_world] = False  # a better answer than a refusal
     free &= many[parts.component_of]
     if not free.any():
         return
