@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 from benchmarks.test_gibbs import random_clauses
+from tests.running.made import run
 
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.running.run import run
 from markovlogic.samplers.base import Settings
 from markovlogic.samplers.blocked import Blocked
 from markovlogic.samplers.gibbs import Gibbs

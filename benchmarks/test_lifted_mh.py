@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.running.made import run
 
 from markovlogic.compress.bmf import BooleanMatrix, asso, grecond
 from markovlogic.data.readers import read_evidence
@@ -17,7 +18,6 @@ from markovlogic.grounding.ground import ground
 from markovlogic.language.load import load
 from markovlogic.language.lower import lower
 from markovlogic.problem import pose
-from markovlogic.running.run import run
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.lifted_mh import LiftedMH
 

@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.running.made import run
 
 from markovlogic.data.readers import read_evidence
 from markovlogic.estimate.orbit_pools import orbit_pools
@@ -18,7 +19,6 @@ from markovlogic.grounding.ground import ground
 from markovlogic.language.load import parse
 from markovlogic.language.lower import lower
 from markovlogic.problem import pose
-from markovlogic.running.run import run
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.groups import RenamingGroup
 from markovlogic.symmetry.twins import twin_classes

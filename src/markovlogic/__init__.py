@@ -14,6 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from markovlogic.version import __version__
+
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
     from markovlogic.data.evidence import Evidence
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from markovlogic.samplers.orbital import Orbital
     from markovlogic.symmetry_report import symmetries
 
-__version__ = "0.1.0.dev0"
 
 _HOME = {
     "BMF": "compress.evidence_factors",

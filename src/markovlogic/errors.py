@@ -11,7 +11,7 @@ Anything else that escapes is a bug of ours (exit code 70).
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -109,3 +109,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"did you mean {lower[name.lower()]}?"
     close = difflib.get_close_matches(name, names[:100_000], n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""
+
+
+def known_name(value: str, what: str, there: Sequence[str], later: Sequence[str] = ()) -> str:
+    """The name itself, or an error that lists what there is."""
+    if value in there:
+        return value
+    if value in later:
+        raise UnsupportedError(f"{what} {value} is not available in this version; available: {', '.join(there)}")
+    raise InputError(f"unknown {what} {value}; available: {', '.join(there)}", hint=nearest(value, there))

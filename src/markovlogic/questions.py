@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from markovlogic.compress.base import Projection
 from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.data.names import atom_names
 from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, Statuses, query_atoms
-from markovlogic.results import EVENT, Draws, Marginals, RunRecord
+from markovlogic.results import EVENT, Account, Draws, Marginals, RunRecord
 
 Float64 = npt.NDArray[np.float64]
 Int32 = npt.NDArray[np.int32]
@@ -87,25 +87,28 @@ def asked(problem: Problem, *, include_evidence: bool) -> Asked:
     return Asked(query_atoms(problem, include_evidence=include_evidence), tuple(events.values()), tuple(remarks))
 
 
-def renumbered(wanted: Asked, old: Problem, new: Problem) -> Asked:
-    """The same questions in the numbers of a problem with other evidence, in which all atoms asked for are open as well."""
+def projected(wanted: Asked, way: Projection) -> Asked:
+    """The same questions in the numbers of another problem, which may know some of the answers."""
 
-    def number(literal: int) -> int:
-        at = int(np.searchsorted(old.atoms.start, literal >> 1, side="right")) - 1
-        name = old.atoms.predicates[at]
-        code = old.statuses[name].unrank(np.array([(literal >> 1) - old.atoms.start[at]], np.int64))
-        return 2 * int(new.atoms.numbers(name, code)[0]) + (literal & 1)
+    def moved(part: QueryAtoms) -> QueryAtoms:
+        number, truth = part.number.copy(), part.truth.copy()
+        is_open = part.number >= 0
+        old = part.number[is_open]
+        number[is_open] = way.atom[old]
+        truth[is_open] = np.where(way.atom[old] >= 0, UNKNOWN, np.where(way.known[old], TRUE, FALSE))
+        return replace(part, number=number, truth=truth)
 
-    atoms = []
-    for part in wanted.atoms:
-        moved = part.number.copy()
-        moved[part.number >= 0] = new.atoms.numbers(part.predicate, part.code[part.number >= 0])
-        atoms.append(replace(part, number=moved))
-    events = [
-        event if event.literals is None else AskedEvent(event.text, tuple(sorted(map(number, event.literals))))
-        for event in wanted.events
-    ]
-    return Asked(tuple(atoms), tuple(events), wanted.remarks)
+    def event(one: AskedEvent) -> AskedEvent:
+        left = []
+        for literal in one.literals or ():
+            atom, positive = literal >> 1, literal & 1
+            if way.atom[atom] >= 0:
+                left.append(2 * int(way.atom[atom]) + positive)
+            elif bool(way.known[atom]) != bool(positive):
+                return AskedEvent(one.text, None)
+        return one if one.literals is None else AskedEvent(one.text, tuple(sorted(left)))
+
+    return Asked(tuple(map(moved, wanted.atoms)), tuple(map(event, wanted.events)), wanted.remarks)
 
 
 def _status(statuses: Statuses, code: int) -> int:
@@ -128,24 +131,25 @@ def _event(problem: Problem, item: QueryItem) -> AskedEvent:
     return AskedEvent(item.text, tuple(sorted(left)))
 
 
-def answer(
-    problem: Problem,
-    asked: Asked,
-    atoms: Values,
-    events: Values,
-    *,
-    guarantee: Guarantee,
-    run: RunRecord,
-    notes: Sequence[str] = (),
-    remarks: Sequence[str] = (),
-    kept: npt.NDArray[np.bool_] | None = None,
-    thin: int = 1,
-) -> Marginals:
-    """Put names to numbers and sort the rows.
+NO_ACCOUNT = Account()
 
-    atoms, events: the values of `asked.numbers` and `asked.open_events`, in their order. kept: (n_chains, n_draws, n_atoms)
-    draws of `asked.numbers`.
-    """
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a method says: values of `Asked.numbers` and `Asked.open_events` in their order, and how they came about."""
+
+    atoms: Values
+    events: Values
+    guarantee: Guarantee
+    account: Account = NO_ACCOUNT
+    concerns: tuple[str, ...] = ()  # reasons not to trust the numbers
+    remarks: tuple[str, ...] = ()  # what should be known of them all the same
+    kept: npt.NDArray[np.bool_] | None = None  # (n_chains, n_draws, n_atoms) draws of `Asked.numbers`
+    thin: int = 1
+
+
+def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) -> Marginals:
+    """Put names to numbers and sort the rows."""
     predicates = tuple(part.predicate for part in asked.atoms)
     domains = tuple(_domains(problem, name) for name in predicates)
     names = [
@@ -157,17 +161,17 @@ def answer(
     n_events = len(asked.events)
     predicate = np.append(np.repeat(np.arange(len(lengths)), lengths), np.full(n_events, EVENT)).astype(np.int32)
     code = np.concatenate([*(part.code for part in asked.atoms), np.full(n_events, -1, np.int64)])
-    rows, is_open = _rows(asked, atoms, events)
+    rows, is_open = _rows(asked, answer.atoms, answer.events)
 
     name = pa.concat_arrays(names)
     order = pc.sort_indices(name)  # bytes of UTF-8 sort as code points do
     at = order.to_numpy()
     rows = rows.at(at)
     draws = None
-    if kept is not None:
+    if answer.kept is not None:
         place = np.empty(len(at), np.int64)
         place[at] = np.arange(len(at))
-        draws = Draws(kept, place[: len(is_open)][is_open], thin)
+        draws = Draws(answer.kept, place[: len(is_open)][is_open], answer.thin)
     return Marginals(
         atom=name.take(order),
         predicate=predicate[at],
@@ -176,12 +180,12 @@ def answer(
         stderr=rows.stderr,
         rhat=rows.rhat,
         ess=rows.ess,
-        guarantee=guarantee,
+        guarantee=answer.guarantee,
         run=run,
         predicates=predicates,
         domains=domains,
-        notes=tuple(notes),
-        remarks=(*asked.remarks, *remarks),
+        notes=answer.concerns,
+        remarks=(*asked.remarks, *answer.remarks),
         draws=draws,
     )
 

@@ -53,27 +53,33 @@ class Estimate(float):
 
 
 @dataclass(frozen=True)
-class RunRecord:
-    """What was done: enough to judge the numbers and to repeat them. None means that the run has no such number."""
+class Account:
+    """What a method tells of its own run. None means that there is no such number."""
 
-    method: str
-    network: str
-    estimator: str
-    atoms: int
-    clauses: int
-    seconds: Mapping[str, float]  # by stage
     chains: int = 0
     draws: int = 0
     burn_in: int = 0
     updates: int = 0  # atom updates over all chains, burn-in included
     seed: int | None = None
-    peak_memory_bytes: int = 0
     log_z: float | None = None
     log_weight: float | None = None
     acceptance: float | None = None
     bound: float | None = None
     resumed_at: int | None = None
     interrupted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord(Account):
+    """What was done: enough to judge the numbers and to repeat them."""
+
+    method: str
+    network: str
+    estimator: str
+    atoms: int
+    clauses: int | None  # None where nothing was grounded
+    seconds: Mapping[str, float]  # by stage
+    peak_memory_bytes: int = 0
     sources: tuple[str, ...] = ()
     version: str = ""
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markovlogic.data.evidence import Evidence
-from markovlogic.data.readers import read_evidence
-from markovlogic.data.sources import evidence_sources
-from markovlogic.language import syntax
-from markovlogic.planner import Evidences, known_name
-from markovlogic.problem import Problem, pose
+from markovlogic.errors import known_name
+from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
+from markovlogic.problem import Problem
 from markovlogic.progress import SILENT, Progress
 from markovlogic.symmetry.base import ConstantClasses, Int64, OrbitPartition
 from markovlogic.symmetry.breaks import Break, breaks
-from markovlogic.symmetry.find import DEFAULT_BUDGET, KINDS, Symmetries, find_symmetries
+from markovlogic.symmetry.find import DEFAULT_BUDGET, KINDS, Symmetries, SymmetryDoor
 from markovlogic.symmetry.orbits import MOST_ATOMS, orbit_keys
 
 if TYPE_CHECKING:
@@ -112,9 +108,9 @@ class SymmetryReport:
 
 
 def symmetries(
-    model: syntax.Model | str | os.PathLike[str],
+    model: Models,
     evidence: Evidences = None,
-    query: str | Sequence[str] | None = None,
+    query: Queries = None,
     *,
     kind: str = "twins",
     open_: Sequence[str] = (),
@@ -127,17 +123,12 @@ def symmetries(
     """Find which constants are interchangeable, which facts broke that, and the orbits of the open atoms.
 
     kind: `twins` (exchanges of two constants, always found), `refined` (all renamings that preserve the evidence, by search),
-    `automorphisms` (any symmetry of the ground network, by search), `auto` (as `find_symmetries` chooses).
+    `automorphisms` (any symmetry of the ground network, by search), `auto` (as `SymmetryDoor.found` chooses).
     """
-    from markovlogic.language.load import load
-
     known_name(kind, "kind of symmetry", KINDS)
-    progress.stage("read")
-    checked = model if isinstance(model, syntax.Model) else load(model)
-    facts = evidence
-    if not isinstance(facts, Evidence):
-        facts = read_evidence(checked, evidence_sources(facts), closed_types=closed_types, progress=progress)
-    problem = pose(checked, facts, query, open_=open_, closed=closed)
+    assumed = Assumptions(open_, closed, closed_types, clause_weights)
+    posed = pose_problem(model, evidence, query, assumed, progress=progress)
+    problem = posed.problem
     progress.stage("symmetry")
     broken = breaks(problem)
     if kind == "twins" and len(problem.atoms) > MOST_ATOMS:
@@ -146,15 +137,12 @@ def symmetries(
         classes = twin_classes(problem)
         sizes = [keys.size for keys in orbit_keys(problem, classes)]
         return SymmetryReport(problem, kind, classes, broken, len(problem.atoms), np.concatenate(sizes), (), None)
-    network = _grounded(problem, checked, clause_weights, progress) if kind == "automorphisms" else None
-    found = find_symmetries(problem, network, kind=kind, budget_seconds=budget_seconds)
-    size = found.orbits.size
-    return SymmetryReport(problem, kind, found.classes, broken, len(problem.atoms), size, found.notes, found)
+    network = _grounded(posed, progress) if kind == "automorphisms" else None
+    found = SymmetryDoor(problem, network, budget_seconds=budget_seconds).found(kind)
+    return SymmetryReport(problem, kind, found.classes, broken, len(problem.atoms), found.orbits.size, found.notes, found)
 
 
-def _grounded(problem: Problem, model: syntax.Model, clause_weights: str, progress: Progress) -> GroundNetwork:
+def _grounded(posed: Posed, progress: Progress) -> GroundNetwork:
     from markovlogic.grounding.ground import ground
-    from markovlogic.grounding.memory import default_limit
-    from markovlogic.language.lower import lower
 
-    return ground(problem, lower(model, clause_weights), memory_limit=default_limit(), progress=progress)
+    return ground(posed.problem, posed.lowered, progress=progress)

@@ -169,11 +169,11 @@ def test_sources_from_coarse_to_fine(tmp_path):
     twins = proposal_classes(problem, "twins")
     unary = proposal_classes(problem, "unary")
     assert twins.sound and not unary.sound
-    full = proposal_classes(problem, "bmf", rank=100)
+    full = proposal_classes(problem, BMF(100))
     for type_name in problem.domains:
         assert is_finer(full.class_of[type_name], unary.class_of[type_name])
         assert is_finer(proposal_classes(problem, "kmeans").class_of[type_name], unary.class_of[type_name])
-    zero = proposal_classes(problem, "bmf", rank=0)
+    zero = proposal_classes(problem, BMF(0))
     np.testing.assert_array_equal(zero.class_of["page"], unary.class_of["page"])
     # C is a known course, D is known to be none; the evidence of two arguments is ignored
     assert unary.class_of["page"].tolist() == [0, 0, 1, 2, 0, 0]
@@ -184,8 +184,6 @@ def test_sources_from_coarse_to_fine(tmp_path):
             assert list(dict.fromkeys(own.tolist())) == list(range(int(own.max()) + 1))
     with pytest.raises(InputError, match="did you mean kmeans"):
         proposal_classes(problem, "kmean")
-    with pytest.raises(InputError, match="belongs to bmf"):
-        proposal_classes(problem, "kmeans", rank=2)
 
 
 def test_constants_that_formulas_name_stay_alone(tmp_path):

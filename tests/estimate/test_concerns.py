@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.estimate.concerns import run_concerns, still_remarks, worst_rhat, worst_stderr
+from markovlogic.estimate.concerns import Course, run_concerns, still_remarks, worst_rhat, worst_stderr
 from markovlogic.estimate.diagnostics import Estimates, undefined
 
 
@@ -22,11 +22,8 @@ def made(rhat: list[float], ess: list[float] | None = None, never: list[bool] | 
 
 
 def told(atoms: Estimates, events: Estimates | None = None, **options: Any) -> list[str]:
-    defaults: dict[str, Any] = {
-        "stopped": "draws", "draws": 100, "chains": 64, "conditional": False, "target_stderr": None, "sampler_concerns": [],
-        "atom_name": lambda row: f"P({row})", "event_name": lambda row: f"E{row}",
-    }  # fmt: skip
-    return run_concerns(atoms, events or undefined(0), **{**defaults, **options})
+    course = Course("draws", 64, 100, False, None, ())
+    return run_concerns(atoms, events or undefined(0), replace(course, **options), lambda row: f"P({row})", lambda row: f"E{row}")
 
 
 def test_nothing_to_say_about_good_runs() -> None:

@@ -9,19 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.worlds import all_worlds
+from tests.running.made import run
 from tests.symmetry.made import posed
 
 from markovlogic.errors import InputError
+from markovlogic.estimate.estimator import NAMED
 from markovlogic.estimate.orbit_estimates import series_estimates, split_rhat
-from markovlogic.estimate.orbit_plan import Symmetries, plan_pools, remarks_on, symmetry_group
+from markovlogic.estimate.orbit_plan import plan_pools, remarks_on
 from markovlogic.estimate.orbit_pools import orbit_pools
 from markovlogic.estimate.summary import atom_estimates
 from markovlogic.grounding.ground import ground
 from markovlogic.language.lower import lower
-from markovlogic.running.run import run
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.mcsat import MCSAT
 from markovlogic.samplers.orbital import Orbital
+from markovlogic.symmetry.find import SymmetryDoor
 from markovlogic.symmetry.groups import RenamingGroup
 from markovlogic.symmetry.twins import twin_classes
 
@@ -48,6 +50,10 @@ def three():
     return problem, network, group, all_worlds(network)
 
 
+def remarks(pools, name, *, fixed_order=False):
+    return remarks_on(pools, NAMED[name], NAMED[name], "gibbs", fixed_order=fixed_order)
+
+
 EVENTS = [np.array([1, 3]), np.array([5, 10]), np.array([2])]
 
 
@@ -59,7 +65,7 @@ def test_estimates_are_averages_over_draws_chains_and_orbits(three):
     found = run(
         Gibbs(), network, query_atoms=atoms, events=EVENTS, pools=pools, chains=70, draws=50, estimator="orbit", keep_draws=True
     )
-    assert found.estimator == "orbit" and found.kept.shape == (70, 50, len(atoms))
+    assert found.estimator.name == "orbit" and found.kept.shape == (70, 50, len(atoms))
     orbit_of = group.orbits().orbit_of
     for atom in atoms:
         series = found.kept[:, :, orbit_of == orbit_of[atom]].mean(axis=2)
@@ -138,7 +144,7 @@ def test_conditionals_are_pooled(three, chains):
     orbit_of = group.orbits().orbit_of
     for atom in atoms:
         assert pooled.atoms.mean[atom] == pytest.approx(plain.atoms.mean[orbit_of == orbit_of[atom]].mean(), abs=1e-12)
-    assert pooled.estimator == "orbit-conditional"
+    assert pooled.estimator.name == "orbit-conditional"
 
 
 @pytest.mark.parametrize(("chains", "seeds"), [(2, 60), (16, 40)])
@@ -195,31 +201,31 @@ def test_auto_takes_samples_where_conditionals_are_worse():
             for name in ("auto", "orbit", "orbit-conditional")
         }
         best = min(("orbit", "orbit-conditional"), key=lambda name: found[name].atoms.stderr[0])
-        assert found["auto"].estimator == best
+        assert found["auto"].taken.name == best
         assert found["auto"].atoms.mean[0] == found[best].atoms.mean[0]
     assert len(problem.atoms) == 6
 
 
 def test_auto_without_symmetry_is_as_before():
-    problem, network, group = made(2, "Smokes(P0)\n!Cancer(P1)\n")
+    problem, network, _ = made(2, "Smokes(P0)\n!Cancer(P1)\n")
     atoms = np.arange(network.n_atoms, dtype=np.int32)
-    assert plan_pools(Symmetries(group, group), "auto", atoms, [], chains=4) is None
-    assert run(Gibbs(), network, query_atoms=atoms, pools=None, chains=4, draws=9).estimator == "conditional"
-    pools = plan_pools(Symmetries(group, group), "orbit", atoms, [], chains=4)
+    assert plan_pools(SymmetryDoor(problem).twins, "auto", atoms, [], chains=4) is None
+    assert run(Gibbs(), network, query_atoms=atoms, pools=None, chains=4, draws=9).estimator.name == "conditional"
+    pools = plan_pools(SymmetryDoor(problem).twins, "orbit", atoms, [], chains=4)
     asked = run(Gibbs(), network, query_atoms=atoms, pools=pools, chains=4, draws=9, estimator="orbit")
     plain = run(Gibbs(), network, query_atoms=atoms, chains=4, draws=9, estimator="sample")
     np.testing.assert_array_equal(asked.atoms.mean, plain.atoms.mean)
     np.testing.assert_array_equal(asked.atoms.stderr, plain.atoms.stderr)
-    assert "nothing to average over" in remarks_on(pools, Gibbs(), "orbit")[0]
+    assert "nothing to average over" in remarks(pools, "orbit", fixed_order=True)[0]
     assert len(problem.atoms) == network.n_atoms
 
 
 def test_a_fixed_order_is_told_and_a_random_one_is_not(three):
     _, _, group, _ = three
     pools = orbit_pools(group, np.arange(3, dtype=np.int32))
-    assert "draw by draw" in remarks_on(pools, Gibbs(), "orbit")[0]
-    assert not remarks_on(pools, Gibbs(scan="random"), "orbit")
-    assert not remarks_on(pools, Orbital(), "orbit") and not remarks_on(pools, Gibbs(), "sample")
+    assert "draw by draw" in remarks(pools, "orbit", fixed_order=True)[0]
+    assert not remarks(pools, "orbit")
+    assert not remarks(pools, "sample", fixed_order=True)
 
 
 def test_symmetries_beyond_twins_are_searched_only_when_asked_for():
@@ -227,8 +233,8 @@ def test_symmetries_beyond_twins_are_searched_only_when_asked_for():
     ring = "".join(f"Next(C{i},C{(i + 1) % 6})\n" for i in range(6))
     problem = posed(mln, ring, open_=("S",))
     network = ground(problem, lower(problem.model))
-    assert symmetry_group(problem, network, search=False).group.orbits().n_orbits == 6
-    assert symmetry_group(problem, network, search=True).group.orbits().n_orbits == 1
+    assert SymmetryDoor(problem, network).twins.group.orbits().n_orbits == 6
+    assert SymmetryDoor(problem, network).most.group.orbits().n_orbits == 1
 
 
 def test_evidence_that_parts_twins_leaves_other_symmetries():
@@ -242,7 +248,7 @@ def test_evidence_that_parts_twins_leaves_other_symmetries():
     db += "".join(f"!Friends(P{i},P{j})\n" for i, j in [(0, 0), (1, 1), (3, 3), (2, 3), (3, 2)])
     problem, network, group = made(4, db, mln, ("Smokes", "Friends"))
     oracle, atoms = all_worlds(network), np.arange(network.n_atoms, dtype=np.int32)
-    found = symmetry_group(problem, network, search=True)
+    found = SymmetryDoor(problem, network).most
     assert (group.orbits().n_orbits, found.group.orbits().n_orbits, network.n_atoms) == (5, 2, 10)
     events = [np.array([1, 3]), np.array([1, 5]), np.array([5, 12])]
     options = {"query_atoms": atoms, "events": events, "chains": 64, "draws": 2000, "seed": 4, "estimator": "orbit"}

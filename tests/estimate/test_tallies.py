@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.oracle.plain_gibbs import pack
 
 from markovlogic.estimate.slots import SlotClock, slots_for
-from markovlogic.estimate.tallies import Events, Tallies, tally_bytes
+from markovlogic.estimate.tallies import Counting, Events, Tallies, tally_bytes
 from markovlogic.kernels import counters
 
 NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32))
@@ -17,10 +17,7 @@ NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 def made(n_all: int, n_chains: int, planned: int, n_slots: int, conditional: bool = False, events: Events = NO_EVENTS) -> Tallies:
     atoms = np.arange(n_all, dtype=np.int32)[::-1].copy()
-    return Tallies(
-        n_all=n_all, n_chains=n_chains, atoms=atoms, events=events, planned=planned, n_slots=n_slots,
-        conditional=conditional, sum_slots=True,
-    )  # fmt: skip
+    return Tallies(Counting(n_all, atoms, events, planned, 1, conditional, n_slots), n_chains)
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

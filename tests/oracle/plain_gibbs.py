@@ -14,7 +14,7 @@ import numpy as np
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.samplers.base import StepInfo
+from markovlogic.samplers.base import Sampler, Settings, StepInfo
 
 
 class PlainState(NamedTuple):
@@ -23,13 +23,16 @@ class PlainState(NamedTuple):
     sweep: np.ndarray  # (1,) uint64
 
 
-class PlainSampler:
+class PlainSampler(Sampler):
     def __init__(self, settings: PlainGibbs, network: GroundNetwork, n_chains: int) -> None:
         assert network.n_groups == 0 and network.n_hidden == 0
         self.n_chains, self._network, self._settings = n_chains, network, settings
         start, literal = network.clause_start, network.clause_literal
         self._clauses = [literal[start[c] : start[c + 1]] for c in range(network.n_clauses)]
-        self.has_conditionals = settings.has_conditionals
+
+    @property
+    def has_conditionals(self) -> bool:
+        return self._settings.has_conditionals
 
     def init(self, seed: np.random.SeedSequence) -> PlainState:
         words = seed.generate_state(3, np.uint64)
@@ -49,7 +52,9 @@ class PlainSampler:
             total = total + np.where(rest_false, sign * self._network.clause_weight[clause], 0.0)
         return total
 
-    def step(self, state: PlainState, sweeps: int, planes: Any = None, conditionals: Any = None) -> StepInfo:
+    def step(
+        self, state: PlainState, sweeps: int, planes: Any = None, conditionals: Any = None, *, burn_in: bool = False
+    ) -> StepInfo:
         assert 1 <= sweeps <= 255
         truth = unpack(state.world, self.n_chains)
         for _ in range(sweeps):
@@ -87,7 +92,7 @@ class PlainSampler:
 
 
 @dataclass(frozen=True)
-class PlainGibbs:
+class PlainGibbs(Settings):
     fail_at: int = -1
     seconds_a_sweep: float = 0.0
     has_conditionals: bool = True

@@ -9,8 +9,12 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.results import EVENT, Marginals, RunRecord
 
 PEOPLE = Domain("person", ("Ann", "Bob", 'odd "one", x', "é"))
-RUN = RunRecord("exact", "ground", "exact", atoms=20, clauses=3, seconds={"read": 0.1, "total": 0.5}, log_z=1.5)
-SAMPLED = RunRecord("gibbs", "ground", "sample", atoms=20, clauses=3, seconds={"total": 0.5}, chains=8, draws=100, seed=3)
+RUN = RunRecord(
+    method="exact", network="ground", estimator="exact", atoms=20, clauses=3, seconds={"read": 0.1, "total": 0.5}, log_z=1.5
+)
+SAMPLED = RunRecord(
+    method="gibbs", network="ground", estimator="sample", atoms=20, clauses=3, seconds={"total": 0.5}, chains=8, draws=100, seed=3
+)
 
 
 def marginals(people: Domain = PEOPLE, *, sampled: bool = False, event: str = "Smokes(Ann)^!Smokes(Bob)") -> Marginals:

@@ -9,7 +9,6 @@ from tests.oracle.plain_gibbs import PlainGibbs
 
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.running.result import RunResult
-from markovlogic.running.run import run
 
 
 def random_network(seed: int, n_atoms: int = 5, n_clauses: int = 6, scale: float = 1.0) -> GroundNetwork:
@@ -36,6 +35,24 @@ def marginals(network: GroundNetwork) -> np.ndarray:
 
 def all_atoms(network: GroundNetwork) -> np.ndarray:
     return np.arange(network.n_atoms, dtype=np.int32)
+
+
+def run(settings: Any, network: GroundNetwork, *, query_atoms: np.ndarray, **options: Any) -> RunResult:
+    """A run by keywords: what is about the task, the schedule and the call, each to its own."""
+    from markovlogic.estimate.estimator import resolved
+    from markovlogic.running.run import Task
+    from markovlogic.running.run import run as run_task
+    from markovlogic.running.sampling import Sampling
+
+    call = {name: options.pop(name) for name in ("worlds", "observers", "threads", "progress") if name in options}
+    events, pools = options.pop("events", ()), options.pop("pools", None)
+    wish, fingerprint = options.pop("estimator", "auto"), options.pop("fingerprint", "")
+    chains = options.pop("chains", 64)
+    has = settings.build(network, min(chains, settings.chains_per_batch)).has_conditionals
+    pooled = pools is not None and bool(pools.n_pools or wish != "auto")
+    estimator = resolved(wish, has_conditionals=has, cells=network.n_atoms * chains, has_pools=pooled)
+    task = Task(settings, network, np.asarray(query_atoms, np.int32), events, estimator, pools, fingerprint)
+    return run_task(task, Sampling(chains=chains, **options).schedule(chains), **call)
 
 
 def plain_run(network: GroundNetwork, settings: Any = None, **options: Any) -> RunResult:

@@ -21,7 +21,7 @@ from tests.running.made import assert_same, plain_run, random_network
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimate.tallies import Saved
 from markovlogic.running import checkpoint as checkpoint_module
-from markovlogic.running import run as run_module
+from markovlogic.running import loop as loop_module
 from markovlogic.running.checkpoint import Checkpoint
 from markovlogic.running.worlds import WorldsSink
 
@@ -34,9 +34,9 @@ SLOW = PlainGibbs(seconds_a_sweep=0.004)
 def stop_after(directory: Path, sweep: int, **options: Any) -> None:
     """A run that dies by an error in the given sweep, with a checkpoint after every round of five sweeps."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
-        patch.setattr(run_module, "WRITE_SPACING", 0)
-        patch.setattr(run_module.Pace, "within", lambda self, seconds: 5)
+        patch.setattr(loop_module, "CHECKPOINT_SECONDS", 0.0)
+        patch.setattr(loop_module, "WRITE_SPACING", 0)
+        patch.setattr(loop_module.Pace, "within", lambda self, seconds: 5)
         patch.setattr(Checkpoint, "busy", False)
         with pytest.raises(RuntimeError, match="planted"):
             plain_run(NETWORK, PlainGibbs(fail_at=sweep), checkpoint=directory, **{**OPTIONS, **options})
@@ -201,9 +201,9 @@ def test_a_full_disk_ends_the_run_with_a_clear_error(tmp_path: Path, monkeypatch
         real(descriptor)
 
     monkeypatch.setattr(checkpoint_module.os, "fsync", full_later)
-    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(run_module, "WRITE_SPACING", 0)
-    monkeypatch.setattr(run_module.Pace, "within", lambda self, seconds: 1)
+    monkeypatch.setattr(loop_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(loop_module, "WRITE_SPACING", 0)
+    monkeypatch.setattr(loop_module.Pace, "within", lambda self, seconds: 1)
     monkeypatch.setattr(Checkpoint, "busy", False)
     with pytest.raises(ResourceError, match="--resume"):
         plain_run(NETWORK, checkpoint=tmp_path, **OPTIONS)
@@ -246,9 +246,9 @@ sys.path.insert(0, {root!r})
 from pathlib import Path
 from tests.running.test_checkpoint import NETWORK, OPTIONS, SLOW
 from tests.running.made import plain_run
-from markovlogic.running import run as run_module
+from markovlogic.running import loop as loop_module
 from markovlogic.running.worlds import WorldsSink
-run_module.CHECKPOINT_SECONDS = {seconds}
+loop_module.CHECKPOINT_SECONDS = {seconds}
 plain_run(NETWORK, SLOW, checkpoint={directory!r}, resume=True, worlds=WorldsSink({worlds!r}, list("abcde")), **OPTIONS)
 """
 

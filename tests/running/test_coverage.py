@@ -10,9 +10,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.running.made import all_atoms, marginals, random_network
+from tests.running.made import all_atoms, marginals, random_network, run
 
-from markovlogic.running.run import run
 from markovlogic.samplers.gibbs import Gibbs
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.running.made import all_atoms, assert_same, random_network
+from tests.running.made import all_atoms, assert_same, random_network, run
 
 from markovlogic.estimate.tallies import Saved
-from markovlogic.running import run as run_module
+from markovlogic.running import loop as loop_module
 from markovlogic.running.checkpoint import Checkpoint
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.mcsat import MCSAT
@@ -46,7 +46,7 @@ class Bomb:
 
 
 def sampled(settings: Any, **options: Any) -> Any:
-    return run_module.run(settings, NETWORK, query_atoms=all_atoms(NETWORK), **{"draws": 90, "burn_in": 10, **options})
+    return run(settings, NETWORK, query_atoms=all_atoms(NETWORK), **{"draws": 90, "burn_in": 10, **options})
 
 
 @pytest.mark.parametrize("chains", [1, 8, 65])
@@ -55,7 +55,7 @@ def test_grouping_and_threads(settings: Any, chains: int, monkeypatch: pytest.Mo
     whole = sampled(settings, chains=chains, events=EVENTS, threads=1)
     assert_same(whole, sampled(settings, chains=chains, events=EVENTS, threads=2))
     for sweeps in (1, 13):
-        monkeypatch.setattr(run_module.Pace, "within", lambda self, seconds, sweeps=sweeps: sweeps)
+        monkeypatch.setattr(loop_module.Pace, "within", lambda self, seconds, sweeps=sweeps: sweeps)
         plain = sampled(settings, chains=chains)
         np.testing.assert_array_equal(plain.atoms.mean, whole.atoms.mean)
         np.testing.assert_array_equal(plain.atoms.stderr, whole.atoms.stderr)
@@ -65,9 +65,9 @@ def test_grouping_and_threads(settings: Any, chains: int, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("settings", SAMPLERS, ids=repr)
 def test_death_and_resumption(settings: Any, chains: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sampled(settings, chains=chains)
-    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(run_module, "WRITE_SPACING", 0)
-    monkeypatch.setattr(run_module.Pace, "within", lambda self, seconds: 3)
+    monkeypatch.setattr(loop_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(loop_module, "WRITE_SPACING", 0)
+    monkeypatch.setattr(loop_module.Pace, "within", lambda self, seconds: 3)
     monkeypatch.setattr(Checkpoint, "busy", False)
     for at in (20, 47, 80):
         with pytest.raises(RuntimeError, match="planted"):

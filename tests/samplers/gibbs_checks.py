@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 from tests.oracle.worlds import Worlds, all_worlds, random_network
 
-from markovlogic.kernels.gibbs_conditionals import group_log_weights, true_log_odds
 from markovlogic.kernels.gibbs_storage import Lengths
 from markovlogic.networks.ground import GroundNetwork, network_of
 
@@ -102,8 +101,8 @@ def conditional(network: GroundNetwork, site: list[int], world: Bools) -> npt.ND
     """P(atom true | rest of the world) for each atom of a site, from the float64 conditional."""
     group = _group_of(network, site)
     if group is None:
-        return np.array([_logistic(true_log_odds(network, site[0], world))])
-    log_weight = group_log_weights(network, group, world)
+        return np.array([_logistic(network.log_odds(site[0], world))])
+    log_weight = network.group_log_weights(group, world)
     share = np.exp(log_weight - log_weight.max())
     return share / share.sum()
 

@@ -327,7 +327,7 @@ def test_no_hard_clause_is_ever_broken(chosen: Blocked) -> None:
 
 
 def test_a_run_depends_on_neither_cores_nor_interruptions(tmp_path) -> None:
-    from markovlogic.running.run import run
+    from tests.running.made import run
 
     network = NETWORKS["everything"]
     atoms = np.arange(network.n_atoms, dtype=np.int32)

@@ -11,9 +11,9 @@ from tests.samplers.gibbs_checks import sites, unpacked
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.networks.ground import GroundNetwork, network_of
+from markovlogic.networks.starts import start_worlds
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.irreducible import Reach, single_site_reach
-from markovlogic.samplers.start import start_worlds
 
 
 def drawn(network: GroundNetwork, kind: str, seed: int = 0, n_chains: int = 64) -> np.ndarray:
@@ -75,7 +75,7 @@ def test_contradictions_that_propagation_finds_are_input_errors() -> None:
 
 
 def test_a_search_without_success_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("markovlogic.samplers.start.RESTARTS", 2)
+    monkeypatch.setattr("markovlogic.networks.starts.RESTARTS", 2)
     every = [(np.inf, [2 * a + (s >> a & 1) for a in range(3)]) for s in range(8)]
     with pytest.raises(ResourceError, match="8 ground hard clauses"):
         drawn(network_of(3, every), "satisfying", n_chains=1)

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic import __version__
 from markovlogic.cli import explain, generate, infer, reproduce, symmetries
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
+from markovlogic.version import __version__
 
 DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
 DEBUG_VARIABLE = "MLN_DEBUG"

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from markovlogic.errors import InputError
+from markovlogic.methods.table import AUTO, TABLE
 
 PROBLEM = "The problem"
 METHOD = "The method"
@@ -58,7 +59,7 @@ ClauseWeights = Annotated[
         rich_help_panel=PROBLEM,
     ),
 ]
-METHODS = "auto|exact|enumerate|eliminate|gibbs|blocked|mcsat|orbital|lifted-mh"  # the planner is not loaded for a help text
+METHODS = "|".join((AUTO, *TABLE))
 Method = Annotated[str, typer.Option("--method", metavar=METHODS, help="How to infer; auto chooses.", rich_help_panel=METHOD)]
 Network = Annotated[
     str, typer.Option("--network", metavar="auto|ground", help="What the method works on.", rich_help_panel=METHOD)

@@ -9,7 +9,7 @@ no cost instead, which asserts them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,11 @@ from markovlogic.compress.bmf import Algorithm, BooleanMatrix, Factors, factoris
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.problem import Problem, Statuses
+
+if TYPE_CHECKING:
+    from markovlogic.compress.base import Compression
+    from markovlogic.posing import Posed
+    from markovlogic.symmetry.base import ConstantClasses
 
 Int64 = npt.NDArray[np.int64]
 Unknown = Literal["closed", "masked"]
@@ -47,9 +52,26 @@ class BMF:
                 raise InputError(f"BMF: {name} is {value!r}, expected one of {', '.join(known)}")
 
     @property
+    def name(self) -> str:
+        """As `--compress` spells it."""
+        return "bmf"
+
+    @property
     def source(self) -> str:
         """How results name it."""
         return "bmf" if self.rank is None else f"bmf rank {self.rank}"
+
+    def compress(self, posed: Posed) -> Compression:
+        """The problem under low-rank evidence."""
+        from markovlogic.compress.osa import compressed
+
+        return compressed(posed, self)
+
+    def classes(self, problem: Problem) -> ConstantClasses:
+        """Constants that the low-rank evidence does not tell apart."""
+        from markovlogic.compress.osa import factor_classes
+
+        return factor_classes(problem, self)
 
 
 @dataclass(frozen=True, eq=False)

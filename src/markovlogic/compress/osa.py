@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.compress.base import Compression, projection
 from markovlogic.compress.evidence_factors import BMF, EvidenceFactors, factorise_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.guarantee import Guarantee
+from markovlogic.posing import Posed
 from markovlogic.problem import AtomIndex, Problem, Statuses
 from markovlogic.problem.query import queried_predicates
 from markovlogic.symmetry.base import ConstantClasses, Int32
@@ -72,6 +74,13 @@ def over_symmetric(problem: Problem, settings: BMF) -> OverSymmetric:
         groups.append(replace(group, atom=atom))
     changed = replace(problem, statuses=statuses, atoms=atoms, groups=tuple(groups))
     return OverSymmetric(changed, settings, {name: own.rank for name, own in factors.items()}, lost, asserted)
+
+
+def compressed(posed: Posed, settings: BMF) -> Compression:
+    """The same as a compression."""
+    made = over_symmetric(posed.problem, settings)
+    other = replace(posed, problem=made.problem)
+    return Compression(other, projection(posed.problem, made.problem), made.guarantee, made.summary())
 
 
 def _approximate(statuses: Statuses, factors: EvidenceFactors, *, keep_open: bool) -> Statuses:

@@ -3,41 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.compress.evidence_factors import BMF
-from markovlogic.compress.osa import factor_classes, unary_classes
-from markovlogic.errors import InputError, nearest
+from markovlogic.compress.osa import unary_classes
+from markovlogic.errors import InputError, UnsupportedError, nearest
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses, Int32
 from markovlogic.symmetry.twins import numbered, relations_of, twin_classes
+
+if TYPE_CHECKING:
+    from markovlogic.compress.base import Compression, Compressor
+    from markovlogic.posing import Posed
 
 SHARE = 0.1  # of a type's constants that are centres of k-means: the K of [000]'s cgibbs
 TOLERANCE, ROUNDS = 1.0, 2  # of colours: counts that differ by less than a factor of two may have one colour
 Float64 = npt.NDArray[np.float64]
 
 
-def proposal_classes(problem: Problem, source: str | BMF, *, rank: int | None = None) -> ConstantClasses:
-    """Classes by name: unary, twins, bmf (with a rank), kmeans or colours; or by settings of bmf."""
-    if isinstance(source, BMF):
-        return factor_classes(problem, source if rank is None else replace(source, rank=rank))
-    sources: dict[str, Callable[[], ConstantClasses]] = {
-        "unary": lambda: unary_classes(problem),
-        "twins": lambda: twin_classes(problem),
-        "bmf": lambda: factor_classes(problem, BMF(rank)),
-        "kmeans": lambda: kmeans_classes(problem),
-        "colours": lambda: colour_classes(problem),
+def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClasses:
+    """Classes by name, or those of a compressor."""
+    if not isinstance(source, str):
+        return source.classes(problem)
+    sources: dict[str, Callable[[Problem], ConstantClasses]] = {
+        "unary": unary_classes,
+        "twins": twin_classes,
+        "bmf": BMF().classes,
+        "kmeans": kmeans_classes,
+        "colours": colour_classes,
     }
     if source not in sources:
         raise InputError(
             f"unknown source of proposals {source!r}", hint=nearest(source, sources) or f"known are {', '.join(sources)}"
         )
-    if rank is not None and source != "bmf":
-        raise InputError(f"a rank belongs to bmf, not to {source}")
-    return sources[source]()
+    return sources[source](problem)
+
+
+@dataclass(frozen=True)
+class KMeans:
+    """Settings of clusters of constants with similar counts of facts ([000]'s cgibbs); so far a source of proposals only.
+
+    share: of a type's constants that are centres.
+    """
+
+    share: float = SHARE
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """As `--compress` spells it."""
+        return "kmeans"
+
+    @property
+    def source(self) -> str:
+        """How results name it."""
+        return "kmeans"
+
+    def compress(self, posed: Posed) -> Compression:
+        """Refuse: merged constants need weights and evidence of their own."""
+        raise UnsupportedError("compression kmeans is not available in this version, only its classes as proposals")
+
+    def classes(self, problem: Problem) -> ConstantClasses:
+        """The clusters."""
+        return kmeans_classes(problem, share=self.share, seed=self.seed)
 
 
 def colour_classes(problem: Problem, *, tolerance: float = TOLERANCE, rounds: int = ROUNDS) -> ConstantClasses:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,40 +15,41 @@ EXPECTED_MOVES = 5.0
 ESS_ABOVE = 400.0  # the same: below it, variances and R-hat itself are not reliable
 
 
-def run_concerns(
-    atoms: Estimates,
-    events: Estimates,
-    *,
-    stopped: str,
-    draws: int,
-    chains: int,
-    conditional: bool,
-    target_stderr: float | None,
-    sampler_concerns: Sequence[str],
-    atom_name: Callable[[int], str],
-    event_name: Callable[[int], str],
-) -> list[str]:
+@dataclass(frozen=True)
+class Course:
+    """How a run went, as far as it bears on trust."""
+
+    stopped: str  # "draws", "target", "time" or "interrupt"
+    chains: int
+    draws: int  # a chain
+    conditional: bool  # conditionals were averaged
+    target_stderr: float | None
+    sampler_concerns: tuple[str, ...]
+
+
+Name = Callable[[int], str]
+
+
+def run_concerns(atoms: Estimates, events: Estimates, course: Course, atom_name: Name, event_name: Name) -> list[str]:
     """All reasons that were found; empty when there is none."""
-    found = list(sampler_concerns)
-    if stopped == "interrupt":
-        found.append(f"the run was interrupted after {draws} draws a chain; what was found until then is given")
-    if draws == 0:
+    found = list(course.sampler_concerns)
+    if course.stopped == "interrupt":
+        found.append(f"the run was interrupted after {course.draws} draws a chain; what was found until then is given")
+    if course.draws == 0:
         return [*found, "the run ended before any draw was made, in burn-in; allow more time or ask for a shorter burn-in"]
     if len(atoms):
-        found += estimate_concerns(atoms, atom_name, "query atoms", conditional_draws=chains * draws if conditional else None)
+        conditional_draws = course.chains * course.draws if course.conditional else None
+        found += estimate_concerns(atoms, atom_name, "query atoms", conditional_draws=conditional_draws)
     if len(events):
         found += estimate_concerns(events, event_name, "conjunctions")
     worst = worst_stderr(atoms, events)
-    if target_stderr is not None and worst is not None and not worst <= target_stderr:
-        found.append(
-            f"the largest standard error is {worst:.2g}, above the target of {target_stderr:g}; allow more draws or more time"
-        )
+    target = course.target_stderr
+    if target is not None and worst is not None and not worst <= target:
+        found.append(f"the largest standard error is {worst:.2g}, above the target of {target:g}; allow more draws or more time")
     return found
 
 
-def estimate_concerns(
-    estimates: Estimates, name: Callable[[int], str], things: str, *, conditional_draws: int | None = None
-) -> list[str]:
+def estimate_concerns(estimates: Estimates, name: Name, things: str, *, conditional_draws: int | None = None) -> list[str]:
     """Reasons that lie in the estimates themselves.
 
     A row that never moved is no reason when its conditionals say that a move was hardly to be expected in so many draws.
@@ -92,7 +94,7 @@ def _frozen(rhat: float) -> str:
     return ", whose chains kept different values" if np.isinf(rhat) else ""
 
 
-def still_remarks(estimates: Estimates, name: Callable[[int], str], things: str, *, conditional_draws: int) -> tuple[str, ...]:
+def still_remarks(estimates: Estimates, name: Name, things: str, *, conditional_draws: int) -> tuple[str, ...]:
     """What should be known of rows that never moved and are no concern, since their conditionals say that they hardly would.
 
     No average may hide such rows (ALGORITHMS.md 2.17): were the chains confined to a part of the worlds, it would look the same.

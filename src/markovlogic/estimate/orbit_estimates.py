@@ -22,11 +22,13 @@ from markovlogic.estimate.diagnostics import (
     student_factor,
     undefined,
 )
+from markovlogic.estimate.estimator import NAMED, Estimator
 from markovlogic.estimate.summary import CHAIN_MEAN_CELLS, atom_estimates, event_estimates
 from markovlogic.estimate.tallies import Tallies
 
 if TYPE_CHECKING:
     from markovlogic.estimate.orbit_pools import OrbitPools, PoolWatcher
+    from markovlogic.estimate.series import Series
 
 Bool = npt.NDArray[np.bool_]
 Float64 = npt.NDArray[np.float64]
@@ -35,38 +37,43 @@ ROUNDING = 1e-13  # a spread that is smaller than this share of the sum of squar
 
 
 def orbit_estimates(
-    pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: Sequence[Tallies], decided: Bool | None, wish: str
-) -> tuple[Estimates, Estimates, str]:
-    """Estimates of query atoms and of events, and which estimator gave them.
+    pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: Sequence[Tallies], decided: Bool, estimator: Estimator
+) -> tuple[Estimates, Estimates, Estimator]:
+    """Estimates of query atoms and of events, and which estimator gave them: where either may, the one whose variances add up
+    to less over the query.
 
-    wish: "orbit", "orbit-conditional", or "orbit-auto": of the two the one whose variances add up to less over the query (orbit
-    means of conditionals can be worse, ALGORITHMS.md 3.6). Tallies hold the query atoms, or all counted atoms when they hold
-    conditionals. decided: of the query atoms.
+    Tallies hold the query atoms, or all counted atoms when they hold conditionals. decided: of the query atoms.
     """
     pooled = pool_estimates(pools, watchers)
     events = _events(pools, pooled, tallies)
-    found = {}
-    if wish != "orbit-conditional":
-        found["orbit"] = _atoms(pools, pooled, tallies, decided, conditional=False)
-    if wish != "orbit":
+    found: list[tuple[Estimates, Estimator]] = []
+    if not estimator.conditional or estimator.either:
+        found.append((_atoms(pools, pooled, tallies, decided, conditional=False), NAMED["orbit"]))
+    if estimator.conditional:
         by_conditionals = pool_estimates(pools, watchers, tallies)
-        found["orbit-conditional"] = _atoms(pools, by_conditionals, tallies, decided, conditional=True)
-    name = min(found, key=lambda which: (float(np.square(found[which].stderr).sum()), which))
-    return found[name], events, name
+        found.append((_atoms(pools, by_conditionals, tallies, decided, conditional=True), NAMED["orbit-conditional"]))
+    atoms, taken = min(found, key=lambda one: float(np.square(one[0].stderr).sum()))
+    return atoms, events, taken
 
 
-def _atoms(
-    pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies], decided: Bool | None, *, conditional: bool
-) -> Estimates:
+def _atoms(pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies], decided: Bool, *, conditional: bool) -> Estimates:
     order = np.argsort(tallies[0].atoms, kind="stable")
     rows = order[np.searchsorted(tallies[0].atoms, pools.query_atoms, sorter=order)]
     single = atom_estimates(tallies, None, conditional=conditional)
-    found = _chosen(single, rows, pooled, pools.atom_pool)
-    if decided is None:
-        return found
+    return with_decided(_chosen(single, rows, pooled, pools.atom_pool), decided)
+
+
+def with_decided(found: Estimates, decided: Bool) -> Estimates:
+    """The same estimates, without error where hard rules decide."""
     mean, stderr = np.where(decided, np.round(found.mean), found.mean), np.where(decided, 0.0, found.stderr)
     rhat, ess = np.where(decided, np.nan, found.rhat), np.where(decided, np.nan, found.ess)
     return Estimates(mean, stderr, rhat, ess, found.never_moved & ~decided, found.chain_mean)
+
+
+def chosen_rows(found: Estimates, rows: npt.NDArray[np.integer]) -> Estimates:
+    """Estimates of some rows, each perhaps several times."""
+    chain_mean = None if found.chain_mean is None else found.chain_mean[rows]
+    return Estimates(found.mean[rows], found.stderr[rows], found.rhat[rows], found.ess[rows], found.never_moved[rows], chain_mean)
 
 
 def _events(pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies]) -> Estimates:
@@ -92,14 +99,18 @@ def _chosen(single: Estimates, rows: npt.NDArray[np.integer], pooled: Estimates,
 
 def pool_estimates(pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: Sequence[Tallies] | None = None) -> Estimates:
     """Estimates of the pools, from the tallies' conditionals where these are given (events have none: from their counts)."""
-    lengths = np.array(watchers[0].clock.lengths(), np.float64)
-    if not len(lengths):
-        return undefined(pools.n_pools)
-    used = range(len(lengths))
-    size = pools.size
-    sums = np.stack([np.concatenate([w.sums.cells[at] for w in watchers], axis=1) for at in used]) / size[:, None]
-    squares = np.stack([np.sum([w.squares.cells[at][:, 0] for w in watchers], axis=0) for at in used]) / size**2
     conditional = None if tallies is None else _pooled_conditionals(pools, tallies)
+    return batch_estimates([watcher.series for watcher in watchers], pools.size, conditional)
+
+
+def batch_estimates(batches: Sequence[Series], size: Float64, conditional: Float64 | None = None) -> Estimates:
+    """Estimates of series that all batches have gathered; each value is divided by its row's size."""
+    lengths = np.array(batches[0].clock.lengths(), np.float64)
+    if not len(lengths):
+        return undefined(len(size))
+    used = range(len(lengths))
+    sums = np.stack([np.concatenate([b.sums.cells[at] for b in batches], axis=1) for at in used]) / size[:, None]
+    squares = np.stack([np.sum([b.squares.cells[at][:, 0] for b in batches], axis=0) for at in used]) / size**2
     return series_estimates(sums, squares, lengths, size, conditional)
 
 

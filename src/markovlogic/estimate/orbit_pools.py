@@ -8,12 +8,13 @@ are alone in their orbit stay with the ordinary tallies. Known atoms are in no o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.estimate.series import Series
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.estimate.substitutions import (
     LISTED_READS,
@@ -26,7 +27,7 @@ from markovlogic.estimate.substitutions import (
     pattern_of,
     sequence_orbit,
 )
-from markovlogic.estimate.tallies import Saved, Slots
+from markovlogic.estimate.tallies import Saved
 from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
 
@@ -193,26 +194,14 @@ class PoolWatcher:
 
     def __init__(self, pools: OrbitPools, lists: _Lists, clock: SlotClock, n_chains: int, stream: tuple[int, int]) -> None:
         self._pools, self._lists, self._stream = pools, lists, stream
-        self.clock = clock
         self.n_chains = n_chains
-        self.sums = Slots(pools.n_pools, n_chains, clock.n_slots, np.float64)
-        self.squares = Slots(pools.n_pools, 1, clock.n_slots, np.float64)
+        self.series = Series(pools.n_pools, n_chains, clock)
         self._counts = np.zeros((len(lists.start) - 1, n_chains), np.int64)
         self._values = np.zeros((pools.n_pools, n_chains), np.float64) if pools.event_count else self._counts
 
     def see(self, draw: int, world: Words) -> None:
         """Count one draw."""
-        from markovlogic.kernels.orbital import add_counts
-
-        while self.clock.must_fold:
-            self.clock.fold()
-            self.sums.fold(np.float64)
-            self.squares.fold(np.float64)
-        slot = self.clock.slot
-        add_counts(self.values(draw, world), self.sums.cells[slot], self.squares.cells[slot])
-        self.sums.touch(slot)
-        self.squares.touch(slot)
-        self.clock.draws += 1
+        self.series.add(self.values(draw, world))
 
     def values(self, draw: int, world: Words) -> npt.NDArray[np.number]:
         """(n_pools, n_chains) how many members of each pool hold in each chain; of random substitutions those of this draw."""
@@ -256,13 +245,8 @@ class PoolWatcher:
 
     def saved(self) -> Iterator[Saved]:
         """All that a checkpoint needs."""
-        yield Saved("clock", np.array([self.clock.level, self.clock.draws], np.int64), self.clock.draws)
-        yield from self.sums.saved("sums")
-        yield from self.squares.saved("squares")
+        yield from self.series.saved()
 
     def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
         """Continue where `saved` was taken."""
-        level, draws = (int(value) for value in arrays["clock"])
-        self.clock = replace(self.clock, level=level, draws=draws)
-        self.sums.restore("sums", arrays, np.float64)
-        self.squares.restore("squares", arrays, np.float64)
+        self.series.restore(arrays)

@@ -9,6 +9,7 @@ that are emptied into float64 totals after fixed numbers of draws, so that no re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -93,30 +94,46 @@ class Slots:
                 self.touch(at)
 
 
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """What the tallies of a run hold: the same for every batch of its chains.
+
+    n_rows: atoms that a sampler counts, or units of its own (see `samplers.base.Units`). chains: of all batches together.
+    """
+
+    n_rows: int
+    atoms: Int32  # rows that are tallied
+    events: Events
+    draws: int  # planned, a chain
+    chains: int
+    conditional: bool
+    slots: int | None = None  # None: as many as suit rows and chains
+
+    @property
+    def n_slots(self) -> int:
+        """Slots of time for counts."""
+        return slots_for(len(self.atoms) + self.events.n_events, self.chains) if self.slots is None else self.slots
+
+    @property
+    def n_sum_slots(self) -> int:
+        """Slots of time for sums of conditionals: with many chains, sums are needed by chain only."""
+        return self.n_slots if self.chains <= SUM_SLOTS_UP_TO else 1
+
+
 class Tallies:
     """Everything that is counted for one batch of chains."""
 
-    def __init__(
-        self,
-        *,
-        n_all: int,
-        n_chains: int,
-        atoms: Int32,
-        events: Events,
-        planned: int,
-        n_slots: int,
-        conditional: bool,
-        sum_slots: bool,
-    ) -> None:
+    def __init__(self, counting: Counting, n_chains: int) -> None:
+        atoms, events, n_slots = counting.atoms, counting.events, counting.n_slots
         self.n_chains = n_chains
         self.atoms, self.events = atoms, events
-        self.clock = SlotClock.start(planned, n_slots)
-        self.planes: Words = np.zeros((n_all, 8), np.uint64)
+        self.clock = SlotClock.start(counting.draws, n_slots)
+        self.planes: Words = np.zeros((counting.n_rows, 8), np.uint64)
         self.event_planes: Words = np.zeros((events.n_events, 8), np.uint64)
-        self.conditionals = np.zeros((n_all, n_chains), np.float32) if conditional else None
+        self.conditionals = np.zeros((counting.n_rows, n_chains), np.float32) if counting.conditional else None
         self.counts = Slots(len(atoms), n_chains, n_slots, self._count_type())
         self.event_counts = Slots(events.n_events, n_chains, n_slots, self._count_type())
-        self.sums = Slots(len(atoms), n_chains, n_slots if sum_slots else 1, np.float64) if conditional else None
+        self.sums = Slots(len(atoms), n_chains, counting.n_sum_slots, np.float64) if counting.conditional else None
         self._event_rows = np.arange(events.n_events, dtype=np.int32)
         self._chain_mask = np.uint64((1 << n_chains) - 1)
         self._in_planes = 0  # draws that the planes hold
@@ -222,8 +239,7 @@ def tally_bytes(*, n_all: int, n_query: int, n_events: int, n_chains: int, draws
     """Bytes that the tallies of a run take at most, for plans that are made before it starts."""
     n_slots = slots_for(n_query + n_events, n_chains)
     cell = 2 if draws // n_slots + 1 < 1 << 16 else 4
-    batches = -(-n_chains // 64)
-    total = batches * (n_all + n_events) * 64 + n_slots * (n_query + n_events) * n_chains * cell
+    total = -(-n_chains // 64) * (n_all + n_events) * 64 + n_slots * (n_query + n_events) * n_chains * cell
     if conditional:
         sum_slots = n_slots if n_chains <= SUM_SLOTS_UP_TO else 1
         total += n_all * n_chains * 4 + sum_slots * n_query * n_chains * 8

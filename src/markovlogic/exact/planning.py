@@ -78,9 +78,7 @@ def plan_exact(
         progress.stage("plan exact inference", len(rest))
         if method != "enumerate":
             try:
-                refuse_dense(
-                    network, parts, max_width=max_width, max_worlds=max_worlds if method == "exact" else 1, effort=spent
-                )
+                refuse_dense(network, parts, max_width=max_width, max_worlds=max_worlds if method == "exact" else 1, effort=spent)
             except ResourceError as refusal:
                 raise bounds.refused(refusal) from None
         done = 0
@@ -101,9 +99,7 @@ def _coins(network: GroundNetwork, parts: Components) -> tuple[Int32, np.ndarray
     return parts.atom[parts.start[:-1][alone]], np.nonzero(~alone)[0]
 
 
-def _with_figures(
-    network: GroundNetwork, parts: Components, coins: Int32, made: list[ShapePlan], spent: Effort
-) -> ExactPlan:
+def _with_figures(network: GroundNetwork, parts: Components, coins: Int32, made: list[ShapePlan], spent: Effort) -> ExactPlan:
     """The plan with its sums: times add up, and the largest need of room is what is needed beside the shapes."""
     cost = components_cost(network)
     width, entries, largest, room = 0, float(len(coins)), 0.0, 0.0
@@ -118,9 +114,7 @@ def _with_figures(
             entries += plan.elimination.entries * plan.shape.n_rows
         cost = Cost(cost.seconds + own.seconds, cost.memory_bytes + own.kept_bytes)
         room = max(room, own.memory_bytes)
-    return ExactPlan(
-        parts, coins, tuple(made), width, entries, largest, cost.seconds, int(cost.memory_bytes + room), spent.spent
-    )
+    return ExactPlan(parts, coins, tuple(made), width, entries, largest, cost.seconds, int(cost.memory_bytes + room), spent.spent)
 
 
 @dataclass(frozen=True)

@@ -75,11 +75,8 @@ def _approximate(stage: Stage, rank: int | None, progress: Progress) -> tuple[St
 
 def _follow(stage: Stage, truth: Truth, scale: RankScale, seed: int, progress: Progress) -> list[Look]:
     from markovlogic.samplers.orbital import Orbital
-    from markovlogic.symmetry.groups import RenamingGroup
-    from markovlogic.symmetry.twins import twin_classes
 
-    group = RenamingGroup(stage.problem, twin_classes(stage.problem))
-    settings = Orbital().with_group(group)
+    settings = Orbital(group=stage.target.symmetry.twins.group)
     found, _ = follow(
         "orbital",
         settings,

@@ -64,7 +64,7 @@ class Counted:
         left = draws
         while left:
             sweeps = min(left, SWEEPS_PER_STEP)
-            info = self._sampler.step(self._state, sweeps, self._planes if count else None)
+            info = self._sampler.step(self._state, sweeps, self._planes if count else None, burn_in=not count)
             for name, value in info.counts.items():
                 self.counts[name] = self.counts.get(name, 0) + value
             if count:

@@ -225,7 +225,7 @@ def lifted(stage: Stage, scale: RaceScale, *, ranks: bool) -> dict[str, Contende
         sources |= {f"rank {rank}": BMF(rank) for rank in scale.ranks}
     for name, source in sources.items():
         begun = time.perf_counter()
-        settings = LiftedMH(source=source).bind(stage.problem)
+        settings = LiftedMH(source=source).bind(stage.target)
         found[f"lifted-mh {name}"] = Contender(settings, time.perf_counter() - begun)
     return found
 

@@ -76,7 +76,7 @@ def _folder(directory: str | os.PathLike[str]) -> Path:
 
 
 def _written(folder: Path, made: Experiment, outcome: Outcome, quick: bool, seed: int, seconds: float) -> Done:
-    from markovlogic import __version__
+    from markovlogic.version import __version__
 
     summary = summary_text(made, outcome, quick=quick, seed=seed, seconds=seconds, version=__version__)
     write_outcome(folder, made, outcome, summary)
@@ -85,7 +85,7 @@ def _written(folder: Path, made: Experiment, outcome: Outcome, quick: bool, seed
 
 def _kept(folder: Path, made: Experiment, quick: bool, seed: int) -> Done | None:
     """What an earlier call has written, if it was made with the same settings and is whole."""
-    from markovlogic import __version__
+    from markovlogic.version import __version__
 
     try:
         summary = json.loads((folder / f"{made.id}.json").read_text(encoding="utf-8"))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.generate import make, write
-from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.planner import pose_problem
+from markovlogic.posing import Posed, pose_problem
 from markovlogic.problem import Problem
 from markovlogic.progress import SILENT, Progress
+from markovlogic.samplers.base import Target
+from markovlogic.symmetry.find import SymmetryDoor
 
 Int8 = npt.NDArray[np.int8]
 
@@ -23,9 +24,18 @@ Int8 = npt.NDArray[np.int8]
 class Stage:
     """A problem and its network."""
 
-    problem: Problem
-    lowered: LoweredModel
+    posed: Posed
     network: GroundNetwork
+
+    @property
+    def problem(self) -> Problem:
+        """What is asked of which model under which evidence."""
+        return self.posed.problem
+
+    @property
+    def target(self) -> Target:
+        """What chains are to sample."""
+        return Target(self.problem, self.network, SymmetryDoor(self.problem, self.network))
 
     def statuses(self, predicate: str) -> Int8:
         """What is known about all ground atoms of a predicate, shaped by its arguments; only for small domains."""
@@ -50,14 +60,15 @@ def set_stage(name: str, size: int, evidence: float, seed: int, *, variant: str 
     with tempfile.TemporaryDirectory(prefix="mln-") as folder:
         rules, facts = write(made, folder)
         posed = pose_problem(rules, [facts], made.query, progress=progress)
-    return Stage(posed.problem, posed.lowered, ground(posed.problem, posed.lowered, progress=progress))
+    return Stage(posed, ground(posed.problem, posed.lowered, progress=progress))
 
 
 def with_problem(stage: Stage, problem: Problem, *, progress: Progress = SILENT) -> Stage:
     """The same model under other evidence."""
     from markovlogic.grounding.ground import ground
 
-    return Stage(problem, stage.lowered, ground(problem, stage.lowered, progress=progress))
+    posed = replace(stage.posed, problem=problem)
+    return Stage(posed, ground(problem, posed.lowered, progress=progress))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +94,8 @@ class Orbits:
 
 def renaming_orbits(problem: Problem) -> Orbits:
     """Orbits under renamings of interchangeable constants, found from model and evidence alone."""
-    from markovlogic.symmetry.orbits import orbits_by_key
-    from markovlogic.symmetry.twins import twin_classes
-
     begun = time.perf_counter()
-    partition = orbits_by_key(problem, twin_classes(problem))
+    partition = SymmetryDoor(problem).twins.orbits
     return Orbits(partition.orbit_of, time.perf_counter() - begun, "renamings")
 
 
@@ -98,7 +106,7 @@ def network_orbits(stage: Stage, *, budget_seconds: float = 30.0) -> Orbits | No
 
     network_automorphisms(network_of(3, [(1.0, [1, 2]), (1.0, [1, 4])]))  # compiles what the search needs
     begun = time.perf_counter()
-    group = network_automorphisms(stage.network, budget_seconds=budget_seconds)
-    if group.notes:
+    found = SymmetryDoor(stage.problem, stage.network, budget_seconds=budget_seconds).found("automorphisms")
+    if found.notes:
         return None
-    return Orbits(group.orbits().orbit_of, time.perf_counter() - begun, "automorphisms of the ground network")
+    return Orbits(found.orbits.orbit_of, time.perf_counter() - begun, "automorphisms of the ground network")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
 
 import numpy as np
 
-from markovlogic.data.evidence import decode
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.grounding.assemble import Assembler, Contradiction
 from markovlogic.grounding.definitions import Nodes, ground_definition
@@ -22,11 +23,57 @@ from markovlogic.language.syntax import Rule, show_constant
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
+from markovlogic.problem.names import atom_name
 from markovlogic.progress import SILENT, Progress
 
 _MOST_ATOMS = 2**30  # literals are 32-bit integers
 _DATABASE_SHARE = 0.5  # of the memory limit; the arrays take the rest
 _COUNTING_SECONDS = 2.0
+
+
+class Grounding:
+    """A problem on its way through the database: sizes first, then the network; what was loaded for the one serves the other."""
+
+    def __init__(self, problem: Problem, lowered: LoweredModel, database: Engine, memory_limit: int) -> None:
+        self._problem, self._lowered, self._database, self._limit = problem, lowered, database, memory_limit
+
+    @cached_property
+    def _relations(self) -> dict[str, Relation]:
+        return problem_relations(self._problem)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """How large the network would be."""
+        return predict_with(self._database, self._problem, self._lowered, self._relations, _COUNTING_SECONDS)
+
+    def network(self, progress: Progress = SILENT) -> GroundNetwork:
+        """What the evidence leaves of all ground clauses; a problem that would need more memory than the limit is refused."""
+        problem, lowered, limit = self._problem, self._lowered, self._limit
+        if len(problem.atoms) >= _MOST_ATOMS:
+            raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms), limit=_MOST_ATOMS)
+        sizes = self.sizes
+        if sizes.memory_bytes > limit:
+            raise ResourceError(_too_large(sizes, limit, problem, lowered), needed=sizes.memory_bytes, limit=limit)
+        progress.stage("ground", max(1, sum(sizes.rows)))
+        nodes, relations = Nodes(len(problem.atoms)), dict(self._relations)
+        for number, definition in enumerate(lowered.definitions):
+            made = ground_definition(definition, number, self._database, relations, problem.domains, nodes)
+            relations[definition.predicate] = made
+        return _ground_templates(self._database, problem, lowered, relations, nodes, sizes, progress)
+
+
+@contextmanager
+def grounding(
+    problem: Problem, lowered: LoweredModel, *, memory_limit: int | None = None, threads: int | None = None
+) -> Iterator[Grounding]:
+    """Open the way; what the database wrote to disk is gone when the block ends.
+
+    memory_limit: bytes (default: a share of what is free). threads: of the database (default: all cores); the result does not
+    depend on them.
+    """
+    limit = default_limit() if memory_limit is None else memory_limit
+    with engine(int(_DATABASE_SHARE * limit), threads) as database:
+        yield Grounding(problem, lowered, database, limit)
 
 
 def ground(
@@ -37,26 +84,13 @@ def ground(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> GroundNetwork:
-    """What the evidence leaves of all ground clauses.
+    """What the evidence leaves of all ground clauses; see `grounding`.
 
-    memory_limit: bytes (default: a share of what is free); a problem that would need more is refused before it starts.
-    threads: of the database (default: all cores); the result does not depend on them.
     Raises InputError where the evidence breaks a hard rule, or hard rules contradict each other.
     """
-    limit = default_limit() if memory_limit is None else memory_limit
-    if len(problem.atoms) >= _MOST_ATOMS:
-        raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms), limit=_MOST_ATOMS)
-    relations = problem_relations(problem)
-    with engine(int(_DATABASE_SHARE * limit), threads) as database:
+    with grounding(problem, lowered, memory_limit=memory_limit, threads=threads) as way:
         progress.stage("predict")
-        sizes = predict_with(database, problem, lowered, relations, _COUNTING_SECONDS)
-        if sizes.memory_bytes > limit:
-            raise ResourceError(_too_large(sizes, limit, problem, lowered), needed=sizes.memory_bytes, limit=limit)
-        progress.stage("ground", max(1, sum(sizes.rows)))
-        nodes = Nodes(len(problem.atoms))
-        for number, definition in enumerate(lowered.definitions):
-            relations[definition.predicate] = ground_definition(definition, number, database, relations, problem.domains, nodes)
-        return _ground_templates(database, problem, lowered, relations, nodes, sizes, progress)
+        return way.network(progress)
 
 
 def _ground_templates(
@@ -172,20 +206,6 @@ def _contradiction_faults(found: Contradiction, problem: Problem) -> list[Fault]
 def _where(rule: Rule) -> str:
     place: Place = rule.place
     return f"the rule at {place}"
-
-
-def atom_name(problem: Problem, atom: int) -> str:
-    """An open atom as it is written; a hidden one is named as such."""
-    if atom >= len(problem.atoms):
-        return "a quantified part"
-    at = int(np.searchsorted(problem.atoms.start, atom, side="right")) - 1
-    predicate = problem.atoms.predicates[at]
-    statuses = problem.statuses[predicate]
-    code = statuses.unrank(np.array([atom - problem.atoms.start[at]], np.int64))
-    types = problem.model.predicates[predicate].types
-    numbers = decode(code, statuses.sizes)[0]
-    args = [show_constant(problem.domains[t].names[int(number)]) for t, number in zip(types, numbers, strict=True)]
-    return f"{predicate}({','.join(args)})" if args else predicate
 
 
 def _too_many_atoms(problem: Problem) -> str:

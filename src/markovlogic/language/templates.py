@@ -11,6 +11,7 @@ Grounding decides, from the evidence, whether a ground H needs an atom of its ow
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from markovlogic.language.syntax import Term
@@ -76,3 +77,8 @@ class LoweredModel:
     templates: tuple[ClauseTemplate, ...]
     definitions: tuple[Definition, ...]
     constant_per_grounding: tuple[float, ...]  # by rule; multiplied by the rule's number of groundings
+
+    @property
+    def has_hard(self) -> bool:
+        """Whether any rule must hold."""
+        return any(math.isinf(template.weight) for template in self.templates)

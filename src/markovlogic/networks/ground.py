@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
+
+from markovlogic.networks import conditionals
+from markovlogic.networks.base import Bools, StartKind
+from markovlogic.networks.kinds import NetworkKind
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -74,6 +79,39 @@ class GroundNetwork:
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
         return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+    @property
+    def kind(self) -> NetworkKind:
+        """Which of the networks it is; see `networks.base.Network` for this and what follows."""
+        return NetworkKind.GROUND
+
+    def decided(self, atoms: Int32) -> Bools:
+        """Which of these atoms hard unit clauses fix."""
+        return np.asarray(np.isinf(self.atom_bias[atoms]), np.bool_)
+
+    def log_odds(self, atom: int, world: Bools) -> float:
+        """The conditional of one atom in float64."""
+        return conditionals.log_odds(self, atom, world)
+
+    def group_log_weights(self, group: int, world: Bools) -> Float64:
+        """The conditional of an exclusive group in float64."""
+        return conditionals.group_log_weights(self, group, world)
+
+    def start_worlds(self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind) -> npt.NDArray[np.uint64]:
+        """Worlds of a batch to start from."""
+        from markovlogic.networks.starts import start_worlds
+
+        return start_worlds(self, n_chains, seed, kind)
+
+    def digest(self, *, floats: bool) -> str:
+        """A digest of all arrays."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name in sorted(field.name for field in fields(self)):
+            value = vars(self)[name]
+            if isinstance(value, np.ndarray) and (floats or value.dtype.kind != "f"):
+                digest.update(f"{name} {value.dtype} {value.shape}".encode())
+                digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+        return digest.hexdigest()
 
 
 def atom_rows(clause_start: Int64, clause_literal: Int32, n_all: int) -> tuple[Int64, Int32]:

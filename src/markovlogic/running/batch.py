@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.tallies import Events, Saved, Tallies
+from markovlogic.estimate.series import Series
+from markovlogic.estimate.slots import SlotClock
+from markovlogic.estimate.tallies import Counting, Saved, Tallies
 from markovlogic.running.observers import Observer
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler
 
-Int32 = npt.NDArray[np.int32]
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 
@@ -24,33 +25,21 @@ class Batch:
         number: int,
         sampler: Sampler,
         seed: np.random.SeedSequence,
-        *,
-        n_all: int,
         burn_in: int,
-        draws: int,
-        atoms: Int32,
-        events: Events,
-        n_slots: int,
-        conditional: bool,
-        sum_slots: bool,
+        counting: Counting,
         observers: Sequence[Observer],
     ) -> None:
         self.number, self.sampler = number, sampler
-        self.burn_in, self.planned = burn_in, draws
+        self.burn_in = burn_in
         self.sweeps = 0  # burn-in included
         self.updates = 0
         self.counts: dict[str, int] = {}
         self._seed = seed
-        self.tallies = Tallies(
-            n_all=n_all,
-            n_chains=sampler.n_chains,
-            atoms=atoms,
-            events=events,
-            planned=draws,
-            n_slots=n_slots,
-            conditional=conditional,
-            sum_slots=sum_slots,
-        )
+        self.tallies = Tallies(counting, sampler.n_chains)
+        self.units: Series | None = None
+        if sampler.units is not None:
+            clock = SlotClock.start(counting.draws, counting.n_slots)
+            self.units = Series(sampler.units.n_units, sampler.n_chains, clock)
         self._watchers = [(observer.name, observer.watch(number, sampler.n_chains)) for observer in observers]
 
     @property
@@ -74,13 +63,17 @@ class Batch:
         tallies = self.tallies
         sweeps = min(sweeps, SWEEPS_PER_STEP)
         if not counted:
-            info = self.sampler.step(self.state, sweeps)
+            info = self.sampler.step(self.state, sweeps, burn_in=True)
         else:
-            each = bool(self._watchers) or tallies.events.n_events > 0
+            each = bool(self._watchers) or tallies.events.n_events > 0 or self.units is not None
             sweeps = 1 if each else min(sweeps, tallies.room())
             if each:
                 tallies.room()  # lets the slots fold before the draw is added
-            info = self.sampler.step(self.state, sweeps, tallies.planes, tallies.conditionals)
+            if self.units is not None:
+                info = self.sampler.step(self.state, sweeps)
+                self.units.add(self.sampler.unit_values(self.state))
+            else:
+                info = self.sampler.step(self.state, sweeps, tallies.planes, tallies.conditionals)
             if tallies.events.n_events:
                 tallies.add_events(self.state.world)
             tallies.record(sweeps)
@@ -93,10 +86,13 @@ class Batch:
 
     def saved(self) -> Iterator[Saved]:
         """Every array that a checkpoint needs."""
-        for name, array in self.state._asdict().items():
-            yield Saved(f"state.{name}", np.asarray(array), self.sweeps)
+        for name, array in _arrays(self.state):
+            yield Saved(f"state.{name}", array, self.sweeps)
         for item in self.tallies.saved():
             yield item._replace(name=f"tallies.{item.name}")
+        if self.units is not None:
+            for item in self.units.saved():
+                yield item._replace(name=f"units.{item.name}")
         for name, watcher in self._watchers:
             for item in watcher.saved():
                 yield item._replace(name=f"{name}.{item.name}")
@@ -109,11 +105,30 @@ class Batch:
         """Continue where a checkpoint was taken."""
         self.sweeps, self.updates = int(facts["sweeps"]), int(facts["updates"])
         self.counts = {name: int(value) for name, value in facts["counts"].items()}
-        fields = _under(arrays, "state")
-        self.state = type(self.state)(**{name: fields[name] for name in self.state._asdict()})
+        self.state = _restored(self.state, _under(arrays, "state"))
         self.tallies.restore(_under(arrays, "tallies"))
+        if self.units is not None:
+            self.units.restore(_under(arrays, "units"))
         for name, watcher in self._watchers:
             watcher.restore(_under(arrays, name))
+
+
+def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
+    """The arrays of a state and of the states inside it, by name."""
+    for name, value in state._asdict().items():
+        if isinstance(value, tuple):  # the state of a base chain
+            yield from _arrays(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", np.asarray(value)
+
+
+def _restored(state: Any, arrays: Arrays) -> Any:
+    """A state like this one, made of saved arrays."""
+    fields = {
+        name: _restored(value, _under(arrays, name)) if isinstance(value, tuple) else arrays[name]
+        for name, value in state._asdict().items()
+    }
+    return type(state)(**fields)
 
 
 def _under(arrays: Arrays, prefix: str) -> dict[str, npt.NDArray[np.generic]]:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.estimate.tallies import Saved
 
-FORMAT = 1  # to be raised when files are written differently, or when the same seed gives other draws than before
+FORMAT = 2  # to be raised when files are written differently, or when the same seed gives other draws than before
 MOST_COPIED = 1 << 28  # bytes
 MANIFEST = "manifest.json"
 PART = re.compile(r"part-\d{6,}\.bin")

@@ -1,4 +1,4 @@
-"""Which estimator a run uses, and its estimates at any time."""
+"""The estimates of a run at any time, from what its batches have gathered."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.errors import InputError
 from markovlogic.estimate.diagnostics import Estimates
-from markovlogic.estimate.orbit_estimates import orbit_estimates
-from markovlogic.estimate.orbit_pools import OrbitPools, PoolObserver
+from markovlogic.estimate.estimator import Estimator
+from markovlogic.estimate.orbit_estimates import batch_estimates, chosen_rows, orbit_estimates, with_decided
+from markovlogic.estimate.orbit_pools import PoolObserver
 from markovlogic.estimate.summary import atom_estimates, event_estimates
 from markovlogic.running.batch import Batch
-from markovlogic.samplers.base import Sampler
-
-CONDITIONAL_CELLS = 1 << 24  # "auto" collects conditionals up to so many atoms times chains
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,32 +21,20 @@ class Estimating:
     """From what the batches have gathered so far to estimates."""
 
     batches: Sequence[Batch]
-    decided: npt.NDArray[np.bool_] | None  # of the query atoms
-    estimator: str
+    atoms: npt.NDArray[np.int32]  # query atoms
+    decided: npt.NDArray[np.bool_]  # of the query atoms
+    estimator: Estimator
     pooling: PoolObserver | None
 
-    def __call__(self) -> tuple[Estimates, Estimates, str]:
+    def __call__(self) -> tuple[Estimates, Estimates, Estimator]:
         """Estimates of query atoms and of events, and the estimator that gave them."""
         tallies = [batch.tallies for batch in self.batches]
+        units = self.batches[0].sampler.units
+        if units is not None:
+            series = [batch.units for batch in self.batches if batch.units is not None]
+            values = batch_estimates(series, np.ones(units.n_units))
+            of_atoms = with_decided(chosen_rows(values, units.of_atom[self.atoms]), self.decided)
+            return of_atoms, event_estimates(tallies), self.estimator
         if self.pooling is None:
             return atom_estimates(tallies, self.decided), event_estimates(tallies), self.estimator
         return orbit_estimates(self.pooling.pools, self.pooling.batches, tallies, self.decided, self.estimator)
-
-
-def choose_estimator(estimator: str, samplers: Sequence[Sampler], cells: int, pools: OrbitPools | None) -> str:
-    """What is gathered; "orbit-auto" gathers samples and conditionals, and the estimates tell which of them is better."""
-    can = all(sampler.has_conditionals for sampler in samplers)
-    if estimator == "auto":
-        gather = can and cells <= CONDITIONAL_CELLS
-        if pools is not None and pools.n_pools:
-            return "orbit-auto" if gather else "orbit"
-        return "conditional" if gather else "sample"
-    known = ("sample", "conditional", "orbit", "orbit-conditional")
-    if estimator not in known:
-        raise InputError(f"unknown estimator {estimator!r}", hint=f"known are auto, {', '.join(known)}")
-    pooled = estimator.startswith("orbit")
-    if estimator.endswith("conditional") and not can:
-        raise InputError("this method has no conditionals to average", hint=f"take --estimator {'orbit' if pooled else 'sample'}")
-    if pooled and pools is None:
-        raise InputError(f"the estimator {estimator} needs the orbits of the query (`pools`)")
-    return estimator

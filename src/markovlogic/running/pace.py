@@ -13,18 +13,19 @@ class Pace:
     """Learns from every round; no result may depend on it."""
 
     sweeps: int = 1
+    each: float | None = None  # seconds a sweep took in the last round
 
     def learn(self, sweeps: int, seconds: float) -> None:
         """A round of so many sweeps took so long."""
         fitting = int(sweeps * ROUND_SECONDS / max(seconds, 1e-9))
         self.sweeps = max(1, min(fitting, GROWTH * max(sweeps, self.sweeps)))
-        self._each = seconds / max(sweeps, 1)
+        self.each = seconds / max(sweeps, 1)
 
     def within(self, seconds: float | None) -> int:
         """Sweeps for the next round, when only so many seconds are left."""
-        if seconds is None or not hasattr(self, "_each"):
+        if seconds is None or self.each is None:
             return self.sweeps
-        return max(1, min(self.sweeps, int(seconds / max(self._each, 1e-9))))
+        return max(1, min(self.sweeps, int(seconds / max(self.each, 1e-9))))
 
 
 def next_check(draws: int) -> int:

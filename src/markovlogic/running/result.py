@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.concerns import run_concerns, still_remarks
+from markovlogic.estimate.concerns import Course, run_concerns, still_remarks
 from markovlogic.estimate.diagnostics import Estimates
+from markovlogic.estimate.estimator import Estimator
 from markovlogic.estimate.orbit_pools import PoolObserver
 from markovlogic.estimate.tallies import Tallies
 from markovlogic.guarantee import Guarantee
@@ -20,7 +21,8 @@ class RunResult:
     """Estimates of query atoms and events, with all that tells whether to believe them."""
 
     method: str
-    estimator: str  # "sample", "conditional", "orbit" or "orbit-conditional": what was done, never "auto"
+    estimator: Estimator  # as planned
+    taken: Estimator  # what gave the numbers, where the plan left open whether samples or conditionals do
     query_atoms: npt.NDArray[np.int32]
     atoms: Estimates
     events: Estimates
@@ -57,19 +59,14 @@ class RunResult:
         return run_concerns(
             self.atoms,
             self.events,
-            stopped=self.stopped,
-            draws=self.draws,
-            chains=self.chains,
-            conditional=self.estimator.endswith("conditional"),
-            target_stderr=self.target_stderr,
-            sampler_concerns=self.sampler_concerns,
-            atom_name=atom_name or (lambda row: f"atom {self.query_atoms[row]}"),
-            event_name=event_name or (lambda row: f"event {row}"),
+            Course(self.stopped, self.chains, self.draws, self.taken.conditional, self.target_stderr, self.sampler_concerns),
+            atom_name or (lambda row: f"atom {self.query_atoms[row]}"),
+            event_name or (lambda row: f"event {row}"),
         )
 
     def remarks(self, atom_name: Callable[[int], str] | None = None) -> tuple[str, ...]:
         """What should be known of the numbers though it is no reason to distrust them."""
-        if not self.estimator.endswith("conditional") or not self.draws:
+        if not self.taken.conditional or not self.draws:
             return ()
         name = atom_name or (lambda row: f"atom {self.query_atoms[row]}")
         return still_remarks(self.atoms, name, "query atoms", conditional_draws=self.chains * self.draws)

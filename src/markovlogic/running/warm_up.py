@@ -17,7 +17,7 @@ def warm_up(sampler: Sampler, progress: Progress | Silent) -> float:
     tenth of the time.
     """
     begun = time.perf_counter()
-    if not are_cold(getattr(sampler, "kernel_modules", ())):
+    if not are_cold(sampler.kernel_modules):
         return 0.0
     progress.stage("compile kernels (once on this machine, some 20 s)")
     with without_collection():

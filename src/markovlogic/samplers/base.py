@@ -2,16 +2,22 @@
 
 Chains run in batches of up to 64. In a batch the world is chain-minor: bit c of `world[a]` is atom a in chain c, so one pass
 over the network serves all chains. Bits of absent chains (c >= n_chains) are zero between steps.
+
+Settings and samplers name these protocols as their base classes: what most of them do alike then has its default here.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from markovlogic.problem import Problem
+    from markovlogic.symmetry.find import SymmetryDoor
 
 Words = npt.NDArray[np.uint64]
 
@@ -19,8 +25,19 @@ CHAINS_PER_BATCH = 64
 SWEEPS_PER_STEP = 255  # what eight counter planes can hold
 
 
+class Target(NamedTuple):
+    """What chains are to sample: a problem, its network, and the door to its symmetries."""
+
+    problem: Problem
+    network: Any  # the one that the settings work on
+    symmetry: SymmetryDoor
+
+
 class State(Protocol):
-    """A NamedTuple of arrays only, generator state included: saving its fields and loading them continues the very same draws."""
+    """A NamedTuple of arrays, or of states of the same kind (a composed sampler holds its base chain's state as a field).
+
+    Generator state is among the arrays: saving all of them and loading them continues the very same draws.
+    """
 
     @property
     def world(self) -> Words:
@@ -28,6 +45,13 @@ class State(Protocol):
         ...
 
     def _asdict(self) -> dict[str, Any]: ...
+
+
+class Units(NamedTuple):
+    """What a sampler reports in place of single atoms, block means for instance: each unit has a value in [0, 1] a draw."""
+
+    n_units: int
+    of_atom: npt.NDArray[np.int32]  # (n_atoms,) whose mean stands for each open atom
 
 
 class StepInfo(NamedTuple):
@@ -38,15 +62,9 @@ class StepInfo(NamedTuple):
 
 
 class Sampler(Protocol):
-    """One batch of chains: settings and network, immutable; everything that changes is in the state.
+    """One batch of chains: settings and network, immutable; everything that changes is in the state."""
 
-    A sampler with compiled kernels names their modules in `kernel_modules`, so that a run can say when it compiles them.
-    """
-
-    @property
-    def n_chains(self) -> int:
-        """Chains in this batch, 1 to 64."""
-        ...
+    n_chains: int  # in this batch, 1 to 64
 
     def init(self, seed: np.random.SeedSequence) -> Any:
         """A state to start from (see State); spawn generators from `seed`, use no other randomness."""
@@ -58,30 +76,47 @@ class Sampler(Protocol):
         sweeps: int,
         planes: npt.NDArray[np.uint64] | None = None,
         conditionals: npt.NDArray[np.float32] | None = None,
+        *,
+        burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` sweeps (at most SWEEPS_PER_STEP), changing the state's arrays in place.
 
         planes: (n_all, 8) vertical counters: after each sweep the kernel `kernels.counters.add_world` adds the world to them.
         conditionals: (n_all, n_chains): each sweep adds P(atom true | rest) as it was when the atom was updated; samplers that
-        have no conditionals refuse (`has_conditionals` is False).
+        have no conditionals refuse (`has_conditionals` is False). burn_in: draws will not count, the kernel may adapt.
         A sweep that is split over several calls gives the same draws as one call.
         """
         ...
 
+    def unit_values(self, state: Any) -> npt.NDArray[np.float64]:
+        """(n_units, n_chains) what the last sweep says of each unit; only for samplers with `units`."""
+        return np.zeros((0, self.n_chains))
+
+    @property
+    def units(self) -> Units | None:
+        """What is reported; None: the atoms themselves, through `planes` and `conditionals`."""
+        return None
+
     @property
     def has_conditionals(self) -> bool:
         """Whether `step` can fill `conditionals`."""
-        ...
+        return False
+
+    @property
+    def kernel_modules(self) -> tuple[str, ...]:
+        """Modules of `kernels` that `step` needs, so that a run can say when it compiles them."""
+        return ()
 
     def guarantee(self, counts: dict[str, int]) -> Guarantee:
         """What the draws promise, given the counters of the whole run."""
-        ...
+        return Guarantee.EXACT
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Reasons, known to the sampler, not to trust the draws; each a sentence that says what to do."""
-        ...
+        return []
 
 
+@runtime_checkable
 class Settings(Protocol):
     """A frozen dataclass such as `Gibbs(scan="random")`; its defaults stand for the method's name."""
 
@@ -93,3 +128,36 @@ class Settings(Protocol):
     def build(self, network: Any, n_chains: int) -> Sampler:
         """A sampler for one batch of chains; refuses (InputError, ResourceError) what it cannot do, with the rule's place."""
         ...
+
+    def bind(self, target: Target) -> Self:
+        """The same settings with what they need of a problem: its symmetries, classes of its constants."""
+        return self
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of what `bind` found."""
+        return ()
+
+    @property
+    def chains_per_batch(self) -> int:
+        """Chains that one batch takes at most; fewer where the kernel gains nothing from words, so that cores share them."""
+        return CHAINS_PER_BATCH
+
+    @property
+    def fixed_order(self) -> bool:
+        """Whether sweeps visit atoms in one order, which symmetries do not preserve."""
+        return False
+
+    @property
+    def moves_by_symmetry(self) -> bool:
+        """Whether all symmetries are searched for anyway, so that an estimator may pool over them too."""
+        return False
+
+
+def total_counts(parts: list[dict[str, int]]) -> dict[str, int]:
+    """Counters of several steps or batches, added up."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for name, value in part.items():
+            total[name] = total.get(name, 0) + value
+    return total

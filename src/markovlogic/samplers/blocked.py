@@ -18,13 +18,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from markovlogic.errors import InputError
-from markovlogic.guarantee import Guarantee
 from markovlogic.networks.atom_blocks import AtomBlocks, Variables, variables_of
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, StepInfo, Words
+from markovlogic.networks.starts import hard_part
+from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Words
 from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
 from markovlogic.samplers.block_program import Program, SweepScratch, compiled
-from markovlogic.samplers.start import hard_part, start_worlds
 
 
 class BlockedState(NamedTuple):
@@ -36,7 +35,7 @@ class BlockedState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Blocked:
+class Blocked(Settings):
     """Settings of blocked Gibbs.
 
     width: elimination width of the blocks that are grown: no table has more than 2^(width + 1) entries, but for the table of a
@@ -83,7 +82,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockedSampler:
+class BlockedSampler(Sampler):
     """One batch of blocked chains; see `samplers.base.Sampler`."""
 
     settings: Blocked
@@ -124,7 +123,7 @@ class BlockedSampler:
 
         chains, start = seed.spawn(2)
         generator = np.stack([scalar_generator(child) for child in chains.spawn(self.n_chains)])
-        return BlockedState(start_worlds(self.network, self.n_chains, start, "satisfying"), generator, np.zeros(1, np.int64))
+        return BlockedState(self.network.start_worlds(self.n_chains, start, "satisfying"), generator, np.zeros(1, np.int64))
 
     def step(
         self,
@@ -132,6 +131,8 @@ class BlockedSampler:
         sweeps: int,
         planes: npt.NDArray[np.uint64] | None = None,
         conditionals: npt.NDArray[np.float32] | None = None,
+        *,
+        burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`.
 
@@ -159,10 +160,6 @@ class BlockedSampler:
     def has_conditionals(self) -> bool:
         """A block's elimination gives its marginals too."""
         return True
-
-    def guarantee(self, counts: dict[str, int]) -> Guarantee:
-        """Each block is drawn from its exact conditional."""
-        return Guarantee.EXACT
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses between blocks that may confine the chains."""

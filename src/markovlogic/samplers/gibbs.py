@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import InputError
-from markovlogic.guarantee import Guarantee
+from markovlogic.networks.base import StartKind
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, StepInfo, Words
-from markovlogic.samplers.start import StartKind, start_worlds
+from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Words
 
 if TYPE_CHECKING:
     from markovlogic.kernels.gibbs_layout import GibbsLayout, GibbsRoom
@@ -35,7 +34,7 @@ class GibbsState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gibbs:
+class Gibbs(Settings):
     """Settings of Gibbs sampling.
 
     scan: "systematic" updates every site in order; "random" draws as many sites as there are, uniformly.
@@ -55,6 +54,11 @@ class Gibbs:
         """The method's name on the command line."""
         return "gibbs"
 
+    @property
+    def fixed_order(self) -> bool:
+        """Systematic scan visits atoms by number."""
+        return self.scan == "systematic"
+
     def build(self, network: GroundNetwork, n_chains: int) -> GibbsSampler:
         """A sampler for one batch of 1 to 64 chains."""
         if not 1 <= n_chains <= CHAINS_PER_BATCH:
@@ -63,7 +67,7 @@ class Gibbs:
 
 
 @dataclass(frozen=True, eq=False)
-class GibbsSampler:
+class GibbsSampler(Sampler):
     """One batch of Gibbs chains; see `samplers.base.Sampler`."""
 
     settings: Gibbs
@@ -96,7 +100,7 @@ class GibbsSampler:
 
         start, lanes, scalar = seed.spawn(3)
         kind: StartKind = "satisfying" if self.settings.start == "auto" else self.settings.start
-        world = start_worlds(self.network, self.n_chains, start, kind)
+        world = self.network.start_worlds(self.n_chains, start, kind)
         return GibbsState(world, lane_generator(lanes), scalar_generator(scalar))
 
     def step(
@@ -105,6 +109,8 @@ class GibbsSampler:
         sweeps: int,
         planes: npt.NDArray[np.uint64] | None = None,
         conditionals: npt.NDArray[np.float32] | None = None,
+        *,
+        burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
         if not 0 <= sweeps <= SWEEPS_PER_STEP:
@@ -163,10 +169,6 @@ class GibbsSampler:
     def has_conditionals(self) -> bool:
         """Gibbs draws from conditionals, so it can give them."""
         return True
-
-    def guarantee(self, counts: dict[str, int]) -> Guarantee:
-        """The chain's target is the true model."""
-        return Guarantee.EXACT
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses that confine single-site moves, or that a start broke."""

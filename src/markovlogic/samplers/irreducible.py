@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from markovlogic.networks.ground import GroundNetwork, Int32, Int64
-from markovlogic.samplers.start import HardPart, hard_part
+from markovlogic.networks.starts import HardPart, hard_part
 
 LARGEST_ENUMERATED = 12  # atoms of a component
 MOST_ENUMERATED = 200  # components that differ in form

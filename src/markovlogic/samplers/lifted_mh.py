@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.compress.evidence_factors import BMF
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
-from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Settings, StepInfo, Words
+from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, Words, total_counts
 from markovlogic.samplers.exchanges import atom_table, partners_of, surroundings, work_for
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.base import ConstantClasses
 
 if TYPE_CHECKING:
+    from markovlogic.compress.base import Compressor
     from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings
 
 Int64 = npt.NDArray[np.int64]
@@ -41,28 +41,25 @@ NOT_CHOSEN, DROPPED = -2, -1
 
 
 @dataclass(frozen=True)
-class LiftedMH:
+class LiftedMH(Settings):
     """Settings of lifted Metropolis-Hastings.
 
     base: the chain it is mixed with, `Gibbs()` or `MCSAT()`. alpha: the share of base sweeps, 0 to 1; 0 is the orbital Metropolis
     chain alone, which reaches only worlds that exchanges can make. source: where the classes come from, a name that
-    `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), `BMF(...)`, or ConstantClasses, or several of them,
-    among which burn-in chooses. rank: of "bmf", None: by description length. tune: choose in burn-in; else the first classes and
-    single transpositions are taken.
+    `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), a compressor such as `BMF()`, or ConstantClasses,
+    or several of them, among which burn-in chooses. tune: choose in burn-in; else the first classes and single transpositions
+    are taken.
     """
 
     base: Settings = field(default_factory=Gibbs)
     alpha: float = 0.5
-    source: str | BMF | ConstantClasses | tuple[ConstantClasses, ...] = field(default="unary", repr=False)
-    rank: int | None = None
+    source: str | Compressor | ConstantClasses | tuple[ConstantClasses, ...] = field(default="unary", repr=False)
     tune: bool = True
     proposals: Proposals | None = None  # what `bind` makes of the source
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.alpha <= 1.0:
             raise InputError(f"LiftedMH(alpha={self.alpha:g}): expected a share between 0 and 1")
-        if self.base.method not in ("gibbs", "mcsat"):
-            raise InputError(f"LiftedMH(base={self.base!r}): the base chain is gibbs or mcsat, not {self.base.method}")
 
     @property
     def method(self) -> str:
@@ -72,24 +69,31 @@ class LiftedMH:
     @property
     def chains_per_batch(self) -> int:
         """As many as the base chain likes best."""
-        return int(getattr(self.base, "chains_per_batch", CHAINS_PER_BATCH))
+        return self.base.chains_per_batch
 
-    def bind(self, problem: Problem) -> LiftedMH:
-        """The same settings with classes of this problem's constants; `infer` does it."""
-        if isinstance(self.source, str | BMF):
+    @property
+    def fixed_order(self) -> bool:
+        """As the base chain."""
+        return self.base.fixed_order
+
+    def bind(self, target: Target) -> LiftedMH:
+        """The same settings with classes of this problem's constants."""
+        problem = target.problem
+        levels: tuple[ConstantClasses, ...]
+        if isinstance(self.source, ConstantClasses):
+            levels = (self.source,)
+        elif isinstance(self.source, tuple):
+            levels = self.source
+        else:
             from markovlogic.compress.proposals import proposal_classes
 
-            levels: tuple[ConstantClasses, ...] = (proposal_classes(problem, self.source, rank=self.rank),)
-        elif isinstance(self.source, ConstantClasses):
-            levels = (self.source,)
-        else:
-            levels = tuple(self.source)
-        return replace(self, proposals=Proposals(problem, levels))
+            levels = (proposal_classes(problem, self.source),)
+        return replace(self, base=self.base.bind(target), proposals=Proposals(problem, levels))
 
     def build(self, network: GroundNetwork, n_chains: int) -> LiftedMHSampler:
         """A sampler for one batch of chains; the settings must be bound to the problem that the network comes from."""
         if self.proposals is None:
-            raise InputError("LiftedMH has no classes of constants yet", hint="use it through infer, or bind it to the problem")
+            raise InputError("LiftedMH has no classes of constants yet", hint="use it through infer, or bind it to a target")
         if len(self.proposals.problem.atoms) != network.n_atoms:
             raise ValueError("the network has other atoms than the problem that LiftedMH was bound to")
         return LiftedMHSampler(self, network, n_chains, self.proposals)
@@ -116,14 +120,17 @@ class Proposals:
 class LiftedMHState(NamedTuple):
     """Everything that the next draw depends on."""
 
-    world: Words
-    base_generator: npt.NDArray[np.uint64]
-    base_scalar: npt.NDArray[np.uint64]  # (4,), empty where the base chain has no such state
+    base: Any  # the base chain's state
     coin: npt.NDArray[np.uint64]  # (4,) which kernel comes next
     generator: npt.NDArray[np.uint64]  # (4,) which constants change places, and who accepts
     trials: Int64  # (n_arms, 2) in burn-in: atoms moved, work done
     chosen: Int64  # (n_types,) arm of each type, NOT_CHOSEN until the first counted draw
     tried: Int64  # (1,) symmetric sweeps of burn-in so far
+
+    @property
+    def world(self) -> Words:
+        """The base chain's world is ours."""
+        return self.base.world  # type: ignore[no-any-return]
 
 
 class Arm(NamedTuple):
@@ -136,10 +143,8 @@ class Arm(NamedTuple):
     n_moves: int  # a symmetric sweep
 
 
-class LiftedMHSampler:
-    """One batch of chains; see `samplers.base.Sampler`. A step without planes is burn-in, as the runner makes it."""
-
-    has_conditionals = False
+class LiftedMHSampler(Sampler):
+    """One batch of chains; see `samplers.base.Sampler`."""
 
     def __init__(self, settings: LiftedMH, network: GroundNetwork, n_chains: int, proposals: Proposals) -> None:
         self.settings = settings
@@ -156,7 +161,7 @@ class LiftedMHSampler:
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return (*getattr(self.base, "kernel_modules", ()), "exchange")
+        return (*self.base.kernel_modules, "exchange")
 
     @cached_property
     def table(self) -> AtomTable:
@@ -193,9 +198,7 @@ class LiftedMHSampler:
         base_seed, coin, moves = seed.spawn(3)
         base = self.base.init(base_seed)
         return LiftedMHState(
-            world=base.world,
-            base_generator=base.generator,
-            base_scalar=getattr(base, "scalar", np.zeros(0, np.uint64)),
+            base=base,
             coin=scalar_generator(coin),
             generator=scalar_generator(moves),
             trials=np.zeros((sum(map(len, self.arms)), 2), np.int64),
@@ -209,6 +212,8 @@ class LiftedMHSampler:
         sweeps: int,
         planes: npt.NDArray[np.uint64] | None = None,
         conditionals: npt.NDArray[np.float32] | None = None,
+        *,
+        burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` draws in place; see `samplers.base.Sampler.step`."""
         from markovlogic.kernels.counters import add_world
@@ -219,12 +224,10 @@ class LiftedMHSampler:
             raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
         if conditionals is not None:
             raise InputError("lifted-mh has no conditionals to average", hint="take --estimator sample")
-        warming_up = planes is None and self.settings.tune
+        warming_up = burn_in and self.settings.tune
         if not warming_up and len(state.chosen) and state.chosen[0] == NOT_CHOSEN:
             self._choose(state)
-        base = self._base_state(state)
-        counts: dict[str, int] = {}
-        updates = 0
+        base_steps: list[StepInfo] = []
         totals = np.zeros(N_COUNTS, np.int64)
         exchange = _Exchange(self, state)
         is_base = [not self.arms or next_uniform(state.coin) < self.settings.alpha for _ in range(sweeps)]
@@ -234,30 +237,19 @@ class LiftedMHSampler:
                 run = done
                 while run < sweeps and is_base[run]:
                     run += 1
-                info = self.base.step(base, run - done, planes)
-                updates += info.updates
-                for name, value in info.counts.items():
-                    counts[name] = counts.get(name, 0) + value
+                base_steps.append(self.base.step(state.base, run - done, planes, burn_in=burn_in))
                 done = run
                 continue
             totals += exchange.trial_sweep() if warming_up else exchange.sweep()
             if planes is not None:
                 add_world(planes, state.world)
             done += 1
-        updates += int(totals[EXCHANGED]) * self.n_chains
+        updates = sum(info.updates for info in base_steps) + int(totals[EXCHANGED]) * self.n_chains
+        counts = total_counts([info.counts for info in base_steps])
         if not warming_up:
             own = {"proposed": PROPOSED, "accepted": ACCEPTED, "unchanged": UNCHANGED}
             counts |= {name: int(totals[at]) for name, at in own.items()}
         return StepInfo(updates, counts)
-
-    def _base_state(self, state: LiftedMHState) -> Any:
-        """The base chain's own state; its arrays are the very same ones."""
-        from markovlogic.samplers.gibbs import GibbsState
-        from markovlogic.samplers.mcsat import MCSATState
-
-        if self.settings.base.method == "gibbs":
-            return GibbsState(state.world, state.base_generator, state.base_scalar)
-        return MCSATState(state.world, state.base_generator)
 
     def _choose(self, state: LiftedMHState) -> None:
         """Fix for each type the arm that moved most atoms for its work; types that hardly move anything are dropped."""

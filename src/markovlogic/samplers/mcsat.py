@@ -18,8 +18,7 @@ import numpy.typing as npt
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork, signed_atom_rows, with_definitions
-from markovlogic.samplers.base import StepInfo, Words
-from markovlogic.samplers.start import start_worlds
+from markovlogic.samplers.base import Sampler, Settings, StepInfo, Words
 
 
 class Constraints(NamedTuple):
@@ -86,7 +85,7 @@ _COUNTERS = ("clauses_touched", "clauses_kept", "parts_exact", "parts_swept", "p
 
 
 @dataclass(frozen=True)
-class MCSAT:
+class MCSAT(Settings):
     """Settings of MC-SAT.
 
     exact_atoms, exact_tied: parts of up to so many atoms (at most 20) are drawn exactly, and where hard clauses tie them.
@@ -125,20 +124,22 @@ class MCSAT:
 
     def build(self, network: GroundNetwork, n_chains: int) -> MCSATSampler:
         """A sampler for one batch of chains."""
-        return MCSATSampler(self, network, n_chains)
+        return MCSATSampler(self, network, n_chains, constraints_of(network))
 
 
-class MCSATSampler:
+@dataclass(frozen=True, eq=False)
+class MCSATSampler(Sampler):
     """One batch of MC-SAT chains."""
 
-    has_conditionals = False
-    kernel_modules = ("mcsat",)
+    settings: MCSAT
+    network: GroundNetwork
+    n_chains: int
+    constraints: Constraints
 
-    def __init__(self, settings: MCSAT, network: GroundNetwork, n_chains: int) -> None:
-        self.settings = settings
-        self.network = network
-        self.n_chains = n_chains
-        self.constraints = constraints_of(network)
+    @property
+    def kernel_modules(self) -> tuple[str, ...]:
+        """Modules of `kernels` that `step` needs."""
+        return ("mcsat",)
 
     @cached_property
     def _policy(self) -> int:
@@ -156,7 +157,7 @@ class MCSATSampler:
 
         chains, start = seed.spawn(2)
         generator = np.stack([scalar_generator(child) for child in chains.spawn(self.n_chains)])
-        return MCSATState(start_worlds(self.network, self.n_chains, start, kind="satisfying"), generator)
+        return MCSATState(self.network.start_worlds(self.n_chains, start, "satisfying"), generator)
 
     def step(
         self,
@@ -164,6 +165,8 @@ class MCSATSampler:
         sweeps: int,
         planes: npt.NDArray[np.uint64] | None = None,
         conditionals: npt.NDArray[np.float32] | None = None,
+        *,
+        burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` MC-SAT steps; one step updates every open atom of every chain once."""
         from markovlogic.kernels.counters import add_world

@@ -7,16 +7,15 @@ uniform over its orbit at once, so that only the mixing between orbits is left t
 
 from __future__ import annotations
 
-from collections import namedtuple
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo
+from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, Words, total_counts
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup, ProductReplacement
@@ -25,18 +24,17 @@ if TYPE_CHECKING:
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.symmetry.base import AtomGroup
 
-OWN_FIELDS = ("orbit_key", "orbit_moves", "orbit_slots", "orbit_rattle")
-
 
 @dataclass(frozen=True)
-class Orbital:
+class Orbital(Settings):
     """Settings of the orbital chain.
 
-    base: the chain between the symmetric moves. group: the model's symmetries under the evidence; inference finds them.
+    base: the chain between the symmetric moves. group: the model's symmetries under the evidence; `bind` finds them.
     """
 
     base: Settings = field(default_factory=Gibbs)
     group: AtomGroup | None = field(default=None, repr=False, compare=False)
+    found: tuple[str, ...] = field(default=(), repr=False, compare=False)  # notes of the search
 
     @property
     def method(self) -> str:
@@ -46,36 +44,57 @@ class Orbital:
     @property
     def chains_per_batch(self) -> int:
         """As many as the base chain wants."""
-        return int(getattr(self.base, "chains_per_batch", 64))
+        return self.base.chains_per_batch
 
-    def with_group(self, group: AtomGroup) -> Orbital:
-        """The same settings with the symmetries of a problem."""
-        return replace(self, group=group)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the search for symmetries said."""
+        return self.found
+
+    @property
+    def moves_by_symmetry(self) -> bool:
+        """That is what it does."""
+        return True
+
+    def bind(self, target: Target) -> Orbital:
+        """The same settings with the symmetries of a problem, unless a group was given."""
+        base = self.base.bind(target)
+        if self.group is not None:
+            return replace(self, base=base)
+        found = target.symmetry.most
+        notes = found.notes
+        if not found.moves_something:
+            notes = (*notes, f"no symmetries were found, so {self.method} is its base chain")
+        return replace(self, base=base, group=found.group, found=notes)
 
     def build(self, network: GroundNetwork, n_chains: int) -> OrbitalSampler:
         """A sampler for one batch of 1 to 64 chains."""
         if self.group is None:
             raise InputError(
-                "orbital moves need the symmetries of the problem", hint="give them: Orbital().with_group(RenamingGroup(…))"
+                "orbital moves need the symmetries of the problem", hint="give them: Orbital(group=RenamingGroup(…))"
             )
         if self.group.n_atoms != network.n_atoms:
             raise ValueError(f"a group on {self.group.n_atoms} atoms does not fit a network of {network.n_atoms}")
-        return OrbitalSampler(self.base.build(network, n_chains), network, self.group)
+        return OrbitalSampler(self.base.build(network, n_chains), network, self.group, n_chains)
 
 
-_STATE_TYPES: dict[Any, Any] = {}
+class OrbitalState(NamedTuple):
+    """The base chain's state, and what the next symmetry depends on."""
 
+    base: Any
+    key: Words  # (4,) of the symmetries, which are numbered by sweep
+    moves: Words  # (1,) symmetries drawn so far
+    slots: npt.NDArray[np.int32]  # of product replacement, empty where the group is sampled directly
+    rattle: npt.NDArray[np.int32]
 
-def _state_type(base: Any) -> Any:
-    """A flat tuple of the base chain's arrays and our own, so that a checkpoint needs to know nothing of either."""
-    if base not in _STATE_TYPES:
-        names: Any = (*base._fields, *OWN_FIELDS)
-        _STATE_TYPES[base] = type("OrbitalState", (namedtuple("OrbitalState", names),), {"base_type": base})
-    return _STATE_TYPES[base]
+    @property
+    def world(self) -> Words:
+        """The base chain's world is ours."""
+        return self.base.world  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
-class OrbitalSampler:
+class OrbitalSampler(Sampler):
     """One batch of orbital chains; see `samplers.base.Sampler`.
 
     All chains of a batch get the same symmetry, so that moving 64 worlds is one permutation of words. Each chain is valid, since
@@ -86,18 +105,14 @@ class OrbitalSampler:
     base: Sampler
     network: GroundNetwork
     group: AtomGroup
-
-    @property
-    def n_chains(self) -> int:
-        """Chains in this batch."""
-        return self.base.n_chains
+    n_chains: int
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return (*getattr(self.base, "kernel_modules", ()), "orbital")
+        return (*self.base.kernel_modules, "orbital")
 
-    def init(self, seed: np.random.SeedSequence) -> Any:
+    def init(self, seed: np.random.SeedSequence) -> OrbitalState:
         """The base chain's start, and a key for the symmetries: they are numbered by sweep, so the state is a key and a count."""
         base_seed, own = seed.spawn(2)
         state = self.base.init(base_seed)
@@ -106,14 +121,16 @@ class OrbitalSampler:
         if isinstance(self.group, GeneratedGroup):
             walk = self.group.walk(np.random.default_rng(own.spawn(1)[0]))
             slots, rattle = walk.slots, walk.rattle.copy()
-        return _state_type(type(state))(*state, key, np.zeros(1, np.uint64), slots, rattle)
+        return OrbitalState(state, key, np.zeros(1, np.uint64), slots, rattle)
 
     def step(
         self,
-        state: Any,
+        state: OrbitalState,
         sweeps: int,
         planes: npt.NDArray[np.uint64] | None = None,
         conditionals: npt.NDArray[np.float32] | None = None,
+        *,
+        burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` sweeps of the base chain, each followed by a symmetry; a draw is the world after both."""
         from markovlogic.kernels.counters import add_world
@@ -123,35 +140,30 @@ class OrbitalSampler:
             raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
         network, world = self.network, state.world
         before = np.empty(network.n_atoms, np.uint64)
-        updates = 0
-        counts: dict[str, int] = {}
-        base_state = state.base_type(*state[: -len(OWN_FIELDS)])  # the same arrays, changed in place
+        done: list[StepInfo] = []
         for _ in range(sweeps):
-            info = self.base.step(base_state, 1, None, conditionals)
+            done.append(self.base.step(state.base, 1, None, conditionals, burn_in=burn_in))
             image = self._element(state)
             move_worlds(world, before, image, network.definition_start, network.definition_literal, self.n_chains)
             if planes is not None:
                 add_world(planes, world)
-            updates += info.updates
-            for name, value in info.counts.items():
-                counts[name] = counts.get(name, 0) + value
-        return StepInfo(updates, counts)
+        return StepInfo(sum(info.updates for info in done), total_counts([info.counts for info in done]))
 
-    def _element(self, state: Any) -> npt.NDArray[np.int32]:
+    def _element(self, state: OrbitalState) -> npt.NDArray[np.int32]:
         """The next symmetry as literals, (n_atoms,): where each atom's value goes, and whether it is negated on the way.
 
         The generator is made of key and count, so that there is no more state.
         """
-        rng = np.random.default_rng([*state.orbit_key.tolist(), int(state.orbit_moves[0])])
-        state.orbit_moves[0] += np.uint64(1)
+        rng = np.random.default_rng([*state.key.tolist(), int(state.moves[0])])
+        state.moves[0] += np.uint64(1)
         if isinstance(self.group, NetworkGroup):  # exchanges of values too
             return self.group.sample_literals(rng)[1 : 2 * self.group.n_atoms : 2]
         if not isinstance(self.group, GeneratedGroup):
             return 2 * self.group.sample(rng) + 1
         walk = ProductReplacement((), self.group.n_atoms, rng)  # without generators: no slots and no burn-in of its own
-        walk.slots, walk.rattle = state.orbit_slots, state.orbit_rattle
+        walk.slots, walk.rattle = state.slots, state.rattle
         image = walk.step(rng)
-        state.orbit_rattle[:] = image
+        state.rattle[:] = image
         return 2 * image + 1
 
     @property

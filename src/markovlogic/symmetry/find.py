@@ -1,8 +1,12 @@
-"""One door to all kinds of symmetry: twins at once, a search where it is asked for, and what came of it."""
+"""One door to all kinds of symmetry: twins at once, a search where it is asked for, and what came of it.
+
+Estimators, samplers, `mln symmetries` and experiments come through here, so that what is found is found once and means one thing.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
@@ -20,55 +24,89 @@ class Symmetries:
     """What was found: sound classes of constants (twins), a group of permutations of the open atoms, and its orbits."""
 
     kind: str  # of the group: "twins", "refined" or "automorphisms"
-    classes: ConstantClasses
-    group: AtomGroup
+    group: AtomGroup  # for atoms, and for moves
+    renamings: RenamingGroup  # inside twin classes: orbits of conjunctions under them can be counted without being listed
     orbits: OrbitPartition
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # on the search
+
+    @property
+    def classes(self) -> ConstantClasses:
+        """Interchangeable constants."""
+        return self.renamings.classes
+
+    @property
+    def moves_something(self) -> bool:
+        """Whether any open atom has a counterpart."""
+        return bool((self.orbits.size > 1).any())
 
 
-def find_symmetries(
-    problem: Problem,
-    network: GroundNetwork | None = None,
-    *,
-    kind: str = "twins",
-    signed: bool = False,
-    budget_seconds: float = DEFAULT_BUDGET,
-) -> Symmetries:
-    """Find symmetries of a problem that leave its target as it is.
+class SymmetryDoor:
+    """The symmetries of one problem, each kind looked for when it is first asked for, and kept."""
 
-    kind: `twins`, products of exchanges of two constants, in linear time; `refined`, all renamings of constants that preserve the
-    evidence, by refinement and search; `automorphisms`, all permutations of the ground network's atoms, by search (needs
-    `network`), and exchanges of their values too if `signed`; `auto`, the last where a network is given, else the second, and
-    twins where a search would be long or shows nothing more. A search that does not end within the budget gives what it found,
-    or the twins if these have fewer orbits.
-    """
-    if kind not in KINDS:
-        raise ValueError(f"unknown kind of symmetry {kind}; there are {', '.join(KINDS)}")
-    if (kind == "automorphisms" or signed) and network is None:
-        raise ValueError("automorphisms of a network need the network")
-    classes = twin_classes(problem)
-    twins = RenamingGroup(problem, classes)
-    plain = Symmetries("twins", classes, twins, twins.orbits(), ())
-    if kind == "twins" or (plain.orbits.n_orbits <= 1 and not signed):
-        return plain
-    if kind == "auto" and len(problem.atoms) > FEW_ATOMS:
-        note = f"only twins were looked for: {len(problem.atoms):,} open atoms are many for a search"
-        return Symmetries("twins", classes, twins, plain.orbits, (note,))
-    notes: tuple[str, ...]
-    if kind == "refined" or network is None:
+    def __init__(self, problem: Problem, network: GroundNetwork | None = None, *, budget_seconds: float = DEFAULT_BUDGET) -> None:
+        self._problem, self._network, self._budget = problem, network, budget_seconds
+
+    @cached_property
+    def twins(self) -> Symmetries:
+        """All renamings inside twin classes: found quickly, and sound by construction."""
+        renamings = RenamingGroup(self._problem, twin_classes(self._problem))
+        return Symmetries("twins", renamings, renamings, renamings.orbits())
+
+    @cached_property
+    def most(self) -> Symmetries:
+        """All that a search of some seconds finds in the network, exchanges of values included; or the twins, if that is no more.
+
+        Evidence tells constants apart, and most twins with them; yet atoms that evidence leaves in like surroundings can change
+        places all the same.
+        """
+        from markovlogic.symmetry.automorphisms import fewest_orbits, network_automorphisms
+
+        twins, network = self.twins, self._network
+        if network is None or network.n_atoms > FEW_ATOMS:
+            note = f"only twins were looked for: {len(self._problem.atoms):,} open atoms are many for a search"
+            return Symmetries("twins", twins.group, twins.renamings, twins.orbits, (note,))
+        trivial = twins.renamings.is_trivial
+        if not trivial and twins.orbits.n_orbits <= fewest_orbits(network, signed=True):
+            return twins  # no symmetry can join more
+        found = network_automorphisms(network, signed=True, budget_seconds=self._budget)
+        if not trivial and found.orbits().n_orbits >= twins.orbits.n_orbits:
+            return twins  # sampled uniformly, and nothing to keep
+        return Symmetries("automorphisms", found, twins.renamings, found.orbits(), found.notes)
+
+    def found(self, kind: str) -> Symmetries:
+        """Symmetries of one kind, as `mln symmetries` shows them: permutations, no exchanges of values.
+
+        `twins`, products of exchanges of two constants, in linear time; `refined`, all renamings of constants that preserve the
+        evidence, by refinement and search; `automorphisms`, all permutations of the ground network's atoms, by search (needs the
+        network); `auto`, the last where there is a network, else the second, and twins where a search would be long or shows
+        nothing more. A search that does not end within the budget gives what it found, or the twins if these have fewer orbits.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"unknown kind of symmetry {kind}; there are {', '.join(KINDS)}")
+        if kind == "automorphisms" and self._network is None:
+            raise ValueError("automorphisms of a network need the network")
+        twins = self.twins
+        if kind == "twins" or twins.orbits.n_orbits <= 1:
+            return twins
+        if kind == "auto" and len(self._problem.atoms) > FEW_ATOMS:
+            note = f"only twins were looked for: {len(self._problem.atoms):,} open atoms are many for a search"
+            return Symmetries("twins", twins.group, twins.renamings, twins.orbits, (note,))
+        searched = self._refined() if kind == "refined" or self._network is None else self._automorphisms(self._network)
+        if searched.notes and searched.orbits.n_orbits > twins.orbits.n_orbits:
+            notes = (*searched.notes, "twins are used instead")
+            return Symmetries("twins", twins.group, twins.renamings, twins.orbits, notes)
+        if kind == "auto" and searched.orbits.n_orbits == twins.orbits.n_orbits:
+            return Symmetries("twins", twins.group, twins.renamings, twins.orbits, searched.notes)
+        return searched
+
+    def _refined(self) -> Symmetries:
         from markovlogic.symmetry.renamings import evidence_automorphisms
 
-        renamings = evidence_automorphisms(problem, classes, budget_seconds=budget_seconds)
-        orbits, name, notes = renamings.orbits(), "refined", renamings.notes
-        group: AtomGroup = renamings
-    else:
+        found = evidence_automorphisms(self._problem, self.twins.classes, budget_seconds=self._budget)
+        return Symmetries("refined", found, self.twins.renamings, found.orbits(), found.notes)
+
+    def _automorphisms(self, network: GroundNetwork) -> Symmetries:
         from markovlogic.symmetry.automorphisms import network_automorphisms
 
-        permutations = network_automorphisms(network, signed=signed, budget_seconds=budget_seconds)
-        orbits, name, notes = permutations.orbits(), "automorphisms", permutations.notes
-        group = permutations
-    if notes and orbits.n_orbits > plain.orbits.n_orbits:
-        return Symmetries("twins", classes, twins, plain.orbits, (*notes, "twins are used instead"))
-    if kind == "auto" and not signed and orbits.n_orbits == plain.orbits.n_orbits:
-        return Symmetries("twins", classes, twins, plain.orbits, notes)  # sampled uniformly, and nothing to keep
-    return Symmetries(name, classes, group, orbits, notes)
+        found = network_automorphisms(network, signed=False, budget_seconds=self._budget)
+        return Symmetries("automorphisms", found, self.twins.renamings, found.orbits(), found.notes)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import InputError, ResourceError
+from markovlogic.networks.base import StartKind
 from markovlogic.networks.ground import GroundNetwork, Int32, Int64, atom_rows, with_definitions
-from markovlogic.samplers.base import Words
 
-StartKind = Literal["random", "false", "satisfying"]
+Words = npt.NDArray[np.uint64]
 
 RESTARTS = 20
 NOISE = 0.5  # of WalkSAT, as ALGORITHMS.md 3.13 has it for MaxWalkSAT

@@ -1,0 +1,105 @@
+"""What every method is: an entry that says what it needs and promises, what it would cost on a case, and how it answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markovlogic.guarantee import Guarantee
+from markovlogic.networks.kinds import NetworkKind
+
+if TYPE_CHECKING:
+    from markovlogic.compress.base import Compressor
+    from markovlogic.estimate.estimator import Estimator
+    from markovlogic.estimate.orbit_pools import OrbitPools
+    from markovlogic.methods.case import Case
+    from markovlogic.questions import Answer
+    from markovlogic.running.sampling import Sampling, Schedule
+    from markovlogic.samplers.base import Settings
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a method would take on a case: rough predictions, None where there is none."""
+
+    seconds: float | None
+    memory_bytes: int | None  # beyond what the program itself takes
+    reason: str
+    possible: bool = True
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a method says when `auto` asks it: whether it takes the case, and why or why not."""
+
+    takes: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a user said about the method; None leaves the choice to `auto`."""
+
+    sampling: Sampling
+    method: Method | None = None
+    settings: Settings | None = None  # of a sampler, where the user gave them
+    network: NetworkKind | None = None
+    compressor: Compressor | None = None  # where the method takes it as a source of proposals
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is going to be done, and why: the very value that `explain` shows and `infer` executes."""
+
+    method: Method
+    network: NetworkKind
+    reason: str
+    cost: Cost
+    estimator: Estimator | None = None  # None where nothing is averaged
+    settings: Settings | None = None
+    schedule: Schedule | None = None
+    pools: OrbitPools | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def estimator_name(self) -> str:
+        """As users see it."""
+        return "exact" if self.estimator is None else self.estimator.name
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """One entry of the table; files of this package hold one each, as `METHOD`."""
+
+    name: str  # on the command line
+    summary: str  # one line, for people
+    networks: tuple[NetworkKind, ...]  # what it can work on, the best first
+    promise: Guarantee  # what it sets out with; what happens in a run may weaken it
+    listed: bool = True  # among the candidates though nobody asked for it; variants of another method are not
+
+    @property
+    def samples(self) -> bool:
+        """Whether it makes draws, so that options about draws mean something."""
+        return False
+
+    @property
+    def takes_proposals(self) -> bool:
+        """Whether `--compress` names the source of its proposals, and leaves the target alone."""
+        return False
+
+    @abstractmethod
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """What it would take: from predicted sizes, or from the ground network where there is one."""
+
+    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
+        """What it says when `auto` asks; None: it is for those who ask for it by name."""
+        return None
+
+    @abstractmethod
+    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+        """All decisions that are left, taken once."""
+
+    @abstractmethod
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """Do what was planned."""

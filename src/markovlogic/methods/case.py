@@ -1,0 +1,165 @@
+"""A posed problem on its way to an answer: everything that planning finds out about it, found once and handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from markovlogic.data.names import atom_names
+from markovlogic.grounding.ground import Grounding, grounding
+from markovlogic.grounding.memory import default_limit
+from markovlogic.measures import Stopwatch
+from markovlogic.posing import Posed
+from markovlogic.progress import SILENT, Progress
+from markovlogic.questions import Asked, asked
+from markovlogic.samplers.base import Target
+
+if TYPE_CHECKING:
+    from markovlogic.exact.planning import ExactPlan
+    from markovlogic.grounding.predict import Sizes
+    from markovlogic.networks.components import Components
+    from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.samplers.irreducible import Reach
+    from markovlogic.symmetry.find import SymmetryDoor
+
+REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a run may use, and how it tells that it is alive."""
+
+    memory_limit: int | None = None  # bytes; None: a share of what is free
+    threads: int | None = None  # None: all cores
+    progress: Progress = SILENT
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a network is; predicted sizes are upper bounds."""
+
+    atoms: int  # open ones
+    rows: int  # open and hidden ones
+    clauses: int
+    literals: int  # of clauses, groups and definitions
+    network_bytes: int
+    predicted: bool
+
+
+class Case:
+    """What is known of a problem so far; nothing that takes long is done before it is asked for."""
+
+    def __init__(self, posed: Posed, resources: Resources, way: Grounding, watch: Stopwatch) -> None:
+        self.posed, self.resources, self.watch = posed, resources, watch
+        self.memory_limit = default_limit() if resources.memory_limit is None else resources.memory_limit
+        self.network: GroundNetwork | None = None
+        self.include_evidence = False  # facts known from evidence are reported too
+        self._way = way
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Sizes of the ground network, predicted."""
+        with self.watch("ground"):
+            self.resources.progress.stage("predict")
+            return self._way.sizes
+
+    @property
+    def can_refine(self) -> bool:
+        """Whether the network fits the memory limit, and soon enough that plans are made with it at hand."""
+        return self.sizes.memory_bytes <= self.memory_limit and self.sizes.seconds <= REFINING_SECONDS
+
+    def ground(self) -> GroundNetwork:
+        """The ground network; refuses what would not fit the memory limit."""
+        if self.network is None:
+            _ = self.sizes
+            with self.watch("ground"):
+                self.network = self._way.network(self.resources.progress)
+        return self.network
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The questions. One row an atom, so not before it is known that the problem fits the memory limit."""
+        with self.watch("read"):
+            return asked(self.posed.problem, include_evidence=self.include_evidence)
+
+    def open_names(self) -> list[str]:
+        """Names of the open query atoms, in the order of their numbers."""
+        problem = self.posed.problem
+        names: list[str] = []
+        for part in self.asked.atoms:
+            own = tuple(problem.domains[type_name] for type_name in problem.model.predicates[part.predicate].types)
+            names += atom_names(part.predicate, part.code[part.number >= 0], tuple(map(len, own)), own).to_pylist()
+        return names
+
+    @property
+    def scale(self) -> Scale:
+        """How large the network is, or is going to be at most."""
+        network = self.network
+        if network is not None:
+            literals = network.n_literals + len(network.group_atom) + len(network.definition_literal)
+            return Scale(network.n_atoms, network.n_all, network.n_clauses, literals, network.nbytes, predicted=False)
+        sizes = self.sizes
+        grouped = sum(len(group.atom) for group in self.posed.problem.groups)
+        literals = sizes.literals_at_most + grouped
+        network_bytes = 24 * sizes.clauses_at_most + 8 * literals + 16 * sizes.atoms
+        return Scale(sizes.atoms, sizes.atoms, sizes.clauses_at_most, literals, network_bytes, predicted=True)
+
+    @cached_property
+    def parts(self) -> Components:
+        """The components of the ground network."""
+        from markovlogic.networks.components import components
+
+        return components(self.ground())
+
+    @cached_property
+    def exact_plan(self) -> ExactPlan | str:
+        """How exact inference would go within the effort that planning may take; or why it would not."""
+        from markovlogic.errors import ResourceError
+        from markovlogic.exact.effort import ONE_SECOND
+        from markovlogic.exact.planning import plan_exact
+
+        self.resources.progress.stage("plan")
+        try:
+            return plan_exact(self.ground(), self.parts, memory_limit=self.memory_limit, effort=ONE_SECOND)
+        except ResourceError as refusal:
+            return str(refusal)
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Whether single-site moves reach every possible world, as far as it is known."""
+        from markovlogic.samplers.irreducible import Reach, single_site_reach
+
+        if self.network is not None:
+            return single_site_reach(self.network)
+        return Reach.UNKNOWN if self.posed.lowered.has_hard else Reach.ALL
+
+    @cached_property
+    def symmetry(self) -> SymmetryDoor:
+        """The door to the problem's symmetries."""
+        from markovlogic.symmetry.find import SymmetryDoor
+
+        return SymmetryDoor(self.posed.problem, self.network)
+
+    @property
+    def target(self) -> Target:
+        """What chains are to sample."""
+        return Target(self.posed.problem, self.ground(), self.symmetry)
+
+
+@contextmanager
+def case_of(
+    posed: Posed, resources: Resources, watch: Stopwatch, *, include_evidence: bool = False, wanted: Asked | None = None
+) -> Iterator[Case]:
+    """A case whose way to the ground network is open while the block lasts.
+
+    wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
+    """
+    with grounding(posed.problem, posed.lowered, memory_limit=resources.memory_limit, threads=resources.threads) as way:
+        case = Case(posed, resources, way, watch)
+        case.include_evidence = include_evidence
+        if wanted is not None:
+            case.asked = wanted
+        yield case

@@ -1,0 +1,14 @@
+"""Exact inference by listing all worlds of every component."""
+
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.exact import ExactMethod
+from markovlogic.networks.kinds import NetworkKind
+
+METHOD = ExactMethod(
+    name="enumerate",
+    summary="adds up all worlds of each component, up to 2^25",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+    listed=False,
+    way="enumerate",
+)

@@ -1,0 +1,78 @@
+"""Exact inference on the ground network: every component by enumeration or elimination, whichever suits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
+from markovlogic.networks.kinds import NetworkKind
+
+if TYPE_CHECKING:
+    from markovlogic.methods.case import Case
+    from markovlogic.questions import Answer
+
+PATIENCE = 20.0  # seconds that `auto` gives to exact inference
+
+
+@dataclass(frozen=True)
+class ExactMethod(Method):
+    """Sums over all worlds; `way` is the name of the one way to do it, or leaves the choice to each component."""
+
+    way: Literal["exact", "enumerate", "eliminate"] = "exact"
+
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """By the plan that solving would follow."""
+        if case.network is None:
+            return Cost(None, None, "the network is too large for a plan of exact inference", possible=False)
+        plan = case.exact_plan
+        if isinstance(plan, str):
+            return Cost(None, None, plan, possible=False)
+        return Cost(plan.seconds, case.network.nbytes + plan.memory_bytes, plan.reason)
+
+    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
+        """Take what is cheap, unless draws themselves are wanted."""
+        if not self.listed:
+            return None
+        if wish.sampling.needs_draws:
+            return Offer(False, "draws are asked for")
+        if not cost.possible:
+            return Offer(False, f"exact inference is not possible: {cost.reason}")
+        if cost.seconds is not None and cost.seconds > PATIENCE:
+            return Offer(False, f"exact inference would take about {cost.seconds:,.0f} s")
+        return Offer(True, f"exact inference is cheap: {cost.reason}")
+
+    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+        """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
+        said = wish.sampling.given()
+        notes = (f"the numbers are exact, so {', '.join(said)} had nothing to do",) if said else ()
+        return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), notes=notes)
+
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """Log Z and all marginals."""
+        from markovlogic.exact.planning import ExactPlan, plan_exact
+        from markovlogic.exact.solve import solve
+        from markovlogic.questions import Answer, Values
+        from markovlogic.results import Account
+
+        network, progress = case.ground(), case.resources.progress
+        with case.watch("sample"):
+            work = case.exact_plan if plan.cost.possible and self.listed else None
+            if not isinstance(work, ExactPlan):  # asked for by name: planned without a bound on the effort
+                work = plan_exact(network, case.parts, method=self.way, memory_limit=case.memory_limit, progress=progress)
+            found = solve(network, plan=work, events=case.asked.open_events, progress=progress)
+        return Answer(
+            Values.exact(found.marginal[case.asked.numbers]),
+            Values.exact(found.event_probability),
+            Guarantee.EXACT,
+            Account(log_z=found.log_z),
+        )
+
+
+METHOD = ExactMethod(
+    name="exact",
+    summary="for each connected component of the ground network, the cheaper of the two below",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+)

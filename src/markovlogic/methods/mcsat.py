@@ -1,0 +1,36 @@
+"""MC-SAT: what `auto` takes where hard rules may keep single-site moves from some worlds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.base import Cost, Offer, Wish
+from markovlogic.methods.rates import Rates
+from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.networks.kinds import NetworkKind
+
+if TYPE_CHECKING:
+    from markovlogic.methods.case import Case
+
+
+@dataclass(frozen=True)
+class MCSATMethod(SamplingMethod):
+    """Worlds that satisfy a random set of the clauses that hold now."""
+
+    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer:
+        """Take what is left."""
+        return Offer(True, "")
+
+
+METHOD = MCSATMethod(
+    name="mcsat",
+    summary="MC-SAT slice sampling, for models with hard rules; `unbounded` as soon as a step needed SampleSAT",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+    home=("markovlogic.samplers.mcsat", "MCSAT"),
+    chains=8,
+    rates=Rates(atom=1e-8, literal=1e-8, batch_chains=2),
+    confined_moves="",
+)

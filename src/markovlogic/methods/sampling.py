@@ -1,0 +1,183 @@
+"""Methods that run chains: one class for all of them, since samplers differ in settings and figures, not in how they answer."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolved
+from markovlogic.grounding.memory import show_bytes
+from markovlogic.methods.base import Cost, Method, Plan, Wish
+from markovlogic.methods.rates import SLOW, Rates, Use
+from markovlogic.samplers.irreducible import Reach
+
+if TYPE_CHECKING:
+    from markovlogic.estimate.diagnostics import Estimates
+    from markovlogic.estimate.orbit_pools import OrbitPools
+    from markovlogic.methods.case import Case
+    from markovlogic.questions import Answer, Values
+    from markovlogic.running.result import RunResult
+    from markovlogic.running.run import Task
+    from markovlogic.running.sampling import Schedule
+    from markovlogic.samplers.base import Settings
+
+
+@dataclass(frozen=True)
+class SamplingMethod(Method):
+    """Chains with a target; settings of the sampler's own file say which."""
+
+    home: tuple[str, str] = ("", "")  # module and class of the settings
+    chains: int = 8  # where nobody said
+    has_conditionals: bool = False
+    rates: Rates = SLOW
+    proposes: bool = False  # see `takes_proposals`
+    confined_moves: str = "single-site moves"  # what hard rules may confine; empty where they do not
+
+    @property
+    def samples(self) -> bool:
+        """Chains make draws."""
+        return True
+
+    @property
+    def takes_proposals(self) -> bool:
+        """Whether a compression proposes and leaves the target alone."""
+        return self.proposes
+
+    def settings(self, wish: Wish) -> Settings:
+        """The user's settings, or the defaults; with the source of proposals that the user named."""
+        made = wish.settings
+        if made is None:
+            module, name = self.home
+            made = vars(importlib.import_module(module))[name]()
+        if wish.compressor is not None and self.proposes:
+            made = replace(made, source=wish.compressor)  # type: ignore[type-var]
+        return made
+
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """By rates a literal and an atom, as if `auto` had to find out what is averaged."""
+        schedule = wish.sampling.schedule(self.chains)
+        conditional = self.has_conditionals and len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
+        return self._cost(case, schedule, Estimator(conditional=conditional), None)
+
+    def _cost(self, case: Case, schedule: Schedule, estimator: Estimator, pools: OrbitPools | None) -> Cost:
+        scale = case.scale
+        if scale.predicted and not case.can_refine:
+            needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
+            return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
+        reason = f"{schedule.chains} chains of {schedule.draws} draws"
+        if self.confined_moves and case.posed.lowered.has_hard and case.reach is not Reach.ALL:
+            reason += f"; hard clauses may keep {self.confined_moves} from reaching every world"
+        use = Use(schedule, estimator, len(case.asked.numbers), len(case.asked.open_events), pools)
+        return Cost(self.rates.seconds(scale, use), self.rates.memory_bytes(scale, use), reason)
+
+    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+        """Settings bound to the problem where its network is at hand; estimator and orbits."""
+        schedule, settings = wish.sampling.schedule(self.chains), self.settings(wish)
+        _ = case.asked
+        with case.watch("symmetry"):
+            case.resources.progress.stage("symmetry")
+            if case.network is not None:
+                settings = settings.bind(case.target)
+            estimator, pools, notes = self._estimator(case, wish, schedule, settings)
+        return Plan(
+            self,
+            self.networks[0],
+            reason,
+            self._cost(case, schedule, estimator, pools),
+            estimator=estimator,
+            settings=settings,
+            schedule=schedule,
+            pools=pools,
+            notes=tuple(dict.fromkeys((*settings.notes, *notes))),
+        )
+
+    def _estimator(
+        self, case: Case, wish: Wish, schedule: Schedule, settings: Settings
+    ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
+        """What is averaged, the orbits that it is averaged over, and notes on the search for them."""
+        from markovlogic.estimate.orbit_plan import plan_pools, wants_orbits
+
+        named, atoms = wish.sampling.estimator, len(case.posed.problem.atoms)
+        pools, notes = None, tuple[str, ...]()
+        if wants_orbits(named, atoms):
+            found = case.symmetry.most if named != "auto" or settings.moves_by_symmetry else case.symmetry.twins
+            notes = found.notes
+            numbers, events = case.asked.numbers.astype(np.int32), case.asked.open_events
+            pools = plan_pools(found, named, numbers, events, chains=schedule.chains)
+        estimator = resolved(
+            named, has_conditionals=self.has_conditionals, cells=atoms * schedule.chains, has_pools=pools is not None
+        )
+        return estimator, pools, notes
+
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """Chains, until draws, time or the user's patience end."""
+        from markovlogic.running.run import Task, run
+        from markovlogic.running.worlds import WorldsSink
+
+        assert plan.settings is not None and plan.schedule is not None and plan.estimator is not None
+        asked, schedule = case.asked, plan.schedule
+        task = Task(
+            plan.settings,
+            case.ground(),
+            asked.numbers.astype(np.int32),
+            asked.open_events,
+            plan.estimator,
+            plan.pools,
+            case.posed.fingerprint if schedule.checkpoint is not None else "",
+        )
+        sink = WorldsSink(schedule.worlds, case.open_names()) if schedule.worlds is not None else None
+        with case.watch("sample"):
+            found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
+        return self._answer(case, task, schedule, found)
+
+    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult) -> Answer:
+        from markovlogic.estimate.orbit_plan import remarks_on
+        from markovlogic.problem.names import atom_name
+        from markovlogic.questions import Answer
+        from markovlogic.results import Account
+
+        problem = case.posed.problem
+        events = [event for event in case.asked.events if event.literals]
+
+        def name(row: int) -> str:
+            return atom_name(problem, int(found.query_atoms[row]))
+
+        remarks: tuple[str, ...] = ()
+        if task.pools is not None:
+            fixed = task.settings.fixed_order
+            remarks = remarks_on(task.pools, found.estimator, found.taken, self.name, fixed_order=fixed)
+        account = Account(
+            chains=found.chains,
+            draws=found.draws,
+            burn_in=found.burn_in,
+            updates=found.updates,
+            seed=schedule.seed,
+            acceptance=_acceptance(found.counts),
+            resumed_at=found.resumed_at,
+            interrupted=found.interrupted,
+        )
+        return Answer(
+            _values(found.atoms),
+            _values(found.events),
+            found.guarantee,
+            account,
+            concerns=tuple(found.concerns(name, lambda row: events[row].text)),
+            remarks=(*remarks, *found.remarks(name)),
+            kept=found.kept,
+            thin=found.thin,
+        )
+
+
+def _values(found: Estimates) -> Values:
+    from markovlogic.questions import Values
+
+    return Values(found.mean, found.stderr, found.rhat, found.ess)
+
+
+def _acceptance(counts: Mapping[str, int]) -> float | None:
+    """Share of accepted proposals, for samplers that propose."""
+    return counts["accepted"] / counts["proposed"] if counts.get("proposed") else None

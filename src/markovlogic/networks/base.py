@@ -1,0 +1,71 @@
+"""What every network is to those who need no clauses: atoms, a size, conditionals, and worlds to start from.
+
+The fast kernels read arrays of their own network; this protocol is for tests, for slow samplers, for the run and for the planner.
+What needs clauses says so in its type (`GroundNetwork`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.networks.kinds import NetworkKind
+
+Bools = npt.NDArray[np.bool_]
+
+StartKind = Literal["random", "false", "satisfying"]
+
+
+class Network(Protocol):
+    """Frozen arrays that weigh the worlds of a problem's open atoms, and of hidden atoms that are functions of them."""
+
+    @property
+    def kind(self) -> NetworkKind:
+        """Which of the networks it is."""
+        ...
+
+    @property
+    def n_atoms(self) -> int:
+        """Open atoms, in the problem's order."""
+        ...
+
+    @property
+    def n_all(self) -> int:
+        """Open and hidden atoms together; the latter come last."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that its arrays take."""
+        ...
+
+    @property
+    def n_clauses(self) -> int | None:
+        """Ground clauses of two or more literals; None where nothing was grounded."""
+        ...
+
+    def decided(self, atoms: npt.NDArray[np.int32]) -> Bools:
+        """Which of these atoms hard unit clauses fix."""
+        ...
+
+    def log_odds(self, atom: int, world: Bools) -> float:
+        """Give log P(atom true | rest) − log P(atom false | rest) in float64, straight from the definition.
+
+        ±inf where a hard clause decides, nan where both values break one. world: (n_all,); what it says of the atom itself and of
+        hidden atoms does not matter. The atom is in no exclusive group (for those see `group_log_weights`).
+        """
+        ...
+
+    def group_log_weights(self, group: int, world: Bools) -> npt.NDArray[np.float64]:
+        """Log-weights of the values of an exclusive group given the rest, up to a constant; -inf where one is impossible."""
+        ...
+
+    def start_worlds(self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind) -> npt.NDArray[np.uint64]:
+        """Worlds of a batch to start from, chain-minor (n_all,); a chain's world depends on `seed` and on its place only."""
+        ...
+
+    def digest(self, *, floats: bool) -> str:
+        """A digest of all arrays; without `floats`, of what does not depend on the order in which weights were summed."""
+        ...

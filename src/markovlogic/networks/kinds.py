@@ -1,0 +1,14 @@
+"""What a method may work on; light, so that help texts can name it."""
+
+import enum
+
+
+class NetworkKind(enum.StrEnum):
+    """The form of a problem that a method reads; each equals its word as a string."""
+
+    NONE = "none"  # the problem itself: nothing is grounded
+    GROUND = "ground"  # clauses that the evidence leaves open, in compressed rows
+    COUNTING = "counting"  # relations as bit tensors, and plans that count groundings
+
+
+BUILT = (NetworkKind.NONE, NetworkKind.GROUND)  # what this version can make

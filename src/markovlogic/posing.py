@@ -1,0 +1,87 @@
+"""From what users give (files, tables, names) to a problem: shared by every command.
+
+A `Posed` problem is what planning, symmetry, compression and inference start from; nothing is grounded here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markovlogic.data.evidence import Evidence
+from markovlogic.errors import known_name
+from markovlogic.language import syntax
+from markovlogic.problem import Problem, pose
+from markovlogic.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from markovlogic.language.templates import LoweredModel
+
+CLAUSE_WEIGHTS = ("formula", "alchemy")
+
+Models = syntax.Model | str | os.PathLike[str]
+Evidences = Evidence | str | os.PathLike[str] | tuple[str, Any] | Iterable[Any] | Mapping[str, Any] | None
+Queries = str | Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What a user said about how model and evidence are to be read, beside the files themselves."""
+
+    open_: Sequence[str] = ()  # predicates whose missing facts are unknown
+    closed: Sequence[str] = ()  # predicates whose missing facts are false
+    closed_types: bool = False  # evidence may not add constants to declared types
+    clause_weights: str = "formula"
+
+
+@dataclass(frozen=True, eq=False)
+class Posed:
+    """A problem and how weights are divided among the clauses of its formulas."""
+
+    problem: Problem
+    clause_weights: str = "formula"
+
+    @cached_property
+    def lowered(self) -> LoweredModel:
+        """The rules as clauses with positive weights; refuses rules without a weight."""
+        from markovlogic.language.lower import lower
+
+        return lower(self.problem.model, self.clause_weights)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of what is asked of which model under which evidence: a checkpoint of anything else is refused."""
+        problem = self.problem
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr((self.lowered, problem.query)).encode())
+        for name, domain in sorted(problem.domains.items()):
+            digest.update(repr((name, domain.names)).encode())
+        for name, statuses in problem.statuses.items():
+            digest.update(repr((name, statuses.sizes, statuses.default, len(statuses.code))).encode())
+            digest.update(np.ascontiguousarray(statuses.code).data)
+            digest.update(np.ascontiguousarray(statuses.status).data)
+        return digest.hexdigest()
+
+
+def pose_problem(
+    model: Models, evidence: Evidences, query: Queries, assumed: Assumptions | None = None, *, progress: Progress = SILENT
+) -> Posed:
+    """Read what is still in files, and check all of it together."""
+    from markovlogic.data.readers import read_evidence
+    from markovlogic.data.sources import evidence_sources
+    from markovlogic.language.load import load
+
+    assumed = assumed or Assumptions()
+    known_name(assumed.clause_weights, "clause weights", CLAUSE_WEIGHTS)
+    progress.stage("read")
+    checked = model if isinstance(model, syntax.Model) else load(model)
+    facts = evidence
+    if not isinstance(facts, Evidence):
+        facts = read_evidence(checked, evidence_sources(facts), closed_types=assumed.closed_types, progress=progress)
+    return Posed(pose(checked, facts, query, open_=assumed.open_, closed=assumed.closed), assumed.clause_weights)

@@ -1,0 +1,155 @@
+"""Rounds of sweeps, and between them everything that is not sampling: limits, checkpoints, progress, interrupts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markovlogic.estimate.concerns import worst_rhat, worst_stderr
+from markovlogic.estimate.tallies import Saved
+from markovlogic.progress import Progress, Silent
+from markovlogic.running.batch import Batch
+from markovlogic.running.checkpoint import Checkpoint, damaged, require_same_run
+from markovlogic.running.crew import Crew
+from markovlogic.running.estimating import Estimating
+from markovlogic.running.interrupts import Interrupts
+from markovlogic.running.pace import Pace, next_check
+
+CHECKPOINT_SECONDS = 0.6  # with a round of 0.15 s before it, at least one a second
+WRITE_SPACING = 2  # what is too large to be written in the background may take half of the time, not more
+LOOK_SHARE = 20  # progress looks at R-hat so rarely that it takes a twentieth of the time at most
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may end a run before its draws are made; seconds are counted from `begun`."""
+
+    begun: float
+    time_limit: float | None
+    target_stderr: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Saving:
+    """Where a run is saved, and what it is: a checkpoint of any other run is refused."""
+
+    store: Checkpoint
+    identity: dict[str, Any]
+
+
+class Loop:
+    """Rounds of sweeps until something ends the run."""
+
+    def __init__(
+        self,
+        batches: Sequence[Batch],
+        crew: Crew,
+        interrupts: Interrupts,
+        saving: Saving | None,
+        limits: Limits,
+        estimating: Estimating,
+        progress: Progress,
+    ) -> None:
+        self._batches, self._crew, self._interrupts, self._saving = batches, crew, interrupts, saving
+        self._limits, self._estimating, self._progress = limits, estimating, progress
+        self._seconds_before = 0.0
+        self._next_write = 0.0
+        self._next_look = limits.begun + 1.0
+        self._note = ""
+        self.stopped = ""
+
+    def seconds(self) -> float:
+        """Seconds of this run, those before a resumption included."""
+        return self._seconds_before + time.perf_counter() - self._limits.begun
+
+    def resume(self) -> int:
+        """Continue a checkpoint; gives the draws that it holds."""
+        assert self._saving is not None
+        store = self._saving.store
+        loaded = store.load()
+        require_same_run(store.directory, loaded.run, self._saving.identity)
+        try:
+            self._seconds_before = float(loaded.facts["seconds"])
+            self.stopped = "target" if loaded.facts["stopped"] == "target" else ""
+            for number, (batch, facts) in enumerate(zip(self._batches, loaded.facts["batches"], strict=True)):
+                head = f"{number}."
+                batch.restore(facts, {n[len(head) :]: a for n, a in loaded.arrays.items() if n.startswith(head)})
+        except (KeyError, ValueError, TypeError) as error:
+            raise damaged(store.directory, f"its contents do not fit this run: {error}") from error
+        return self._batches[0].draws
+
+    def go(self, total: int) -> None:
+        """Make rounds until something ends the run; `stopped` says what."""
+        pace = Pace()
+        burn_in = self._batches[0].burn_in
+        if self._saving is not None:
+            self._write(background=False)  # a directory that cannot be written is found out before anything is drawn
+        while not self.stopped:
+            done = self._batches[0].sweeps
+            left = None if self._limits.time_limit is None else self._limits.time_limit - self.seconds()
+            if done >= total:
+                self.stopped = "draws"
+            elif self._interrupts.asked:
+                self.stopped = "interrupt"
+            elif left is not None and left <= 0:
+                self.stopped = "time"
+            else:
+                until = min(done + pace.within(left), total)
+                if self._limits.target_stderr is not None:
+                    until = min(until, burn_in + next_check(self._batches[0].draws))
+                before = time.perf_counter()
+                self._crew.each(lambda batch: batch.advance(until), self._batches)  # noqa: B023 - ended when this returns
+                pace.learn(until - done, time.perf_counter() - before)
+                self._between(until, total)
+        if self._saving is not None:
+            self._write(background=False)
+
+    def _between(self, done: int, total: int) -> None:
+        draws = done - self._batches[0].burn_in
+        if self._limits.target_stderr is not None and draws > 0 and draws == next_check(draws - 1) and self._target_reached():
+            self.stopped = "target"
+        if self._saving is not None:
+            self._saving.store.check()
+            if time.perf_counter() >= self._next_write and not self._saving.store.busy:
+                self._write(background=True)
+        if not isinstance(self._progress, Silent):
+            self._look(draws)
+            rate = self.seconds() / done
+            left = (total - done) * rate
+            if self._limits.time_limit is not None:
+                left = min(left, self._limits.time_limit - self.seconds())
+            self._progress.advance(done, f"{self._note}{max(left, 0.0):.0f} s left")
+
+    def _target_reached(self) -> bool:
+        worst = worst_stderr(*self._estimating()[:2])
+        return worst is not None and self._limits.target_stderr is not None and worst <= self._limits.target_stderr
+
+    def _look(self, draws: int) -> None:
+        now = time.perf_counter()
+        if draws <= 0 or now < self._next_look:
+            return
+        found = self._estimating()[:2]
+        rhat, stderr = worst_rhat(*found), worst_stderr(*found)
+        self._note = f"worst R-hat {rhat:.4g}, " if rhat is not None else ""
+        if stderr is not None:
+            self._note += f"stderr {stderr:.2g}, "
+        cost = time.perf_counter() - now
+        self._next_look = now + max(1.0, LOOK_SHARE * cost)
+
+    def _write(self, *, background: bool) -> None:
+        assert self._saving is not None
+        begun = time.perf_counter()
+        facts = {
+            "seconds": self.seconds(),
+            "stopped": self.stopped,
+            "batches": [batch.facts() for batch in self._batches],
+        }
+        self._saving.store.write(self._saving.identity, facts, self._saved(), background=background)
+        self._next_write = begun + max(CHECKPOINT_SECONDS, WRITE_SPACING * (time.perf_counter() - begun))
+
+    def _saved(self) -> Iterator[Saved]:
+        for batch in self._batches:
+            for item in batch.saved():
+                yield item._replace(name=f"{batch.number}.{item.name}")

@@ -1,0 +1,107 @@
+"""What a user said about sampling, and the schedule that it comes to: checked once, handed down whole."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from operator import index
+
+from markovlogic.errors import InputError
+
+DRAWS = 1000  # a chain, where nobody said
+BURN_IN_SHARE = 4  # of so many draws one more is made before
+ABOUT_DRAWS = ("--worlds", "--thin", "--checkpoint", "--resume", "--keep-draws", "--estimator")
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What a user said about sampling; None and False mean that nothing was said."""
+
+    chains: int | None = None
+    draws: int | None = None
+    burn_in: int | None = None
+    seed: int | None = None
+    time_limit: float | None = None
+    target_stderr: float | None = None
+    worlds: Path | None = None
+    thin: int | None = None
+    checkpoint: Path | None = None
+    resume: bool = False
+    keep_draws: bool = False
+    estimator: str = "auto"
+
+    def given(self) -> list[str]:
+        """Names of what was said, as the command line spells them."""
+        said = [name for name, value in vars(self).items() if value is not None and value is not False and value != "auto"]
+        return [f"--{name.replace('_', '-')}" for name in said]
+
+    def about_draws(self) -> list[str]:
+        """Names of what was said that is about the draws themselves, so that exact inference could not do it."""
+        return [said for said in self.given() if said in ABOUT_DRAWS]
+
+    @property
+    def needs_draws(self) -> bool:
+        """Whether only a sampler can do what is wanted."""
+        return bool(self.about_draws())
+
+    def check(self) -> None:
+        """Refuse what makes no sense, whatever the method."""
+        if self.resume and self.checkpoint is None:
+            raise InputError("--resume needs --checkpoint DIR: the place where the run was saved")
+        if self.thin is not None and self.worlds is None and not self.keep_draws:
+            raise InputError("--thin is about kept worlds; it needs --worlds FILE.parquet")
+        least = {"chains": 1, "draws": 1, "burn_in": 0, "seed": 0, "thin": 1}
+        for name, at_least in least.items():
+            value = vars(self)[name]
+            if value is not None and index(value) < at_least:
+                raise InputError(f"{name.replace('_', '-')} is {value}, it must be {at_least} or more")
+        for name, limit in (("time limit", self.time_limit), ("target standard error", self.target_stderr)):
+            if limit is not None and not limit > 0:
+                raise InputError(f"the {name} is {limit}, it must be above 0")
+
+    def schedule(self, default_chains: int) -> Schedule:
+        """The schedule of a run, with defaults where nothing was said."""
+        self.check()
+        draws = _or(self.draws, DRAWS)
+        return Schedule(
+            chains=_or(self.chains, default_chains),
+            draws=draws,
+            burn_in=_or(self.burn_in, draws // BURN_IN_SHARE),
+            seed=_or(self.seed, 0),
+            time_limit=None if self.time_limit is None or self.time_limit == math.inf else float(self.time_limit),
+            target_stderr=None if self.target_stderr is None else float(self.target_stderr),
+            thin=_or(self.thin, 1),
+            worlds=None if self.worlds is None else os.fspath(self.worlds),
+            checkpoint=None if self.checkpoint is None else os.fspath(self.checkpoint),
+            resume=self.resume,
+            keep_draws=self.keep_draws,
+        )
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long chains run and what is kept of them; draws and burn-in count sweeps a chain."""
+
+    chains: int
+    draws: int
+    burn_in: int
+    seed: int = 0
+    time_limit: float | None = None  # seconds; an interrupted run's count too, compiling does not
+    target_stderr: float | None = None
+    thin: int = 1
+    worlds: str | None = None
+    checkpoint: str | None = None
+    resume: bool = False
+    keep_draws: bool = False
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps a chain, burn-in included."""
+        return self.burn_in + self.draws
+
+
+def _or(value: int | None, default: int) -> int:
+    return default if value is None else index(value)  # whole numbers of Python: a checkpoint writes them as JSON
