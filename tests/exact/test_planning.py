@@ -13,10 +13,10 @@ from tests.exact.test_known_answers import pairwise
 from tests.exact.test_ordering import random_graph
 
 from markovlogic.errors import InputError, ResourceError
+from markovlogic.exact.cores import core
 from markovlogic.exact.effort import ONE_SECOND
 from markovlogic.exact.factors import factor_model
 from markovlogic.exact.interaction import contracted_pairs, rows_of, split_graph
-from markovlogic.exact.cores import core
 from markovlogic.exact.planning import plan_exact
 from markovlogic.exact.shapes import shapes_of
 from markovlogic.exact.solve import solve
@@ -130,7 +130,7 @@ def test_a_plan_is_executed_as_it_is():
 def test_an_order_that_takes_longer_than_the_effort_is_not_looked_for():
     network = grid(100, 100)
     parts = components(network)
-    with pytest.raises(ResourceError, match="too large to be ordered within the effort .*; sample instead"):
+    with pytest.raises(ResourceError, match=r"too large to be ordered within the effort .*; sample instead"):
         plan_exact(network, parts, effort=10_000)
     with pytest.raises(ResourceError, match="has width"):
         plan_exact(network, parts)
