@@ -73,7 +73,7 @@ def test_random_networks_that_may_be_impossible(method, drawn):
 def test_enumeration_by_tiles(drawn, tile):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(enumeration, "FEW_WORLDS", 1)
-        patch.setattr(enumeration, "_TILE", tile)
+        patch.setattr(enumeration, "TILE", tile)
         check(drawn[0], "enumerate", drawn[1])
 
 
@@ -82,7 +82,7 @@ def test_enumeration_by_tiles(drawn, tile):
 def test_elimination_with_every_row_split(drawn):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(widths, "_ROW_LENGTHS", (3,))
-        patch.setattr(elimination, "_CHUNK", 1)
+        patch.setattr(elimination, "CHUNK", 1)
         check(drawn[0], "eliminate", drawn[1])
 
 

@@ -10,9 +10,11 @@ Departs: the backward pass holds probabilities, not messages; nothing is divided
 
 from __future__ import annotations
 
+import bisect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,7 @@ from markovlogic.exact.states import NEVER
 from markovlogic.exact.widths import EliminationPlan
 from markovlogic.networks.ground import Float64
 
-_CHUNK = 2**22  # table entries over all components that are solved together
+CHUNK = 2**22  # table entries over all components that are solved together
 _REPORT = 2**20  # entries between two signs of life
 
 
@@ -76,7 +78,7 @@ def eliminate_shape(
     program = _program(shape, plan)
     if not program.model.possible:
         return impossible(shape, len(events))
-    step = max(1, int(_CHUNK // max(plan.entries, 1)))
+    step = max(1, int(CHUNK // max(plan.entries, 1)))
     log_z = np.empty(shape.n_rows)
     marginal = np.empty((shape.n_rows, shape.n_open))
     work = shape.n_rows + len(events)
@@ -118,6 +120,7 @@ def _bucket_tree(model: FactorModel, order: Order) -> list[Bucket]:
             own[at].append((fitted, _fitting(model, scopes[at], scope)))
     buckets = []
     for at, scope in enumerate(scopes):
+        own[at].sort(key=lambda fitted: fitted[0].holds.size)
         rest = scope[1:]
         parent = position[rest[0]] if rest else -1
         message_shape = _fitting(model, scopes[parent], rest) if rest else ()
@@ -160,10 +163,11 @@ def _forward(
     conditionals: list[Float64] = []
     done, next_report = 0, _REPORT
     for at, bucket in enumerate(program.buckets):
-        parts = [factor.table(weight).reshape(*fitting, -1) for factor, fitting in bucket.factors]
+        parts = (factor.table(weight).reshape(*fitting, -1) for factor, fitting in bucket.factors)
+        first = []
         if bucket.variable in own:
-            parts.append(own[bucket.variable].reshape(-1, *[1] * (len(bucket.shape) - 1), n_rows))
-        table = _sum([*parts, *waiting[at]], (*bucket.shape, n_rows))
+            first.append(own[bucket.variable].reshape(-1, *[1] * (len(bucket.shape) - 1), n_rows))
+        table = _sum(chain(first, parts, waiting[at]), (*bucket.shape, n_rows))
         waiting[at] = []
         message = _eliminate_first(table)
         if keep:
@@ -171,7 +175,7 @@ def _forward(
         if bucket.parent < 0:
             log_z = log_z + message
         else:
-            waiting[bucket.parent].append(message.reshape(*bucket.message_shape, n_rows))
+            bisect.insort(waiting[bucket.parent], message.reshape(*bucket.message_shape, n_rows), key=np.size)
         done += table.size
         if done >= next_report:
             report(done / (n_rows * program.entries))
@@ -179,10 +183,10 @@ def _forward(
     return log_z, conditionals
 
 
-def _sum(parts: list[Float64], shape: tuple[int, ...]) -> Float64:
-    """The sum of tables that broadcast to a shape; small ones first, so that few additions run over the whole."""
+def _sum(parts: Iterable[Float64], shape: tuple[int, ...]) -> Float64:
+    """The sum of tables that broadcast to a shape; give small ones first, so that few additions run over the whole."""
     total = np.zeros([1] * len(shape))
-    for part in sorted(parts, key=np.size):
+    for part in parts:
         if total.shape == shape:
             total += part
         else:

@@ -29,7 +29,7 @@ MOST_WORLDS = 2**25
 FEW_WORLDS = 2**12  # up to here, all components of a shape are enumerated at once
 _MOST_FEATURES = 2**22  # worlds times atoms and clauses that are tabulated for that
 _MOST_COLUMNS = 2**28  # bytes that the columns of the two parts may take
-_TILE = 2**20  # log weights that are held at once
+TILE = 2**20  # log weights that are held at once
 
 
 def refuse_too_many_worlds(shape: Shape, max_worlds: int) -> None:
@@ -128,7 +128,7 @@ def _rows_at_once(shape: Shape, variables: Sequence[Variable], events: Sequence[
     log_z = np.empty(shape.n_rows)
     marginal = np.empty((shape.n_rows, shape.n_open))
     probability = np.empty(len(events))
-    step = max(1, _TILE // count)
+    step = max(1, TILE // count)
     for begin in range(0, shape.n_rows, step):
         rows = slice(begin, begin + step)
         share = np.concatenate([shape.bias[rows], shape.weight[rows]], axis=1) @ feature
@@ -220,7 +220,7 @@ def _tiles(
     by_low = np.zeros(n_low)
     by_high = np.zeros(n_high)
     by_event = np.zeros(len(events))
-    step = max(1, _TILE // n_low)
+    step = max(1, TILE // n_low)
     if shape.n_hidden > 64:  # a byte for each hidden atom of each world of a tile
         step = max(1, step * 64 // shape.n_hidden)
     for begin in range(0, n_high, step):

@@ -43,6 +43,13 @@ class Rows:
         """How many rows are definitions."""
         return len(self.binds)
 
+    def entries(self, longest: int) -> float:
+        """Entries of the factors of all rows that need no splitting."""
+        size = np.diff(self.start)
+        bits = np.zeros(len(self.variable) + 1)
+        np.cumsum(np.log2(np.append(self.n_states, np.full(self.n_hidden, 2)))[self.variable], out=bits[1:])
+        return float(np.exp2((bits[self.start[1:]] - bits[self.start[:-1]])[size <= longest]).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:

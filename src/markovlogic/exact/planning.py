@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.exact.costs import Cost, components_cost, elimination_cost, enumeration_cost
+from markovlogic.exact.costs import components_cost, elimination_cost, enumeration_cost
 from markovlogic.exact.effort import Effort, EffortSpentError
 from markovlogic.exact.enumeration import FEW_WORLDS, MOST_WORLDS, refuse_too_many_worlds
 from markovlogic.exact.shapes import Shape, shapes_of
@@ -100,9 +100,10 @@ def _coins(network: GroundNetwork, parts: Components) -> tuple[Int32, np.ndarray
 
 
 def _with_figures(network: GroundNetwork, parts: Components, coins: Int32, made: list[ShapePlan], spent: Effort) -> ExactPlan:
-    """The plan with its sums: times add up, and the largest need of room is what is needed beside the shapes."""
-    cost = components_cost(network)
-    width, entries, largest, room = 0, float(len(coins)), 0.0, 0.0
+    """The plan with its sums: seconds and what is kept add up, room is needed for one shape at a time."""
+    sorting = components_cost(network)
+    width, entries, largest = 0, float(len(coins)), 0.0
+    seconds, room, kept = sorting.seconds, 0.0, sorting.kept
     for plan in made:
         if plan.elimination is None:
             worlds = 2.0 ** plan.shape.log2_worlds()
@@ -112,9 +113,9 @@ def _with_figures(network: GroundNetwork, parts: Components, coins: Int32, made:
             own = elimination_cost(plan.shape, plan.elimination)
             width, largest = max(width, plan.elimination.width), max(largest, plan.elimination.largest)
             entries += plan.elimination.entries * plan.shape.n_rows
-        cost = Cost(cost.seconds + own.seconds, cost.memory_bytes + own.kept_bytes)
-        room = max(room, own.memory_bytes)
-    return ExactPlan(parts, coins, tuple(made), width, entries, largest, cost.seconds, int(cost.memory_bytes + room), spent.spent)
+        seconds, room, kept = seconds + own.seconds, max(room, own.room), kept + own.kept
+    memory = max(sorting.room, kept + room)
+    return ExactPlan(parts, coins, tuple(made), width, entries, largest, seconds, int(memory), spent.spent)
 
 
 @dataclass(frozen=True)

@@ -185,16 +185,20 @@ def _offsets(length: npt.NDArray[np.integer]) -> Int64:
 
 def _classes(columns: list[Int64]) -> Iterator[Int64]:
     """Positions with equal values in all columns, class by class."""
-    key = np.zeros(len(columns[0]), np.int64)
+    key, below = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
-        _, key = np.unique(key * (int(column.max()) + 1) + column, return_inverse=True)
+        n_values = int(column.max()) + 1
+        if below * n_values >= 2**62:
+            _, key = np.unique(key, return_inverse=True)
+            below = int(key.max()) + 1
+        key, below = key * n_values + column, below * n_values
     order = np.argsort(key, kind="stable")
     yield from np.split(order, np.nonzero(np.diff(key[order]))[0] + 1)
 
 
 def _equal_lines(matrix: Int32) -> Iterator[Int64]:
     """Positions of equal lines, class by class."""
-    if len(matrix) == 1 or matrix.shape[1] == 0:
+    if (matrix == matrix[0]).all():
         yield np.arange(len(matrix))
         return
     line = np.ascontiguousarray(matrix).view(np.dtype((np.void, matrix.shape[1] * matrix.itemsize))).ravel()

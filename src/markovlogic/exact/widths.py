@@ -38,6 +38,7 @@ class EliminationPlan:
     width: int
     entries: float  # of all tables
     largest: float  # of the largest table
+    factor_entries: float  # of all factors that are not split: large where groups of many values meet
 
 
 def plan_elimination(shape: Shape, *, max_width: int, memory_limit: float | None, effort: Effort) -> EliminationPlan:
@@ -58,7 +59,8 @@ def plan_elimination(shape: Shape, *, max_width: int, memory_limit: float | None
         n_states = graph.n_states.tolist()
         order = good_order(graph.neighbours(), n_states, max_width + 1, effort)
         if isinstance(order, Order):
-            return _within_memory(shape, EliminationPlan(longest, order, order.width, *order.entries(n_states)), memory_limit)
+            sizes = (*order.entries(n_states), rows.entries(longest))
+            return _within_memory(shape, EliminationPlan(longest, order, order.width, *sizes), memory_limit)
         narrowest = min(narrowest or order, order, key=lambda found: found.bits)
     assert narrowest is not None
     raise _too_wide(shape.n_open, narrowest.width, narrowest.bits, max_width, "the best order found")
@@ -66,10 +68,10 @@ def plan_elimination(shape: Shape, *, max_width: int, memory_limit: float | None
 
 def _within_memory(shape: Shape, plan: EliminationPlan, memory_limit: float | None) -> EliminationPlan:
     limit = DEFAULT_MEMORY if memory_limit is None else memory_limit
-    needed = 8.0 * (plan.entries + 4 * plan.largest)
+    needed = 8.0 * (plan.entries + 4 * plan.largest) + plan.factor_entries
     if needed > limit:
         raise ResourceError(
-            f"elimination of a component of {shape.n_open} atoms has width {plan.width}, but its tables would take "
+            f"elimination of a component of {shape.n_open} atoms has width {plan.width}, but its tables and factors would take "
             f"{needed / 2**20:,.0f} MiB of memory, and {limit / 2**20:,.0f} MiB are allowed",
             needed=needed,
             limit=limit,
@@ -94,8 +96,9 @@ def refuse_dense(network: GroundNetwork, parts: Components, *, max_width: int, m
         free[member] = ((sure + never == 0) & (size > 1))[group]
         variable[member] = first[group]
         without_world = parts.component_of[first[(sure > 1) | (never == size)]]
-    choices = np.unique(variable[free])  # two worlds or more for each
-    n_choices = np.bincount(parts.component_of[choices], minlength=parts.n_components)
+    choice = np.zeros(network.n_all, bool)
+    choice[variable[free]] = True  # two worlds or more for each
+    n_choices = np.bincount(parts.component_of[choice], minlength=parts.n_components)
     many = n_choices > max(max_width, math.log2(max_worlds))
     many[without_world] = False  # a better answer than a refusal
     free &= many[parts.component_of]
