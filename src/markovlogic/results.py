@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from markovlogic.arrays import Float64, Int32, Int64
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.errors import InputError, nearest
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 EVENT = -1  # in place of a predicate's number: the row is a conjunction, not an atom
 

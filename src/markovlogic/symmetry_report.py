@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markovlogic.arrays import Int64
 from markovlogic.data.evidence import Evidence
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
@@ -16,7 +17,7 @@ from markovlogic.language import syntax
 from markovlogic.planner import Evidences, known_name
 from markovlogic.problem import Problem, pose
 from markovlogic.progress import SILENT, Progress
-from markovlogic.symmetry.base import ConstantClasses, Int64, OrbitPartition
+from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.breaks import Break, breaks
 from markovlogic.symmetry.find import DEFAULT_BUDGET, KINDS, Symmetries, find_symmetries
 from markovlogic.symmetry.orbits import MOST_ATOMS, orbit_keys

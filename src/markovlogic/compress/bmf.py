@@ -14,11 +14,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Int64, Words
 from markovlogic.errors import InputError, ResourceError
 
-Int64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Words = npt.NDArray[np.uint64]
 Algorithm = Literal["grecond", "asso"]
 
 THRESHOLDS = tuple(step / 10 for step in range(1, 11))  # of ASSO's associations
@@ -53,7 +51,7 @@ class BooleanMatrix:
         """How many cells are one."""
         return len(self.row)
 
-    def dense(self) -> Bools:
+    def dense(self) -> Bool:
         """All cells; for small matrices."""
         made = np.zeros(self.shape, bool)
         made[self.row, self.column] = True
@@ -64,8 +62,8 @@ class BooleanMatrix:
 class Factors:
     """A Boolean factorisation; every prefix of its columns is one of lower rank."""
 
-    left: Bools  # (n_rows, rank)
-    right: Bools  # (n_columns, rank)
+    left: Bool  # (n_rows, rank)
+    right: Bool  # (n_columns, rank)
     missed: Int64  # (rank + 1,) ones that the first k factors do not cover
     wrong: Int64  # (rank + 1,) zeros that they cover; unknown cells count as neither
 
@@ -308,5 +306,5 @@ def _packed_rows(start: Int64, column: Int64, width: int) -> Words:
     return bits
 
 
-def _unpacked(words: Words, n: int) -> Bools:
+def _unpacked(words: Words, n: int) -> Bool:
     return np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")[:n].astype(bool)

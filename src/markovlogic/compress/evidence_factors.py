@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from markovlogic.compress.bmf import Algorithm, BooleanMatrix, Factors, factorise
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.problem import Problem, Statuses
 
-Int64 = npt.NDArray[np.int64]
 Unknown = Literal["closed", "masked"]
 MOST_CELLS = 50_000_000  # of a matrix that has to be listed cell by cell
 

@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64
 from markovlogic.compress.evidence_factors import BMF, EvidenceFactors, factorise_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.guarantee import Guarantee
 from markovlogic.problem import AtomIndex, Problem, Statuses
 from markovlogic.problem.query import queried_predicates
-from markovlogic.symmetry.base import ConstantClasses, Int32
+from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import classes_by_evidence, named_constants, numbered, relations_of, set_apart
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

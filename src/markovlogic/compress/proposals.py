@@ -6,18 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int32
 from markovlogic.compress.evidence_factors import BMF
 from markovlogic.compress.osa import factor_classes, unary_classes
 from markovlogic.errors import InputError, nearest
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32
+from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import numbered, relations_of, twin_classes
 
 SHARE = 0.1  # of a type's constants that are centres of k-means: the K of [000]'s cgibbs
 TOLERANCE, ROUNDS = 1.0, 2  # of colours: counts that differ by less than a factor of two may have one colour
-Float64 = npt.NDArray[np.float64]
 
 
 def proposal_classes(problem: Problem, source: str | BMF, *, rank: int | None = None) -> ConstantClasses:

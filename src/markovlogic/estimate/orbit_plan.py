@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from markovlogic.estimate.orbit_pools import Int32, OrbitPools, orbit_pools
+from markovlogic.arrays import Int32
+from markovlogic.estimate.orbit_pools import OrbitPools, orbit_pools
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.symmetry.automorphisms import fewest_orbits, network_automorphisms

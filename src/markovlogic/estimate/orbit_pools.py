@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int32, Int64, Words
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.estimate.substitutions import (
     LISTED_READS,
@@ -33,10 +34,6 @@ from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
 if TYPE_CHECKING:
     from markovlogic.symmetry.base import AtomGroup
 
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
 
 SUBSTITUTION_STREAM = 1 << 30  # keeps the random substitutions apart from the chains, whose streams are numbered from 0
 

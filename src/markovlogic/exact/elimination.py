@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64
 from markovlogic.errors import ResourceError
 from markovlogic.exact.enumeration import impossible
 from markovlogic.exact.factors import Factor, FactorModel, factor_model
 from markovlogic.exact.ordering import Order, TooWide, core, good_order
 from markovlogic.exact.shapes import UNDECIDED, Event, Shape, ShapeAnswer
 from markovlogic.exact.states import NEVER
-from markovlogic.networks.ground import Float64
 
 MOST_WIDTH = 20
 MOST_VARIABLES = 500_000

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int8, Int32, Int64
 from markovlogic.networks.components import Components
-from markovlogic.networks.ground import Float64, GroundNetwork, Int32, Int64
-
-Int8 = npt.NDArray[np.int8]
+from markovlogic.networks.ground import GroundNetwork
 
 UNDECIDED = -1
 

@@ -10,13 +10,14 @@ from typing import Literal
 
 import numpy as np
 
+from markovlogic.arrays import Float64, Int32, Int64
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.exact.elimination import MOST_WIDTH, Plan, eliminate_shape, plan_elimination
 from markovlogic.exact.enumeration import FEW_WORLDS, MOST_WORLDS, enumerate_shape, refuse_too_many_worlds
 from markovlogic.exact.events import AskedEvents
 from markovlogic.exact.shapes import Shape, ShapeAnswer, shapes_of
 from markovlogic.networks.components import Components, components
-from markovlogic.networks.ground import Float64, GroundNetwork, Int32, Int64
+from markovlogic.networks.ground import GroundNetwork
 from markovlogic.progress import SILENT, Progress
 
 Method = Literal["exact", "enumerate", "eliminate"]

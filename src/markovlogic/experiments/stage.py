@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int8
 from markovlogic.generate import make, write
 from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.planner import pose_problem
 from markovlogic.problem import Problem
 from markovlogic.progress import SILENT, Progress
-
-Int8 = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)

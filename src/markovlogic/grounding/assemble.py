@@ -10,18 +10,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Float64, Int32
 from markovlogic.grounding.definitions import Nodes
 from markovlogic.grounding.rows import Rows, concatenated, order_of, starts
 from markovlogic.grounding.surviving import Counts
 from markovlogic.networks.ground import GroundNetwork, atom_rows, frozen
 from markovlogic.problem import ExclusiveGroups
-
-Bool = npt.NDArray[np.bool_]
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

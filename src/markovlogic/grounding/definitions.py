@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.grounding.engine import Engine
@@ -22,9 +23,6 @@ from markovlogic.grounding.rows import Rows, canonical, concatenated, expanded, 
 from markovlogic.grounding.surviving import joined, surviving
 from markovlogic.language.templates import Cube, Definition, EqualityLiteral, Literal
 from markovlogic.problem import Statuses
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 INLINED_AT_MOST = 20_000_000  # literals; past that, shared disjunctions become atoms where that saves most of the space
 INLINED_SAVING = 4

@@ -12,11 +12,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Int32, Int64
 from markovlogic.grounding.relations import MISSING
-
-Bool = npt.NDArray[np.bool_]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 20  # rows that are gathered at once, to keep index arrays small
 

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int32, Int64
 from markovlogic.errors import InputError
-from markovlogic.networks.ground import Float64, GroundNetwork, Int32, Int64, atom_rows
+from markovlogic.networks.ground import GroundNetwork, atom_rows
 
 
 class Variables(NamedTuple):

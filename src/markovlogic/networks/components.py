@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from markovlogic.networks.ground import GroundNetwork, Int32, Int64
+from markovlogic.arrays import Int32, Int64
+from markovlogic.networks.ground import GroundNetwork
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64
 from markovlogic.data.domains import Domains
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, conflicts, group_of, group_sizes, n_values
@@ -15,7 +16,6 @@ from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import ExclusiveGroups
 
-Int64 = npt.NDArray[np.int64]
 MOST_SHOWN = 20
 
 

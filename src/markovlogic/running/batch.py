@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32
 from markovlogic.estimate.tallies import Events, Saved, Tallies
 from markovlogic.running.observers import Observer
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler
 
-Int32 = npt.NDArray[np.int32]
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32
 from markovlogic.errors import InputError
 from markovlogic.estimate.concerns import worst_rhat, worst_stderr
 from markovlogic.estimate.orbit_pools import OrbitPools
@@ -32,8 +33,6 @@ from markovlogic.running.result import RunResult
 from markovlogic.running.warm_up import warm_up
 from markovlogic.running.worlds import WorldsSink
 from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, Settings
-
-Int32 = npt.NDArray[np.int32]
 
 CHECKPOINT_SECONDS = 0.6  # with a round of 0.15 s before it, at least one a second
 WRITE_SPACING = 2  # what is too large to be written in the background may take half of the time, not more

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Words
 from markovlogic.guarantee import Guarantee
-
-Words = npt.NDArray[np.uint64]
 
 CHAINS_PER_BATCH = 64
 SWEEPS_PER_STEP = 255  # what eight counter planes can hold

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from markovlogic.arrays import Float64, Int32, Int64
 from markovlogic.errors import ResourceError
 from markovlogic.exact.ordering import TooWide, good_order
 from markovlogic.networks.atom_blocks import AtomBlocks, Variables
-from markovlogic.networks.ground import Float64, Int32, Int64
 
 MOST_BITS = 20  # log2 of the largest table that any block may need
 MOST_ENTRIES = 1 << 18  # table entries of a block that is grown; eight chains make it 16 MB

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int32, Int64
 from markovlogic.networks.atom_blocks import Variables
-from markovlogic.networks.ground import Float64, Int32, Int64
 from markovlogic.samplers.block_plan import Plan, Ties, frozen_arrays, joined
 
 LINEAR_SPAN = 600.0  # e^-600 is still a normal float64, with room for sums

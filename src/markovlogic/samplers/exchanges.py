@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64
 from markovlogic.data.evidence import UNKNOWN, decode
-from markovlogic.networks.ground import GroundNetwork, Int64
+from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
 

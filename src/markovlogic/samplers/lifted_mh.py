@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64, Words
 from markovlogic.compress.evidence_factors import BMF
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
-from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Settings, StepInfo, Words
+from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Settings, StepInfo
 from markovlogic.samplers.exchanges import atom_table, partners_of, surroundings, work_for
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.base import ConstantClasses
@@ -33,7 +34,6 @@ from markovlogic.symmetry.base import ConstantClasses
 if TYPE_CHECKING:
     from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings
 
-Int64 = npt.NDArray[np.int64]
 PAIRS = (1, 2, 4)  # transpositions at a time that burn-in tries
 WORTH_KEEPING = 0.05  # a type stays if its exchanges move so much, relative to the best type's, for the same work
 COST_OF_A_MOVE = 8  # in clause visits, whatever a move touches

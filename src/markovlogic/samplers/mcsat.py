@@ -15,10 +15,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork, signed_atom_rows, with_definitions
-from markovlogic.samplers.base import StepInfo, Words
+from markovlogic.samplers.base import StepInfo
 from markovlogic.samplers.start import start_worlds
 
 

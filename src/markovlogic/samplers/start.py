@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64, Words
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.networks.ground import GroundNetwork, Int32, Int64, atom_rows, with_definitions
-from markovlogic.samplers.base import Words
+from markovlogic.networks.ground import GroundNetwork, atom_rows, with_definitions
 
 StartKind = Literal["random", "false", "satisfying"]
 

@@ -16,10 +16,11 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from markovlogic.arrays import Int32, Int64
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.errors import ResourceError
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32, Int64, OrbitPartition
+from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 
 MOST_KEY = 1 << 62
 MOST_ATOMS = np.iinfo(np.int32).max

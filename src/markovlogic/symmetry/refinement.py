@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64, UInt64
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32, Int64
+from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import named_constants, numbered, relations_of
-
-UInt64 = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)

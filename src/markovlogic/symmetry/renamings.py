@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from markovlogic.arrays import Int32, Int64
 from markovlogic.data.evidence import codes
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32, Int64, OrbitPartition
+from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.bliss import ColouredGraph
 from markovlogic.symmetry.factors import Factor, FactorGroup
 from markovlogic.symmetry.groups import OpenAtoms

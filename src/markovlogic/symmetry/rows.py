@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.symmetry.base import Int32, Int64
 from markovlogic.symmetry.bliss import ColouredGraph
 from markovlogic.symmetry.factors import Factor
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from markovlogic.symmetry.base import Int32, Int64
+from markovlogic.arrays import Int32, Int64
 from markovlogic.symmetry.bliss import ColouredGraph, Searched, search_all
 from markovlogic.symmetry.factors import Factor
 from markovlogic.symmetry.refinement import Structure, equitable
