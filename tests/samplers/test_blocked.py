@@ -16,10 +16,11 @@ from tests.oracle.worlds import Worlds, all_worlds, random_network
 from tests.samplers.blocks import one_block
 from tests.samplers.gibbs_checks import NETWORKS, limit, packed, unpacked
 
+from markovlogic.arrays import frozen
 from markovlogic.guarantee import Guarantee
 from markovlogic.kernels.blocked import eliminate
-from markovlogic.networks.atom_blocks import AtomBlocks
-from markovlogic.networks.ground import GroundNetwork, frozen, network_of
+from markovlogic.networks.ground import GroundNetwork, network_of
+from markovlogic.samplers.atom_blocks import AtomBlocks
 from markovlogic.samplers.block_program import SweepScratch
 from markovlogic.samplers.blocked import Blocked, BlockedSampler
 

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from tests.oracle.worlds import random_network
 from tests.samplers.gibbs_checks import with_long_clauses
 
+from markovlogic.arrays import frozen
 from markovlogic.kernels.gibbs_layout import build_layout
 from markovlogic.kernels.gibbs_long import count_words, counters_for
 from markovlogic.kernels.gibbs_storage import NEVER, Lengths
 from markovlogic.kernels.gibbs_watched import IS_COUNTED
-from markovlogic.networks.ground import GroundNetwork, frozen, network_of
+from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.samplers.gibbs import Gibbs, GibbsSampler
 
 IN_ROWS = Lengths(NEVER, NEVER, NEVER)

@@ -11,10 +11,10 @@ from tests.oracle.worlds import all_worlds, random_network
 from tests.samplers.exchange_checks import EVIDENCE, posed
 from tests.samplers.gibbs_checks import limit, packed, unpacked
 
+from markovlogic.arrays import frozen
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.kernels import exchange
-from markovlogic.networks.ground import frozen
 from markovlogic.running.run import run
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.lifted_mh import DROPPED, NOT_CHOSEN, LiftedMH

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Int64, Words
+from markovlogic.arrays import Bool, Int64, Words, offsets
 from markovlogic.errors import InputError, ResourceError
 
 Algorithm = Literal["grecond", "asso"]
@@ -254,8 +254,7 @@ class _Packed:
             row, column = both.row, both.column
         at = np.searchsorted(self._columns, column)
         order = np.argsort(at, kind="stable")
-        start = np.zeros(self.n_columns + 1, np.int64)
-        np.cumsum(np.bincount(at, minlength=self.n_columns), out=start[1:])
+        start = offsets(np.bincount(at, minlength=self.n_columns))
         return start, np.searchsorted(self._rows, row[order]).astype(np.int32)
 
     def care(self) -> Words:
@@ -293,9 +292,7 @@ def _associated(start: Int64, index: npt.NDArray[np.int32], n_rows: int, thresho
     order = np.lexsort((associate, column))
     rows = np.split(associate[order], np.searchsorted(column, np.arange(1, n_columns)))
     distinct = list({row.tobytes(): row for row in rows if len(row)}.values())
-    offsets = np.zeros(len(distinct) + 1, np.int64)
-    np.cumsum([len(row) for row in distinct], out=offsets[1:])
-    return offsets, np.concatenate([np.zeros(0, np.int64), *distinct])
+    return offsets([len(row) for row in distinct]), np.concatenate([np.zeros(0, np.int64), *distinct])
 
 
 def _packed_rows(start: Int64, column: Int64, width: int) -> Words:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from markovlogic.arrays import Float64, Int32
+from markovlogic.arrays import Float64, Int32, frozen
 from markovlogic.compress.evidence_factors import BMF
 from markovlogic.compress.osa import factor_classes, unary_classes
 from markovlogic.errors import InputError, nearest
@@ -57,8 +57,7 @@ def kmeans_classes(problem: Problem, *, share: float = SHARE, seed: int = 0) -> 
     for type_name, domain in problem.domains.items():
         cluster = _clusters(_fact_counts(problem, type_name), max(1, round(share * len(domain))), seed)
         own = base.class_of[type_name].astype(np.int64)
-        class_of[type_name] = numbered(own * (int(cluster.max(initial=0)) + 1) + cluster)
-        class_of[type_name].flags.writeable = False
+        class_of[type_name] = frozen(numbered(own * (int(cluster.max(initial=0)) + 1) + cluster))
     return ConstantClasses(class_of, sound=False, source="kmeans")
 
 

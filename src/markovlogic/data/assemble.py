@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, frozen
 from markovlogic.data.blocks import Block
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
@@ -32,9 +32,7 @@ def assemble_facts(
         key = _sorted_distinct(key, 4 * n_ground)
     truth = (key & 3).astype(np.int8)
     code = key >> 2
-    facts = Facts(decode(code, sizes), truth)
-    facts.args.flags.writeable = False
-    facts.truth.flags.writeable = False
+    facts = frozen(Facts(decode(code, sizes), truth))
 
     contrary = np.flatnonzero(code[1:] == code[:-1])
     pairs = [(at, at + 1) for at in contrary.tolist()]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32
+from markovlogic.arrays import Int32, offsets
 from markovlogic.errors import InputError
 from markovlogic.estimate.concerns import worst_rhat, worst_stderr
 from markovlogic.estimate.orbit_pools import OrbitPools
@@ -324,10 +324,8 @@ def _batches(
 
 
 def _event_rows(events: Sequence[Int32]) -> Events:
-    start = np.zeros(len(events) + 1, np.int64)
-    np.cumsum([len(event) for event in events], out=start[1:])
     literals = np.concatenate([np.asarray(event, np.int32) for event in events]) if events else np.zeros(0, np.int32)
-    return Events(start, literals.astype(np.int32))
+    return Events(offsets([len(event) for event in events]), literals.astype(np.int32))
 
 
 def _check_atoms(atoms: Int32, events: Events, n_all: int) -> None:

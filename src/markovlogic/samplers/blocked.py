@@ -20,8 +20,8 @@ from scipy.sparse.csgraph import connected_components
 from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.networks.atom_blocks import AtomBlocks, Variables, variables_of
 from markovlogic.networks.ground import GroundNetwork
+from markovlogic.samplers.atom_blocks import AtomBlocks, Variables, variables_of
 from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, StepInfo
 from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
 from markovlogic.samplers.block_program import Program, SweepScratch, compiled
