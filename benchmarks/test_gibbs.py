@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from markovlogic.arrays import frozen
-from markovlogic.kernels.gibbs_general import broken_word
+from markovlogic.kernels.literals import broken_word
 from markovlogic.networks.ground import GroundNetwork, atom_rows
 from markovlogic.samplers.gibbs import Gibbs
 

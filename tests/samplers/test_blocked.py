@@ -304,7 +304,7 @@ def test_a_world_that_is_impossible_is_left_alone_and_counted() -> None:
 
 @pytest.mark.parametrize("chosen", [Blocked(width=3), Blocked(width=6, divisions=3)], ids=repr)
 def test_no_hard_clause_is_ever_broken(chosen: Blocked) -> None:
-    from markovlogic.kernels.gibbs_general import broken_word
+    from markovlogic.kernels.literals import broken_word
 
     rng = np.random.default_rng(2)
     network = random_network(rng, 200, 400, hard=300, groups=20, hidden=20, scale=20.0, longest=3)

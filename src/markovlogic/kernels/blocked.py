@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from markovlogic.kernels.counters import add_world
-from markovlogic.kernels.gibbs_general import literal_word
 from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.literals import literal_word
 from markovlogic.kernels.random import next_uniform
 
 LANES = 8

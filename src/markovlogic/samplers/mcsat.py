@@ -20,6 +20,7 @@ from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork, group_of, signed_atom_rows, with_definitions
 from markovlogic.samplers.base import StepInfo
+from markovlogic.samplers.hidden_reach import hidden_reach
 from markovlogic.samplers.start import start_worlds
 
 
@@ -249,8 +250,6 @@ def constraints_of(network: GroundNetwork) -> Constraints:
 
 
 def _reach(network: GroundNetwork) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    from markovlogic.kernels.gibbs_layout import hidden_reach
-
     return hidden_reach(network, np.arange(network.n_all + 1), np.arange(network.n_all, dtype=np.int32))
 
 

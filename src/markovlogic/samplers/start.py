@@ -155,7 +155,7 @@ def _search(part: HardPart, value: npt.NDArray[np.int8], world: npt.NDArray[np.u
 
 
 def _fill_hidden(network: GroundNetwork, words: Words, n_chains: int) -> None:
-    from markovlogic.kernels.gibbs_general import compute_hidden
+    from markovlogic.kernels.hidden import compute_hidden
 
     hidden = frozen(np.arange(network.n_atoms, network.n_all, dtype=np.int32))
     compute_hidden(network.definition_start, network.definition_literal, network.n_atoms, hidden, words)
