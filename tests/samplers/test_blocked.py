@@ -38,9 +38,7 @@ SMALL = [name for name, network in NETWORKS.items() if network.n_atoms <= 10]  #
 def eliminate_block(program, block, world, active, scratch):  # type: ignore[no-untyped-def]
     """The forward pass for the first eight chains, which kernels call without a wrapper for Python."""
     first, last = program.block_start[block], program.block_start[block + 1]
-    table, message, factor, possible = scratch.table, scratch.message, scratch.factor, scratch.possible
-    arguments = first, last, world, active, np.uint64(0), table, message, factor, possible
-    eliminate(program.bucket, program.row, program.outside, *arguments)
+    eliminate(program, scratch, first, last, world, active, np.uint64(0))
 
 
 def block_conditional(

@@ -143,7 +143,7 @@ def _search(part: HardPart, value: npt.NDArray[np.int8], world: npt.NDArray[np.u
     spent = 0
     for attempt in range(RESTARTS):
         flips = budget * (attempt + 1)
-        if walk_sat(*clauses, *groups, value, world, generator, NOISE, flips) >= 0:
+        if walk_sat(clauses, groups, value, world, generator, NOISE, flips) >= 0:
             return
         spent += flips
         random_world(*groups, value, world, generator)
