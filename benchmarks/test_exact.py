@@ -8,10 +8,11 @@ import resource
 import numpy as np
 import pytest
 
+from markovlogic.arrays import frozen
 from markovlogic.errors import ResourceError
 from markovlogic.exact.solve import solve
 from markovlogic.networks.components import components
-from markovlogic.networks.ground import GroundNetwork, atom_rows, frozen
+from markovlogic.networks.ground import GroundNetwork, atom_rows
 
 pytestmark = pytest.mark.benchmark(group="exact")
 

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from markovlogic.kernels.gibbs_general import broken_word
-from markovlogic.networks.ground import GroundNetwork, atom_rows, frozen
+from markovlogic.arrays import frozen
+from markovlogic.kernels.literals import broken_word
+from markovlogic.networks.ground import GroundNetwork, atom_rows
 from markovlogic.samplers.gibbs import Gibbs
 
 SKETCH = Path(__file__).resolve().parents[2] / "shared" / "prototypes" / "gibbs64_vectors.py"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from markovlogic.arrays import Float64, Int32, Int64
 from markovlogic.compress.base import Projection
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
@@ -17,10 +18,6 @@ from markovlogic.data.names import atom_names
 from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, Statuses, query_atoms
 from markovlogic.results import EVENT, Account, Draws, Marginals, RunRecord
-
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

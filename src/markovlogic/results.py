@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from markovlogic.arrays import Float64, Int32, Int64, offsets
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.errors import InputError, nearest
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 EVENT = -1  # in place of a predicate's number: the row is a conjunction, not an atom
 
@@ -196,9 +194,8 @@ class Marginals:
     def _arguments(self) -> Any:
         """List column of constants; null for events. All constants stand in one array, rows point into it."""
         arity = np.array([len(domains) for domains in self.domains] + [0], np.int64)
-        offsets = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(arity[self.predicate], out=offsets[1:])  # EVENT, the last entry, has none
-        at = np.empty(offsets[-1], np.int64)
+        start = offsets(arity[self.predicate])  # EVENT, the last entry, has none
+        at = np.empty(start[-1], np.int64)
         pool: list[str] = []
         base: dict[str, int] = {}
         for number, domains in enumerate(self.domains):
@@ -208,9 +205,9 @@ class Marginals:
                 if domain.type_name not in base:
                     base[domain.type_name] = len(pool)
                     pool.extend(domain.names)
-                at[offsets[rows] + position] = base[domain.type_name] + args[:, position]
+                at[start[rows] + position] = base[domain.type_name] + args[:, position]
         values = pa.array(pool, pa.large_string()).take(pa.array(at))
-        return pa.LargeListArray.from_arrays(pa.array(offsets), values, mask=pa.array(self.predicate == EVENT))
+        return pa.LargeListArray.from_arrays(pa.array(start), values, mask=pa.array(self.predicate == EVENT))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas data frame; undefined numbers are nan."""

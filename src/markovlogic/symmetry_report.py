@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markovlogic.arrays import Int64
 from markovlogic.errors import known_name
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem
 from markovlogic.progress import SILENT, Progress
-from markovlogic.symmetry.base import ConstantClasses, Int64, OrbitPartition
+from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.breaks import Break, breaks
 from markovlogic.symmetry.find import DEFAULT_BUDGET, KINDS, Symmetries, SymmetryDoor
 from markovlogic.symmetry.orbits import MOST_ATOMS, orbit_keys

@@ -1,8 +1,15 @@
 """Compiled kernels are dropped when any kernel's source changes, because Numba looks at the caller's file only."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import markovlogic
 from markovlogic.kernels import are_cold, drop_stale_kernels, sources_digest
 from markovlogic.networks.ground import network_of
 from markovlogic.samplers.blocked import Blocked
@@ -13,28 +20,72 @@ from markovlogic.samplers.mcsat import MCSAT
 def test_the_digest_changes_with_any_source(tmp_path):
     (tmp_path / "a.py").write_text("x = 1")
     (tmp_path / "b.py").write_text("y = 1")
-    before = sources_digest(tmp_path)
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "c.py").write_text("z = 1")
+    digests = {sources_digest(tmp_path)}
     (tmp_path / "b.py").write_text("y = 2")
-    assert sources_digest(tmp_path) != before
+    digests.add(sources_digest(tmp_path))
+    (tmp_path / "inner" / "c.py").write_text("z = 2")
+    digests.add(sources_digest(tmp_path))
+    (tmp_path / "inner" / "c.py").rename(tmp_path / "c.py")
+    digests.add(sources_digest(tmp_path))
+    assert len(digests) == 4
 
 
-def test_another_digest_empties_the_cache_and_the_same_one_does_not(tmp_path):
-    assert drop_stale_kernels(tmp_path, "one")
-    compiled = tmp_path / "gibbs.sweep-1.py311.nbi"
-    compiled.write_bytes(b"")
-    assert not drop_stale_kernels(tmp_path, "one")
-    assert compiled.exists()
-    assert drop_stale_kernels(tmp_path, "two")
-    assert not compiled.exists()
+def test_another_digest_empties_all_caches_and_the_same_one_does_not(tmp_path):
+    caches = [tmp_path / "outer", tmp_path / "inner"]
+    assert drop_stale_kernels(caches, "one")
+    compiled = [cache / "sweep.sweep_block-1.py311.nbi" for cache in caches]
+    for file in compiled:
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(b"")
+    assert not drop_stale_kernels(caches, "one")
+    assert all(file.exists() for file in compiled)
+    assert drop_stale_kernels(caches, "two")
+    assert not any(file.exists() for file in compiled)
+
+
+IN_A_COPY = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import markovlogic
+assert markovlogic.__file__.startswith(sys.argv[1])
+from markovlogic.kernels import are_cold
+if sys.argv[2] == "compile":
+    import numpy as np
+    from markovlogic.kernels.gibbs.layout import LongClauses
+    from markovlogic.kernels.gibbs.long import count_words
+    words, none = np.zeros(2, np.uint64), np.zeros(0, np.int64)
+    count_words(LongClauses(none, none, none, none, 0), none, none, words, words)
+print(are_cold(("gibbs.long",)))
+"""
+
+
+def test_a_change_of_any_kernel_drops_what_sub_packages_compiled(tmp_path):
+    package = Path(markovlogic.__file__).parent
+    shutil.copytree(package, tmp_path / "markovlogic", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def is_cold(what: str) -> bool:
+        command = [sys.executable, "-c", IN_A_COPY, str(tmp_path), what]
+        environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip() == "True"
+
+    assert is_cold("look")
+    assert not is_cold("compile")
+    assert not is_cold("look")
+    source = tmp_path / "markovlogic" / "kernels" / "literals.py"
+    source.write_text(source.read_text() + "\n")
+    assert is_cold("look")
 
 
 def test_a_cache_that_cannot_be_made_is_left_alone(tmp_path):
     (tmp_path / "file").write_text("")
-    assert not drop_stale_kernels(tmp_path / "file" / "cache", "one")
+    assert not drop_stale_kernels([tmp_path / "file" / "cache"], "one")
 
 
 def test_an_unknown_module_is_cold():
     assert are_cold(("no_such_kernel",))
+    assert are_cold(("gibbs.no_such_kernel",))
     assert not are_cold(())
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from tests.oracle.worlds import Worlds, all_worlds, random_network
 
-from markovlogic.kernels.gibbs_storage import Lengths
 from markovlogic.networks.ground import GroundNetwork, network_of
+from markovlogic.samplers.gibbs import LONG_FROM
 
 Words = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
@@ -55,7 +55,7 @@ def with_long_clauses(
     starts = zip(network.clause_start[:-1], network.clause_start[1:], strict=True)
     clauses = {tuple(network.clause_literal[a:b].tolist()): float(network.clause_weight[c]) for c, (a, b) in enumerate(starts)}
     for index in range(soft + hard):
-        size = int(rng.integers(Lengths().counted, network.n_all + 1))
+        size = int(rng.integers(LONG_FROM, network.n_all + 1))
         atoms = np.sort(rng.choice(network.n_all, size, replace=False))
         signs = (marginal[atoms] < 0.5) ^ (rng.random(size) < 0.1)
         weight = np.inf if index >= soft else float(rng.exponential(scale)) + 1e-3

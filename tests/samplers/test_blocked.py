@@ -16,10 +16,11 @@ from tests.oracle.worlds import Worlds, all_worlds, random_network
 from tests.samplers.blocks import one_block
 from tests.samplers.gibbs_checks import NETWORKS, limit, packed, unpacked
 
+from markovlogic.arrays import frozen
 from markovlogic.guarantee import Guarantee
 from markovlogic.kernels.blocked import eliminate
-from markovlogic.networks.atom_blocks import AtomBlocks
-from markovlogic.networks.ground import GroundNetwork, frozen, network_of
+from markovlogic.networks.ground import GroundNetwork, network_of
+from markovlogic.samplers.atom_blocks import AtomBlocks
 from markovlogic.samplers.block_program import SweepScratch
 from markovlogic.samplers.blocked import Blocked, BlockedSampler
 
@@ -37,9 +38,7 @@ SMALL = [name for name, network in NETWORKS.items() if network.n_atoms <= 10]  #
 def eliminate_block(program, block, world, active, scratch):  # type: ignore[no-untyped-def]
     """The forward pass for the first eight chains, which kernels call without a wrapper for Python."""
     first, last = program.block_start[block], program.block_start[block + 1]
-    table, message, factor, possible = scratch.table, scratch.message, scratch.factor, scratch.possible
-    arguments = first, last, world, active, np.uint64(0), table, message, factor, possible
-    eliminate(program.bucket, program.row, program.outside, *arguments)
+    eliminate(program, scratch, first, last, world, active, np.uint64(0))
 
 
 def block_conditional(
@@ -303,7 +302,7 @@ def test_a_world_that_is_impossible_is_left_alone_and_counted() -> None:
 
 @pytest.mark.parametrize("chosen", [Blocked(width=3), Blocked(width=6, divisions=3)], ids=repr)
 def test_no_hard_clause_is_ever_broken(chosen: Blocked) -> None:
-    from markovlogic.kernels.gibbs_general import broken_word
+    from markovlogic.kernels.literals import broken_word
 
     rng = np.random.default_rng(2)
     network = random_network(rng, 200, 400, hard=300, groups=20, hidden=20, scale=20.0, longest=3)

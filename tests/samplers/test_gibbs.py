@@ -11,10 +11,11 @@ import pytest
 from tests.oracle.worlds import all_worlds, random_network
 from tests.samplers.gibbs_checks import NETWORKS, limit, packed, unpacked
 
+from markovlogic.arrays import frozen
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.kernels.gibbs_general import broken_word
-from markovlogic.networks.ground import GroundNetwork, frozen, network_of
+from markovlogic.kernels.literals import broken_word
+from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.samplers.gibbs import Gibbs
 
 FALSE_ALARM = 1e-6

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.oracle.worlds import all_worlds, random_network
 from tests.samplers.gibbs_checks import NETWORKS, conditional, packed, sites, transition, unpacked
 
-from markovlogic.networks.ground import GroundNetwork, frozen, network_of
+from markovlogic.arrays import frozen
+from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.samplers.gibbs import Gibbs
 
 

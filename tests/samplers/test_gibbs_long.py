@@ -1,4 +1,4 @@
-"""Clauses in parts, watched and counted: the same draws as in rows, and cost and memory that grow with the literals alone."""
+"""Clauses that are counted: the same draws as in rows, and cost and memory that grow with the literals alone."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,44 +10,30 @@ from hypothesis import strategies as st
 from tests.oracle.worlds import random_network
 from tests.samplers.gibbs_checks import with_long_clauses
 
-from markovlogic.kernels.gibbs_layout import build_layout
-from markovlogic.kernels.gibbs_long import count_words, counters_for
-from markovlogic.kernels.gibbs_storage import NEVER, Lengths
-from markovlogic.kernels.gibbs_watched import IS_COUNTED
-from markovlogic.networks.ground import GroundNetwork, frozen, network_of
-from markovlogic.samplers.gibbs import Gibbs, GibbsSampler
+from markovlogic.arrays import frozen
+from markovlogic.kernels.gibbs.long import count_words
+from markovlogic.kernels.gibbs.room import counters_for
+from markovlogic.networks.ground import GroundNetwork, network_of
+from markovlogic.samplers.gibbs import LONG_FROM, Gibbs, GibbsSampler
+from markovlogic.samplers.gibbs_layout import build_layout
 
-IN_ROWS = Lengths(NEVER, NEVER, NEVER)
-COUNTED = Lengths(NEVER, NEVER, 4)
-IN_PARTS = Lengths(4, NEVER, NEVER)
-WATCHED = Lengths(NEVER, 4, 4)
+NEVER = 2**62
 
 
-def sampler_with(network: GroundNetwork, scan: str, n_chains: int, lengths: Lengths) -> GibbsSampler:
-    sampler = Gibbs(scan=scan, start="random").build(network, n_chains)  # type: ignore[arg-type]
-    sampler.__dict__["layout"] = build_layout(network, lengths)
-    return sampler
+def sampler_with(network: GroundNetwork, scan: str, n_chains: int, long_from: int) -> GibbsSampler:
+    return GibbsSampler(Gibbs(scan=scan, start="random"), network, n_chains, long_from)  # type: ignore[arg-type]
 
 
 def draws(
-    network: GroundNetwork, scan: str, n_chains: int, lengths: Lengths, seed: int, steps: tuple[int, ...] = (3, 1, 9)
+    network: GroundNetwork, scan: str, n_chains: int, long_from: int, seed: int, steps: tuple[int, ...] = (3, 1, 9)
 ) -> list[np.ndarray]:
-    sampler = sampler_with(network, scan, n_chains, lengths)
+    sampler = sampler_with(network, scan, n_chains, long_from)
     state = sampler.init(np.random.SeedSequence(seed))
     planes = np.zeros((network.n_all, 8), np.uint64)
     recorded = np.zeros((network.n_all, n_chains), np.float32)
     for sweeps in steps:
         sampler.step(state, sweeps, planes, recorded)
     return [*state, planes, recorded]
-
-
-def ways(scan: str, n_chains: int) -> list[Lengths]:
-    """How clauses may be kept, besides in rows, for such a kernel."""
-    if n_chains == 1:
-        return [COUNTED, Lengths(NEVER, NEVER, 12)]
-    if scan == "random":
-        return [COUNTED, IN_PARTS, Lengths(6, NEVER, 12)]
-    return [COUNTED, IN_PARTS, WATCHED, Lengths(), Lengths(5, 9, 6)]
 
 
 def same(first: list[np.ndarray], second: list[np.ndarray]) -> bool:
@@ -69,13 +55,13 @@ def same(first: list[np.ndarray], second: list[np.ndarray]) -> bool:
 def test_the_way_clauses_are_kept_changes_no_draw_and_no_conditional(
     seed: int, n_atoms: int, n_clauses: int, hard: int, groups: int, hidden: int, scale: float, n_chains: int, scan: str
 ) -> None:
-    """Fixed-point sums are exact, so all ways to find the clauses that hinge on an atom must agree bit for bit."""
+    """Fixed-point sums are exact, so rows and counters must agree bit for bit; and so must the kernel that knows rows alone."""
     network = random_network(
         np.random.default_rng(seed), n_atoms, n_clauses, longest=n_atoms, hard=hard, groups=groups, hidden=hidden, scale=scale
     )
-    expected = draws(network, scan, n_chains, IN_ROWS, seed)
-    for lengths in ways(scan, n_chains):
-        assert same(draws(network, scan, n_chains, lengths, seed), expected), lengths
+    expected = draws(network, scan, n_chains, NEVER, seed)
+    for long_from in (4, 6, LONG_FROM, 12):
+        assert same(draws(network, scan, n_chains, long_from, seed), expected), long_from
 
 
 @pytest.mark.parametrize("n_chains", [1, 64])
@@ -84,40 +70,10 @@ def test_the_check_above_catches_a_single_wrong_weight(n_chains: int) -> None:
     weight = network.clause_weight.copy()
     weight[2] *= 0.9
     wrong = frozen(replace(network, clause_weight=weight))
-    expected = draws(network, "systematic", n_chains, IN_ROWS, 1)
-    for lengths in ways("systematic", n_chains):
-        assert same(draws(network, "systematic", n_chains, lengths, 1), expected)
-        assert not same(draws(wrong, "systematic", n_chains, lengths, 1), expected)
-
-
-@pytest.mark.parametrize("n_chains", [3, 64])
-@pytest.mark.parametrize("strength", [0.1, 3.0])
-def test_watched_clauses_change_sides_and_no_draw(n_chains: int, strength: float) -> None:
-    """Clauses that few literals cover, and such as have hardly a true one; in one step, over several tries."""
-    rng = np.random.default_rng(8)
-    n = 120
-    bias = {atom: -4.0 if atom < n // 2 else float(rng.normal(0, 0.3)) for atom in range(n)}
-    clauses = {}
-    for index in range(60):
-        length = int(rng.integers(25, 60))
-        atoms = np.sort(rng.choice(n // 2, length, replace=False)) + (n // 2) * (index % 2)
-        if index % 5 == 0:
-            atoms = np.sort(rng.choice(n, length, replace=False))
-        signs = np.ones(length, int) if index % 2 == 0 else rng.integers(0, 2, length)
-        clauses[tuple((2 * atoms + signs).tolist())] = float(rng.exponential(strength)) + 1e-3
-    network = network_of(n, [(weight, list(literals)) for literals, weight in clauses.items()], bias=bias)
-    steps = (70, 2, 33)
-    expected = draws(network, "systematic", n_chains, IN_ROWS, 5, steps)
-    assert same(draws(network, "systematic", n_chains, Lengths(), 5, steps), expected)
-    sampler = sampler_with(network, "systematic", n_chains, Lengths())
-    state = sampler.init(np.random.SeedSequence(5))
-    seen = set()
-    for _ in range(10):
-        sampler.step(state, 1)
-        failures = sampler._rooms[0].watch.failures
-        seen |= {bool(fall == IS_COUNTED) for fall in failures}
-    assert len(failures) == len(clauses)
-    assert seen == {True, False}, "some clauses are counted, some are not"
+    expected = draws(network, "systematic", n_chains, NEVER, 1)
+    for long_from in (4, 30):
+        assert same(draws(network, "systematic", n_chains, long_from, 1), expected)
+        assert not same(draws(wrong, "systematic", n_chains, long_from, 1), expected)
 
 
 def test_threads_may_share_a_sampler() -> None:
@@ -138,12 +94,11 @@ def test_threads_may_share_a_sampler() -> None:
             assert same(list(state), list(other))
 
 
-@pytest.mark.parametrize("lengths", [IN_PARTS, WATCHED, COUNTED], ids=["parts", "watched", "counted"])
-def test_a_world_that_is_changed_between_steps_is_counted_anew(lengths: Lengths) -> None:
-    """Words and counters stay valid from step to step while nobody else writes to the world; the twin makes believe so."""
+def test_a_world_that_is_changed_between_steps_is_counted_anew() -> None:
+    """Counters stay valid from step to step while nobody else writes to the world; the twin makes believe so."""
     network = mostly_false(40, [12, 20, 40], weight=1.0)
     for planted in (False, True):
-        sampler, fresh = (sampler_with(network, "systematic", 64, lengths) for _ in range(2))
+        sampler, fresh = (sampler_with(network, "systematic", 64, 4) for _ in range(2))
         state = sampler.init(np.random.SeedSequence(1))
         sampler.step(state, 40)
         state.world[:5] ^= np.uint64(2**64 - 1)
@@ -153,17 +108,6 @@ def test_a_world_that_is_changed_between_steps_is_counted_anew(lengths: Lengths)
         sampler.step(state, 3)
         fresh.step(copy, 3)
         assert same(list(state), list(copy)) is not planted
-
-
-def test_a_watched_clause_that_turns_sparse_is_counted() -> None:
-    """From a random start, half of the literals true, to hardly one: no sweep looks at all pairs of literals."""
-    n = 4000
-    network = mostly_false(n, [n, n - 1, n - 2], bias=-9.0, weight=0.5)
-    sampler = Gibbs(start="random").build(network, 64)
-    state = sampler.init(np.random.SeedSequence(1))
-    for sweeps in (3, 97):
-        sampler.step(state, sweeps)
-        assert (sampler._rooms[0].watch.failures == IS_COUNTED).all()
 
 
 def mostly_false(n: int, lengths: list[int], bias: float = -4.0, weight: float = 3.0) -> GroundNetwork:
@@ -176,7 +120,7 @@ def test_counters_count(length: int) -> None:
     rng = np.random.default_rng(length)
     literals = [2 * a + int(rng.integers(2)) for a in range(length)]
     network = network_of(length + 3, [(1.0, literals), (1.0, [1, 3]), (np.inf, [*literals[:-1], literals[-1] ^ 1])])
-    long = build_layout(network, COUNTED).long
+    long = build_layout(network, 4).long
     world = rng.integers(0, 2**64, network.n_all, dtype=np.uint64)
     world[: length // 2] = np.where(np.arange(length // 2) % 2, world[: length // 2], ~np.uint64(0))
     counter = counters_for(long)

@@ -13,10 +13,10 @@ from tests.samplers.bound import arrays, copied, target
 from tests.samplers.exchange_checks import EVIDENCE, posed
 from tests.samplers.gibbs_checks import limit, packed, unpacked
 
+from markovlogic.arrays import frozen
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.kernels import exchange
-from markovlogic.networks.ground import frozen
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.lifted_mh import DROPPED, NOT_CHOSEN, LiftedMH
 from markovlogic.samplers.mcsat import MCSAT

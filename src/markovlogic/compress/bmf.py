@@ -14,11 +14,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Int64, Words, offsets
 from markovlogic.errors import InputError, ResourceError
 
-Int64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Words = npt.NDArray[np.uint64]
 Algorithm = Literal["grecond", "asso"]
 
 THRESHOLDS = tuple(step / 10 for step in range(1, 11))  # of ASSO's associations
@@ -53,7 +51,7 @@ class BooleanMatrix:
         """How many cells are one."""
         return len(self.row)
 
-    def dense(self) -> Bools:
+    def dense(self) -> Bool:
         """All cells; for small matrices."""
         made = np.zeros(self.shape, bool)
         made[self.row, self.column] = True
@@ -64,8 +62,8 @@ class BooleanMatrix:
 class Factors:
     """A Boolean factorisation; every prefix of its columns is one of lower rank."""
 
-    left: Bools  # (n_rows, rank)
-    right: Bools  # (n_columns, rank)
+    left: Bool  # (n_rows, rank)
+    right: Bool  # (n_columns, rank)
     missed: Int64  # (rank + 1,) ones that the first k factors do not cover
     wrong: Int64  # (rank + 1,) zeros that they cover; unknown cells count as neither
 
@@ -256,8 +254,7 @@ class _Packed:
             row, column = both.row, both.column
         at = np.searchsorted(self._columns, column)
         order = np.argsort(at, kind="stable")
-        start = np.zeros(self.n_columns + 1, np.int64)
-        np.cumsum(np.bincount(at, minlength=self.n_columns), out=start[1:])
+        start = offsets(np.bincount(at, minlength=self.n_columns))
         return start, np.searchsorted(self._rows, row[order]).astype(np.int32)
 
     def care(self) -> Words:
@@ -295,9 +292,7 @@ def _associated(start: Int64, index: npt.NDArray[np.int32], n_rows: int, thresho
     order = np.lexsort((associate, column))
     rows = np.split(associate[order], np.searchsorted(column, np.arange(1, n_columns)))
     distinct = list({row.tobytes(): row for row in rows if len(row)}.values())
-    offsets = np.zeros(len(distinct) + 1, np.int64)
-    np.cumsum([len(row) for row in distinct], out=offsets[1:])
-    return offsets, np.concatenate([np.zeros(0, np.int64), *distinct])
+    return offsets([len(row) for row in distinct]), np.concatenate([np.zeros(0, np.int64), *distinct])
 
 
 def _packed_rows(start: Int64, column: Int64, width: int) -> Words:
@@ -308,5 +303,5 @@ def _packed_rows(start: Int64, column: Int64, width: int) -> Words:
     return bits
 
 
-def _unpacked(words: Words, n: int) -> Bools:
+def _unpacked(words: Words, n: int) -> Bool:
     return np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little")[:n].astype(bool)

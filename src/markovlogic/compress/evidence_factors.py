@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from markovlogic.compress.bmf import Algorithm, BooleanMatrix, Factors, factorise
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from markovlogic.posing import Posed
     from markovlogic.symmetry.base import ConstantClasses
 
-Int64 = npt.NDArray[np.int64]
 Unknown = Literal["closed", "masked"]
 MOST_CELLS = 50_000_000  # of a matrix that has to be listed cell by cell
 

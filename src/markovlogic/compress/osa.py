@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64, frozen, offsets
 from markovlogic.compress.base import Compression, projection
 from markovlogic.compress.evidence_factors import BMF, EvidenceFactors, factorise_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
@@ -19,10 +20,8 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.posing import Posed
 from markovlogic.problem import AtomIndex, Problem, Statuses
 from markovlogic.problem.query import queried_predicates
-from markovlogic.symmetry.base import ConstantClasses, Int32
+from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import classes_by_evidence, named_constants, numbered, relations_of, set_apart
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +62,12 @@ def over_symmetric(problem: Problem, settings: BMF) -> OverSymmetric:
         made = _approximate(problem.statuses[name], own, keep_open=name in queried)
         lost[name], asserted[name] = _differences(problem.statuses[name], made)
         statuses[name] = made
-    start = np.concatenate([[0], np.cumsum([status.n_open for status in statuses.values()])]).astype(np.int64)
-    start.flags.writeable = False
+    start = frozen(offsets([status.n_open for status in statuses.values()]))
     atoms = AtomIndex(tuple(statuses), start, statuses)
     groups = []
     for group in problem.groups:  # predicates with groups keep their evidence, their atoms only move on as a block
         shift = atoms.range_of(group.predicate).start - problem.atoms.range_of(group.predicate).start
-        atom = (group.atom + shift).astype(np.int32)
-        atom.flags.writeable = False
+        atom = frozen((group.atom + shift).astype(np.int32))
         groups.append(replace(group, atom=atom))
     changed = replace(problem, statuses=statuses, atoms=atoms, groups=tuple(groups))
     return OverSymmetric(changed, settings, {name: own.rank for name, own in factors.items()}, lost, asserted)
@@ -111,8 +108,7 @@ def _statuses(like: Statuses, default: int, code: Int64, status: npt.NDArray[np.
         default, code, status = FALSE, np.arange(like.n_ground, dtype=np.int64), every
     kept = status != default
     code, status = code[kept], status[kept]
-    code.flags.writeable = False
-    status.flags.writeable = False
+    frozen((code, status))
     return Statuses(like.predicate, like.sizes, default, code, status)
 
 
@@ -159,5 +155,5 @@ def unary_classes(problem: Problem) -> ConstantClasses:
 
 def _classes(class_of: Mapping[str, Int32], source: str) -> ConstantClasses:
     for classes in class_of.values():
-        classes.flags.writeable = False
+        frozen(classes)
     return ConstantClasses(dict(class_of), sound=False, source=source)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int32, frozen
 from markovlogic.compress.evidence_factors import BMF
 from markovlogic.compress.osa import unary_classes
 from markovlogic.errors import InputError, UnsupportedError, nearest
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32
+from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import numbered, relations_of, twin_classes
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 SHARE = 0.1  # of a type's constants that are centres of k-means: the K of [000]'s cgibbs
 TOLERANCE, ROUNDS = 1.0, 2  # of colours: counts that differ by less than a factor of two may have one colour
-Float64 = npt.NDArray[np.float64]
 
 
 def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClasses:
@@ -90,8 +89,7 @@ def kmeans_classes(problem: Problem, *, share: float = SHARE, seed: int = 0) -> 
     for type_name, domain in problem.domains.items():
         cluster = _clusters(_fact_counts(problem, type_name), max(1, round(share * len(domain))), seed)
         own = base.class_of[type_name].astype(np.int64)
-        class_of[type_name] = numbered(own * (int(cluster.max(initial=0)) + 1) + cluster)
-        class_of[type_name].flags.writeable = False
+        class_of[type_name] = frozen(numbered(own * (int(cluster.max(initial=0)) + 1) + cluster))
     return ConstantClasses(class_of, sound=False, source="kmeans")
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Int64, frozen
 from markovlogic.data.blocks import Block
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
@@ -17,7 +17,6 @@ from markovlogic.errors import Fault, Place
 from markovlogic.language.syntax import Predicate, show_constant
 
 TRUTH_WORD = {FALSE: "false", TRUE: "true", UNKNOWN: "unknown"}
-Int64 = npt.NDArray[np.int64]
 PlaceOf = Callable[[int, int], Place]  # source and line → where that is
 
 
@@ -33,9 +32,7 @@ def assemble_facts(
         key = _sorted_distinct(key, 4 * n_ground)
     truth = (key & 3).astype(np.int8)
     code = key >> 2
-    facts = Facts(decode(code, sizes), truth)
-    facts.args.flags.writeable = False
-    facts.truth.flags.writeable = False
+    facts = frozen(Facts(decode(code, sizes), truth))
 
     contrary = np.flatnonzero(code[1:] == code[:-1])
     pairs = [(at, at + 1) for at in contrary.tolist()]

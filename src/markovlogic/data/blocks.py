@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64
 from markovlogic.data.vocabulary import Column, Vocabulary, number_columns
 from markovlogic.language.syntax import Predicate
-
-Int64 = npt.NDArray[np.int64]
 
 
 class NamedBlock(NamedTuple):

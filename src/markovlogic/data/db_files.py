@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Int64
 from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
 from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact
 from markovlogic.data.db_scan import Scan, scan
@@ -22,8 +22,6 @@ PIECE = 2 << 20  # bytes: the temporaries of the fast path stay in the cache
 PIECES_TOGETHER = 16  # constants are looked up once for so many
 LONGEST_LINE = 1 << 20
 COMMENT_OR_QUOTED = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"?|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)
-
-Int64 = npt.NDArray[np.int64]
 
 
 class NotText(Exception):

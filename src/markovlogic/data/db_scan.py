@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Int64
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
-
-Int64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 SPACE, NEWLINE, TOKEN, OPEN, COMMA, CLOSE, SIGN, OTHER = range(8)
 STEPS = (
@@ -60,8 +58,8 @@ class Scan(NamedTuple):
     """The lines of one piece: regular facts in columns, and the numbers of the lines that are not regular."""
 
     names: Any  # Arrow string array of names, without quotes
-    is_bare: Bools  # (n_names,) written without quotes
-    is_constant: Bools  # (n_names,) well written as a constant
+    is_bare: Bool  # (n_names,) written without quotes
+    is_constant: Bool  # (n_names,) well written as a constant
     name_id: npt.NDArray[np.int32]  # (n_tokens,) into `names`, in the order of the text
     line: Int64  # (n_facts,) line of each regular fact, from 0
     first_token: Int64  # (n_facts,) token that is its predicate; the arguments follow
@@ -166,7 +164,7 @@ def _is_utf8(piece: bytes) -> bool:
     return True
 
 
-def _names(dictionary: Any, has_quotes: bool) -> tuple[Any, Bools, Bools]:
+def _names(dictionary: Any, has_quotes: bool) -> tuple[Any, Bool, Bool]:
     """Names without their quotes, which of them were written bare, and which are well written as constants."""
     import pyarrow as pa
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Bool
 from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
 from markovlogic.data.db_lines import unlisted
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
@@ -31,8 +32,6 @@ TRUTH_OF_WORD = {
 }
 BAD = -1
 BATCHES_TOGETHER = 16  # constants are looked up once for so many
-
-Bools = npt.NDArray[np.bool_]
 
 
 def read_table(
@@ -76,9 +75,9 @@ def _read_batch(
     import pyarrow as pa
 
     n_rows = batch.num_rows
-    good: Bools = np.ones(n_rows, bool)
+    good: Bool = np.ones(n_rows, bool)
 
-    def refuse(bad: Bools, message: Callable[[int], tuple[str, str]]) -> None:
+    def refuse(bad: Bool, message: Callable[[int], tuple[str, str]]) -> None:
         """Note what is wrong with some rows, and leave them out."""
         rows = np.flatnonzero(bad).tolist()
         for row in rows[:MOST_SHOWN]:

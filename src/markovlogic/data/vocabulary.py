@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64
 from markovlogic.data.domains import Domain
 from markovlogic.language.syntax import Model
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 
 class Column(NamedTuple):

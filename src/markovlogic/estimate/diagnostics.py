@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Float64
 from markovlogic.estimate.slots import REPLICATES
-
-Float64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 
 ENOUGH_CHAINS = 8  # from here on, the variance between chains alone gives the standard error
 CELLS_AT_ONCE = 1 << 18  # what a processor cache holds, with a few temporary arrays

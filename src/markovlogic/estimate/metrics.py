@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Float64 = npt.NDArray[np.float64]
+from markovlogic.arrays import Float64
 
 SMALLEST = 1e-9  # probabilities are kept so far from 0 and 1 inside a KL divergence (ALGORITHMS 1.6)
 

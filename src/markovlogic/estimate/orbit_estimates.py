@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Float64
 from markovlogic.estimate.diagnostics import (
     FLOAT32_ERROR,
     PSEUDO_DRAWS,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from markovlogic.estimate.orbit_pools import OrbitPools, PoolWatcher
     from markovlogic.estimate.series import Series
 
-Bool = npt.NDArray[np.bool_]
-Float64 = npt.NDArray[np.float64]
 
 ROUNDING = 1e-13  # a spread that is smaller than this share of the sum of squares is rounding
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32
 from markovlogic.estimate.estimator import NAMED, Estimator
-from markovlogic.estimate.orbit_pools import Int32, OrbitPools, orbit_pools
+from markovlogic.estimate.orbit_pools import OrbitPools, orbit_pools
 from markovlogic.symmetry.find import Symmetries
 
 AUTO_ATOMS = 1 << 24  # "auto" looks for orbits up to so many open atoms: a second or two

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int32, Int64, Words, offsets
 from markovlogic.estimate.series import Series
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.estimate.substitutions import (
@@ -34,10 +35,6 @@ from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
 if TYPE_CHECKING:
     from markovlogic.symmetry.base import AtomGroup
 
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
 
 SUBSTITUTION_STREAM = 1 << 30  # keeps the random substitutions apart from the chains, whose streams are numbered from 0
 
@@ -99,7 +96,7 @@ def orbit_pools(
     pool = pool_of[label]
     inside = np.flatnonzero(pool >= 0)
     member = inside[np.argsort(pool[inside], kind="stable")].astype(np.int32)
-    start = np.concatenate([[0], np.cumsum(size[wanted])]).astype(np.int64)
+    start = offsets(size[wanted])
     groups = [group] if renamings is None or renamings is group else [renamings, group]
     counts = tuple(_first_count(groups, event) for event in events)
     return OrbitPools(np.asarray(query_atoms, np.int32), pool_of[orbit], start, member, counts, group.orbits().source)

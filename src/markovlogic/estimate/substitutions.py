@@ -21,12 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64
 from markovlogic.data.evidence import FALSE, UNKNOWN, codes, decode
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 LISTED_READS = 1 << 18  # literals that an exact count may read for each draw: well below a millisecond for 64 chains
 DRAWN = 2048  # substitutions for each draw where an exact count would be longer

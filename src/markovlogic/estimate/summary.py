@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Bool
 from markovlogic.estimate.diagnostics import ENOUGH_CHAINS, Estimates, Slices, blocks, estimate, joined, middle, undefined
 from markovlogic.estimate.tallies import Slots, Tallies
-
-Float64 = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 
 CHAIN_MEAN_CELLS = 1 << 22  # up to so many numbers, the means of single chains are kept
 

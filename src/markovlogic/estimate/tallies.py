@@ -15,12 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64, Words
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.kernels import counters, tally_sums
 
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 Cells = npt.NDArray[np.number]  # (n_rows, n_chains)
 
 COUNTER_DRAWS = 255  # what eight planes hold

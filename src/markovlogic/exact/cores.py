@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from markovlogic.arrays import Int64
 from markovlogic.exact.effort import Effort
-from markovlogic.networks.ground import Int64
 
 _SLOW = 0.9  # share of the edges that is left by a round from which on only what changes is looked at
 _ROUND = 30.0  # steps of effort of such a round

@@ -19,13 +19,13 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64
 from markovlogic.exact.enumeration import impossible
 from markovlogic.exact.factors import Factor, FactorModel, factor_model
 from markovlogic.exact.ordering import Order
 from markovlogic.exact.shapes import Event, Shape, ShapeAnswer
 from markovlogic.exact.states import NEVER
 from markovlogic.exact.widths import EliminationPlan
-from markovlogic.networks.ground import Float64
 
 CHUNK = 2**22  # table entries over all components that are solved together
 _REPORT = 2**20  # entries between two signs of life

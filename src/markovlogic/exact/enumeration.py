@@ -15,14 +15,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Float64
 from markovlogic.errors import ResourceError
 from markovlogic.exact.shapes import UNDECIDED, Event, Shape, ShapeAnswer
 from markovlogic.exact.states import Variable, normalised, variables_of
-from markovlogic.networks.ground import Float64
 
-Bool = npt.NDArray[np.bool_]
 Columns = dict[int, Bool]
 
 MOST_WORLDS = 2**25

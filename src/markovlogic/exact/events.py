@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from markovlogic.arrays import Float64, Int32
 from markovlogic.exact.shapes import Event, Shape
 from markovlogic.networks.components import Components
-from markovlogic.networks.ground import Float64, Int32
 
 
 class AskedEvents:

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Float64
 from markovlogic.exact.shapes import UNDECIDED, Shape
 from markovlogic.exact.states import NEVER, Variable, variables_of
-from markovlogic.networks.ground import Float64
 
-Bool = npt.NDArray[np.bool_]
 Test = tuple[int, Bool]  # a variable, and in which of its states a literal (or one of some literals) is true
 
 _YES = np.array([False, True])

@@ -12,10 +12,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int8, Int64
 from markovlogic.exact.cores import distinct
-from markovlogic.exact.shapes import UNDECIDED, Int8, Shape
+from markovlogic.exact.shapes import UNDECIDED, Shape
 from markovlogic.exact.states import NEVER
-from markovlogic.networks.ground import Int64
 
 Bool = npt.NDArray[np.bool_]
 

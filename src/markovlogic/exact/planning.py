@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from markovlogic.arrays import Int32
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.exact.costs import components_cost, elimination_cost, enumeration_cost
 from markovlogic.exact.effort import Effort, EffortSpentError
@@ -15,7 +16,7 @@ from markovlogic.exact.enumeration import FEW_WORLDS, MOST_WORLDS, refuse_too_ma
 from markovlogic.exact.shapes import Shape, shapes_of
 from markovlogic.exact.widths import MOST_WIDTH, EliminationPlan, plan_elimination, refuse_dense
 from markovlogic.networks.components import Components
-from markovlogic.networks.ground import GroundNetwork, Int32
+from markovlogic.networks.ground import GroundNetwork
 from markovlogic.progress import SILENT, Progress
 
 Method = Literal["exact", "enumerate", "eliminate"]

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int8, Int32, Int64, offsets
 from markovlogic.networks.components import Components
-from markovlogic.networks.ground import Float64, GroundNetwork, Int32, Int64
-
-Int8 = npt.NDArray[np.int8]
+from markovlogic.networks.ground import GroundNetwork
 
 UNDECIDED = -1
 
@@ -145,11 +144,11 @@ def shapes_of(network: GroundNetwork, parts: Components, which: Int64) -> Iterat
                 n_open=n_all - n_hidden,
                 n_hidden=n_hidden,
                 n_soft=n_soft,
-                clause_start=_offsets(first[0]),
+                clause_start=offsets(first[0]),
                 clause_literal=first[1],
-                group_start=_offsets(first[2]),
+                group_start=offsets(first[2]),
                 group_atom=first[3],
-                definition_start=_offsets(first[4]),
+                definition_start=offsets(first[4]),
                 definition_literal=first[5],
                 fixed=fixed[same[0]],
                 component=member[same],
@@ -165,22 +164,14 @@ def _local_literals(local: Int32, literal: Int32) -> Int32:
 
 
 def _order(part_of: Int32, count: int) -> tuple[Int64, Int64]:
-    start = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(part_of, minlength=count), out=start[1:])
-    return np.argsort(part_of, kind="stable"), start
+    return np.argsort(part_of, kind="stable"), offsets(np.bincount(part_of, minlength=count))
 
 
 def _family(start: Int64, value: Int32, order: npt.NDArray[np.integer], row_start: Int64) -> _Family:
     length = np.diff(start)[order]
-    new_start = _offsets(length)
+    new_start = offsets(length)
     at = np.repeat(start[:-1][order] - new_start[:-1], length) + np.arange(len(value))
     return _Family(new_start, value[at], row_start, new_start[row_start])
-
-
-def _offsets(length: npt.NDArray[np.integer]) -> Int64:
-    start = np.zeros(len(length) + 1, np.int64)
-    np.cumsum(length, out=start[1:])
-    return start
 
 
 def _classes(columns: list[Int64]) -> Iterator[Int64]:

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from markovlogic.arrays import Float64, Int32
 from markovlogic.errors import InputError
 from markovlogic.exact.elimination import eliminate_shape
 from markovlogic.exact.enumeration import MOST_WORLDS, enumerate_shape
@@ -17,7 +18,7 @@ from markovlogic.exact.planning import ExactPlan, Method, ShapePlan, plan_exact
 from markovlogic.exact.shapes import ShapeAnswer
 from markovlogic.exact.widths import MOST_WIDTH
 from markovlogic.networks.components import components
-from markovlogic.networks.ground import Float64, GroundNetwork, Int32
+from markovlogic.networks.ground import GroundNetwork
 from markovlogic.progress import SILENT, Progress
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from markovlogic.arrays import Float64, Int64
 from markovlogic.exact.shapes import UNDECIDED, Shape
-from markovlogic.networks.ground import Float64, Int64
 
 NEVER = -1
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from markovlogic.arrays import Int64
 from markovlogic.errors import ResourceError
 from markovlogic.exact.cores import core
 from markovlogic.exact.effort import Effort
@@ -18,7 +19,7 @@ from markovlogic.exact.interaction import contracted_pairs, minor_of_rows, rows_
 from markovlogic.exact.ordering import LEAST, Order, TooWide, good_order
 from markovlogic.exact.shapes import Shape
 from markovlogic.networks.components import Components
-from markovlogic.networks.ground import GroundNetwork, Int64
+from markovlogic.networks.ground import GroundNetwork
 
 MOST_WIDTH = 20
 MOST_VARIABLES = 500_000

@@ -14,14 +14,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64
 from markovlogic.estimate.metrics import kl_divergence, mean_squared_error
 from markovlogic.experiments.stage import Orbits, Stage
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.progress import SILENT, Progress
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Settings
-
-Float64 = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
 
 SAMPLE, ORBIT = "sample", "orbit"  # the standard estimator and the symmetry-aware one, with the symmetries that [003] used
 NETWORK_ORBIT = "orbit-network"  # the same with all symmetries of the ground network

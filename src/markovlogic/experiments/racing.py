@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from markovlogic.arrays import Float64
 from markovlogic.experiments.comparison import Interval, ratio_interval
 from markovlogic.experiments.drawing import beside, lines
-from markovlogic.experiments.follow import Counted, Float64, Truth, checkpoints, compile_kernels
+from markovlogic.experiments.follow import Counted, Truth, checkpoints, compile_kernels
 from markovlogic.experiments.outcome import Cell, Outcome, Table, Verdict, Word
 from markovlogic.experiments.stage import Stage
 from markovlogic.progress import Progress

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int8
 from markovlogic.generate import make, write
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.posing import Posed, pose_problem
@@ -16,8 +17,6 @@ from markovlogic.problem import Problem
 from markovlogic.progress import SILENT, Progress
 from markovlogic.samplers.base import Target
 from markovlogic.symmetry.find import SymmetryDoor
-
-Int8 = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)

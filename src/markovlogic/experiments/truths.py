@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, gammaln, logsumexp
 
+from markovlogic.arrays import Float64
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.experiments.stage import Stage
-
-Float64 = npt.NDArray[np.float64]
 
 # The weights of `generate.smokers`, as they stand in [003]'s released code.
 NOT_SMOKES, NOT_CANCER, NOT_FRIENDS, SMOKES_CANCER, FRIENDS_SMOKE = 1.4, 2.3, 4.6, 1.5, 1.1

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Int64
 from markovlogic.generate.problem_files import FactBlock
-
-Int64 = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
 
 
 def type_line(name: str, constant: str, numbers: Int64) -> str:

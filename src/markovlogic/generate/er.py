@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.generate.draws import Int64, facts, known_ones, structure, type_line, weights
+from markovlogic.arrays import Int64
+from markovlogic.generate.draws import facts, known_ones, structure, type_line, weights
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import FactBlock, Generated
 

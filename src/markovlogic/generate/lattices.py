@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.generate.draws import Int64, facts, known_ones, structure, type_line
+from markovlogic.arrays import Int64
+from markovlogic.generate.draws import facts, known_ones, structure, type_line
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import Generated
 

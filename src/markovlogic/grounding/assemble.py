@@ -10,18 +10,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Float64, Int32, frozen, offsets
 from markovlogic.grounding.definitions import Nodes
-from markovlogic.grounding.rows import Rows, concatenated, order_of, starts
+from markovlogic.grounding.rows import Rows, concatenated, order_of
 from markovlogic.grounding.surviving import Counts
-from markovlogic.networks.ground import GroundNetwork, atom_rows, frozen
+from markovlogic.networks.ground import GroundNetwork, atom_rows
 from markovlogic.problem import ExclusiveGroups
-
-Bool = npt.NDArray[np.bool_]
-Float64 = npt.NDArray[np.float64]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -143,7 +138,7 @@ class Assembler:
                 atom_bias=bias,
                 atom_start=atom_start,
                 atom_clause=atom_clause,
-                group_start=starts(group_sizes),
+                group_start=offsets(group_sizes),
                 group_atom=np.concatenate([g.atom for g in groups]) if groups else np.empty(0, np.int32),
                 definition_start=definitions.start,
                 definition_literal=definition_literal,

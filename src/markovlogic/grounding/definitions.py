@@ -13,18 +13,16 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64, offsets
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.plan import Pattern, plan
 from markovlogic.grounding.relations import Relation, table_name
-from markovlogic.grounding.rows import Rows, canonical, concatenated, expanded, order_of, starts
+from markovlogic.grounding.rows import Rows, canonical, concatenated, expanded, order_of
 from markovlogic.grounding.surviving import joined, surviving
 from markovlogic.language.templates import Cube, Definition, EqualityLiteral, Literal
 from markovlogic.problem import Statuses
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 INLINED_AT_MOST = 20_000_000  # literals; past that, shared disjunctions become atoms where that saves most of the space
 INLINED_SAVING = 4
@@ -86,7 +84,7 @@ class Nodes:
                 return rows
             offset = at - rows.start[row]
             longer = rows.take(np.repeat(np.arange(len(rows)), times))
-            first_copy = starts(times)[row]
+            first_copy = offsets(times)[row]
             inner = self.rows.take(node.astype(np.int64))
             copy = np.repeat(first_copy - inner.start[:-1], inner.length) + np.arange(len(inner.literal))
             longer.literal[longer.start[copy] + np.repeat(offset, inner.length)] = inner.literal ^ 1
@@ -161,7 +159,7 @@ def _relation(
 ) -> Relation:
     open_code, member = np.unique(code, return_inverse=True)
     order = np.argsort(member, kind="stable")
-    start = starts(np.bincount(member, minlength=len(open_code)))
+    start = offsets(np.bincount(member, minlength=len(open_code)))
     rows, stays = canonical(start, disjunct[order])
     true_code = np.concatenate([true_code, open_code[~stays]])
     open_code = open_code[stays]

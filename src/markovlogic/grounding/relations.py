@@ -10,12 +10,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int8, Int32, Int64
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.problem import AtomIndex, Statuses
-
-Int8 = npt.NDArray[np.int8]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 MISSING = np.int32(2**31 - 1)  # stands where a literal is falsified; sorts behind every literal
 _DENSE_RANKS = 1 << 27  # up to this many ground atoms, ranks are looked up in an array

@@ -10,13 +10,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Int32, Int64, offsets
 from markovlogic.grounding.relations import MISSING
-
-Bool = npt.NDArray[np.bool_]
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 20  # rows that are gathered at once, to keep index arrays small
 
@@ -51,7 +47,7 @@ class Rows:
             start = np.arange(len(row) + 1, dtype=np.int64) * self.width
             return Rows(start, self.literal.reshape(len(self), self.width)[row].ravel())
         length = self.length[row]
-        start = starts(length)
+        start = offsets(length)
         literal = np.empty(int(start[-1]), np.int32)
         for low in range(0, len(row), _BLOCK):
             block = slice(low, low + _BLOCK)
@@ -62,18 +58,11 @@ class Rows:
         return Rows(start, literal)
 
 
-def starts(length: npt.NDArray[np.integer]) -> Int64:
-    """Offsets of rows of the given lengths."""
-    start = np.zeros(len(length) + 1, np.int64)
-    np.cumsum(length, out=start[1:])
-    return start
-
-
 def concatenated(parts: list[Rows]) -> Rows:
     """All rows, one part after the other."""
     if len(parts) == 1:
         return parts[0]
-    offset = starts(np.array([len(part.literal) for part in parts], np.int64))
+    offset = offsets(np.array([len(part.literal) for part in parts], np.int64))
     begin = [part.start[:-1] + first for part, first in zip(parts, offset, strict=False)]
     literal = np.concatenate([part.literal for part in parts]) if parts else np.empty(0, np.int32)
     return Rows(np.concatenate([*begin, offset[-1:]]), literal)
@@ -94,7 +83,7 @@ def from_columns(columns: list[Int32], n: int) -> tuple[Rows, Bool]:
         present[:, 1:] &= matrix[:, 1:] != matrix[:, :-1]
     if present.all():
         return Rows(np.arange(n + 1, dtype=np.int64) * len(columns), matrix.ravel()), keep
-    return Rows(starts(np.count_nonzero(present, axis=1)), matrix[present]), keep
+    return Rows(offsets(np.count_nonzero(present, axis=1)), matrix[present]), keep
 
 
 def _sorted_columns(columns: list[Int32]) -> list[Int32]:
@@ -119,7 +108,7 @@ def canonical(start: Int64, literal: Int32) -> tuple[Rows, Bool]:
     row = key >> 32
     staying = keep[row]
     length = np.bincount(row[staying], minlength=n)[keep]
-    return Rows(starts(length), (key[staying] & 0xFFFFFFFF).astype(np.int32)), keep
+    return Rows(offsets(length), (key[staying] & 0xFFFFFFFF).astype(np.int32)), keep
 
 
 def expanded(rows: Rows, first: int, inner: Rows) -> tuple[Int64, Int32]:
@@ -130,7 +119,7 @@ def expanded(rows: Rows, first: int, inner: Rows) -> tuple[Int64, Int32]:
     size[inside] = inner.length[node]
     literal = np.repeat(rows.literal, size)
     literal[np.repeat(inside, size)] = inner.take(node.astype(np.int64)).literal
-    return starts(size)[rows.start], literal
+    return offsets(size)[rows.start], literal
 
 
 def _add_literal(key: Int64, rows: Rows, member: Int64 | None, position: int) -> None:

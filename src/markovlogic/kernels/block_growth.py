@@ -5,7 +5,7 @@ structure of the elimination is kept up to date as in symbolic Cholesky factoris
 eliminated passes, without its latest member, to that member. A site whose coming would make any table too large is refused and
 left to a later block; sets only grow, so a refusal is final for the block.
 
-To compile fast, inner functions take the few arrays that they need, and scratch comes from the caller.
+To compile fast, scratch comes from the caller, and the small functions take the few arrays that they need.
 """
 
 import numpy as np
@@ -85,10 +85,15 @@ def _take_back(joined, length, size, log, added, bits):
 
 
 @internal
-def _join_neighbours(
-    row_start, row_variable, variable_start, variable_row, bits, local_of, joined, length, size, log, place, variable, limit
-):
+def _join_neighbours(ties, work, place, variable, limit):
     """Put the neighbours that a new variable has in the block into its set; False when they do not fit."""
+    row_start, row_variable, variable_start, variable_row = (
+        ties.row_start,
+        ties.row_variable,
+        ties.variable_start,
+        ties.variable_row,
+    )
+    bits, local_of, joined, length, size, log = ties.bits, work.local_of, work.joined, work.length, work.size, work.log
     for entry in range(variable_start[variable], variable_start[variable + 1]):
         row = variable_row[entry]
         for at in range(row_start[row], row_start[row + 1]):
@@ -168,13 +173,13 @@ def _most_offers(row_start, row_pull, variable_start, variable_row, variable):
 
 
 @internal
-def _offer(
-    row_start, row_variable, row_pull, variable_start, variable_row, shut, block, before, site, variable, strength, keys, items, n
-):
-    """Push the open sites that a new variable is tied to onto the heap of n items; returns its new length.
+def _offer(ties, shut, strength, block, before, site, variable, heap, n):
+    """Push the open sites that a new variable is tied to onto the heap of n items, (keys, items); returns its new length.
 
     strength: (n_sites, 2) the block that it speaks of, and how strongly the site is tied to that.
     """
+    row_start, row_variable, row_pull = ties.row_start, ties.row_variable, ties.row_pull
+    variable_start, variable_row = ties.variable_start, ties.variable_row
     for entry in range(variable_start[variable], variable_start[variable + 1]):
         row = variable_row[entry]
         if row_pull[row] < 0.0:
@@ -187,7 +192,7 @@ def _offer(
                 strength[other, 0], strength[other, 1] = block, 0.0
             known = before[site] >= 0 and before[site] == before[other]
             strength[other, 1] += 0.25 * row_pull[row] if known else row_pull[row]
-            _push(keys, items, n, strength[other, 1], other)
+            _push(heap[0], heap[1], n, strength[other, 1], other)
             n += 1
     return n
 
@@ -201,7 +206,7 @@ def grow(ties, work, seeds, before, most_bits, seed_bits, most_entries):
     a block. Fills in work.block_start and returns the number of blocks; for each bucket (elimination step) its variable, where
     its scope ends, and the scopes as bucket numbers, increasing; and -1, or the site that does not fit alone.
     """
-    bits, row_start, row_variable, row_pull = ties.bits, ties.row_start, ties.row_variable, ties.row_pull
+    bits, row_start, row_pull = ties.bits, ties.row_start, ties.row_pull
     variable_start, variable_row, child_start, child = ties.variable_start, ties.variable_row, ties.child_start, ties.child
     local_of, shut, strength, found, added = work.local_of, work.shut, work.strength, work.found, work.added
     joined, length, size, log, block_start = work.joined, work.length, work.size, work.log, work.block_start
@@ -226,21 +231,7 @@ def grow(ties, work, seeds, before, most_bits, seed_bits, most_entries):
             for newcomer in range(_newcomers(child_start, child, site, local_of, found)):
                 variable = found[newcomer]
                 added[count], local_of[variable], length[count], size[count] = variable, count, 0, bits[variable]
-                fits = _join_neighbours(
-                    row_start,
-                    row_variable,
-                    variable_start,
-                    variable_row,
-                    bits,
-                    local_of,
-                    joined,
-                    length,
-                    size,
-                    log,
-                    count,
-                    variable,
-                    limit,
-                )
+                fits = _join_neighbours(ties, work, count, variable, limit)
                 count += 1
                 if fits:
                     growth = _pass_up(bits, added, joined, length, size, log, count - 1, limit)
@@ -263,22 +254,7 @@ def grow(ties, work, seeds, before, most_bits, seed_bits, most_entries):
             for place in range(first, count):
                 n_most = n_heap + _most_offers(row_start, row_pull, variable_start, variable_row, added[place])
                 keys, items = _enlarged(keys, n_most), _enlarged(items, n_most)
-                n_heap = _offer(
-                    row_start,
-                    row_variable,
-                    row_pull,
-                    variable_start,
-                    variable_row,
-                    shut,
-                    block,
-                    before,
-                    site,
-                    added[place],
-                    strength,
-                    keys,
-                    items,
-                    n_heap,
-                )
+                n_heap = _offer(ties, shut, strength, block, before, site, added[place], (keys, items), n_heap)
         bucket_variable, scope_end = _enlarged(bucket_variable, n_buckets + count), _enlarged(scope_end, n_buckets + count)
         last = n_buckets + count - 1
         for place in range(count - 1, -1, -1):

@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from markovlogic.kernels.counters import add_world
-from markovlogic.kernels.gibbs_general import literal_word
 from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.literals import literal_word
 from markovlogic.kernels.random import next_uniform
 
 LANES = 8
@@ -165,12 +165,14 @@ def _send(bucket, parent, table, message):
 
 
 @internal
-def eliminate(buckets, rows, outside, first, last, world, active, shift, table, message, factor, possible):
+def eliminate(program, scratch, first, last, world, active, shift):
     """Forward pass: afterwards each table holds, for its scope's codes, the weights of its own variable's codes.
 
-    first, last: the buckets of the block. factor: (1, 8) scratch.
-    possible: (8,) is set to whether a lane's block has any state that the rest of its world allows.
+    first, last: the buckets of the block. scratch.possible is set to whether a lane's block has any state that the rest of its
+    world allows.
     """
+    buckets, rows, outside = program.bucket, program.row, program.outside
+    table, message, factor, possible = scratch.table, scratch.message, scratch.factor, scratch.possible
     for at in range(first, last):
         bucket = buckets[at]
         for entry in range(bucket.table_start, bucket.table_start + (1 << bucket.table_bits)):
@@ -215,11 +217,13 @@ def _draw(table, base, n_codes, lane, linear, uniform):
 
 
 @internal
-def sample(buckets, scope, atoms, first, last, shift, n_lanes, table, possible, code, generator, world):
+def sample(program, scratch, first, last, shift, n_lanes, generator, world):
     """Backward pass: draw the variables in the reverse order of elimination and write them to the world.
 
     generator: (n_chains, 4), one stream a chain, so that a chain's draws depend on nothing but its own world and stream.
     """
+    buckets, scope, atoms = program.bucket, program.scope, program.atom
+    table, possible, code = scratch.table, scratch.possible, scratch.code
     changing = np.uint64(0)
     for lane in range(n_lanes):
         if possible[lane]:
@@ -287,8 +291,9 @@ def believe(buckets, first, last, table, message):
 
 
 @internal
-def _record(buckets, atoms, first, last, shift, n_lanes, table, sums, possible, world, conditionals):
-    """Add P(atom true | atoms outside of its block) to the conditionals. sums: (1, 8) scratch."""
+def _record(program, scratch, first, last, shift, n_lanes, world, conditionals):
+    """Add P(atom true | atoms outside of its block) to the conditionals."""
+    buckets, atoms, table, sums, possible = program.bucket, program.atom, scratch.table, scratch.factor, scratch.possible
     for at in range(first, last):
         bucket = buckets[at]
         if bucket.is_hidden:
@@ -313,9 +318,7 @@ def sweep_blocks(program, scratch, world, generator, done, sweeps, planes, condi
     program, scratch: see `samplers.block_program`. world: (n_all,) words; generator: (n_chains, 4); done: (1,) sweeps made
     before, which says whose turn it is. planes, conditionals: as `samplers.base.Sampler.step` has them, empty when not wanted.
     """
-    division_start, block_start, buckets, rows = program.division_start, program.block_start, program.bucket, program.row
-    scope, atoms, outside = program.scope, program.atom, program.outside
-    table, message, factor, code, possible = scratch.table, scratch.message, scratch.factor, scratch.code, scratch.possible
+    division_start, block_start, possible = program.division_start, program.block_start, scratch.possible
     n_chains = generator.shape[0]
     active = ALL >> np.uint64(64 - n_chains)
     impossible = 0
@@ -326,14 +329,14 @@ def sweep_blocks(program, scratch, world, generator, done, sweeps, planes, condi
             for begin in range(0, n_chains, LANES):
                 shift = np.uint64(begin)
                 n_lanes = min(LANES, n_chains - begin)
-                eliminate(buckets, rows, outside, first, last, world, active, shift, table, message, factor, possible)
-                sample(buckets, scope, atoms, first, last, shift, n_lanes, table, possible, code, generator, world)
+                eliminate(program, scratch, first, last, world, active, shift)
+                sample(program, scratch, first, last, shift, n_lanes, generator, world)
                 for lane in range(n_lanes):
                     if not possible[lane]:
                         impossible += 1
                 if conditionals.shape[0] > 0:
-                    believe(buckets, first, last, table, message)
-                    _record(buckets, atoms, first, last, shift, n_lanes, table, factor, possible, world, conditionals)
+                    believe(program.bucket, first, last, scratch.table, scratch.message)
+                    _record(program, scratch, first, last, shift, n_lanes, world, conditionals)
         done[0] += 1
         if planes.shape[0] > 0:
             add_world(planes, world)

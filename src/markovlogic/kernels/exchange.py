@@ -17,8 +17,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from markovlogic.kernels.gibbs_general import ALL, disjunction, literal_word
 from markovlogic.kernels.internal import allocating_internal, called
+from markovlogic.kernels.literals import ALL, disjunction, literal_word
 from markovlogic.kernels.random import next_below, next_uniform
 from markovlogic.kernels.vectors import LANES, add_where, int64_lanes, int64_splat, population, store_scaled
 

@@ -168,25 +168,16 @@ def _partner(group_start, group_atom, group, value, world, atom, generator):
 
 
 @allocating
-def walk_sat(
-    clause_start,
-    clause_literal,
-    atom_start,
-    atom_clause,
-    group_start,
-    group_atom,
-    group_of,
-    value,
-    world,
-    generator,
-    noise,
-    most_flips,
-):
+def walk_sat(clauses, groups, value, world, generator, noise, most_flips):
     """WalkSAT (Selman, Kautz, Cohen 1994) from `world`, (n,) uint8, until nothing is broken: flips made, or -1.
 
     With probability `noise` a random atom of a random broken clause is flipped, else the one that breaks the fewest clauses.
     An atom of a group is flipped together with another one of it. Decided atoms stay.
+
+    clauses: (clause_start, clause_literal, atom_start, atom_clause); groups: (group_start, group_atom, group_of).
     """
+    clause_start, clause_literal, atom_start, atom_clause = clauses
+    group_start, group_atom, group_of = groups
     n_clauses = clause_start.shape[0] - 1
     n_true = np.zeros(n_clauses, np.int32)
     broken = np.empty(n_clauses, np.int64)

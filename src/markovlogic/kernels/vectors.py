@@ -280,26 +280,6 @@ def prefetch_to_write(typingctx, array, index):
 
 
 @intrinsic
-def prefetch_to_read(typingctx, array, index):
-    """Ask for the cache line of array[index], which will be read soon; the array is C-contiguous."""
-
-    def codegen(context, builder, signature, arguments):
-        return _prefetch(context, builder, signature, arguments, 0, 3)
-
-    return types.void(array, types.uint64), codegen
-
-
-@intrinsic
-def prefetch_once(typingctx, array, index):
-    """Ask for the cache line of array[index], which will be read once in a long pass and need not stay in any cache."""
-
-    def codegen(context, builder, signature, arguments):
-        return _prefetch(context, builder, signature, arguments, 0, 0)
-
-    return types.void(array, types.uint64), codegen
-
-
-@intrinsic
 def float32_of_bits(typingctx, bits):
     """The float32 that has these bits."""
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from markovlogic.networks.ground import GroundNetwork, Int32, Int64
+from markovlogic.arrays import Int32, Int64, frozen, offsets
+from markovlogic.networks.ground import GroundNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ def components(network: GroundNetwork) -> Components:
     start, atom = _members(component_of, count)
     first = network.clause_literal[network.clause_start[:-1]] >> 1
     clause_start, clause = _members(component_of[first], count)
-    return _frozen(Components(count, component_of, start, atom, clause_start, clause))
+    return frozen(Components(count, component_of, start, atom, clause_start, clause))
 
 
 def _neighbours_in_rows(start: Int64, value: Int32) -> tuple[Int32, Int32]:
@@ -75,13 +76,5 @@ def _by_smallest_atom(label: npt.NDArray[np.int32], count: int) -> Int32:
 
 def _members(part_of: Int32, count: int) -> tuple[Int64, Int32]:
     """Offsets and members of each part, increasing."""
-    start = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(part_of, minlength=count), out=start[1:])
+    start = offsets(np.bincount(part_of, minlength=count))
     return start, np.argsort(part_of, kind="stable").astype(np.int32)
-
-
-def _frozen(value: Components) -> Components:
-    for array in vars(value).values():
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
-    return value

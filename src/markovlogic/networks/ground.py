@@ -8,13 +8,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int32, Int64, frozen, offsets
 from markovlogic.networks import conditionals
 from markovlogic.networks.base import Bools, StartKind
 from markovlogic.networks.kinds import NetworkKind
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
-Float64 = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +129,13 @@ def signed_atom_rows(clause_start: Int64, clause_literal: Int32, n_all: int) -> 
     return by_atom.indptr.astype(np.int64), by_atom.indices.astype(np.int32, copy=False), by_atom.data
 
 
+def group_of(network: GroundNetwork) -> Int32:
+    """The exclusive group of each atom, (n_all,), -1 outside of groups."""
+    group = np.full(network.n_all, -1, np.int32)
+    group[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), np.diff(network.group_start))
+    return group
+
+
 def with_definitions(network: GroundNetwork, clause_start: Int64, clause_literal: Int32) -> tuple[Int64, Int32]:
     """Clause rows with, for each hidden atom h ⇔ l₁ v l₂ …, the hard clauses (¬h v l₁ v l₂ …) and (h v ¬lᵢ) appended."""
     if not network.n_hidden:
@@ -141,9 +145,7 @@ def with_definitions(network: GroundNetwork, clause_start: Int64, clause_literal
     long = np.insert(network.definition_literal, network.definition_start[:-1], 2 * hidden)
     pairs = np.stack([np.repeat(2 * hidden + 1, sizes), network.definition_literal ^ 1], axis=1)
     lengths = np.concatenate([np.diff(clause_start), sizes + 1, np.full(len(pairs), 2)])
-    start = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=start[1:])
-    return start, np.concatenate([clause_literal, long, pairs.ravel()]).astype(np.int32)
+    return offsets(lengths), np.concatenate([clause_literal, long, pairs.ravel()]).astype(np.int32)
 
 
 def network_of(
@@ -188,15 +190,5 @@ def network_of(
     )
 
 
-def frozen(network: GroundNetwork) -> GroundNetwork:
-    """The same network with every array set read-only (a writable array is another type to Numba)."""
-    for value in vars(network).values():
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-    return network
-
-
 def _rows(lists: list[list[int]]) -> tuple[Int64, Int32]:
-    start = np.zeros(len(lists) + 1, np.int64)
-    np.cumsum([len(row) for row in lists], out=start[1:])
-    return start, np.array([value for row in lists for value in row], np.int32)
+    return offsets([len(row) for row in lists]), np.array([value for row in lists for value in row], np.int32)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64, Words, frozen
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.networks.base import StartKind
-from markovlogic.networks.ground import GroundNetwork, Int32, Int64, atom_rows, with_definitions
-
-Words = npt.NDArray[np.uint64]
+from markovlogic.networks.ground import GroundNetwork, atom_rows, group_of, with_definitions
 
 RESTARTS = 20
 NOISE = 0.5  # of WalkSAT, as ALGORITHMS.md 3.13 has it for MaxWalkSAT
@@ -51,24 +50,20 @@ def hard_part(network: GroundNetwork) -> HardPart:
     has_hidden = bool((literal >> 1 >= network.n_atoms).any() or decided[network.n_atoms :].any())
     if has_hidden:
         start, literal = with_definitions(network, start, literal)
-    group_of = np.full(network.n_all, -1, np.int32)
-    group_of[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), np.diff(network.group_start))
     atom_start, atom_clause = atom_rows(start, literal, network.n_all)
-    part = HardPart(
-        np.ascontiguousarray(start),
-        literal,
-        atom_start,
-        atom_clause,
-        network.group_start,
-        network.group_atom,
-        group_of,
-        value,
-        has_hidden,
+    return frozen(
+        HardPart(
+            np.ascontiguousarray(start),
+            literal,
+            atom_start,
+            atom_clause,
+            network.group_start,
+            network.group_atom,
+            group_of(network),
+            value,
+            has_hidden,
+        )
     )
-    for array in vars(part).values():
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
-    return part
 
 
 def start_worlds(network: GroundNetwork, n_chains: int, seed: np.random.SeedSequence, kind: StartKind) -> Words:
@@ -117,8 +112,7 @@ def _decide_groups(part: HardPart, value: npt.NDArray[np.int8]) -> None:
     from markovlogic.kernels.satisfy import propagate
 
     none = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(len(value) + 1, np.int64), np.zeros(0, np.int32)
-    for array in none:
-        array.flags.writeable = False
+    frozen(none)
     if not propagate(*none, part.group_start, part.group_atom, part.group_of, value):
         raise InputError(
             "hard rules leave an exclusive group no possible value, or two at once",
@@ -147,7 +141,7 @@ def _search(part: HardPart, value: npt.NDArray[np.int8], world: npt.NDArray[np.u
     spent = 0
     for attempt in range(RESTARTS):
         flips = budget * (attempt + 1)
-        if walk_sat(*clauses, *groups, value, world, generator, NOISE, flips) >= 0:
+        if walk_sat(clauses, groups, value, world, generator, NOISE, flips) >= 0:
             return
         spent += flips
         random_world(*groups, value, world, generator)
@@ -159,9 +153,8 @@ def _search(part: HardPart, value: npt.NDArray[np.int8], world: npt.NDArray[np.u
 
 
 def _fill_hidden(network: GroundNetwork, words: Words, n_chains: int) -> None:
-    from markovlogic.kernels.gibbs_general import compute_hidden
+    from markovlogic.kernels.hidden import compute_hidden
 
-    hidden = np.arange(network.n_atoms, network.n_all, dtype=np.int32)
-    hidden.flags.writeable = False
+    hidden = frozen(np.arange(network.n_atoms, network.n_all, dtype=np.int32))
     compute_hidden(network.definition_start, network.definition_literal, network.n_atoms, hidden, words)
     words[network.n_atoms :] &= np.uint64((1 << n_chains) - 1)

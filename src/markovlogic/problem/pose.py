@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from markovlogic.arrays import frozen
 from markovlogic.data.domains import Domain, Domains
 from markovlogic.data.evidence import Evidence
 from markovlogic.data.readers import read_evidence
@@ -70,8 +71,7 @@ def pose(
             needed=first[-1],
             limit=MOST_ATOMS,
         )
-    start = np.array(first, np.int64)
-    start.flags.writeable = False
+    start = frozen(np.array(first, np.int64))
     atoms = AtomIndex(tuple(statuses), start, statuses)
     groups = (open_groups(predicate, statuses[name], atoms) for name, predicate in model.predicates.items())
     if domains is not evidence.domains:

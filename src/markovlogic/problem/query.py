@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64
 from markovlogic.data.domains import Domain, Domains
 from markovlogic.data.evidence import UNKNOWN, codes
 from markovlogic.errors import Fault, InputError, nearest
 from markovlogic.language.syntax import Model, show_constant
 from markovlogic.problem.values import GroundLiteral, Problem, QueryItem
-
-Int64 = npt.NDArray[np.int64]
 
 
 def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | None) -> tuple[QueryItem, ...]:

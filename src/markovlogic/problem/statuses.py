@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Int8, Int64
 from markovlogic.data.evidence import UNKNOWN
-
-Int8 = npt.NDArray[np.int8]
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

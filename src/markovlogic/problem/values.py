@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import Evidence
 from markovlogic.language.syntax import Model
 from markovlogic.problem.statuses import AtomIndex, Statuses
-
-Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

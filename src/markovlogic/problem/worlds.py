@@ -7,6 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64, frozen
 from markovlogic.data.domains import Domains
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, conflicts, group_of, group_sizes, n_values
@@ -15,7 +16,6 @@ from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import ExclusiveGroups
 
-Int64 = npt.NDArray[np.int64]
 MOST_SHOWN = 20
 
 
@@ -31,8 +31,7 @@ def statuses_of(predicate: Predicate, facts: Facts | None, domains: Domains, *, 
         default = UNKNOWN if is_open else FALSE
         differs = facts.truth != default
         code, status = codes(facts.args[differs], sizes), facts.truth[differs]
-    code.flags.writeable = False
-    status.flags.writeable = False
+    frozen((code, status))
     return Statuses(predicate.name, sizes, default, code, status)
 
 
@@ -126,6 +125,5 @@ def open_groups(predicate: Predicate, statuses: Statuses, atoms: AtomIndex) -> E
         order = np.argsort(group, kind="stable")
         group, atom = group[order], atom[order]
     start = np.concatenate([[0], np.flatnonzero(group[1:] != group[:-1]) + 1, [len(group)]]).astype(np.int64)
-    start.flags.writeable = False
-    atom.flags.writeable = False
+    frozen((start, atom))
     return ExclusiveGroups(predicate.name, start, atom)

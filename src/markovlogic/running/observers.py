@@ -13,11 +13,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Words
 from markovlogic.errors import ResourceError
 from markovlogic.estimate.tallies import Saved
-from markovlogic.samplers.base import Words
 
-Int32 = npt.NDArray[np.int32]
 Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 DRAWS_A_CHUNK = 64

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32
 from markovlogic.errors import InputError
 from markovlogic.estimate.estimator import NAMED, Estimator
 from markovlogic.estimate.orbit_pools import OrbitPools, PoolObserver
@@ -32,8 +33,6 @@ from markovlogic.running.sampling import Schedule
 from markovlogic.running.warm_up import warm_up
 from markovlogic.running.worlds import WorldsSink
 from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, Settings, Units, total_counts
-
-Int32 = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)

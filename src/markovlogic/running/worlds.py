@@ -22,14 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Words
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimate.tallies import Saved
 from markovlogic.running.observers import Arrays, Watcher
-from markovlogic.samplers.base import Words
-
-Int32 = npt.NDArray[np.int32]
 
 MOST_COLUMNS = 1000
 CELLS_A_GROUP = 1 << 23  # truth values in one row group

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_check
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Words
 from markovlogic.guarantee import Guarantee
 
 if TYPE_CHECKING:
     from markovlogic.problem import Problem
     from markovlogic.symmetry.find import SymmetryDoor
 
-Words = npt.NDArray[np.uint64]
 
 CHAINS_PER_BATCH = 64
 SWEEPS_PER_STEP = 255  # what eight counter planes can hold

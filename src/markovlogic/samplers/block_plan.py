@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
+from markovlogic.arrays import Float64, Int32, Int64, frozen, offsets
 from markovlogic.errors import ResourceError
 from markovlogic.exact.ordering import TooWide, good_order
-from markovlogic.networks.atom_blocks import AtomBlocks, Variables
-from markovlogic.networks.ground import Float64, Int32, Int64
+from markovlogic.samplers.atom_blocks import AtomBlocks, Variables
 
 MOST_BITS = 20  # log2 of the largest table that any block may need
 MOST_ENTRIES = 1 << 18  # table entries of a block that is grown; eight chains make it 16 MB
@@ -67,7 +67,7 @@ def ties_of(variables: Variables) -> Ties:
     pull = np.ldexp(np.minimum(v.row_weight, HARD), 2 - np.minimum(lengths, LONGEST_COUPLING))
     # rows atom by atom of each variable: a row that holds two atoms of a group stands there twice
     n_rows = np.diff(v.atom_start)[v.atom]
-    ends = np.concatenate([[0], np.cumsum(n_rows)])
+    ends = offsets(n_rows)
     entry = np.repeat(v.atom_start[v.atom] - ends[:-1], n_rows) + np.arange(ends[-1])
     variable_row = v.atom_row[entry]
     # a definition's row holds the hidden atom itself too; an atom's latest definition comes first
@@ -78,7 +78,7 @@ def ties_of(variables: Variables) -> Ties:
     atom = np.repeat(np.arange(len(v.atom)), n_rows)[place]
     latest_first = np.lexsort((-variable_row[place], atom))
     child_start = np.searchsorted(owner[place], np.arange(len(v.bits) + 1))
-    return frozen_arrays(
+    return frozen(
         Ties(
             bits=v.bits,
             row_start=v.row_start,
@@ -192,12 +192,10 @@ def _ordered(variables: Variables, sites: Int32, number: int) -> Plan:
     position = np.empty(len(members), np.int64)
     position[order.variable] = np.arange(len(members))
     scopes = [sorted(position[u] for u in around) for around in order.neighbours]
-    scope_start = np.zeros(len(members) + 1, np.int64)
-    np.cumsum([len(scope) for scope in scopes], out=scope_start[1:])
     return Plan(
         np.array([0, len(members)]),
         np.array(members, np.int32)[order.variable],
-        scope_start,
+        offsets([len(scope) for scope in scopes]),
         np.array([bucket for scope in scopes for bucket in scope], np.int32),
     )
 
@@ -228,14 +226,3 @@ def joined(parts: Sequence[Plan]) -> Plan:
         np.concatenate([[0], *(p.scope_start[1:] + at for p, at in zip(parts, scopes, strict=False))]).astype(np.int64),
         np.concatenate([np.zeros(0, np.int32), *(p.scope + np.int32(at) for p, at in zip(parts, buckets, strict=False))]),
     )
-
-
-Arrays = TypeVar("Arrays", bound=tuple[Any, ...])
-
-
-def frozen_arrays(value: Arrays) -> Arrays:
-    """The tuple, its arrays read-only."""
-    for array in value:
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
-    return value

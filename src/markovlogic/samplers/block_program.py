@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.networks.atom_blocks import Variables
-from markovlogic.networks.ground import Float64, Int32, Int64
-from markovlogic.samplers.block_plan import Plan, Ties, frozen_arrays, joined
+from markovlogic.arrays import Float64, Int32, Int64, frozen, offsets
+from markovlogic.samplers.atom_blocks import Variables
+from markovlogic.samplers.block_plan import Plan, Ties, joined
 
 LINEAR_SPAN = 600.0  # e^-600 is still a normal float64, with room for sums
 
@@ -129,10 +129,10 @@ def compiled(variables: Variables, ties: Ties, divisions: Sequence[Plan]) -> Pro
     row_start = np.searchsorted(rows.bucket, np.arange(n_buckets + 1))
     span = np.zeros(n_buckets)
     bound_ranges(tables, row_start, rows.mask, rows.weight, np.zeros((n_buckets, 3)), np.zeros(n_buckets, np.int64), span)
-    entries = _ends(np.left_shift(1, tables.table_bits))
+    entries = offsets(np.left_shift(1, tables.table_bits))
     block_size = np.diff(tables.block_start)
     sizes = np.diff(variables.start)[tables.bucket_variable]
-    atom_start = _ends(sizes)
+    atom_start = offsets(sizes)
     atom = variables.atom[_ranges(variables.start[tables.bucket_variable], sizes)]
     bucket = np.zeros(n_buckets, BUCKET)
     bucket["table_start"] = entries[:-1] - np.repeat(entries[tables.block_start[:-1]], block_size)
@@ -146,9 +146,9 @@ def compiled(variables: Variables, ties: Ties, divisions: Sequence[Plan]) -> Pro
     scope["bucket"], scope["shift"] = tables.scope, tables.scope_shift
     atoms = np.zeros(len(atom), ATOM)
     atoms["atom"], atoms["code"] = atom, variables.code_of[atom]
-    return frozen_arrays(
+    return frozen(
         Program(
-            division_start=np.cumsum([0, *(len(p.block_start) - 1 for p in divisions)]),
+            division_start=offsets([len(p.block_start) - 1 for p in divisions]),
             block_start=tables.block_start,
             bucket=bucket,
             scope=scope,
@@ -162,14 +162,9 @@ def compiled(variables: Variables, ties: Ties, divisions: Sequence[Plan]) -> Pro
     )
 
 
-def _ends(sizes: Int64) -> Int64:
-    """Offsets of consecutive parts, one more than there are."""
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-
-
 def _ranges(begin: Int64, sizes: Int64) -> Int64:
     """begin[0], begin[0] + 1, … sizes[0] numbers, then those from begin[1] on, and so forth."""
-    ends = _ends(sizes)
+    ends = offsets(sizes)
     return np.repeat(begin - ends[:-1], sizes) + np.arange(ends[-1])
 
 
@@ -179,7 +174,7 @@ def _tables(variables: Variables, plan: Plan) -> Tables:
     own_bits = variables.bits[plan.bucket_variable]
     owner = np.repeat(np.arange(n_buckets), sizes)
     bits = own_bits[plan.scope]
-    ends = _ends(bits)
+    ends = offsets(bits)
     before = ends[plan.scope_start]
     scope_shift = own_bits[owner] + ends[:-1] - before[owner]
     parent = np.full(n_buckets, -1)
@@ -190,8 +185,8 @@ def _tables(variables: Variables, plan: Plan) -> Tables:
     shift = np.zeros(len(owner), np.int64)  # the parent's own code stands lowest
     rest = plan.scope != parent[owner]
     shift[rest] = scope_shift[place[rest]]
-    masks = _ends(np.left_shift(np.left_shift(1, bits) - 1, shift))[plan.scope_start]
-    return frozen_arrays(
+    masks = offsets(np.left_shift(np.left_shift(1, bits) - 1, shift))[plan.scope_start]
+    return frozen(
         Tables(
             block_start=plan.block_start,
             bucket_variable=plan.bucket_variable,
@@ -248,7 +243,7 @@ def _biases(variables: Variables, tables: Tables) -> tuple[Int64, Int64, Float64
     """Bucket, code and log-weight wherever a unit clause speaks of it, or no atom has the code."""
     v = variables
     n_entries = np.left_shift(1, v.bits)
-    first = _ends(n_entries)
+    first = offsets(n_entries)
     owner = np.repeat(np.arange(len(v.bits)), n_entries)
     bias = np.full(first[-1], -np.inf)
     bias[np.repeat(first[:-1], np.diff(v.start)) + v.code_of[v.atom]] = v.bias[v.atom]

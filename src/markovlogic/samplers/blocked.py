@@ -17,11 +17,12 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from markovlogic.arrays import Words
 from markovlogic.errors import InputError
-from markovlogic.networks.atom_blocks import AtomBlocks, Variables, variables_of
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.starts import hard_part
-from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Words
+from markovlogic.samplers.atom_blocks import AtomBlocks, Variables, variables_of
+from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
 from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
 from markovlogic.samplers.block_program import Program, SweepScratch, compiled
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64, frozen, offsets
 from markovlogic.data.evidence import UNKNOWN, decode
-from markovlogic.networks.ground import GroundNetwork, Int64
+from markovlogic.networks.ground import GroundNetwork, group_of
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
 
@@ -17,23 +18,22 @@ if TYPE_CHECKING:
     from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings, Work
 
 SHORT = 4  # literals of a clause that is stored with each of its atoms; longer ones are looked up
-Arrays = TypeVar("Arrays", bound="tuple[Any, ...]")
 
 
 def constant_offsets(problem: Problem) -> dict[str, int]:
     """Number of each type's first constant when the constants of all types are numbered one after the other."""
-    offsets, total = {}, 0
+    number, total = {}, 0
     for type_name, domain in problem.domains.items():
-        offsets[type_name] = total
+        number[type_name] = total
         total += len(domain)
-    return offsets
+    return number
 
 
 def atom_table(problem: Problem, network: GroundNetwork) -> AtomTable:
     """The open atoms of a problem by predicate and arguments; decided ones hold no constant."""
     from markovlogic.kernels.exchange import AtomTable
 
-    offsets = constant_offsets(problem)
+    first_constant = constant_offsets(problem)
     n_constants = sum(map(len, problem.domains.values()))
     is_free = np.isfinite(network.atom_bias[: network.n_atoms])
     codes: list[Int64] = []
@@ -61,9 +61,9 @@ def atom_table(problem: Problem, network: GroundNetwork) -> AtomTable:
             stride *= size
         strides += own
         sizes += statuses.sizes
-        bases += [offsets[type_name] for type_name in types]
+        bases += [first_constant[type_name] for type_name in types]
         places.append(len(strides))
-        constants = args.astype(np.int64) + np.array([offsets[type_name] for type_name in types], np.int64)
+        constants = args.astype(np.int64) + np.array([first_constant[type_name] for type_name in types], np.int64)
         free = is_free[numbers.start : numbers.stop]
         for position in range(len(types)):
             fresh = free.copy()
@@ -80,16 +80,16 @@ def atom_table(problem: Problem, network: GroundNetwork) -> AtomTable:
         is_free=is_free.astype(np.uint8),
         first=np.array(first, np.int64),
         default_open=np.array(default_open, np.uint8),
-        listed_start=_starts([len(part) for part in listed]),
+        listed_start=offsets([len(part) for part in listed]),
         listed=_joined(listed),
         place_start=np.array(places, np.int64),
         stride=np.array(strides, np.int64),
         size=np.array(sizes, np.int64),
         base=np.array(bases, np.int64),
-        holder_start=_starts(np.bincount(constant, minlength=n_constants)),
+        holder_start=offsets(np.bincount(constant, minlength=n_constants)),
         holder=atom[order].astype(np.int32),
     )
-    return _read_only(table)
+    return frozen(table)
 
 
 def partners_of(problem: Problem, table: AtomTable, classes: ConstantClasses, type_name: str) -> Partners | None:
@@ -113,15 +113,13 @@ def partners_of(problem: Problem, table: AtomTable, classes: ConstantClasses, ty
         low=np.repeat(end - sizes, sizes).astype(np.int64),
         high=np.repeat(end, sizes).astype(np.int64),
     )
-    return _read_only(made)
+    return frozen(made)
 
 
 def surroundings(network: GroundNetwork) -> Surroundings:
     """The network with what leads from an atom to its group and to the hidden atoms below it."""
     from markovlogic.kernels.exchange import Surroundings
 
-    group_of = np.full(network.n_all, -1, np.int32)
-    group_of[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), np.diff(network.group_start))
     parent = network.definition_literal >> 1
     hidden = np.repeat(np.arange(network.n_atoms, network.n_all, dtype=np.int32), np.diff(network.definition_start))
     order = np.argsort(parent, kind="stable")
@@ -133,7 +131,7 @@ def surroundings(network: GroundNetwork) -> Surroundings:
     row_start, row = _short_rows(network, is_short, fixed)
     is_far = ~is_short[network.atom_clause]
     atom = np.repeat(np.arange(network.n_all), np.diff(network.atom_start))
-    far_start, far = _starts(np.bincount(atom[is_far], minlength=network.n_all)), network.atom_clause[is_far]
+    far_start, far = offsets(np.bincount(atom[is_far], minlength=network.n_all)), network.atom_clause[is_far]
     made = Surroundings(
         n_atoms=network.n_atoms,
         n_soft=network.n_soft,
@@ -149,13 +147,13 @@ def surroundings(network: GroundNetwork) -> Surroundings:
         unit=float(unit),
         group_start=network.group_start,
         group_atom=network.group_atom,
-        group_of=group_of,
+        group_of=group_of(network),
         definition_start=network.definition_start,
         definition_literal=network.definition_literal,
-        child_start=_starts(np.bincount(parent, minlength=network.n_all)),
+        child_start=offsets(np.bincount(parent, minlength=network.n_all)),
         child=hidden[order],
     )
-    return _read_only(made)
+    return frozen(made)
 
 
 def _short_rows(network: GroundNetwork, is_short: npt.NDArray[np.bool_], weight: Int64) -> tuple[Int64, npt.NDArray[np.int32]]:
@@ -165,7 +163,7 @@ def _short_rows(network: GroundNetwork, is_short: npt.NDArray[np.bool_], weight:
     kept = is_short[network.atom_clause]
     atom, clause = atom[kept], network.atom_clause[kept].astype(np.int64)
     entry = np.where(kept, length[network.atom_clause] + 2, 0) if len(kept) else np.zeros(0, np.int64)
-    place = _starts(entry[kept])
+    place = offsets(entry[kept])
     row = np.zeros(int(place[-1]), np.int32)
     start = np.zeros(network.n_all + 1, np.int64)
     start[1:] = place[np.searchsorted(atom, np.arange(network.n_all), side="right")]
@@ -201,16 +199,3 @@ def work_for(table: AtomTable, net: Surroundings, n_pairs: int) -> Work:
 
 def _joined(parts: Sequence[npt.NDArray[np.int64]]) -> Int64:
     return np.concatenate([np.zeros(0, np.int64), *parts])
-
-
-def _starts(counts: Sequence[int] | npt.NDArray[np.int64]) -> Int64:
-    start = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(np.asarray(counts, np.int64), out=start[1:])
-    return start
-
-
-def _read_only(arrays: Arrays) -> Arrays:
-    for value in arrays:
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-    return arrays

@@ -1,7 +1,7 @@
 """Gibbs sampling on the ground network: each atom, or exclusive group, is drawn from its conditional given all others.
 
 Source: [000] section 2.3, Eq. 2 (the estimator that averages conditionals); [001] section 2.1. Batches of up to 64 chains share
-each pass over the network (`kernels.gibbs`); a single chain has a kernel of its own (`kernels.gibbs_single`).
+each pass over the network (`kernels.gibbs`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Words
+from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
 
 if TYPE_CHECKING:
-    from markovlogic.kernels.gibbs_layout import GibbsLayout, GibbsRoom
+    from markovlogic.kernels.gibbs.layout import GibbsLayout
+    from markovlogic.kernels.gibbs.room import GibbsRoom
 
+LONG_FROM = 10  # literals of a clause that is counted; from seven to twelve of them rows and counters take the same time
 SCANS = ("systematic", "random")
 STARTS = ("auto", "random", "false", "satisfying")
 
@@ -73,21 +76,28 @@ class GibbsSampler(Sampler):
     settings: Gibbs
     network: GroundNetwork
     n_chains: int
+    long_from: int = LONG_FROM  # no draw depends on it
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return ("gibbs_single",) if self.n_chains == 1 else ("gibbs",)
+        if self.n_chains == 1:
+            return ("gibbs.single",)
+        return ("gibbs.plain",) if self._is_plain else ("gibbs.sweep",)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether there is nothing but short clauses on single atoms, for which there is a smaller kernel."""
+        network = self.network
+        longest = int(np.diff(network.clause_start).max(initial=0))
+        return not network.n_groups and not network.n_hidden and longest < self.long_from
 
     @cached_property
     def layout(self) -> GibbsLayout:
         """The network as the kernels read it; made when it is first needed."""
-        from markovlogic.kernels.gibbs_layout import build_layout
-        from markovlogic.kernels.gibbs_storage import NEVER, Lengths
+        from markovlogic.samplers.gibbs_layout import build_layout
 
-        if self.n_chains == 1:
-            return build_layout(self.network, Lengths(parts=NEVER, watched=NEVER))
-        return build_layout(self.network, Lengths(watched=NEVER) if self.settings.scan == "random" else Lengths())
+        return build_layout(self.network, self.long_from)
 
     @cached_property
     def _rooms(self) -> list[GibbsRoom]:
@@ -138,26 +148,25 @@ class GibbsSampler(Sampler):
     def _sweep(
         self, state: GibbsState, sweeps: int, planes: npt.NDArray[np.uint64], conditionals: npt.NDArray[np.float32]
     ) -> None:
-        from markovlogic.kernels.gibbs import sweep_block
-        from markovlogic.kernels.gibbs_layout import room_for
-        from markovlogic.kernels.gibbs_single import sweep_block_single
-
-        rows, general, parted, long, watched = self.layout
-        world = state.world
-        twin = world.copy() if len(general.is_group) else world
         random_scan = self.settings.scan == "random"
         if self.n_chains == 1:
-            sweep_block_single(rows, general, long, world, twin, state.scalar, sweeps, random_scan, planes, conditionals)
+            from markovlogic.kernels.gibbs.single import sweep_single
+
+            sweep_single(self.layout, state.world, state.scalar, sweeps, random_scan, planes, conditionals)
+            return
+        if self._is_plain:
+            from markovlogic.kernels.gibbs.plain import sweep_plain as sweep_block
         else:
-            try:
-                room = self._rooms.pop()
-            except IndexError:
-                room = room_for(self.layout)
-            sweep_block(
-                rows, general, parted, long, watched, world, twin, state.generator, state.scalar, self.n_chains, sweeps,
-                random_scan, *room, planes, conditionals,
-            )  # fmt: skip
-            self._rooms.append(room)
+            from markovlogic.kernels.gibbs.sweep import sweep_block
+        from markovlogic.kernels.gibbs.room import room_for
+
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = room_for(self.layout)
+        generators = (state.generator, state.scalar)
+        sweep_block(self.layout, room, state.world, *generators, self.n_chains, sweeps, random_scan, planes, conditionals)
+        self._rooms.append(room)
 
     def _record_the_rest(self, sweeps: int, conditionals: npt.NDArray[np.float32]) -> None:
         """Decided atoms are no sites: their conditional is 0 or 1. Hidden atoms have none of their own."""
@@ -199,7 +208,7 @@ class GibbsSampler(Sampler):
         return self.settings.start in ("random", "false") and has_hard
 
     def _chains_breaking_hard_clauses(self, world: Words) -> int:
-        from markovlogic.kernels.gibbs_general import broken_word
+        from markovlogic.kernels.literals import broken_word
 
         network = self.network
         word = int(broken_word(network.clause_start, network.clause_literal, network.n_soft, world, self.n_chains))

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from markovlogic.networks.ground import GroundNetwork, Int32, Int64
+from markovlogic.arrays import Int32, Int64
+from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.starts import HardPart, hard_part
 
 LARGEST_ENUMERATED = 12  # atoms of a component

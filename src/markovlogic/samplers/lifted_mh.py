@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int64, Words
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
-from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, Words, total_counts
+from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, total_counts
 from markovlogic.samplers.exchanges import atom_table, partners_of, surroundings, work_for
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.base import ConstantClasses
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from markovlogic.compress.base import Compressor
     from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings
 
-Int64 = npt.NDArray[np.int64]
 PAIRS = (1, 2, 4)  # transpositions at a time that burn-in tries
 WORTH_KEEPING = 0.05  # a type stays if its exchanges move so much, relative to the best type's, for the same work
 COST_OF_A_MOVE = 8  # in clause visits, whatever a move touches

@@ -15,10 +15,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Words, frozen
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.networks.ground import GroundNetwork, signed_atom_rows, with_definitions
-from markovlogic.samplers.base import Sampler, Settings, StepInfo, Words
+from markovlogic.networks.ground import GroundNetwork, group_of, signed_atom_rows, with_definitions
+from markovlogic.samplers.base import Sampler, Settings, StepInfo
+from markovlogic.samplers.hidden_reach import hidden_reach
 
 
 class Constraints(NamedTuple):
@@ -225,37 +227,32 @@ def constraints_of(network: GroundNetwork) -> Constraints:
         reach_start, reach = _reach(network)
     hard = np.isinf(network.atom_bias)
     fixed = np.where(hard, (network.atom_bias > 0).astype(np.int8), np.int8(-1)).astype(np.int8)
-    group_of = np.full(network.n_all, -1, np.int32)
-    group_of[network.group_atom] = np.repeat(np.arange(network.n_groups, dtype=np.int32), np.diff(network.group_start))
     bias = np.where(hard, 0.0, network.atom_bias)
-    arrays = Constraints(
-        clause_start=start,
-        clause_literal=literal,
-        threshold=_keep_threshold(network.clause_weight[: network.n_soft]),
-        n_soft=np.array([network.n_soft]),
-        n_given=np.array([network.n_clauses]),
-        n_open=np.array([network.n_atoms]),
-        reach_start=reach_start,
-        reach=reach,
-        definition_start=network.definition_start,
-        definition_literal=network.definition_literal,
-        atom_start=atom_start,
-        incidence=incidence,
-        bias=bias,
-        bias_threshold=_keep_threshold(np.abs(bias)),
-        fixed=fixed,
-        group_start=network.group_start,
-        group_atom=network.group_atom,
-        group_of=group_of,
+    return frozen(
+        Constraints(
+            clause_start=start,
+            clause_literal=literal,
+            threshold=_keep_threshold(network.clause_weight[: network.n_soft]),
+            n_soft=np.array([network.n_soft]),
+            n_given=np.array([network.n_clauses]),
+            n_open=np.array([network.n_atoms]),
+            reach_start=reach_start,
+            reach=reach,
+            definition_start=network.definition_start,
+            definition_literal=network.definition_literal,
+            atom_start=atom_start,
+            incidence=incidence,
+            bias=bias,
+            bias_threshold=_keep_threshold(np.abs(bias)),
+            fixed=fixed,
+            group_start=network.group_start,
+            group_atom=network.group_atom,
+            group_of=group_of(network),
+        )
     )
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 def _reach(network: GroundNetwork) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    from markovlogic.kernels.gibbs_layout import hidden_reach
-
     return hidden_reach(network, np.arange(network.n_all + 1), np.arange(network.n_all, dtype=np.int32))
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, Words, total_counts
+from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, total_counts
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup, ProductReplacement

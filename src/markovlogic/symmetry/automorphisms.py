@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.symmetry.base import Int32, OrbitPartition
+from markovlogic.symmetry.base import OrbitPartition
 from markovlogic.symmetry.factors import FactorGroup
 from markovlogic.symmetry.orbits import partition
 from markovlogic.symmetry.rows import graph_of, rows_of, verified

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
+from markovlogic.arrays import Int32, Int64
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.symmetry.base import Int32
+from markovlogic.arrays import Int32
 
 SMALL = 200  # vertices of a graph that may be searched in this process
 

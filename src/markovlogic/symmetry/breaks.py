@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from markovlogic.arrays import Int32
 from markovlogic.data.evidence import FALSE, TRUE, codes
 from markovlogic.language.syntax import show_constant
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import Int32
 from markovlogic.symmetry.twins import Relation, classes_by_evidence, exchanged, named_constants, relations_of
 
 WORDS = {FALSE: "false", TRUE: "true"}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.symmetry.base import Int32, Int64
+from markovlogic.arrays import Int32, Int64
 from markovlogic.symmetry.groups import ProductReplacement
 from markovlogic.symmetry.orbits import orbits_by_generators
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from markovlogic.arrays import Int32, Int64
 from markovlogic.data.evidence import decode
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32, Int64, OrbitPartition
+from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.orbits import check_atoms, orbits_by_generators, orbits_by_key
 
 LEAST_SLOTS = 10

@@ -16,10 +16,11 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from markovlogic.arrays import Int32, Int64, frozen
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.errors import ResourceError
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32, Int64, OrbitPartition
+from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 
 MOST_KEY = 1 << 62
 MOST_ATOMS = np.iinfo(np.int32).max
@@ -41,8 +42,7 @@ def check_atoms(problem: Problem) -> int:
 def partition(label: npt.NDArray[np.integer], source: str) -> OrbitPartition:
     """Atoms with equal labels (not negative) as a partition."""
     orbit_of, size = _numbered(label.astype(np.int64, copy=False))
-    orbit_of.flags.writeable = False
-    size.flags.writeable = False
+    frozen((orbit_of, size))
     return OrbitPartition(orbit_of, size, source)
 
 

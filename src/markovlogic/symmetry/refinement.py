@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64, UInt64, frozen
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32, Int64
+from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import named_constants, numbered, relations_of
-
-UInt64 = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +182,7 @@ def refine_evidence(problem: Problem, *, tolerance: float = 0.0, most_rounds: in
     for type_name, domain in problem.domains.items():
         first = graph.first[type_name]
         classes = numbered(colour[first : first + len(domain)])
-        classes.flags.writeable = False
+        frozen(classes)
         class_of[type_name] = classes
     return ConstantClasses(class_of, sound=False, source=source)
 

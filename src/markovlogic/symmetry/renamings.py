@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from markovlogic.arrays import Int32, Int64, offsets
 from markovlogic.data.evidence import codes
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, Int32, Int64, OrbitPartition
+from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.bliss import ColouredGraph
 from markovlogic.symmetry.factors import Factor, FactorGroup
 from markovlogic.symmetry.groups import OpenAtoms
@@ -172,9 +173,7 @@ class StatusChecker:
             columns = []
             for position, size in enumerate(relation.statuses.sizes):
                 column = relation.args[:, position]
-                start = np.zeros(size + 1, np.int64)
-                np.cumsum(np.bincount(column, minlength=size), out=start[1:])
-                columns.append((start, np.argsort(column, kind="stable")))
+                columns.append((offsets(np.bincount(column, minlength=size)), np.argsort(column, kind="stable")))
             self._rows.append(columns)
 
     def preserves(self, moved: Int32, moved_to: Int32) -> bool:

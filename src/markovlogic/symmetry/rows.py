@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Int32, Int64, offsets
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.symmetry.base import Int32, Int64
 from markovlogic.symmetry.bliss import ColouredGraph
 from markovlogic.symmetry.factors import Factor
 
@@ -37,8 +37,7 @@ class NetworkRows:
         heads = np.flatnonzero(self.head >= 0).astype(np.int32)
         literal = np.concatenate([self.literal, self.head[heads]])
         rows = np.concatenate([row, heads])
-        start = np.zeros(2 * self.n_all + 1, np.int64)
-        np.cumsum(np.bincount(literal, minlength=2 * self.n_all), out=start[1:])
+        start = offsets(np.bincount(literal, minlength=2 * self.n_all))
         return start, rows[np.argsort(literal, kind="stable")]
 
 
@@ -49,8 +48,7 @@ def rows_of(network: GroundNetwork, *, signed: bool) -> NetworkRows:
     pair_literal = positive[np.repeat(sizes == 2, sizes)] ^ 1  # the negative twin rows of groups of two
     n_pairs = int(np.count_nonzero(sizes == 2))
     lengths = np.concatenate([np.diff(network.clause_start), sizes, np.full(n_pairs, 2), np.diff(network.definition_start)])
-    start = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=start[1:])
+    start = offsets(lengths)
     literal = np.concatenate([network.clause_literal, positive, pair_literal, network.definition_literal]).astype(np.int32)
     row = np.repeat(np.arange(len(lengths)), lengths)
     literal = literal[np.lexsort((literal, row))]
@@ -122,8 +120,7 @@ def verified(rows: NetworkRows, factors: list[Factor]) -> tuple[list[Factor], in
             moved.append(np.concatenate([first, other]))
             moved_to.append(np.concatenate([other, first]))
     right = np.zeros(len(moved), bool)
-    start = np.zeros(len(moved) + 1, np.int64)
-    np.cumsum([len(part) for part in moved], out=start[1:])
+    start = offsets([len(part) for part in moved])
     literal_start, literal_row = rows.by_literal()
 
     def joined(parts: list[Int32]) -> Int32:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from markovlogic.symmetry.base import Int32, Int64
+from markovlogic.arrays import Int32, Int64, offsets
 from markovlogic.symmetry.bliss import ColouredGraph, Searched, search_all
 from markovlogic.symmetry.factors import Factor
 from markovlogic.symmetry.refinement import Structure, equitable
@@ -89,15 +89,13 @@ class _Parts:
         self.colour = colour
         order = np.lexsort((colour, part_of))  # vertices part by part, by colour within one
         self._vertex = order.astype(np.int32)
-        self._start = np.zeros(n_parts + 1, np.int64)
-        np.cumsum(np.bincount(part_of, minlength=n_parts), out=self._start[1:])
+        self._start = offsets(np.bincount(part_of, minlength=n_parts))
         local = np.empty(len(colour), np.int32)
         local[order] = np.arange(len(order)) - self._start[part_of[order]]
         part_of_edge = part_of[edges[:, 0]] if len(edges) else np.zeros(0, np.int32)
         by_part = np.argsort(part_of_edge, kind="stable")
         self._edge = local[edges[by_part]]
-        self._edge_start = np.zeros(n_parts + 1, np.int64)
-        np.cumsum(np.bincount(part_of_edge, minlength=n_parts), out=self._edge_start[1:])
+        self._edge_start = offsets(np.bincount(part_of_edge, minlength=n_parts))
 
     def vertices(self, part: int) -> Int32:
         """Its vertices, by colour."""

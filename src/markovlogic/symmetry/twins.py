@@ -25,6 +25,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from markovlogic.arrays import Int32, Int64, UInt64, frozen
 from markovlogic.data.evidence import codes, decode
 from markovlogic.language.syntax import (
     And,
@@ -44,9 +45,7 @@ from markovlogic.language.syntax import (
     Variable,
 )
 from markovlogic.problem import Problem, Statuses
-from markovlogic.symmetry.base import ConstantClasses, Int32, Int64
-
-UInt64 = npt.NDArray[np.uint64]
+from markovlogic.symmetry.base import ConstantClasses
 
 
 def twin_classes(problem: Problem) -> ConstantClasses:
@@ -60,7 +59,7 @@ def twin_classes(problem: Problem) -> ConstantClasses:
     for type_name, domain in problem.domains.items():
         classes = classes_by_evidence(type_name, len(domain), relations)
         classes = set_apart(classes, named.get(type_name, np.zeros(0, np.int64)))
-        classes.flags.writeable = False
+        frozen(classes)
         class_of[type_name] = classes
     return ConstantClasses(class_of, sound=True, source="twins")
 

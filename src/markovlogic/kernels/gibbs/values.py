@@ -1,7 +1,5 @@
 """One of many values for each of 64 chains: what Gibbs sweeps do with an exclusive group once its log-weights are known."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from markovlogic.kernels.internal import internal
@@ -9,40 +7,6 @@ from markovlogic.kernels.random import next_lanes
 from markovlogic.kernels.vectors import LANES, exp_nonpositive, load_float32, store_lanes, zero_unless
 
 ONE = np.uint64(1)
-
-
-class ValueRoom(NamedTuple):
-    """Memory for the values of one site, largest_group of them at most; Numba would compile an allocation for a second."""
-
-    log_weight: np.ndarray  # (largest_group, 64) float64
-    share: np.ndarray  # (largest_group, 64) float32
-    allowed: np.ndarray  # (largest_group,) uint64
-    previous: np.ndarray  # (largest_group,) uint64
-    choice: np.ndarray  # (64,) int64
-    total: np.ndarray  # (64,) float64
-    target: np.ndarray  # (64,) float64
-    running: np.ndarray  # (64,) float64
-    real: np.ndarray  # (64,) float32
-    high: np.ndarray  # (64,) uint32
-    low: np.ndarray  # (64,) uint32
-
-
-def value_room(largest_group: int) -> ValueRoom:
-    """Room for sites of so many values."""
-    shape = (largest_group, LANES)
-    return ValueRoom(
-        log_weight=np.zeros(shape),
-        share=np.zeros(shape, np.float32),
-        allowed=np.zeros(largest_group, np.uint64),
-        previous=np.zeros(largest_group, np.uint64),
-        choice=np.zeros(LANES, np.int64),
-        total=np.zeros(LANES),
-        target=np.zeros(LANES),
-        running=np.zeros(LANES),
-        real=np.zeros(LANES, np.float32),
-        high=np.zeros(LANES, np.uint32),
-        low=np.zeros(LANES, np.uint32),
-    )
 
 
 @internal

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import Float64, Int32, Int64, frozen, offsets
 from markovlogic.errors import InputError
-from markovlogic.networks.ground import Float64, GroundNetwork, Int32, Int64, atom_rows
+from markovlogic.networks.ground import GroundNetwork, atom_rows
 
 
 class Variables(NamedTuple):
@@ -54,8 +55,7 @@ def variables_of(network: GroundNetwork) -> Variables:
     first = np.concatenate([single, network.group_atom[network.group_start[:-1]]])
     order = np.argsort(first, kind="stable")
     lengths = np.concatenate([np.ones(len(single), np.int64), sizes])[order]
-    start = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(lengths, out=start[1:])
+    start = offsets(lengths)
     source = np.concatenate([np.arange(len(single)), len(single) + network.group_start[:-1]])[order]
     place = np.repeat(source - start[:-1], lengths) + np.arange(start[-1])
     atom = np.concatenate([single, network.group_atom])[place].astype(np.int32)
@@ -69,27 +69,25 @@ def variables_of(network: GroundNetwork) -> Variables:
     bits = np.maximum(1, np.ceil(np.log2(n_codes)).astype(np.int64))
     row_start, row_literal, row_weight = _rows(network)
     atom_start, atom_row = atom_rows(row_start, row_literal, n_all)
-    made = Variables(
-        n_sites=int(len(order) - hidden.sum()),
-        n_atoms=n_atoms,
-        n_clauses=network.n_clauses,
-        variable_of=variable_of,
-        code_of=code_of,
-        start=start,
-        atom=atom,
-        n_codes=n_codes,
-        bits=bits,
-        bias=network.atom_bias,
-        row_start=row_start,
-        row_literal=row_literal,
-        row_weight=row_weight,
-        atom_start=atom_start,
-        atom_row=atom_row,
+    return frozen(
+        Variables(
+            n_sites=int(len(order) - hidden.sum()),
+            n_atoms=n_atoms,
+            n_clauses=network.n_clauses,
+            variable_of=variable_of,
+            code_of=code_of,
+            start=start,
+            atom=atom,
+            n_codes=n_codes,
+            bits=bits,
+            bias=network.atom_bias,
+            row_start=row_start,
+            row_literal=row_literal,
+            row_weight=row_weight,
+            atom_start=atom_start,
+            atom_row=atom_row,
+        )
     )
-    for array in made:
-        if isinstance(array, np.ndarray):
-            array.flags.writeable = False
-    return made
 
 
 def _rows(network: GroundNetwork) -> tuple[Int64, Int32, Float64]:
@@ -98,10 +96,8 @@ def _rows(network: GroundNetwork) -> tuple[Int64, Int32, Float64]:
     negated = 2 * (network.n_atoms + np.arange(network.n_hidden, dtype=np.int32))
     long = np.insert(network.definition_literal, network.definition_start[:-1], negated)
     lengths = np.concatenate([np.diff(network.clause_start), sizes + 1])
-    start = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=start[1:])
     weight = np.concatenate([network.clause_weight, np.full(network.n_hidden, np.inf)])
-    return start, np.concatenate([network.clause_literal, long]).astype(np.int32), weight
+    return offsets(lengths), np.concatenate([network.clause_literal, long]).astype(np.int32), weight
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,17 +116,13 @@ class AtomBlocks:
             if row.ndim != 1 or (len(row) and row.dtype.kind not in "iu"):
                 raise InputError(f"block {number} is no list of atom numbers", hint="give blocks=[[0, 1], [2, 5, 6], ...]")
             rows.append(row.astype(np.int64))
-        start = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=start[1:])
         atom = np.concatenate([np.zeros(0, np.int64), *rows])
         if len(atom) and not 0 <= atom.min() <= atom.max() < 2**31:
             raise InputError("blocks hold numbers that no atom has", hint="open atoms are numbered from 0")
         values, count = np.unique(atom, return_counts=True)
         if (count > 1).any():
             raise InputError(f"atom {values[count > 1][0]} is in the blocks twice", hint="blocks must not share atoms")
-        made = AtomBlocks(start, atom.astype(np.int32))
-        made.start.flags.writeable = made.atom.flags.writeable = False
-        return made
+        return frozen(AtomBlocks(offsets([len(row) for row in rows]), atom.astype(np.int32)))
 
     @property
     def n_blocks(self) -> int:

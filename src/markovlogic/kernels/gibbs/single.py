@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from markovlogic.kernels.counters import add_world
-from markovlogic.kernels.gibbs_general import ONE, evaluate_general, literal_word, settle_general
-from markovlogic.kernels.gibbs_layout import GENERAL, GROUP
-from markovlogic.kernels.gibbs_long import ENTRIES_AT, STRIDE, WIDE_STRIDE
-from markovlogic.kernels.gibbs_rows import (
+from markovlogic.kernels.gibbs.general import evaluate_general, settle_general
+from markovlogic.kernels.gibbs.layout import GENERAL, GROUP
+from markovlogic.kernels.gibbs.long import ENTRIES_AT, STRIDE, WIDE_STRIDE
+from markovlogic.kernels.gibbs.rows import (
     BIAS_LOW,
     FLAGS,
     HARD_AT,
@@ -22,6 +22,7 @@ from markovlogic.kernels.gibbs_rows import (
     SCALE,
 )
 from markovlogic.kernels.internal import allocating, internal
+from markovlogic.kernels.literals import ONE, literal_word
 from markovlogic.kernels.random import next_below, next_uniform
 from markovlogic.kernels.vectors import float32_of_bits
 
@@ -184,15 +185,17 @@ def _draw_value(n_values, log_weight, allowed, scalar, share):
 
 
 @allocating
-def sweep_block_single(rows, general, long, world, twin, scalar, sweeps, random_scan, planes, conditionals):
-    """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `gibbs.sweep_block` for the arguments and the scans.
+def sweep_single(layout, world, scalar, sweeps, random_scan, planes, conditionals):
+    """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `sweep.sweep_block` for the arguments and the scans.
 
     Rows are read against `truth`, the chain's world in bytes: an eighth of the memory that random access goes to.
     """
     truth = np.empty(world.shape[0], np.uint8)
     for atom in range(world.shape[0]):
         truth[atom] = world[atom]
-    # Taken out of the tuple once: doing so inside of the loop would count references, atomically, for every atom.
+    # Taken out of the tuples once: doing so inside of the loop would count references, atomically, for every atom.
+    rows, general, long = layout.rows, layout.general, layout.long
+    twin = world.copy() if general.is_group.shape[0] > 0 else world
     row, row_start, site_kind, site_item = rows.row, rows.row_start, rows.site_kind, rows.site_item
     n_sites = site_kind.shape[0]
     recording = conditionals.shape[0] > 0

@@ -1,4 +1,4 @@
-"""How the Gibbs kernels see a ground network: one row of 32-bit words for each atom, holding all that its conditional needs.
+"""One row of 32-bit words for each atom, holding all that its conditional needs.
 
 A row starts with a header of HEADER words; then come its clauses, each without the atom itself:
 
@@ -7,7 +7,7 @@ A row starts with a header of HEADER words; then come its clauses, each without 
     long     (number of words, weight, other literals)    longer ones; the first literal again makes their number odd
     hard     (2 · number of others + sign, other literals)
 
-Longer clauses are in no row: see `gibbs_storage`.
+Clauses of LONG_FROM literals and more are in no row but counted: see `long`.
 
 Weights are fixed-point numbers, `weight = signed integer · scale` with a scale for each atom, so that sums are exact in any order
 and the only error is one rounding a clause. `wide` rows, where 32 bits would leave an error above PROBABILITY_ERROR in the
@@ -19,11 +19,8 @@ literals of the group either is constant over its values or hinges on single val
 "others" are literals outside of the group, and a row's sum is the log-weight of the value.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from markovlogic.kernels.gibbs_storage import IN_ROWS
 from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.vectors import bits_of_float32
 
@@ -32,14 +29,6 @@ SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT =
 IS_WIDE, IS_FORBIDDEN = 1, 2
 LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, N_TALLIES = 2, 3, 4, 5, 6  # after the numbers of pairs and triples
 PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
-
-
-class Groups(NamedTuple):
-    """Exclusive groups, and room for what the clause at hand holds of them."""
-
-    of: np.ndarray  # (n_all,) int32, the group of an atom or -1
-    size: np.ndarray  # (n_groups,) int64, literals of the clause; all zero between clauses
-    negative: np.ndarray  # (n_groups,) int64, negative ones among them
 
 
 @internal
@@ -119,10 +108,10 @@ def scale_rows(atom_bias, has_row, degree, sums, scale):
 
 
 @called
-def count_clauses(clauses, storage, groups, has_row, tally):
+def count_clauses(clauses, is_long, groups, has_row, tally):
     """Count, for each atom, its clauses that are stored in rows, by section; tally: (n_atoms, N_TALLIES) int32 zeros."""
     for clause in range(clauses.weight.shape[0]):
-        if storage[clause] != IN_ROWS:
+        if is_long[clause]:
             continue
         hard = np.isinf(clauses.weight[clause])
         length = clauses.start[clause + 1] - clauses.start[clause]
@@ -196,10 +185,10 @@ def _put_others(row, at, clauses, clause, group_of, atom):
 
 
 @called
-def write_clauses(clauses, storage, groups, has_row, scale, cursor, row):
+def write_clauses(clauses, is_long, groups, has_row, scale, cursor, row):
     """Write every clause that is stored in rows into those of its atoms, where `cursor` says; see `weigh_clauses`."""
     for clause in range(clauses.weight.shape[0]):
-        if storage[clause] != IN_ROWS:
+        if is_long[clause]:
             continue
         weight = clauses.weight[clause]
         length = clauses.start[clause + 1] - clauses.start[clause]
@@ -232,4 +221,16 @@ def write_clauses(clauses, storage, groups, has_row, scale, cursor, row):
                 if others % 2 == 0:
                     row[end] = row[place]
                 cursor[atom, section] = place + (others | 1)
+        note_groups(clauses, clause, groups, -1)
+
+
+@called
+def mark_groups_with_positive_hard_clauses(clauses, n_soft, groups, found):
+    """Mark groups of which a hard clause holds positive literals and no negative one: such a clause forbids all other values."""
+    for clause in range(n_soft, clauses.weight.shape[0]):
+        note_groups(clauses, clause, groups, 1)
+        for at in range(clauses.start[clause], clauses.start[clause + 1]):
+            group = groups.of[clauses.literal[at] >> 1]
+            if group >= 0 and groups.negative[group] == 0:
+                found[group] = True
         note_groups(clauses, clause, groups, -1)

@@ -7,35 +7,9 @@ evaluation they are equal. All chains of a word are evaluated at once; a little 
 
 import numpy as np
 
-from markovlogic.kernels.internal import called, internal
-
-ALL, ONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(1)
-
-
-@internal
-def literal_word(world, literal):
-    """Word of the chains in which a literal (2 · atom + sign) is true."""
-    code = np.uint32(literal)
-    return world[code >> np.uint32(1)] ^ ((np.uint64(code) & np.uint64(1)) - np.uint64(1))
-
-
-@internal
-def disjunction(literals, begin, end, world):
-    """Word of the chains in which one of literals[begin:end] is true."""
-    word = np.uint64(0)
-    for at in range(begin, end):
-        word |= literal_word(world, literals[at])
-        if word == ALL:
-            break
-    return word
-
-
-@called
-def compute_hidden(definition_start, definition_literal, n_atoms, hidden, world):
-    """Set the hidden atoms listed (parents before children) to what their definitions say."""
-    for at in range(hidden.shape[0]):
-        row = hidden[at] - n_atoms
-        world[hidden[at]] = disjunction(definition_literal, definition_start[row], definition_start[row + 1], world)
+from markovlogic.kernels.hidden import compute_hidden
+from markovlogic.kernels.internal import internal
+from markovlogic.kernels.literals import ALL, ONE, disjunction
 
 
 @internal
@@ -134,12 +108,3 @@ def settle_general(sites, item, world, twin, active):
     for at in range(hidden.shape[0]):
         world[hidden[at]] &= active
         twin[hidden[at]] = world[hidden[at]]
-
-
-@called
-def broken_word(clause_start, clause_literal, n_soft, world, n_chains):
-    """Word of the chains in which a hard clause is false."""
-    broken = np.uint64(0)
-    for clause in range(n_soft, clause_start.shape[0] - 1):
-        broken |= ~disjunction(clause_literal, clause_start[clause], clause_start[clause + 1], world)
-    return broken & (ALL >> np.uint64(64 - n_chains))

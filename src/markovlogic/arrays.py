@@ -1,0 +1,43 @@
+"""Flat arrays, which all stages exchange: their types, read-only values, and offsets of rows in one array."""
+
+from collections.abc import Sequence
+from dataclasses import is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Bool = npt.NDArray[np.bool_]
+Int8 = npt.NDArray[np.int8]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+UInt64 = npt.NDArray[np.uint64]
+Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
+Words = npt.NDArray[np.uint64]  # 64 truth values each; where they are of chains, bit c is chain c
+
+Value = TypeVar("Value")
+
+
+def frozen(value: Value) -> Value:
+    """The same value, an array, or a named tuple or data class of them, with every array set read-only.
+
+    What stages hand on is never changed; and a writable array is another type to Numba, for which it would compile again.
+    """
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, tuple):
+        for part in value:
+            frozen(part)
+    elif is_dataclass(value):
+        for part in vars(value).values():
+            if isinstance(part, np.ndarray):
+                part.flags.writeable = False
+    return value
+
+
+def offsets(lengths: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Int64:
+    """Where each of consecutive rows of these lengths begins, and the length of all: (n + 1,)."""
+    start = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=start[1:])
+    return start

@@ -1,0 +1,84 @@
+"""A visit to a single atom: the log-odds of its row in 64 lanes, what hard clauses say, the draw, and the conditional."""
+
+import numpy as np
+
+from markovlogic.kernels.gibbs.rows import BIAS_LOW, HARD_AT, HEADER, N_HARD, N_LONG, N_PAIRS, N_TRIPLES
+from markovlogic.kernels.internal import internal
+from markovlogic.kernels.literals import ALL, ONE, literal_word
+from markovlogic.kernels.vectors import add_weight, weight_words
+
+TWO = np.uint64(2)
+
+
+@internal
+def _others_word(row, begin, end, world):
+    """Word of the chains in which one of the literals row[begin:end] is true; their number is odd, three or more."""
+    satisfied = literal_word(world, row[begin]) | literal_word(world, row[begin + ONE]) | literal_word(world, row[begin + TWO])
+    begin += np.uint64(3)
+    while begin < end and satisfied != ALL:  # without the second condition LLVM makes a slow vector loop of it
+        satisfied |= literal_word(world, row[begin]) | literal_word(world, row[begin + ONE])
+        begin += TWO
+    return satisfied
+
+
+@internal
+def add_row(total, row, at, world):
+    """Add to lanes the fixed-point log-odds of the row at `at`, bias included (see `rows`)."""
+    width = weight_words(total)
+    total = add_weight(total, ALL, row, at + np.uint64(BIAS_LOW))
+    place = at + np.uint64(HEADER)
+    for _ in range(row[at + np.uint64(N_PAIRS)]):
+        total = add_weight(total, ~literal_word(world, row[place]), row, place + ONE)
+        place += ONE + width
+    for _ in range(row[at + np.uint64(N_TRIPLES)]):
+        satisfied = literal_word(world, row[place]) | literal_word(world, row[place + ONE])
+        total = add_weight(total, ~satisfied, row, place + TWO)
+        place += TWO + width
+    for _ in range(row[at + np.uint64(N_LONG)]):
+        begin = place + ONE + width
+        end = begin + np.uint64(row[place])
+        total = add_weight(total, ~_others_word(row, begin, end, world), row, place + ONE)
+        place = end
+    return total
+
+
+@internal
+def forced_words(row, at, world):
+    """Words of the chains in which a hard clause needs the atom of the row at `at` to be true, and to be false."""
+    must, must_not = np.uint64(0), np.uint64(0)
+    place = at + np.uint64(row[at + np.uint64(HARD_AT)])
+    for _ in range(row[at + np.uint64(N_HARD)]):
+        code = np.uint64(row[place])
+        end = place + ONE + (code >> ONE)
+        satisfied = np.uint64(0)
+        for other in range(place + ONE, end):
+            satisfied |= literal_word(world, row[other])
+            if satisfied == ALL:
+                break
+        if code & ONE:
+            must |= ~satisfied
+        else:
+            must_not |= ~satisfied
+        place = end
+    return must, must_not
+
+
+@internal
+def record_atom(conditionals, atom, probability, must, must_not):
+    """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0."""
+    clash = must & must_not
+    must &= ~clash
+    must_not &= ~clash
+    for chain in range(conditionals.shape[1]):
+        bit = ONE << np.uint64(chain)
+        if must & bit:
+            conditionals[atom, chain] += np.float32(1)
+        elif not must_not & bit:
+            conditionals[atom, chain] += probability[chain]
+
+
+@internal
+def settled(drawn, must, must_not):
+    """Let hard clauses have the last word; where they contradict each other (a start that breaks one), the draw stands."""
+    clash = must & must_not
+    return ((drawn | must) & ~must_not) | (drawn & clash)
