@@ -11,6 +11,8 @@ import io
 import re
 import shlex
 import shutil
+import sys
+import types
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -107,14 +109,15 @@ def run_doctest(page: Path, block: Block, names: dict[str, object]) -> list[str]
 def error_of_the_skeleton(sampled_weight: float) -> float:
     """Largest error of the skeleton's marginals against enumeration with weight 1.5, in 64 chains of 100 sweeps."""
     (skeleton,) = (block for block in blocks(ROOT / "CONTRIBUTING.md") if block.language == "python")
-    names: dict[str, object] = {"__name__": "skeleton"}
-    exec(compile(skeleton.body, "CONTRIBUTING.md", "exec", dont_inherit=True), names)
-    settings = names["PlainGibbs"]
+    module = types.ModuleType("skeleton")
+    sys.modules["skeleton"] = module  # data classes look for it
+    exec(compile(skeleton.body, "CONTRIBUTING.md", "exec", dont_inherit=True), module.__dict__)
+    settings = module.__dict__["PlainGibbs"]
     assert callable(settings)
     sampler = settings().build(network_of(2, [(sampled_weight, [0, 3])], bias={0: 0.4}), 64)
     state = sampler.init(np.random.SeedSequence(1))
     planes, conditionals = np.zeros((2, 8), np.uint64), np.zeros((2, 64), np.float32)
-    sampler.step(state, 50)
+    sampler.step(state, 50, burn_in=True)
     sampler.step(state, 100, planes, conditionals)
     assert (planes != 0).any()
     worlds = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])

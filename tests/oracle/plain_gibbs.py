@@ -30,10 +30,6 @@ class PlainSampler(Sampler):
         start, literal = network.clause_start, network.clause_literal
         self._clauses = [literal[start[c] : start[c + 1]] for c in range(network.n_clauses)]
 
-    @property
-    def has_conditionals(self) -> bool:
-        return self._settings.has_conditionals
-
     def init(self, seed: np.random.SeedSequence) -> PlainState:
         words = seed.generate_state(3, np.uint64)
         truth = np.random.Generator(np.random.Philox(key=words[2])).random((self._network.n_all, self.n_chains)) < 0.5

@@ -48,7 +48,7 @@ def run(settings: Any, network: GroundNetwork, *, query_atoms: np.ndarray, **opt
     events, pools = options.pop("events", ()), options.pop("pools", None)
     wish, fingerprint = options.pop("estimator", "auto"), options.pop("fingerprint", "")
     chains = options.pop("chains", 64)
-    has = settings.build(network, min(chains, settings.chains_per_batch)).has_conditionals
+    has = settings.has_conditionals
     pooled = pools is not None and bool(pools.n_pools or wish != "auto")
     estimator = resolved(wish, has_conditionals=has, cells=network.n_atoms * chains, has_pools=pooled)
     task = Task(settings, network, np.asarray(query_atoms, np.int32), events, estimator, pools, fingerprint)

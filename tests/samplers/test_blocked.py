@@ -413,4 +413,4 @@ def test_trivial_networks(network: GroundNetwork, n_chains: int) -> None:
         sampler.step(state, 8, None, recorded)
         assert np.abs(recorded[: network.n_atoms] / 8 - exact[: network.n_atoms, None]).max(initial=0.0) < 1e-6
         assert sampler.concerns({}) == []
-        assert sampler.guarantee({}) is Guarantee.EXACT and sampler.has_conditionals
+        assert sampler.guarantee({}) is Guarantee.EXACT and sampler.settings.has_conditionals

@@ -13,7 +13,6 @@ METHOD = SamplingMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.blocked", "Blocked"),
     chains=8,
-    has_conditionals=True,
     rates=Rates(atom=1e-8, literal=1e-8, batch_chains=8),
     confined_moves="moves of blocks",
 )

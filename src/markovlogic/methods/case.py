@@ -19,6 +19,7 @@ from markovlogic.samplers.base import Target
 
 if TYPE_CHECKING:
     from markovlogic.exact.planning import ExactPlan
+    from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
     from markovlogic.networks.components import Components
     from markovlogic.networks.ground import GroundNetwork
@@ -58,6 +59,7 @@ class Case:
         self.network: GroundNetwork | None = None
         self.include_evidence = False  # facts known from evidence are reported too
         self._way = way
+        self._exact_plans: dict[str, ExactPlan | str] = {}
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -114,18 +116,22 @@ class Case:
 
         return components(self.ground())
 
-    @cached_property
-    def exact_plan(self) -> ExactPlan | str:
+    def exact_plan(self, way: ExactWay) -> ExactPlan | str:
         """How exact inference would go within the effort that planning may take; or why it would not."""
         from markovlogic.errors import ResourceError
         from markovlogic.exact.effort import ONE_SECOND
         from markovlogic.exact.planning import plan_exact
 
-        self.resources.progress.stage("plan")
-        try:
-            return plan_exact(self.ground(), self.parts, memory_limit=self.memory_limit, effort=ONE_SECOND)
-        except ResourceError as refusal:
-            return str(refusal)
+        if way not in self._exact_plans:
+            self.resources.progress.stage("plan")
+            try:
+                found: ExactPlan | str = plan_exact(
+                    self.ground(), self.parts, method=way, memory_limit=self.memory_limit, effort=ONE_SECOND
+                )
+            except ResourceError as refusal:
+                found = str(refusal)
+            self._exact_plans[way] = found
+        return self._exact_plans[way]
 
     @cached_property
     def reach(self) -> Reach:

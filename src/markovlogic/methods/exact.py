@@ -26,7 +26,7 @@ class ExactMethod(Method):
         """By the plan that solving would follow."""
         if case.network is None:
             return Cost(None, None, "the network is too large for a plan of exact inference", possible=False)
-        plan = case.exact_plan
+        plan = case.exact_plan(self.way)
         if isinstance(plan, str):
             return Cost(None, None, plan, possible=False)
         return Cost(plan.seconds, case.network.nbytes + plan.memory_bytes, plan.reason)
@@ -58,7 +58,7 @@ class ExactMethod(Method):
 
         network, progress = case.ground(), case.resources.progress
         with case.watch("sample"):
-            work = case.exact_plan if plan.cost.possible and self.listed else None
+            work = case.exact_plan(self.way)
             if not isinstance(work, ExactPlan):  # asked for by name: planned without a bound on the effort
                 work = plan_exact(network, case.parts, method=self.way, memory_limit=case.memory_limit, progress=progress)
             found = solve(network, plan=work, events=case.asked.open_events, progress=progress)

@@ -35,6 +35,5 @@ METHOD = GibbsMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.gibbs", "Gibbs"),
     chains=64,
-    has_conditionals=True,
     rates=Rates(atom=1e-9, literal=1e-9),
 )

@@ -12,7 +12,6 @@ METHOD = SamplingMethod(
     promise=Guarantee.CORRECTED,
     home=("markovlogic.samplers.lifted_mh", "LiftedMH"),
     chains=8,
-    has_conditionals=False,
     rates=Rates(atom=5e-9, literal=5e-9),
     proposes=True,
 )

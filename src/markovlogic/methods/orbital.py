@@ -12,6 +12,5 @@ METHOD = SamplingMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.orbital", "Orbital"),
     chains=8,
-    has_conditionals=True,
     rates=Rates(atom=2e-9, literal=2e-9, single_steps=True),
 )

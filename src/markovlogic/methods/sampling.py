@@ -32,7 +32,6 @@ class SamplingMethod(Method):
 
     home: tuple[str, str] = ("", "")  # module and class of the settings
     chains: int = 8  # where nobody said
-    has_conditionals: bool = False
     rates: Rates = SLOW
     proposes: bool = False  # see `takes_proposals`
     confined_moves: str = "single-site moves"  # what hard rules may confine; empty where they do not
@@ -47,12 +46,19 @@ class SamplingMethod(Method):
         """Whether a compression proposes and leaves the target alone."""
         return self.proposes
 
+    @property
+    def has_conditionals(self) -> bool:
+        """Whether chains with default settings have conditionals to average."""
+        return self._defaults().has_conditionals
+
+    def _defaults(self) -> Settings:
+        module, name = self.home
+        made: Settings = vars(importlib.import_module(module))[name]()
+        return made
+
     def settings(self, wish: Wish) -> Settings:
         """The user's settings, or the defaults; with the source of proposals that the user named."""
-        made = wish.settings
-        if made is None:
-            module, name = self.home
-            made = vars(importlib.import_module(module))[name]()
+        made = self._defaults() if wish.settings is None else wish.settings
         if wish.compressor is not None and self.proposes:
             made = replace(made, source=wish.compressor)  # type: ignore[type-var]
         return made
@@ -60,7 +66,9 @@ class SamplingMethod(Method):
     def cost(self, case: Case, wish: Wish) -> Cost:
         """By rates a literal and an atom, as if `auto` had to find out what is averaged."""
         schedule = wish.sampling.schedule(self.chains)
-        conditional = self.has_conditionals and len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
+        conditional = (
+            self.settings(wish).has_conditionals and len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
+        )
         return self._cost(case, schedule, Estimator(conditional=conditional), None)
 
     def _cost(self, case: Case, schedule: Schedule, estimator: Estimator, pools: OrbitPools | None) -> Cost:
@@ -109,7 +117,7 @@ class SamplingMethod(Method):
             numbers, events = case.asked.numbers.astype(np.int32), case.asked.open_events
             pools = plan_pools(found, named, numbers, events, chains=schedule.chains)
         estimator = resolved(
-            named, has_conditionals=self.has_conditionals, cells=atoms * schedule.chains, has_pools=pools is not None
+            named, has_conditionals=settings.has_conditionals, cells=atoms * schedule.chains, has_pools=pools is not None
         )
         return estimator, pools, notes
 

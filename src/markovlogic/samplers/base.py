@@ -83,7 +83,8 @@ class Sampler(Protocol):
 
         planes: (n_all, 8) vertical counters: after each sweep the kernel `kernels.counters.add_world` adds the world to them.
         conditionals: (n_all, n_chains): each sweep adds P(atom true | rest) as it was when the atom was updated; samplers that
-        have no conditionals refuse (`has_conditionals` is False). burn_in: draws will not count, the kernel may adapt.
+        have no conditionals are never asked for them (`Settings.has_conditionals`). burn_in: draws will not count, so that the
+        kernel may adapt.
         A sweep that is split over several calls gives the same draws as one call.
         """
         ...
@@ -96,11 +97,6 @@ class Sampler(Protocol):
     def units(self) -> Units | None:
         """What is reported; None: the atoms themselves, through `planes` and `conditionals`."""
         return None
-
-    @property
-    def has_conditionals(self) -> bool:
-        """Whether `step` can fill `conditionals`."""
-        return False
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:
@@ -142,6 +138,11 @@ class Settings(Protocol):
     def chains_per_batch(self) -> int:
         """Chains that one batch takes at most; fewer where the kernel gains nothing from words, so that cores share them."""
         return CHAINS_PER_BATCH
+
+    @property
+    def has_conditionals(self) -> bool:
+        """Whether the samplers' `step` can fill `conditionals`."""
+        return False
 
     @property
     def fixed_order(self) -> bool:

@@ -69,6 +69,11 @@ class Blocked(Settings):
         return "blocked"
 
     @property
+    def has_conditionals(self) -> bool:
+        """A block's elimination gives its marginals too."""
+        return True
+
+    @property
     def chains_per_batch(self) -> int:
         """Eight lanes are what the kernel works on at once; more chains go to other cores."""
         return 8
@@ -156,11 +161,6 @@ class BlockedSampler(Sampler):
         """Atoms that a hard unit clause makes true: they are no sites, their conditional is 1."""
         decided = (self.variables.variable_of < 0) & (self.network.atom_bias == np.inf)
         return np.flatnonzero(decided)
-
-    @property
-    def has_conditionals(self) -> bool:
-        """A block's elimination gives its marginals too."""
-        return True
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses between blocks that may confine the chains."""

@@ -58,6 +58,11 @@ class Gibbs(Settings):
         return "gibbs"
 
     @property
+    def has_conditionals(self) -> bool:
+        """Gibbs draws from conditionals, so it can give them."""
+        return True
+
+    @property
     def fixed_order(self) -> bool:
         """Systematic scan visits atoms by number."""
         return self.scan == "systematic"
@@ -173,11 +178,6 @@ class GibbsSampler(Sampler):
         required = np.flatnonzero(self.network.atom_bias[: self.network.n_atoms] == np.inf)
         grouped = np.isin(required, self.network.group_atom)
         conditionals[required[~grouped]] += np.float32(sweeps)
-
-    @property
-    def has_conditionals(self) -> bool:
-        """Gibbs draws from conditionals, so it can give them."""
-        return True
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses that confine single-site moves, or that a start broke."""

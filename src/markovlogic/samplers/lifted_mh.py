@@ -222,8 +222,6 @@ class LiftedMHSampler(Sampler):
 
         if not 0 <= sweeps <= SWEEPS_PER_STEP:
             raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
-        if conditionals is not None:
-            raise InputError("lifted-mh has no conditionals to average", hint="take --estimator sample")
         warming_up = burn_in and self.settings.tune
         if not warming_up and len(state.chosen) and state.chosen[0] == NOT_CHOSEN:
             self._choose(state)

@@ -174,8 +174,6 @@ class MCSATSampler(Sampler):
         from markovlogic.kernels.counters import add_world
         from markovlogic.kernels.mcsat import mcsat_steps, pack, unpack
 
-        if conditionals is not None:
-            raise ValueError("MC-SAT has no conditionals")
         chosen = self.settings
         search = np.array([chosen.annealing, chosen.temperature, chosen.noise, chosen.flips])
         counters = np.zeros(len(_COUNTERS), np.int64)

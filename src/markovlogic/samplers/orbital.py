@@ -48,6 +48,11 @@ class Orbital(Settings):
         return self.base.chains_per_batch
 
     @property
+    def has_conditionals(self) -> bool:
+        """As the base chain."""
+        return self.base.has_conditionals
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the search for symmetries said."""
         return self.found
@@ -166,11 +171,6 @@ class OrbitalSampler(Sampler):
         image = walk.step(rng)
         state.rattle[:] = image
         return 2 * image + 1
-
-    @property
-    def has_conditionals(self) -> bool:
-        """As the base chain."""
-        return self.base.has_conditionals
 
     def guarantee(self, counts: dict[str, int]) -> Guarantee:
         """Symmetries keep what the base chain promises."""

@@ -1,0 +1,83 @@
+"""`mln explain` and the run say the same of method, network and estimator, for every method on problems of all kinds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import markovlogic as mln
+from markovlogic.generate import NAMES, make, write
+from markovlogic.methods.table import TABLE, method_named
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT.parent / "shared" / "data"
+EXAMPLES = {"smokers": "Smokes,Cancer", "pages": "PageClass", "duplicates": "Same"}
+# sizes at which every method is quick; what is beyond exact inference must be refused by both
+SIZES = {"webkb": 8, "protein": 6, "er": 3, "grid": 3, "ising": 3, "chimera": 1, "synthetic": 4}
+
+
+def assert_agreement(model: Path, evidence: list[Path], query: str, method: str) -> None:
+    samples = method != "auto" and method_named(method).samples
+    try:
+        told = mln.explain(model, evidence, query, method=method).plan
+    except mln.MarkovLogicError as refusal:
+        with pytest.raises(type(refusal)):
+            mln.infer(model, evidence, query, method=method, **({"draws": 5} if samples else {}))
+        return
+    options = {"draws": 5, "chains": 2} if samples else {"target_stderr": 1.0}
+    try:
+        run = mln.infer(model, evidence, query, method=method, **options).run
+    except mln.ResourceError:
+        candidate = next(c for c in mln.explain(model, evidence, query, method=method).candidates if c.method == told.method)
+        assert not candidate.possible
+        return
+    assert (told.method, told.network, told.estimator) == (run.method, run.network, run.estimator)
+
+
+@pytest.mark.parametrize("method", ["auto", *TABLE])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples(name: str, method: str) -> None:
+    folder = ROOT / "examples"
+    assert_agreement(folder / f"{name}.mln", [folder / f"{name}.db"], EXAMPLES[name], method)
+
+
+@pytest.mark.parametrize("method", ["auto", *TABLE])
+@pytest.mark.parametrize("name", NAMES)
+def test_generated_families(name: str, method: str, tmp_path: Path) -> None:
+    made = make(name, SIZES.get(name, 5), 0.3, 1)
+    write(made, tmp_path)
+    assert_agreement(tmp_path / f"{name}.mln", [tmp_path / f"{name}.db"], made.query, method)
+
+
+SHARED = {  # files, query, methods: each is explained and planned, and the large ones take their time
+    "webkb": (["texas.db"], "Student", ("auto", *TABLE)),
+    "protein": (["protein.db"], "Func_id_1", ("auto", "gibbs")),
+    "er": (["cora-fold1.db"], "SameBib", ("auto", "gibbs")),
+}
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the public benchmark data is not beside the project")
+@pytest.mark.parametrize("name", SHARED)
+def test_what_explain_says_of_the_benchmarks_is_planned(name: str) -> None:
+    """Every method, by the plan itself: some of them would take long, and er is too dense to be grounded at all."""
+    from markovlogic.measures import Stopwatch
+    from markovlogic.methods.base import Wish
+    from markovlogic.methods.case import Resources, case_of
+    from markovlogic.planner import make_plan, needs_network
+    from markovlogic.posing import pose_problem
+    from markovlogic.running.sampling import Sampling
+
+    files, query, methods = SHARED[name]
+    model, evidence = DATA / name / f"{name}.mln", [DATA / name / file for file in files]
+    for method in methods:
+        told = mln.explain(model, evidence, query, method=method).plan
+        wish = Wish(Sampling(), None if method == "auto" else method_named(method))
+        with case_of(pose_problem(model, evidence, query), Resources(), Stopwatch()) as case:
+            try:
+                plan = make_plan(case, wish)
+            except mln.ResourceError:
+                assert "refused" in told.reason
+                continue
+            assert (told.method, told.network, told.estimator) == (plan.method.name, plan.network, plan.estimator_name)
+            assert needs_network(plan.method)
