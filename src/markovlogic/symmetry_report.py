@@ -133,9 +133,7 @@ def symmetries(
     progress.stage("symmetry")
     broken = breaks(problem)
     if kind == "twins" and len(problem.atoms) > MOST_ATOMS:
-        from markovlogic.symmetry.twins import twin_classes
-
-        classes = twin_classes(problem)
+        classes = SymmetryDoor(problem).classes
         sizes = [keys.size for keys in orbit_keys(problem, classes)]
         return SymmetryReport(problem, kind, classes, broken, len(problem.atoms), np.concatenate(sizes), (), None)
     network = _grounded(posed, progress) if kind == "automorphisms" else None

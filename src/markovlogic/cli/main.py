@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import explain, generate, infer, reproduce, symmetries
+from markovlogic.cli import explain, generate, infer, reproduce, symmetries, warm_up
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
 from markovlogic.version import __version__
 
@@ -41,8 +41,8 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-for _command in (infer.infer, explain.explain, symmetries.symmetries, generate.generate, reproduce.reproduce):
-    app.command(_command.__name__)(_interruptible(_command))
+for _command in (infer.infer, explain.explain, symmetries.symmetries, generate.generate, reproduce.reproduce, warm_up.warm_up):
+    app.command(_command.__name__.replace("_", "-"))(_interruptible(_command))
 
 
 def _version(wanted: bool) -> None:

@@ -14,7 +14,8 @@ from markovlogic.compress.osa import unary_classes
 from markovlogic.errors import InputError, UnsupportedError, nearest
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
-from markovlogic.symmetry.twins import numbered, relations_of, twin_classes
+from markovlogic.symmetry.find import SymmetryDoor
+from markovlogic.symmetry.twins import numbered, relations_of
 
 if TYPE_CHECKING:
     from markovlogic.compress.base import Compression, Compressor
@@ -30,7 +31,7 @@ def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClas
         return source.classes(problem)
     sources: dict[str, Callable[[Problem], ConstantClasses]] = {
         "unary": unary_classes,
-        "twins": twin_classes,
+        "twins": lambda problem: SymmetryDoor(problem).classes,
         "bmf": BMF().classes,
         "kmeans": kmeans_classes,
         "colours": colour_classes,

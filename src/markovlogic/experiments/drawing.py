@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,45 +16,49 @@ KNOWN = {"sample": "#c0504d", "orbit": "#3b6ea5", "orbit-network": "#4f9d69", "e
 FLOOR = 1e-12  # what is smaller is drawn here: a logarithmic scale has no zero
 
 
-def lines(
-    table: Table,
-    *,
-    title: str,
-    x: str,
-    y: str,
-    by: Sequence[str],
-    over: str | None = "run",
-    x_title: str,
-    y_title: str,
-    log_x: bool = True,
-    log_y: bool = True,
-    at: str | None = None,
-    target: float | None = None,
-    points: bool = False,
-    x_ticks: Sequence[float] | None = None,
-) -> Any:
+@dataclass(frozen=True)
+class Lines:
     """Means of y over runs as lines, with the range of the runs behind them; a colour for by[0], a dash for by[1].
 
     at: the column whose value tells the points of a line apart (default: x itself), for an x that differs a little by run.
     target: a dashed level.
     """
+
+    title: str
+    x: str
+    y: str
+    by: Sequence[str]
+    x_title: str
+    y_title: str
+    over: str | None = "run"
+    log_x: bool = True
+    log_y: bool = True
+    at: str | None = None
+    target: float | None = None
+    points: bool = False
+    x_ticks: Sequence[float] | None = None
+
+
+def lines(table: Table, drawn: Lines) -> Any:
+    """The chart of a table."""
     import altair as alt
 
-    values = list(_summed(table, x, y, by, at or x, log_x, log_y))
+    by = drawn.by
+    values = list(_summed(table, drawn.x, drawn.y, by, drawn.at or drawn.x, drawn.log_x, drawn.log_y))
     if not values:
         empty = alt.Chart(alt.Data(values=[{}])).mark_text(text="nothing to show", fontSize=14)
-        return empty.properties(width=480, height=320, title=title)
+        return empty.properties(width=480, height=320, title=drawn.title)
     names = [name for name in KNOWN if any(value[by[0]] == name for value in values)]
     names += [name for name in dict.fromkeys(value[by[0]] for value in values) if name not in KNOWN]
     colours = [KNOWN.get(name, COLOURS[place % len(COLOURS)]) for place, name in enumerate(names)]
-    across = _axis([value["x"] for value in values], log_x, fine=True)
-    if x_ticks is not None:
-        across["axis"] = alt.Axis(values=list(x_ticks), gridOpacity=0.4, format="~g", labelOverlap=True)
-    levels = [value[name] for value in values for name in ("y", "low", "high")] + ([] if target is None else [target])
-    up = _axis(levels, log_y, fine=False)
+    across = _axis([value["x"] for value in values], drawn.log_x, fine=True)
+    if drawn.x_ticks is not None:
+        across["axis"] = alt.Axis(values=list(drawn.x_ticks), gridOpacity=0.4, format="~g", labelOverlap=True)
+    levels = [value[name] for value in values for name in ("y", "low", "high")] + ([] if drawn.target is None else [drawn.target])
+    up = _axis(levels, drawn.log_y, fine=False)
     detail = [f"{name}:N" for name in by[1:]]
     base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("x:Q", title=x_title, **across),
+        x=alt.X("x:Q", title=drawn.x_title, **across),
         color=alt.Color(
             f"{by[0]}:N",
             sort=names,
@@ -68,18 +73,18 @@ def lines(
             f"{by[1]}:N", legend=alt.Legend(title=by[1], symbolType="stroke", symbolStrokeColor="black")
         )
     layers = []
-    if over is not None and any(value["low"] < value["high"] for value in values):
-        layers.append(base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=y_title, **up), y2="high:Q"))
-    if points:
-        layers.append(base.mark_circle(size=50, opacity=1).encode(y=alt.Y("y:Q", title=y_title, **up)))
+    if drawn.over is not None and any(value["low"] < value["high"] for value in values):
+        layers.append(base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=drawn.y_title, **up), y2="high:Q"))
+    if drawn.points:
+        layers.append(base.mark_circle(size=50, opacity=1).encode(y=alt.Y("y:Q", title=drawn.y_title, **up)))
     line = base.mark_line(strokeWidth=2)
-    layers.append(line.encode(y=alt.Y("y:Q", title=y_title, **up), order="at:Q", **dash))
-    if target is not None:
-        rule = alt.Chart(alt.Data(values=[{"y": target}])).mark_rule(color="#555555", strokeDash=[2, 3])
-        layers.append(rule.encode(y=alt.Y("y:Q", title=y_title, **up)))
-    subtitle = f"line: mean of the {_count(table, over)} runs; band: their range" if over is not None else ""
+    layers.append(line.encode(y=alt.Y("y:Q", title=drawn.y_title, **up), order="at:Q", **dash))
+    if drawn.target is not None:
+        rule = alt.Chart(alt.Data(values=[{"y": drawn.target}])).mark_rule(color="#555555", strokeDash=[2, 3])
+        layers.append(rule.encode(y=alt.Y("y:Q", title=drawn.y_title, **up)))
+    subtitle = f"line: mean of the {_count(table, drawn.over)} runs; band: their range" if drawn.over is not None else ""
     return alt.layer(*layers).properties(
-        width=480, height=320, title=alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14)
+        width=480, height=320, title=alt.TitleParams(drawn.title, subtitle=subtitle, anchor="start", fontSize=14)
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markovlogic.experiments.estimators import CurveScale, both_orbits, chart, measure
+from markovlogic.experiments.estimators import CurveScale, Setting, both_orbits, chart, measure
 from markovlogic.experiments.follow import Truth
 from markovlogic.experiments.outcome import Experiment, Outcome
 from markovlogic.experiments.stage import set_stage
@@ -22,9 +22,7 @@ def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     truth = Truth.exact(asthma_truth(stage), "exact: sum over counts")
     samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT(), "mcsat-sweep": MCSAT(large="sweep")}
     return measure(
-        stage,
-        both_orbits(stage, scale, progress),
-        truth,
+        Setting(stage, both_orbits(stage, scale, progress), truth),
         samplers,
         scale,
         seed,

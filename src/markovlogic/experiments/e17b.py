@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markovlogic.experiments.estimators import CurveScale, both_orbits, chart, measure
+from markovlogic.experiments.estimators import CurveScale, Setting, both_orbits, chart, measure
 from markovlogic.experiments.follow import Truth
 from markovlogic.experiments.outcome import Experiment, Outcome
 from markovlogic.experiments.stage import set_stage
@@ -18,7 +18,9 @@ def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     stage = set_stage("smokers", scale.size, 0.1, scale.problem_seed + seed, progress=progress)
     truth = Truth.exact(smokers_truth(stage), "exact: sum over counts")
     samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT()}
-    return measure(stage, both_orbits(stage, scale, progress), truth, samplers, scale, seed, least_gain=10, progress=progress)
+    return measure(
+        Setting(stage, both_orbits(stage, scale, progress), truth), samplers, scale, seed, least_gain=10, progress=progress
+    )
 
 
 TITLE = "E17b: Friends & Smokers, 10 % evidence"

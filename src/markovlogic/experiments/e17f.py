@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from markovlogic.experiments.colouring import grid_orbits
-from markovlogic.experiments.estimators import CurveScale, chart, measure
+from markovlogic.experiments.estimators import CurveScale, Setting, chart, measure
 from markovlogic.experiments.follow import Truth
 from markovlogic.experiments.outcome import Experiment, Outcome
 from markovlogic.experiments.stage import set_stage
@@ -24,7 +24,9 @@ def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     truth = Truth.exact(np.full(stage.network.n_atoms, 0.5), "exact: 1/2, since the colours can be exchanged")
     more = {"chain": "frozen: the standard estimator never moves from 0 and 1"}
     samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random")}
-    return measure(stage, grid_orbits(stage, progress), truth, samplers, scale, seed, least_gain=1, progress=progress, more=more)
+    return measure(
+        Setting(stage, grid_orbits(stage, progress), truth), samplers, scale, seed, least_gain=1, progress=progress, more=more
+    )
 
 
 TITLE = "E17f: hard 2-colouring of a grid"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from markovlogic.experiments.comparison import at_least, ratio_interval, together
-from markovlogic.experiments.drawing import lines
-from markovlogic.experiments.follow import ORBIT, Look, Truth, follow, gold_run
+from markovlogic.experiments.drawing import Lines, lines
+from markovlogic.experiments.follow import ORBIT, Look, Pursuit, Truth, follow, gold_run
 from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict
 from markovlogic.experiments.stage import Orbits, Stage, renaming_orbits, set_stage, with_problem
 from markovlogic.progress import Progress
@@ -83,9 +83,7 @@ def _follow(stage: Stage, truth: Truth, scale: RankScale, seed: int, progress: P
         stage,
         {ORBIT: renaming_orbits(stage.problem)},
         truth,
-        runs=scale.runs,
-        draws=scale.draws,
-        seed=seed,
+        Pursuit(scale.runs, scale.draws, seed),
         progress=progress,
     )
     return [look for look in found if look.estimator == ORBIT]
@@ -128,12 +126,14 @@ def draw(table: Table) -> Any:
     """Error over the draws, one line a rank."""
     return lines(
         table,
-        title=TITLE,
-        x="draws",
-        y="kl_estimate_truth",
-        by=("evidence",),
-        x_title="draws a run",
-        y_title="average KL(estimate ‖ truth)",
+        Lines(
+            title=TITLE,
+            x="draws",
+            y="kl_estimate_truth",
+            by=("evidence",),
+            x_title="draws a run",
+            y_title="average KL(estimate ‖ truth)",
+        ),
     )
 
 

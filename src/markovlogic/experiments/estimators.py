@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from markovlogic.experiments.comparison import Interval, at_least, ratio_interval
-from markovlogic.experiments.drawing import lines
-from markovlogic.experiments.follow import COLUMNS, NETWORK_ORBIT, ORBIT, SAMPLE, Look, Truth, follow
+from markovlogic.experiments.drawing import Lines, lines
+from markovlogic.experiments.follow import COLUMNS, NETWORK_ORBIT, ORBIT, SAMPLE, Look, Pursuit, Truth, follow
 from markovlogic.experiments.outcome import Outcome, Table, Verdict
 from markovlogic.experiments.stage import Orbits, Stage, network_orbits, renaming_orbits
 from markovlogic.progress import Progress
@@ -33,10 +33,17 @@ class CurveScale:
     search_seconds: float = 30.0  # for automorphisms of the ground network
 
 
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What samplers are measured on: a problem, its orbits by estimator, and its truth."""
+
+    stage: Stage
+    orbits: Mapping[str, Orbits]
+    truth: Truth
+
+
 def measure(
-    stage: Stage,
-    orbits: Mapping[str, Orbits],
-    truth: Truth,
+    setting: Setting,
     samplers: Mapping[str, Settings],
     scale: CurveScale,
     seed: int,
@@ -50,6 +57,7 @@ def measure(
 
     The verdict is about the estimator ORBIT and the samplers that are not `beyond` the paper; the rest is reported beside it.
     """
+    stage, orbits, truth = setting.stage, setting.orbits, setting.truth
     looks: list[Look] = []
     counters: dict[str, Any] = {}
     for name, settings in samplers.items():
@@ -59,10 +67,7 @@ def measure(
             stage,
             orbits,
             truth,
-            runs=scale.runs,
-            draws=scale.draws[name],
-            seconds=scale.seconds,
-            seed=seed,
+            Pursuit(scale.runs, scale.draws[name], seed, seconds=scale.seconds),
             progress=progress,
         )
         looks += found
@@ -140,13 +145,15 @@ def chart(title: str) -> Callable[[Table], Any]:
     def draw(table: Table) -> Any:
         return lines(
             table,
-            title=title,
-            x="seconds",
-            y="kl_estimate_truth",
-            by=("estimator", "sampler"),
-            at="draws",
-            x_title="seconds (all runs together)",
-            y_title="average KL(estimate ‖ truth)",
+            Lines(
+                title=title,
+                x="seconds",
+                y="kl_estimate_truth",
+                by=("estimator", "sampler"),
+                at="draws",
+                x_title="seconds (all runs together)",
+                y_title="average KL(estimate ‖ truth)",
+            ),
         )
 
     return draw

@@ -191,30 +191,37 @@ class Look:
         return tuple(getattr(self, name) for name in COLUMNS)
 
 
+@dataclass(frozen=True)
+class Pursuit:
+    """How long the runs of a sampler are followed: until `draws` or `seconds` are over or what was seen is `enough`."""
+
+    runs: int
+    draws: int
+    seed: int
+    per_decade: int = 8
+    seconds: float = np.inf
+    enough: Callable[[list[Look]], bool] = lambda looks: False
+
+
 def follow(
     sampler: str,
     settings: Settings,
     stage: Stage,
     orbits: Mapping[str, Orbits],
     truth: Truth,
+    pursuit: Pursuit,
     *,
-    runs: int,
-    draws: int,
-    seed: int,
-    per_decade: int = 8,
-    seconds: float = np.inf,
-    enough: Callable[[list[Look]], bool] = lambda looks: False,
     progress: Progress = SILENT,
 ) -> tuple[list[Look], dict[str, int]]:
-    """Look at the runs of one sampler again and again until `draws` or `seconds` are over or what was seen is `enough`.
+    """Look at the runs of one sampler again and again.
 
     orbits: by the name of the estimator that averages over them. Gives the looks and the sampler's own counters.
     """
-    compile_kernels(settings, stage.network, runs)
-    run = Counted(settings, stage.network, runs, np.random.SeedSequence(seed))
-    progress.stage(sampler, draws)
+    compile_kernels(settings, stage.network, pursuit.runs)
+    run = Counted(settings, stage.network, pursuit.runs, np.random.SeedSequence(pursuit.seed))
+    progress.stage(sampler, pursuit.draws)
     looks: list[Look] = []
-    for until in checkpoints(draws, per_decade):
+    for until in checkpoints(pursuit.draws, pursuit.per_decade):
         run.advance(until - run.draws)
         means = run.means
         fresh = _looks(sampler, SAMPLE, until, stage, truth, means, run.seconds)
@@ -225,7 +232,7 @@ def follow(
             fresh += _looks(sampler, estimator, until, stage, truth, averaged, run.seconds + extra)
         looks += fresh
         progress.advance(until)
-        if run.seconds >= seconds or enough(fresh):
+        if run.seconds >= pursuit.seconds or pursuit.enough(fresh):
             break
     return looks, run.counts
 

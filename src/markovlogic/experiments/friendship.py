@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from markovlogic.experiments.estimators import CurveScale, measure
+from markovlogic.experiments.estimators import CurveScale, Setting, measure
 from markovlogic.experiments.follow import ORBIT, gold_run
 from markovlogic.experiments.outcome import Outcome
 from markovlogic.experiments.stage import renaming_orbits, set_stage
@@ -31,4 +31,4 @@ def run_transitive(scale: CurveScale, evidence: float, seed: int, progress: Prog
         progress=progress,
     )
     samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT()}
-    return measure(stage, {ORBIT: orbits}, truth, samplers, scale, seed, least_gain=10, progress=progress)
+    return measure(Setting(stage, {ORBIT: orbits}, truth), samplers, scale, seed, least_gain=10, progress=progress)

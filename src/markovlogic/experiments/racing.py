@@ -15,7 +15,7 @@ import numpy as np
 
 from markovlogic.arrays import Float64
 from markovlogic.experiments.comparison import Interval, ratio_interval
-from markovlogic.experiments.drawing import beside, lines
+from markovlogic.experiments.drawing import Lines, beside, lines
 from markovlogic.experiments.follow import Counted, Truth, checkpoints, compile_kernels
 from markovlogic.experiments.outcome import Cell, Outcome, Table, Verdict, Word
 from markovlogic.experiments.stage import Stage
@@ -241,15 +241,17 @@ def chart(title: str) -> Callable[[Table], Any]:
                 charts.append(
                     lines(
                         table,
-                        title=f"{title}, by {'iterations' if x == 'draws' else 'time'}",
-                        x=x,
-                        y=y,
-                        by=("sampler",),
-                        at="draws",
-                        over="repeat",
-                        x_title=x_title,
-                        y_title=y_title,
-                        log_y=y != "rhat",
+                        Lines(
+                            title=f"{title}, by {'iterations' if x == 'draws' else 'time'}",
+                            x=x,
+                            y=y,
+                            by=("sampler",),
+                            at="draws",
+                            over="repeat",
+                            x_title=x_title,
+                            y_title=y_title,
+                            log_y=y != "rhat",
+                        ),
                     )
                 )
         return beside(charts)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from markovlogic.experiments.comparison import Interval, ratio_interval, slope_interval
-from markovlogic.experiments.drawing import lines
-from markovlogic.experiments.follow import ORBIT, SAMPLE, Look, Truth, follow, gold_run
+from markovlogic.experiments.drawing import Lines, lines
+from markovlogic.experiments.follow import ORBIT, SAMPLE, Look, Pursuit, Truth, follow, gold_run
 from markovlogic.experiments.outcome import Cell, Outcome, Table, Verdict
 from markovlogic.experiments.stage import Stage, renaming_orbits, set_stage
 from markovlogic.experiments.truths import smokers_truth
@@ -89,12 +89,7 @@ def _of_size(scale: SizeScale, stage: Stage, people: int, transitive: bool, seed
         stage,
         {ORBIT: orbits},
         truth,
-        runs=scale.runs,
-        draws=scale.most_draws,
-        seed=seed,
-        per_decade=scale.per_decade,
-        seconds=scale.seconds,
-        enough=_all_below,
+        Pursuit(scale.runs, scale.most_draws, seed, scale.per_decade, scale.seconds, _all_below),
         progress=progress,
     )
     for estimator in (SAMPLE, ORBIT):
@@ -172,14 +167,16 @@ def chart(title: str, what: str, y_title: str, shown: Sequence[str]) -> Callable
         keep = [row for row in table.rows if row[COLUMNS.index("estimator")] in shown and row[COLUMNS.index("reached")]]
         return lines(
             Table(table.columns, keep),
-            title=title,
-            x="people",
-            y=what,
-            by=("estimator", "model"),
-            x_title="people",
-            y_title=y_title,
-            points=True,
-            x_ticks=sorted({float(str(n)) for n in table.column("people")}),
+            Lines(
+                title=title,
+                x="people",
+                y=what,
+                by=("estimator", "model"),
+                x_title="people",
+                y_title=y_title,
+                points=True,
+                x_ticks=sorted({float(str(n)) for n in table.column("people")}),
+            ),
         )
 
     return draw

@@ -47,9 +47,14 @@ class SymmetryDoor:
         self._problem, self._network, self._budget = problem, network, budget_seconds
 
     @cached_property
+    def classes(self) -> ConstantClasses:
+        """Constants that may change places two by two, in linear time; no orbit is listed."""
+        return twin_classes(self._problem)
+
+    @cached_property
     def twins(self) -> Symmetries:
         """All renamings inside twin classes: found quickly, and sound by construction."""
-        renamings = RenamingGroup(self._problem, twin_classes(self._problem))
+        renamings = RenamingGroup(self._problem, self.classes)
         return Symmetries("twins", renamings, renamings, renamings.orbits())
 
     @cached_property
@@ -102,7 +107,7 @@ class SymmetryDoor:
     def _refined(self) -> Symmetries:
         from markovlogic.symmetry.renamings import evidence_automorphisms
 
-        found = evidence_automorphisms(self._problem, self.twins.classes, budget_seconds=self._budget)
+        found = evidence_automorphisms(self._problem, self.classes, budget_seconds=self._budget)
         return Symmetries("refined", found, self.twins.renamings, found.orbits(), found.notes)
 
     def _automorphisms(self, network: GroundNetwork) -> Symmetries:
