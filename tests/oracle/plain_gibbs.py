@@ -30,7 +30,7 @@ class PlainSampler(Sampler):
         start, literal = network.clause_start, network.clause_literal
         self._clauses = [literal[start[c] : start[c + 1]] for c in range(network.n_clauses)]
 
-    def init(self, seed: np.random.SeedSequence) -> PlainState:
+    def init(self, seed: np.random.SeedSequence, first: int = 0) -> PlainState:
         words = seed.generate_state(3, np.uint64)
         truth = np.random.Generator(np.random.Philox(key=words[2])).random((self._network.n_all, self.n_chains)) < 0.5
         return PlainState(pack(truth), words[:2].copy(), np.zeros(1, np.uint64))

@@ -95,7 +95,7 @@ class _Still(Sampler):
     def __init__(self, network, n_chains):
         self.network, self.n_chains = network, n_chains
 
-    def init(self, seed):
+    def init(self, seed, first=0):
         from tests.oracle.plain_gibbs import PlainState
 
         return PlainState(np.zeros(self.network.n_all, np.uint64), np.zeros(2, np.uint64), np.zeros(1, np.uint64))

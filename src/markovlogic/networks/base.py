@@ -15,7 +15,7 @@ from markovlogic.networks.kinds import NetworkKind
 
 Bools = npt.NDArray[np.bool_]
 
-StartKind = Literal["random", "false", "satisfying"]
+StartKind = Literal["spread", "random", "false", "satisfying"]
 
 
 class Network(Protocol):
@@ -62,8 +62,13 @@ class Network(Protocol):
         """Log-weights of the values of an exclusive group given the rest, up to a constant; -inf where one is impossible."""
         ...
 
-    def start_worlds(self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind) -> npt.NDArray[np.uint64]:
-        """Worlds of a batch to start from, chain-minor (n_all,); a chain's world depends on `seed` and on its place only."""
+    def start_worlds(
+        self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0
+    ) -> npt.NDArray[np.uint64]:
+        """Worlds of a batch to start from, chain-minor (n_all,); a chain's world depends on `seed` and on its place only.
+
+        first: the number of the batch's first chain among all chains of a run, which start in different ways.
+        """
         ...
 
     def digest(self, *, floats: bool) -> str:

@@ -94,11 +94,13 @@ class GroundNetwork:
         """The conditional of an exclusive group in float64."""
         return conditionals.group_log_weights(self, group, world)
 
-    def start_worlds(self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind) -> npt.NDArray[np.uint64]:
+    def start_worlds(
+        self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0
+    ) -> npt.NDArray[np.uint64]:
         """Worlds of a batch to start from."""
         from markovlogic.networks.starts import start_worlds
 
-        return start_worlds(self, n_chains, seed, kind)
+        return start_worlds(self, n_chains, seed, kind, first)
 
     def digest(self, *, floats: bool) -> str:
         """A digest of all arrays."""

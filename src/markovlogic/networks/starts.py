@@ -1,4 +1,4 @@
-"""Start states of chains: random, all false, or obeying all hard clauses."""
+"""Start states of chains: far apart, random or all false, and obeying all hard clauses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from markovlogic.arrays import Int32, Int64, Words, frozen
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.ground import GroundNetwork, atom_rows, group_of, with_definitions
+from markovlogic.networks.spread import hills_of, spread_world
 
 RESTARTS = 20
 NOISE = 0.5  # of WalkSAT, as ALGORITHMS.md 3.13 has it for MaxWalkSAT
@@ -66,11 +67,12 @@ def hard_part(network: GroundNetwork) -> HardPart:
     )
 
 
-def start_worlds(network: GroundNetwork, n_chains: int, seed: np.random.SeedSequence, kind: StartKind) -> Words:
+def start_worlds(network: GroundNetwork, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
     """Worlds of a batch to start from, chain-minor (n_all,); a chain's world depends on `seed` and on its place only.
 
     random: fair coins; false: every atom false; both with one true value in each exclusive group, and what hard unit clauses
-    decide. satisfying: every hard clause is true, found by unit propagation and WalkSAT from a random world.
+    decide. satisfying: every hard clause is true, found by unit propagation and WalkSAT from a random world. spread: the same,
+    from worlds that are far apart (`networks.spread`); `first` is the number of the batch's first chain.
     """
     from markovlogic.kernels.random import scalar_generator
     from markovlogic.kernels.satisfy import random_world
@@ -78,20 +80,24 @@ def start_worlds(network: GroundNetwork, n_chains: int, seed: np.random.SeedSequ
     part = hard_part(network)
     value = part.value.copy()
     _decide_groups(part, value)
-    if kind == "satisfying" and not part.is_empty:
+    obeys = kind in ("satisfying", "spread") and not part.is_empty
+    if obeys:
         _propagate(part, value)
+    hills = hills_of(network, n_chains) if kind == "spread" else None
     words = np.zeros(network.n_all, np.uint64)
     world = np.zeros(network.n_all, np.uint8)
     groups = (part.group_start, part.group_atom, part.group_of)
     for chain, child in enumerate(seed.spawn(n_chains)):
         generator = scalar_generator(child)
-        if kind == "false":
+        if kind == "spread":
+            world[:] = spread_world(network, first + chain, value, hills, generator)
+        elif kind == "false":
             world[:] = value == 1
             for group in range(network.n_groups):
                 _choose_first(network.group_atom[network.group_start[group] : network.group_start[group + 1]], value, world)
         else:
             random_world(*groups, value, world, generator)
-        if kind == "satisfying" and not part.is_empty:
+        if obeys:
             _search(part, value, world, generator)
         words |= world.astype(np.uint64) << np.uint64(chain)
     _fill_hidden(network, words, n_chains)

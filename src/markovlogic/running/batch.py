@@ -28,13 +28,14 @@ class Batch:
         burn_in: int,
         counting: Counting,
         observers: Sequence[Observer],
+        first: int = 0,
     ) -> None:
         self.number, self.sampler = number, sampler
         self.burn_in = burn_in
         self.sweeps = 0  # burn-in included
         self.updates = 0
         self.counts: dict[str, int] = {}
-        self._seed = seed
+        self._seed, self._first = seed, first  # the number of the first chain among all chains of the run
         self.tallies = Tallies(counting, sampler.n_chains)
         self.units: Series | None = None
         if sampler.units is not None:
@@ -47,9 +48,14 @@ class Batch:
         """Draws made after burn-in."""
         return self.tallies.draws
 
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """How each chain started, by a word."""
+        return self.sampler.starts(self._first)
+
     def start(self) -> None:
         """Give the chains their first worlds, which may take a search."""
-        self.state: Any = self.sampler.init(self._seed)
+        self.state: Any = self.sampler.init(self._seed, self._first)
 
     def advance(self, until: int) -> None:
         """Make sweeps until so many were made in all, burn-in included."""

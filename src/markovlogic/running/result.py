@@ -41,6 +41,7 @@ class RunResult:
     thin: int
     tallies: tuple[Tallies, ...]  # one a batch; of the query atoms, or of all their orbits where conditionals were pooled
     pooling: PoolObserver | None = None  # counts of the orbits, where they were pooled
+    starts: tuple[str, ...] = ()  # how each chain started, by a word
 
     @property
     def interrupted(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32
+from markovlogic.arrays import Int32, offsets
 from markovlogic.errors import InputError
 from markovlogic.estimate.estimator import NAMED, Estimator
 from markovlogic.estimate.orbit_pools import OrbitPools, PoolObserver
@@ -54,8 +54,7 @@ class Task:
     @property
     def event_rows(self) -> Events:
         """The events in compressed rows."""
-        start = np.zeros(len(self.events) + 1, np.int64)
-        np.cumsum([len(event) for event in self.events], out=start[1:])
+        start = offsets([len(event) for event in self.events])
         literals = [np.asarray(event, np.int32) for event in self.events]
         return Events(start, np.concatenate([np.zeros(0, np.int32), *literals]).astype(np.int32))
 
@@ -181,6 +180,7 @@ def _result(task: Task, schedule: Schedule, loop: Loop, estimating: Estimating, 
         thin=schedule.thin,
         tallies=tuple(batch.tallies for batch in batches),
         pooling=estimating.pooling,
+        starts=tuple(word for batch in batches for word in batch.starts),
     )
 
 
@@ -237,7 +237,8 @@ def _build(settings: Settings, network: Network, chains: int) -> list[Sampler]:
 def _batches(task: Task, schedule: Schedule, samplers: Sequence[Sampler], observers: Sequence[Observer]) -> list[Batch]:
     seeds = np.random.SeedSequence(schedule.seed).spawn(len(samplers))
     counting = task.counting(schedule, samplers[0].units)
+    first = offsets([sampler.n_chains for sampler in samplers])
     return [
-        Batch(number, sampler, own_seed, schedule.burn_in, counting, observers)
+        Batch(number, sampler, own_seed, schedule.burn_in, counting, observers, int(first[number]))
         for number, (sampler, own_seed) in enumerate(zip(samplers, seeds, strict=True))
     ]

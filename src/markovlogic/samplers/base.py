@@ -66,9 +66,16 @@ class Sampler(Protocol):
 
     n_chains: int  # in this batch, 1 to 64
 
-    def init(self, seed: np.random.SeedSequence) -> Any:
-        """A state to start from (see State); spawn generators from `seed`, use no other randomness."""
+    def init(self, seed: np.random.SeedSequence, first: int = 0) -> Any:
+        """A state to start from (see State); spawn generators from `seed`, use no other randomness.
+
+        first: the number of this batch's first chain among all chains of the run, which had better start far apart.
+        """
         ...
+
+    def starts(self, first: int) -> tuple[str, ...]:
+        """How the chains of a batch whose first has this number start, by a word each; empty words where they start alike."""
+        return ("",) * self.n_chains
 
     def step(
         self,

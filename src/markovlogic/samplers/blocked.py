@@ -25,6 +25,7 @@ from markovlogic.samplers.atom_blocks import AtomBlocks, Variables, variables_of
 from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
 from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
 from markovlogic.samplers.block_program import Program, SweepScratch, compiled
+from markovlogic.samplers.starting import Start, check_start, start_kind, start_words
 
 
 class BlockedState(NamedTuple):
@@ -43,13 +44,16 @@ class Blocked(Settings):
     single exclusive group that is larger by itself.
     blocks: "auto" grows them; else lists or arrays of atom numbers, drawn jointly as they are. Atoms in none are drawn alone.
     divisions: how many different divisions into grown blocks take turns, a sweep each.
+    start: "auto" starts chains far apart, "satisfying" from fair coins; both obey the hard clauses.
     """
 
     width: int = 4
     blocks: Literal["auto"] | AtomBlocks | Sequence[Any] = "auto"
     divisions: int = 2
+    start: Start = "auto"
 
     def __post_init__(self) -> None:
+        check_start("Blocked", self.start, obeying=True)
         for name, value, most in (("width", self.width, MOST_BITS - 1), ("divisions", self.divisions, 16)):
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= most:
                 raise InputError(f"Blocked: {name} is {value!r}, expected a whole number from 1 to {most}")
@@ -123,13 +127,21 @@ class BlockedSampler(Sampler):
         """What the kernel interprets."""
         return compiled(self.variables, self.ties, self.plans)
 
-    def init(self, seed: np.random.SeedSequence) -> BlockedState:
+    def init(self, seed: np.random.SeedSequence, first: int = 0) -> BlockedState:
         """Start worlds that obey every hard clause, and fresh generators."""
         from markovlogic.kernels.random import scalar_generator
 
         chains, start = seed.spawn(2)
         generator = np.stack([scalar_generator(child) for child in chains.spawn(self.n_chains)])
-        return BlockedState(self.network.start_worlds(self.n_chains, start, "satisfying"), generator, np.zeros(1, np.int64))
+        return BlockedState(
+            self.network.start_worlds(self.n_chains, start, start_kind(self.settings.start), first),
+            generator,
+            np.zeros(1, np.int64),
+        )
+
+    def starts(self, first: int) -> tuple[str, ...]:
+        """Far apart, unless the user said otherwise."""
+        return start_words(self.settings.start, first, self.n_chains)
 
     def step(
         self,

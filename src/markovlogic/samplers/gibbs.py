@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Words
 from markovlogic.errors import InputError
-from markovlogic.networks.base import StartKind
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
+from markovlogic.samplers.starting import STARTS, Start, start_kind, start_words
 
 if TYPE_CHECKING:
     from markovlogic.kernels.gibbs.layout import GibbsLayout
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 LONG_FROM = 10  # literals of a clause that is counted; from seven to twelve of them rows and counters take the same time
 SCANS = ("systematic", "random")
-STARTS = ("auto", "random", "false", "satisfying")
 
 
 class GibbsState(NamedTuple):
@@ -41,11 +40,12 @@ class Gibbs(Settings):
     """Settings of Gibbs sampling.
 
     scan: "systematic" updates every site in order; "random" draws as many sites as there are, uniformly.
-    start: "auto" obeys the hard clauses where there are any and is random else; "random", "false" and "satisfying" say which.
+    start: "auto" starts chains far apart (`networks.spread`), obeying the hard clauses; "satisfying" from fair coins, the
+    same; "random" and "false" as they say.
     """
 
     scan: Literal["systematic", "random"] = "systematic"
-    start: Literal["auto", "random", "false", "satisfying"] = "auto"
+    start: Start = "auto"
 
     def __post_init__(self) -> None:
         for name, value, known in (("scan", self.scan, SCANS), ("start", self.start, STARTS)):
@@ -109,14 +109,17 @@ class GibbsSampler(Sampler):
         """Rooms that no step is using; threads share the sampler, and each step takes one or makes it."""
         return []
 
-    def init(self, seed: np.random.SeedSequence) -> GibbsState:
+    def init(self, seed: np.random.SeedSequence, first: int = 0) -> GibbsState:
         """Start worlds and fresh generators."""
         from markovlogic.kernels.random import lane_generator, scalar_generator
 
         start, lanes, scalar = seed.spawn(3)
-        kind: StartKind = "satisfying" if self.settings.start == "auto" else self.settings.start
-        world = self.network.start_worlds(self.n_chains, start, kind)
+        world = self.network.start_worlds(self.n_chains, start, start_kind(self.settings.start), first)
         return GibbsState(world, lane_generator(lanes), scalar_generator(scalar))
+
+    def starts(self, first: int) -> tuple[str, ...]:
+        """Far apart, unless the user said otherwise."""
+        return start_words(self.settings.start, first, self.n_chains)
 
     def step(
         self,

@@ -191,12 +191,12 @@ class LiftedMHSampler(Sampler):
                 found.append(tuple(own))
         return tuple(found)
 
-    def init(self, seed: np.random.SeedSequence) -> LiftedMHState:
+    def init(self, seed: np.random.SeedSequence, first: int = 0) -> LiftedMHState:
         """The base chain's start, and generators of our own."""
         from markovlogic.kernels.random import scalar_generator
 
         base_seed, coin, moves = seed.spawn(3)
-        base = self.base.init(base_seed)
+        base = self.base.init(base_seed, first)
         return LiftedMHState(
             base=base,
             coin=scalar_generator(coin),
@@ -205,6 +205,10 @@ class LiftedMHSampler(Sampler):
             chosen=np.full(len(self.arms), NOT_CHOSEN, np.int64),
             tried=np.zeros(1, np.int64),
         )
+
+    def starts(self, first: int) -> tuple[str, ...]:
+        """As the base chain."""
+        return self.base.starts(first)
 
     def step(
         self,

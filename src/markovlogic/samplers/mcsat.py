@@ -21,6 +21,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork, group_of, signed_atom_rows, with_definitions
 from markovlogic.samplers.base import Sampler, Settings, StepInfo
 from markovlogic.samplers.hidden_reach import hidden_reach
+from markovlogic.samplers.starting import Start, check_start, start_kind, start_words
 
 
 class Constraints(NamedTuple):
@@ -93,6 +94,7 @@ class MCSAT(Settings):
     exact_atoms, exact_tied: parts of up to so many atoms (at most 20) are drawn exactly, and where hard clauses tie them.
     large: what moves a larger part: "auto" sweeps, unless hard clauses tie it and single moves are not known to reach all its
     solutions; "samplesat" always searches.
+    start: "auto" starts chains far apart, "satisfying" from fair coins; both obey the hard clauses.
     lazy: decide only clauses that hold an atom which unit clauses leave free ([001]'s lazy baseline); the same distribution.
     """
 
@@ -105,8 +107,10 @@ class MCSAT(Settings):
     temperature: float = 0.5
     noise: float = 0.5
     flips: int = 200_000
+    start: Start = "auto"
 
     def __post_init__(self) -> None:
+        check_start("MCSAT", self.start, obeying=True)
         if not (0 <= self.exact_atoms <= LARGEST and 0 <= self.exact_tied <= LARGEST):
             raise InputError(f"MCSAT(exact_atoms={self.exact_atoms}, exact_tied={self.exact_tied}): expected 0 to {LARGEST}")
         if self.large not in _POLICIES:
@@ -153,13 +157,17 @@ class MCSATSampler(Sampler):
             chosen = "sweep"
         return _POLICIES[chosen]
 
-    def init(self, seed: np.random.SeedSequence) -> MCSATState:
+    def init(self, seed: np.random.SeedSequence, first: int = 0) -> MCSATState:
         """Start from states that satisfy every hard clause and group."""
         from markovlogic.kernels.random import scalar_generator
 
         chains, start = seed.spawn(2)
         generator = np.stack([scalar_generator(child) for child in chains.spawn(self.n_chains)])
-        return MCSATState(self.network.start_worlds(self.n_chains, start, "satisfying"), generator)
+        return MCSATState(self.network.start_worlds(self.n_chains, start, start_kind(self.settings.start), first), generator)
+
+    def starts(self, first: int) -> tuple[str, ...]:
+        """Far apart, unless the user said otherwise."""
+        return start_words(self.settings.start, first, self.n_chains)
 
     def step(
         self,

@@ -118,16 +118,20 @@ class OrbitalSampler(Sampler):
         """Modules of `kernels` that `step` needs."""
         return (*self.base.kernel_modules, "orbital")
 
-    def init(self, seed: np.random.SeedSequence) -> OrbitalState:
+    def init(self, seed: np.random.SeedSequence, first: int = 0) -> OrbitalState:
         """The base chain's start, and a key for the symmetries: they are numbered by sweep, so the state is a key and a count."""
         base_seed, own = seed.spawn(2)
-        state = self.base.init(base_seed)
+        state = self.base.init(base_seed, first)
         key = own.generate_state(4, np.uint32).astype(np.uint64)
         slots, rattle = np.zeros((0, 0), np.int32), np.zeros(0, np.int32)
         if isinstance(self.group, GeneratedGroup):
             walk = self.group.walk(np.random.default_rng(own.spawn(1)[0]))
             slots, rattle = walk.slots, walk.rattle.copy()
         return OrbitalState(state, key, np.zeros(1, np.uint64), slots, rattle)
+
+    def starts(self, first: int) -> tuple[str, ...]:
+        """As the base chain."""
+        return self.base.starts(first)
 
     def step(
         self,

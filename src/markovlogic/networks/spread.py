@@ -1,0 +1,116 @@
+"""Worlds that are far apart, for chains to start from: so that chains in different phases disagree, and R-hat sees it.
+
+Chains that all start from fair coins may all fall into one phase and agree on a wrong answer. So chain c of a run starts in way
+c modulo the number of ways, whatever batch it is in.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.arrays import Float64, Int32, Int64, frozen
+from markovlogic.networks.ground import GroundNetwork, group_of
+
+WAYS = ("coins", "true", "false", "density", "uphill", "annealed", "downhill", "high density")
+MOST_VISITS = 100_000_000  # of literals, over all chains: hills are climbed within a second or two, or left alone
+UPHILL, DOWNHILL = np.full(3, 50.0), np.full(2, -50.0)  # inverse temperatures, sweep by sweep
+COOLING = np.linspace(0.05, 1.0, 12)
+STRETCHES = 6  # of atoms that start with a density of their own
+HARD = 50.0  # what a hard clause weighs on a hill; a search mends what it leaves broken
+
+
+class Hills(NamedTuple):
+    """The network as the kernel reads it."""
+
+    n_open: Int64  # (1,)
+    clause_start: Int64
+    clause_literal: Int32
+    weight: Float64
+    bias: Float64
+    atom_start: Int64
+    atom_clause: Int32
+    group_start: Int64
+    group_atom: Int32
+    group_of: Int32
+
+
+def way_of(chain: int) -> str:
+    """How chain number so and so of a run starts."""
+    return WAYS[chain % len(WAYS)]
+
+
+def hills_of(network: GroundNetwork, n_chains: int) -> Hills | None:
+    """What climbing needs; None where it would take long, or where hidden atoms stand between the weights and the open ones."""
+    if network.n_hidden or n_chains * network.n_literals * len(COOLING) > MOST_VISITS * len(WAYS):
+        return None
+    weight = np.where(np.isinf(network.clause_weight), HARD, network.clause_weight)
+    return frozen(
+        Hills(
+            np.array([network.n_atoms]),
+            network.clause_start,
+            network.clause_literal,
+            weight,
+            np.where(np.isinf(network.atom_bias), 0.0, network.atom_bias),
+            network.atom_start,
+            network.atom_clause,
+            network.group_start,
+            network.group_atom,
+            group_of(network),
+        )
+    )
+
+
+def spread_world(
+    network: GroundNetwork, chain: int, value: npt.NDArray[np.int8], hills: Hills | None, generator: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint8]:
+    """The world that a chain starts from, before hard clauses are looked at. value: what is decided, -1 elsewhere."""
+    from markovlogic.kernels.hills import heat
+
+    way = way_of(chain)
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(generator.tolist())))
+    if way in ("true", "false"):
+        world = np.full(network.n_all, way == "true", np.uint8)
+    else:
+        density = _densities(network.n_all, rng, 0.5 if way == "high density" else 2.0) if "density" in way else 0.5
+        world = (rng.random(network.n_all) < density).astype(np.uint8)
+    _choose_values(network, value, world, rng, last=way == "true", first=way == "false")
+    world[value >= 0] = value[value >= 0]
+    schedule = {"uphill": UPHILL, "downhill": DOWNHILL, "annealed": COOLING}.get(way)
+    if schedule is not None and hills is not None:
+        heat(hills, value, schedule, world, generator)
+    return world
+
+
+def _densities(n_all: int, rng: np.random.Generator, power: float) -> Float64:
+    """A density for each of a few stretches of atoms: predicates are such stretches, and so are the rows of a relation."""
+    ends = np.sort(rng.integers(0, n_all + 1, STRETCHES - 1))
+    lengths = np.diff(np.concatenate([[0], ends, [n_all]]))
+    return np.repeat(rng.random(STRETCHES) ** power, lengths)
+
+
+def _choose_values(
+    network: GroundNetwork,
+    value: npt.NDArray[np.int8],
+    world: npt.NDArray[np.uint8],
+    rng: np.random.Generator,
+    *,
+    last: bool,
+    first: bool,
+) -> None:
+    """One true value in each exclusive group: any that is left, or the first or last of them."""
+    if not network.n_groups:
+        return
+    start, atom = network.group_start, network.group_atom
+    place_of = np.arange(len(atom), dtype=np.float64)
+    order = place_of if last else -place_of if first else rng.random(len(atom))
+    order = np.where(value[atom] == 0, -np.inf, np.where(value[atom] == 1, np.inf, order))
+    best = np.maximum.reduceat(order, start[:-1])
+    owner = np.repeat(np.arange(network.n_groups), np.diff(start))
+    is_best = order == best[owner]
+    place = np.flatnonzero(is_best)
+    _, one = np.unique(owner[place], return_index=True)
+    world[atom] = 0
+    world[atom[place[one]]] = 1
