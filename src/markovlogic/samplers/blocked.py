@@ -14,12 +14,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.atom_blocks import AtomBlocks, Variables, variables_of
+from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, StepInfo, Words
 from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
@@ -197,8 +196,7 @@ class BlockedSampler:
         site = self.variables.variable_of[atom]
         tied = site >= 0
         n = n_rows + len(self.variables.bits)
-        graph = coo_array((np.ones(tied.sum()), (clause[tied], n_rows + site[tied])), shape=(n, n))
-        count, label = connected_components(graph, directed=False)
+        count, label = connected_parts(n, clause[tied], n_rows + site[tied])
         label = label[n_rows : n_rows + self.variables.n_sites]
         held = np.zeros(count, bool)
         for plan in self.plans:
