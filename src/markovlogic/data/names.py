@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.data.arrow_numbers import arrow_numbers
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.language.syntax import show_constant
@@ -33,7 +34,7 @@ def atom_names(predicate: str, code: npt.NDArray[np.int64], sizes: tuple[int, ..
     ]
     longest = sum(1 + max((len(text.encode()) for text in column), default=0) for column in texts)
     text_type = pa.string() if longest * len(code) < 2**31 else pa.large_string()
-    columns = [pa.array(column, text_type).take(pa.array(args[:, position])) for position, column in enumerate(texts)]
+    columns = [pa.array(column, text_type).take(arrow_numbers(args[:, position])) for position, column in enumerate(texts)]
     if len(columns) == 1:
         return columns[0]
     return pc.binary_join_element_wise(*columns, pa.scalar(",", text_type))

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import numba
 
+from markovlogic.kernels.lean_start import load_array_functions
+
+load_array_functions()
+
 
 @numba.njit(cache=True)
 def _probe():
