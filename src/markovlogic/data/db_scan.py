@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.data.arrow import numpy_numbers
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 
 Int64 = npt.NDArray[np.int64]
@@ -128,7 +129,7 @@ def scan(piece: bytes) -> Scan:
         names=names,
         is_bare=is_bare,
         is_constant=is_constant,
-        name_id=tokens.indices.to_numpy(),
+        name_id=numpy_numbers(tokens.indices),
         line=line,
         first_token=first_token,
         arity=arity,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.arrow_numbers import numpy_numbers
+from markovlogic.data.arrow import numpy_numbers
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.plan import Plan
 from markovlogic.grounding.relations import Relation
