@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from markovlogic.arrays import Float64, Int32, Int64
 from markovlogic.compress.base import Projection
+from markovlogic.data.arrow import arrow_texts, numpy_numbers
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.data.names import atom_names
@@ -153,7 +154,7 @@ def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) ->
         atom_names(part.predicate, part.code, tuple(map(len, own)), own).cast(pa.large_string())
         for part, own in zip(asked.atoms, domains, strict=True)
     ]
-    names.append(pa.array([event.text for event in asked.events], pa.large_string()))
+    names.append(arrow_texts([event.text for event in asked.events], large=True))
     lengths = [len(part.code) for part in asked.atoms]
     n_events = len(asked.events)
     predicate = np.append(np.repeat(np.arange(len(lengths)), lengths), np.full(n_events, EVENT)).astype(np.int32)
@@ -162,7 +163,7 @@ def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) ->
 
     name = pa.concat_arrays(names)
     order = pc.sort_indices(name)  # bytes of UTF-8 sort as code points do
-    at = order.to_numpy()
+    at = numpy_numbers(order)
     rows = rows.at(at)
     draws = None
     if answer.kept is not None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from markovlogic.arrays import Float64, Int32, Int64, offsets
+from markovlogic.data.arrow import arrow_numbers, arrow_texts
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.errors import InputError, nearest
@@ -178,7 +179,7 @@ class Marginals:
     def numbers(self) -> Any:
         """Arrow table of what the CSV file holds: atom, probability, stderr, rhat, ess; undefined numbers are null."""
         columns = {"probability": self.probability, "stderr": self.stderr, "rhat": self.rhat, "ess": self.ess}
-        arrays = {name: pa.array(column, from_pandas=True) for name, column in columns.items()}  # nan becomes null
+        arrays = {name: arrow_numbers(column, np.isnan(column)) for name, column in columns.items()}
         return pa.table({"atom": self.atom, **arrays})
 
     def table(self) -> Any:
@@ -206,7 +207,7 @@ class Marginals:
                     base[domain.type_name] = len(pool)
                     pool.extend(domain.names)
                 at[start[rows] + position] = base[domain.type_name] + args[:, position]
-        values = pa.array(pool, pa.large_string()).take(pa.array(at))
+        values = arrow_texts(pool, large=True).take(arrow_numbers(at))
         return pa.LargeListArray.from_arrays(pa.array(start), values, mask=pa.array(self.predicate == EVENT))
 
     def to_pandas(self) -> pandas.DataFrame:

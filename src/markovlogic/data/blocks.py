@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int64
+from markovlogic.data.arrow import numpy_numbers
 from markovlogic.data.vocabulary import Column, Vocabulary, number_columns
 from markovlogic.language.syntax import Predicate
 
@@ -48,7 +49,7 @@ def join_pieces(pieces: Sequence[Piece]) -> Piece:
         return pieces[0]
     # a name that many pieces have is looked up here, in Arrow, and only once in the vocabulary
     encoded = pa.concat_arrays([piece.names for piece in pieces]).dictionary_encode()
-    joint_id = encoded.indices.to_numpy()
+    joint_id = numpy_numbers(encoded.indices)
     # two blocks of one predicate in the same piece interleave their lines, so they stay apart
     parts: dict[tuple[str, int], list[NamedBlock]] = {}
     start = 0

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Bool, Int64
+from markovlogic.data.arrow import numpy_numbers
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 
 SPACE, NEWLINE, TOKEN, OPEN, COMMA, CLOSE, SIGN, OTHER = range(8)
@@ -126,7 +127,7 @@ def scan(piece: bytes) -> Scan:
         names=names,
         is_bare=is_bare,
         is_constant=is_constant,
-        name_id=tokens.indices.to_numpy(),
+        name_id=numpy_numbers(tokens.indices),
         line=line,
         first_token=first_token,
         arity=arity,

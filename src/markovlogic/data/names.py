@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.data.arrow import arrow_numbers, arrow_text, arrow_texts
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.language.syntax import show_constant
@@ -18,11 +19,10 @@ def atom_names(predicate: str, code: npt.NDArray[np.int64], sizes: tuple[int, ..
 
     sizes, domains: of each argument. Constants are quoted where they need to be, and there are no spaces.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     if not sizes:
-        return pa.array([predicate] * len(code), pa.string())
+        return arrow_texts([predicate] * len(code))
     args = decode(code, sizes)
     # the predicate goes before the first argument's constants and the parenthesis behind the last one's, once each
     before = [f"{predicate}(", *[""] * (len(sizes) - 1)]
@@ -32,8 +32,8 @@ def atom_names(predicate: str, code: npt.NDArray[np.int64], sizes: tuple[int, ..
         for position, domain in enumerate(domains)
     ]
     longest = sum(1 + max((len(text.encode()) for text in column), default=0) for column in texts)
-    text_type = pa.string() if longest * len(code) < 2**31 else pa.large_string()
-    columns = [pa.array(column, text_type).take(pa.array(args[:, position])) for position, column in enumerate(texts)]
+    large = longest * len(code) >= 2**31
+    columns = [arrow_texts(column, large=large).take(arrow_numbers(args[:, position])) for position, column in enumerate(texts)]
     if len(columns) == 1:
         return columns[0]
-    return pc.binary_join_element_wise(*columns, pa.scalar(",", text_type))
+    return pc.binary_join_element_wise(*columns, arrow_text(",", large=large))

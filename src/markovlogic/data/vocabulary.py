@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int32, Int64
+from markovlogic.data.arrow import arrow_numbers
 from markovlogic.data.domains import Domain
 from markovlogic.language.syntax import Model
 
@@ -60,7 +61,7 @@ def number_columns(vocabulary: Vocabulary, names: Any, columns: Sequence[Column]
         if len(of_type) > 1:
             name_id = name_id[np.sort(np.unique(name_id, return_index=True)[1])]
         number_of_id = np.full(len(names), -1, np.int32)
-        number_of_id[name_id] = vocabulary.numbers(type_name, names.take(name_id).to_pylist())
+        number_of_id[name_id] = vocabulary.numbers(type_name, names.take(arrow_numbers(name_id)).to_pylist())
         for at in of_type:
             numbers[at] = number_of_id[columns[at].name_id]
     return numbers

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Bool, Float64
+from markovlogic.estimate.quantiles import f_quantile, student_quantile
 from markovlogic.estimate.slots import REPLICATES
 
 ENOUGH_CHAINS = 8  # from here on, the variance between chains alone gives the standard error
@@ -115,9 +116,7 @@ def mean_variance(values: Float64, lengths: Float64) -> tuple[Float64, Float64]:
     pooled = pooled * _correlation_factor(off)
     degrees = np.full(n_rows, replicates - 1.0)
     if n_chains > 1:
-        from scipy.special import fdtri
-
-        limit = fdtri(n_chains - 1, replicates - n_chains, 1 - STUCK) if replicates > n_chains else 1.0
+        limit = f_quantile(n_chains - 1, replicates - n_chains, 1 - STUCK) if replicates > n_chains else 1.0
         stuck = between > limit * pooled
         pooled = np.where(stuck, between, pooled)
         degrees = np.where(stuck, n_chains - 1.0, degrees)
@@ -149,11 +148,9 @@ def _correlation_factor(off: Float64) -> Float64:
 
 def student_factor(degrees: Float64) -> Float64:
     """By how much a standard error must grow so that ±1.96 of it cover 95% when its variance has so few degrees of freedom."""
-    from scipy.special import stdtrit
-
     few, where = np.unique(np.maximum(degrees, 1.0), return_inverse=True)  # the quantile is dear, and rows are alike
-    quantile: Float64 = stdtrit(few, 0.975)[where]
-    return quantile / 1.959963984540054
+    quantile = np.array([student_quantile(number, 0.975) for number in few.tolist()])
+    return quantile[where] / 1.959963984540054
 
 
 def _split_rhat(block: Slices) -> tuple[Float64, Bool]:

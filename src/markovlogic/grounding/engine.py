@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.data.arrow import numpy_numbers
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.plan import Plan
 from markovlogic.grounding.relations import Relation
@@ -72,10 +73,7 @@ class Engine:
             )
         for batch in reader:
             if batch.num_rows:
-                yield {
-                    name: column.to_numpy(zero_copy_only=False)
-                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
-                }
+                yield {name: numpy_numbers(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
 
     def row(self, sql: str) -> tuple[int, ...] | None:
         """The first row of a query; may be asked while the batches of another are read."""

@@ -12,6 +12,10 @@ from pathlib import Path
 
 import numba
 
+from markovlogic.kernels.lean_start import load_array_functions
+
+load_array_functions()
+
 _HERE = Path(__file__).parent
 
 

@@ -120,7 +120,7 @@ class Case:
         """How exact inference would go within the effort that planning may take; or why it would not."""
         from markovlogic.errors import ResourceError
         from markovlogic.exact.effort import ONE_SECOND
-        from markovlogic.exact.planning import plan_exact
+        from markovlogic.exact.planning import SAMPLE_INSTEAD, plan_exact
 
         if way not in self._exact_plans:
             self.resources.progress.stage("plan")
@@ -129,7 +129,7 @@ class Case:
                     self.ground(), self.parts, method=way, memory_limit=self.memory_limit, effort=ONE_SECOND
                 )
             except ResourceError as refusal:
-                found = str(refusal)
+                found = str(refusal).removesuffix(SAMPLE_INSTEAD)
             self._exact_plans[way] = found
         return self._exact_plans[way]
 

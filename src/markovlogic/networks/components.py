@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from markovlogic.arrays import Int32, Int64, frozen, offsets
+from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
 
 
@@ -43,13 +41,7 @@ def components(network: GroundNetwork) -> Components:
     group_from, group_to = _neighbours_in_rows(network.group_start, network.group_atom)
     source = np.concatenate([clause_from, group_from, defined])
     target = np.concatenate([clause_to, group_to, network.definition_literal >> 1])
-    if n_all == 0:
-        label = np.zeros(0, np.int32)
-        count = 0
-    else:
-        graph = coo_array((np.ones(len(source)), (source, target)), shape=(n_all, n_all))
-        count, label = connected_components(graph, directed=False)
-    component_of = _by_smallest_atom(label, count)
+    count, component_of = connected_parts(n_all, source, target)
     start, atom = _members(component_of, count)
     first = network.clause_literal[network.clause_start[:-1]] >> 1
     clause_start, clause = _members(component_of[first], count)
@@ -64,14 +56,6 @@ def _neighbours_in_rows(start: Int64, value: Int32) -> tuple[Int32, Int32]:
     ends = start[1:-1]
     inside[ends[(ends > 0) & (ends < len(value))] - 1] = False
     return value[:-1][inside], value[1:][inside]
-
-
-def _by_smallest_atom(label: npt.NDArray[np.int32], count: int) -> Int32:
-    """Number the labels by the first atom that holds each."""
-    _, first = np.unique(label, return_index=True)
-    rank = np.empty(count, np.int32)
-    rank[np.argsort(first)] = np.arange(count, dtype=np.int32)
-    return rank[label]
 
 
 def _members(part_of: Int32, count: int) -> tuple[Int64, Int32]:

@@ -13,6 +13,8 @@ from markovlogic.networks import conditionals
 from markovlogic.networks.base import Bools, StartKind
 from markovlogic.networks.kinds import NetworkKind
 
+_WORTH_SCIPY = 500_000  # literals from which on its counting sort makes up for the time of its import
+
 
 @dataclass(frozen=True, eq=False)
 class GroundNetwork:
@@ -120,10 +122,17 @@ def atom_rows(clause_start: Int64, clause_literal: Int32, n_all: int) -> tuple[I
 
 
 def signed_atom_rows(clause_start: Int64, clause_literal: Int32, n_all: int) -> tuple[Int64, Int32, npt.NDArray[np.bool_]]:
-    """The transposed rows, and whether each atom stands there positively: a counting sort, linear in the number of literals."""
+    """The transposed rows, and whether each atom stands there positively: a counting sort where there are many literals."""
+    n_clauses = len(clause_start) - 1
+    if len(clause_literal) < _WORTH_SCIPY:
+        atom = clause_literal >> 1
+        order = np.argsort(atom, kind="stable")
+        start = np.zeros(n_all + 1, np.int64)
+        np.cumsum(np.bincount(atom, minlength=n_all), out=start[1:])
+        clause = np.repeat(np.arange(n_clauses, dtype=np.int32), np.diff(clause_start))
+        return start, clause[order], (clause_literal[order] & 1).astype(np.bool_)
     from scipy.sparse import csr_array
 
-    n_clauses = len(clause_start) - 1
     index_type = np.int32 if len(clause_literal) < 2**31 else np.int64
     positive = (clause_literal & 1).astype(np.bool_)
     by_clause = csr_array((positive, clause_literal >> 1, clause_start.astype(index_type)), shape=(n_clauses, n_all))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from markovlogic.data.arrow import arrow_text
 from markovlogic.report.atomic import atomic_file
 from markovlogic.results import Marginals
 
@@ -103,10 +104,9 @@ def _text_columns(result: Marginals) -> Iterator[list[Any]]:
 
 def _quoted(column: Any) -> Any:
     """Quote fields that hold a comma, a quote or a line break."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    quote, nothing = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
+    quote, nothing = arrow_text('"', large=True), arrow_text("", large=True)
     doubled = pc.replace_substring(column, '"', '""')
     return pc.if_else(
         pc.match_substring_regex(column, '[",\r\n]'), pc.binary_join_element_wise(quote, doubled, quote, nothing), column
@@ -114,9 +114,8 @@ def _quoted(column: Any) -> Any:
 
 
 def _joined(columns: list[Any], separator: str) -> bytes:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    between = pa.scalar(separator, pa.large_string())
+    between = arrow_text(separator, large=True)
     lines = pc.binary_join_element_wise(*columns, between, null_handling="replace", null_replacement="")
     return "".join(f"{line}\n" for line in lines.to_pylist()).encode()

@@ -14,11 +14,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from markovlogic.arrays import Words
 from markovlogic.errors import InputError
+from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.starts import hard_part
 from markovlogic.samplers.atom_blocks import AtomBlocks, Variables, variables_of
@@ -207,8 +206,7 @@ class BlockedSampler(Sampler):
         site = self.variables.variable_of[atom]
         tied = site >= 0
         n = n_rows + len(self.variables.bits)
-        graph = coo_array((np.ones(tied.sum()), (clause[tied], n_rows + site[tied])), shape=(n, n))
-        count, label = connected_components(graph, directed=False)
+        count, label = connected_parts(n, clause[tied], n_rows + site[tied])
         label = label[n_rows : n_rows + self.variables.n_sites]
         held = np.zeros(count, bool)
         for plan in self.plans:

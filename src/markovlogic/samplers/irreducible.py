@@ -11,10 +11,9 @@ from __future__ import annotations
 import enum
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from markovlogic.arrays import Int32, Int64
+from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.starts import HardPart, hard_part
 
@@ -66,7 +65,7 @@ def _enumerated(part: HardPart, value: np.ndarray, left: np.ndarray) -> Reach:
     source = np.concatenate([literal >> 1, in_group])
     target = np.concatenate([n_all + owner, n_all + n_clauses + part.group_of[in_group]])
     n_nodes = n_all + n_clauses + n_groups
-    _, label = connected_components(coo_array((np.ones(len(source)), (source, target)), shape=(n_nodes, n_nodes)), directed=False)
+    _, label = connected_parts(n_nodes, source, target)
     constrained = np.unique(label[literal >> 1])
     free = np.flatnonzero(value < 0)
     atoms_by = _by_label(free, label[free])
@@ -117,6 +116,5 @@ def _is_connected(n: int, rows: tuple[tuple[tuple[int, int], ...], ...], group: 
         moves += [(1 << int(a)) | (1 << int(b)) for a in members for b in members if a < b]
     source = np.concatenate([world[possible & possible[world ^ move]] for move in moves] or [world[:0]])
     target = np.concatenate([world[possible & possible[world ^ move]] ^ move for move in moves] or [world[:0]])
-    graph = coo_array((np.ones(len(source)), (source, target)), shape=(2**n, 2**n))
-    _, label = connected_components(graph, directed=False)
+    _, label = connected_parts(2**n, source, target)
     return len(np.unique(label[possible])) <= 1

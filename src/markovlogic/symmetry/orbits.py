@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from markovlogic.arrays import Int32, Int64, frozen
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.errors import ResourceError
+from markovlogic.networks.connected import connected_parts
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 
@@ -85,8 +84,7 @@ def orbits_by_generators(generators: Iterable[Int32], n_atoms: int, source: str)
     if not source_atoms or not n_atoms:
         return partition(np.arange(n_atoms), source)
     rows, columns = np.concatenate(source_atoms), np.concatenate(target_atoms)
-    edges = coo_array((np.ones(len(rows)), (rows, columns)), shape=(n_atoms, n_atoms))
-    return partition(connected_components(edges, directed=False)[1], source)
+    return partition(connected_parts(n_atoms, rows, columns)[1], source)
 
 
 def orbits_of_sequences(problem: Problem, classes: ConstantClasses, sequences: npt.NDArray[np.integer]) -> Int64:

@@ -12,6 +12,7 @@ import numpy as np
 
 from markovlogic.arrays import Int32, Int64, offsets
 from markovlogic.data.evidence import codes
+from markovlogic.networks.connected import connected_parts
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.bliss import ColouredGraph
@@ -71,9 +72,6 @@ class EvidenceGroup:
         return {t: image[first : first + len(self.problem.domains[t])] - first for t, first in self._first.items()}
 
     def _joined_orbits(self) -> OrbitPartition:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
         label = orbits_by_key(self.problem, self._twins).orbit_of
         n_labels = int(label.max(initial=-1)) + 1
         twin = np.concatenate([self._twins.class_of[t] + first for t, first in self._first.items()] or [np.zeros(0, np.int64)])
@@ -87,8 +85,7 @@ class EvidenceGroup:
         if not source:
             return partition(label, "renamings")
         one, other = np.concatenate(source), np.concatenate(target)
-        edges = coo_array((np.ones(len(one)), (one, other)), shape=(n_labels, n_labels))
-        return partition(connected_components(edges, directed=False)[1][label], "renamings")
+        return partition(connected_parts(n_labels, one, other)[1][label], "renamings")
 
 
 def first_constants(problem: Problem) -> dict[str, int]:

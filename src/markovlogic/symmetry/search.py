@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from markovlogic.arrays import Int32, Int64, offsets
+from markovlogic.networks.connected import connected_parts
 from markovlogic.symmetry.bliss import ColouredGraph, Searched, search_all
 from markovlogic.symmetry.factors import Factor
 from markovlogic.symmetry.refinement import Structure, equitable
@@ -46,8 +45,7 @@ def automorphism_factors(graph: ColouredGraph, *, budget_seconds: float) -> Foun
     in_play = np.flatnonzero(size[colour] > 1)
     if not len(in_play):
         return Found((), ())
-    graph_of_parts = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(n, n))
-    n_parts, part_of = connected_components(graph_of_parts, directed=False)
+    n_parts, part_of = connected_parts(n, edges[:, 0], edges[:, 1])
     parts = _Parts(colour, edges, part_of, n_parts)
     factors, signatures = parts.without_search()
     to_search: list[int] = []

@@ -22,8 +22,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from markovlogic.arrays import Int32, Int64, UInt64, frozen
 from markovlogic.data.evidence import codes, decode
@@ -44,6 +42,7 @@ from markovlogic.language.syntax import (
     Term,
     Variable,
 )
+from markovlogic.networks.connected import connected_parts
 from markovlogic.problem import Problem, Statuses
 from markovlogic.symmetry.base import ConstantClasses
 
@@ -166,8 +165,7 @@ def classes_by_evidence(type_name: str, n_constants: int, relations: Iterable[Re
     label = numbered(signature)
     if len(pairs):
         n_labels = int(label.max()) + 1
-        edges = coo_array((np.ones(len(pairs)), (label[pairs[:, 0]], label[pairs[:, 1]])), shape=(n_labels, n_labels))
-        label = numbered(connected_components(edges, directed=False)[1][label])
+        label = numbered(connected_parts(n_labels, label[pairs[:, 0]], label[pairs[:, 1]])[1][label])
     return _verified(label, mentions, views)
 
 
