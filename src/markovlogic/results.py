@@ -19,6 +19,7 @@ from markovlogic.data.arrow import arrow_numbers, arrow_texts
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.errors import InputError, nearest
+from markovlogic.estimate.diagnostics import most_effective
 from markovlogic.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Account:
     bound: float | None = None
     resumed_at: int | None = None
     interrupted: bool = False
+    converged: bool | None = None  # None where no chains ran
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +108,7 @@ class RunRecord(Account):
             "resumed_at": self.resumed_at,
             "seed": self.seed,
             "interrupted": self.interrupted or None,
+            "converged": self.converged,
             "version": self.version or None,
         }
         return always | {key: value for key, value in sometimes.items() if value is not None and value == value}
@@ -225,6 +228,19 @@ class Marginals:
         return frame
 
     # ---- trust
+
+    @property
+    def converged(self) -> bool:
+        """Whether the chains agree, have moved and have stopped drifting; true where no chains ran.
+
+        The guarantee is about the method's target, this is about the run.
+        """
+        return self.run.converged is not False
+
+    @property
+    def ess_is_least(self) -> npt.NDArray[np.bool_]:
+        """Rows whose effective sample size is a lower bound: beyond it the estimate would be noise."""
+        return self.ess >= most_effective(self.run.chains * self.run.draws) * (1 - 1e-12)
 
     def concerns(
         self, *, rhat_below: float | None = None, ess_above: float | None = None, stderr_below: float | None = None

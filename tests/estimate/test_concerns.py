@@ -18,6 +18,7 @@ def made(rhat: list[float], ess: list[float] | None = None, never: list[bool] | 
         np.array(ess or [1e4] * n),
         np.array(never or [False] * n),
         None,
+        np.zeros(n),
     )
 
 

@@ -7,6 +7,7 @@ about the correlation inside a chain. With fewer chains, each is cut into segmen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ class Estimates:
     ess: Float64  # independent draws that would give the same variance of the mean, n·log10 n at most; nan when never moved
     never_moved: Bool  # every chain kept one value in all its draws, though nothing decides the row
     chain_mean: Float64 | None  # (n_rows, n_chains), None where that would be large
+    drift: Float64  # Student's t of the late half's mean less the early one's, over chains; nan where it is undefined
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -79,20 +81,54 @@ def estimate(block: Slices, decided: Bool | None = None, *, keep_chains: bool = 
     with np.errstate(divide="ignore", invalid="ignore"):
         # draws of a chain are alike for so many steps; what was not seen may hide behind as many
         stickiness = np.where(share * (1 - share) > 0, count_variance * n_draws / (share * (1 - share)), 1.0)
-        ess = np.where(variance > 0, mean * (1 - mean) / variance, np.nan)
-    ess = np.minimum(ess, n_draws * max(1.0, np.log10(n_draws)))  # the bound of Vehtari et al. 2021: what lies above is noise
     stickiness = np.clip(np.nan_to_num(stickiness, nan=1.0), 1.0, draws)
     unseen = (PSEUDO_DRAWS if block.sums is None else UNSEEN_CONTEXTS) * (stickiness / n_draws) ** 2
     stderr = np.sqrt(variance + unseen) * student_factor(degrees)
+    ess = effective_draws(mean * (1 - mean), variance + unseen, n_draws)
     same = (total == total[:, :1]).all(axis=1)
     never_moved = frozen.copy()
     rhat[frozen] = np.where(same[frozen], np.nan, np.inf)
     ess[frozen & same] = np.nan
-    if decided is not None:
-        never_moved &= ~decided
-        mean, stderr = np.where(decided, np.round(mean), mean), np.where(decided, 0.0, stderr)
-        rhat, ess = np.where(decided, np.nan, rhat), np.where(decided, np.nan, ess)
-    return Estimates(mean, stderr, rhat, ess, never_moved, chain_mean if keep_chains else None)
+    found = Estimates(
+        mean, stderr, rhat, ess, never_moved, chain_mean if keep_chains else None, drift_of(block.counts, block.lengths)
+    )
+    return found if decided is None else with_decided(found, decided)
+
+
+def with_decided(found: Estimates, decided: Bool) -> Estimates:
+    """The same estimates, without error where hard rules decide."""
+    mean, stderr = np.where(decided, np.round(found.mean), found.mean), np.where(decided, 0.0, found.stderr)
+    rhat, ess, drift = (np.where(decided, np.nan, column) for column in (found.rhat, found.ess, found.drift))
+    return Estimates(mean, stderr, rhat, ess, found.never_moved & ~decided, found.chain_mean, drift)
+
+
+def most_effective(n_draws: float) -> float:
+    """The bound of Vehtari et al. 2021 on an effective sample size: what lies above is noise, and is told as "at least"."""
+    return n_draws * max(1.0, math.log10(max(n_draws, 1.0)))
+
+
+def effective_draws(spread: Float64, variance: Float64, n_draws: float) -> Float64:
+    """Independent draws that would give this variance of a mean, where one draw's variance is `spread`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ess = np.where(variance > 0, spread / variance, np.nan)
+    return np.minimum(ess, most_effective(n_draws))
+
+
+def drift_of(sums: Float64, lengths: Float64) -> Float64:
+    """Whether a run was still on its way: t of the difference between its late and its early half, over chains (Geweke 1992).
+
+    sums: (n_slots, n_rows, n_chains). Each chain has a difference of its own, so nothing is assumed about correlation inside one.
+    R-hat does not see a transient that all chains share.
+    """
+    n_rows, n_chains = sums.shape[1:]
+    half = middle(lengths)
+    early, late = lengths[:half].sum(), lengths[half:].sum()
+    if n_chains < ENOUGH_CHAINS or min(early, late) < 2:
+        return np.full(n_rows, np.nan)
+    difference = sums[half:].sum(axis=0) / late - sums[:half].sum(axis=0) / early
+    spread = difference.std(axis=1, ddof=1) / np.sqrt(n_chains)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(spread > 0, difference.mean(axis=1) / spread, np.nan)
 
 
 def mean_variance(values: Float64, lengths: Float64) -> tuple[Float64, Float64]:
@@ -193,7 +229,7 @@ def middle(lengths: npt.ArrayLike) -> int:
 def undefined(n_rows: int) -> Estimates:
     """Estimates of rows of which nothing was drawn."""
     empty = np.full(n_rows, np.nan)
-    return Estimates(empty, empty.copy(), empty.copy(), empty.copy(), np.zeros(n_rows, np.bool_), None)
+    return Estimates(empty, empty.copy(), empty.copy(), empty.copy(), np.zeros(n_rows, np.bool_), None, empty.copy())
 
 
 def joined(parts: Sequence[Estimates]) -> Estimates:
@@ -201,6 +237,7 @@ def joined(parts: Sequence[Estimates]) -> Estimates:
     if not parts:
         return undefined(0)
     chains = [part.chain_mean for part in parts if part.chain_mean is not None]
-    names = ("mean", "stderr", "rhat", "ess", "never_moved")
-    mean, stderr, rhat, ess, never_moved = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    return Estimates(mean, stderr, rhat, ess, never_moved, np.concatenate(chains) if len(chains) == len(parts) else None)
+    names = ("mean", "stderr", "rhat", "ess", "never_moved", "drift")
+    mean, stderr, rhat, ess, never_moved, drift = (np.concatenate([vars(part)[name] for part in parts]) for name in names)
+    chain_mean = np.concatenate(chains) if len(chains) == len(parts) else None
+    return Estimates(mean, stderr, rhat, ess, never_moved, chain_mean, drift)

@@ -18,10 +18,13 @@ from markovlogic.estimate.diagnostics import (
     PSEUDO_DRAWS,
     UNSEEN_CONTEXTS,
     Estimates,
+    drift_of,
+    effective_draws,
     mean_variance,
     middle,
     student_factor,
     undefined,
+    with_decided,
 )
 from markovlogic.estimate.estimator import NAMED, Estimator
 from markovlogic.estimate.summary import CHAIN_MEAN_CELLS, atom_estimates, event_estimates
@@ -62,17 +65,11 @@ def _atoms(pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies], dec
     return with_decided(_chosen(single, rows, pooled, pools.atom_pool), decided)
 
 
-def with_decided(found: Estimates, decided: Bool) -> Estimates:
-    """The same estimates, without error where hard rules decide."""
-    mean, stderr = np.where(decided, np.round(found.mean), found.mean), np.where(decided, 0.0, found.stderr)
-    rhat, ess = np.where(decided, np.nan, found.rhat), np.where(decided, np.nan, found.ess)
-    return Estimates(mean, stderr, rhat, ess, found.never_moved & ~decided, found.chain_mean)
-
-
 def chosen_rows(found: Estimates, rows: npt.NDArray[np.integer]) -> Estimates:
     """Estimates of some rows, each perhaps several times."""
     chain_mean = None if found.chain_mean is None else found.chain_mean[rows]
-    return Estimates(found.mean[rows], found.stderr[rows], found.rhat[rows], found.ess[rows], found.never_moved[rows], chain_mean)
+    mean, stderr, rhat, ess = (column[rows] for column in (found.mean, found.stderr, found.rhat, found.ess))
+    return Estimates(mean, stderr, rhat, ess, found.never_moved[rows], chain_mean, found.drift[rows])
 
 
 def _events(pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies]) -> Estimates:
@@ -86,14 +83,14 @@ def _chosen(single: Estimates, rows: npt.NDArray[np.integer], pooled: Estimates,
     in_pool = pool >= 0
 
     def of(name: str) -> Any:
-        column = getattr(single, name)[rows]
-        column[in_pool] = getattr(pooled, name)[pool[in_pool]]
+        column = vars(single)[name][rows]
+        column[in_pool] = vars(pooled)[name][pool[in_pool]]
         return column
 
     keep = single.chain_mean is not None and pooled.chain_mean is not None
     keep = keep and len(rows) * pooled.chain_mean.shape[1] <= CHAIN_MEAN_CELLS  # type: ignore[union-attr]
     chain_mean = of("chain_mean") if keep else None
-    return Estimates(of("mean"), of("stderr"), of("rhat"), of("ess"), of("never_moved"), chain_mean)
+    return Estimates(of("mean"), of("stderr"), of("rhat"), of("ess"), of("never_moved"), chain_mean, of("drift"))
 
 
 def pool_estimates(pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: Sequence[Tallies] | None = None) -> Estimates:
@@ -166,17 +163,16 @@ def series_estimates(
         chain_mean[:n_first] = conditional.sum(axis=0) / draws
         mean = chain_mean.mean(axis=1)
     rhat, constant = split_rhat(sums, squares, lengths)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ess = np.where(variance > 0, spread / variance, np.nan)
-    ess = np.minimum(ess, n_draws * max(1.0, np.log10(n_draws)))  # Vehtari et al. 2021, as for single atoms
+    unseen = pseudo * (worth / n_draws) ** 2
+    ess = effective_draws(spread, variance + unseen, n_draws)
     same = (np.abs(total - total[:, :1]) <= ROUNDING * np.maximum(total[:, :1], 1.0)).all(axis=1)
     rhat[constant] = np.where(same[constant], np.nan, np.inf)
     ess[constant & same] = np.nan
-    stderr = np.sqrt(variance + pseudo * (worth / n_draws) ** 2) * student_factor(degrees)
+    stderr = np.sqrt(variance + unseen) * student_factor(degrees)
     # an orbit whose share is constant but neither 0 nor 1 need not be stuck: values of one exclusive group are such
     never_moved = ((total <= 0) | (total >= draws * (1 - ROUNDING))).all(axis=1)
     keep = n_rows * n_chains <= CHAIN_MEAN_CELLS
-    return Estimates(mean, stderr, rhat, ess, never_moved, chain_mean if keep else None)
+    return Estimates(mean, stderr, rhat, ess, never_moved, chain_mean if keep else None, drift_of(sums, lengths))
 
 
 def split_rhat(sums: Float64, squares: Float64, lengths: Float64) -> tuple[Float64, Bool]:

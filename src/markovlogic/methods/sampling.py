@@ -167,6 +167,7 @@ class SamplingMethod(Method):
             acceptance=_acceptance(found.counts),
             resumed_at=found.resumed_at,
             interrupted=found.interrupted,
+            converged=found.converged,
         )
         return Answer(
             _values(found.atoms),

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from markovlogic.report.charts import chart
-from markovlogic.report.tables import most_probable, number
+from markovlogic.report.tables import agreement, effective, most_probable, number
 from markovlogic.results import Marginals
 
 ROWS_ON_PAGE = 2000
@@ -42,7 +45,7 @@ code {{ font: 13px/1.4 ui-monospace, monospace; }} input {{ font: inherit; paddi
 </head>
 <body>
 <h1>Marginal probabilities</h1>
-<p>Guarantee: <span class="word">{guarantee}</span> {meaning}</p>
+{agreement}<p>Guarantee: <span class="word">{guarantee}</span> {meaning}</p>
 {concerns}
 <h2>Chart</h2>
 <div id="chart"></div>
@@ -72,13 +75,17 @@ def page(result: Marginals) -> str:
     concerns = [f'<p class="concern">{html.escape(concern)}</p>' for concern in result.concerns()]
     rows = most_probable(result, ROWS_ON_PAGE)
     shown = "" if len(result) <= ROWS_ON_PAGE else f"the {ROWS_ON_PAGE:,} most probable of {len(result):,} rows"
+    least, told = result.ess_is_least, ""
+    if result.run.converged is not None:
+        told = f'<p class="{"dim" if result.converged else "concern"}">{html.escape(agreement(result))}</p>\n'
     return _PAGE.format(
         script=_vega(),
+        agreement=told,
         guarantee=result.guarantee.value,
         meaning=GUARANTEES[result.guarantee.value],
         concerns="\n".join(concerns) or '<p class="dim">No reason was found to distrust the numbers.</p>',
         shown=shown,
-        rows="\n".join(_row(result, int(row)) for row in rows),
+        rows="\n".join(_row(result, int(row), least) for row in rows),
         run=_facts(result.run.stats(result.guarantee)),
         spec=json.dumps(chart(result).to_dict()).replace("<", "\\u003c"),  # no constant may close the script
     )
@@ -95,12 +102,12 @@ def _vega() -> str:
     return str(bundle(vl_version=f"v{major}_{minor}")).replace("</script", "<\\/script")
 
 
-def _row(result: Marginals, row: int) -> str:
-    values = (result.probability[row], result.stderr[row], result.rhat[row], result.ess[row])
-    numbers = "".join(
-        f'<td class="n">{"" if value != value else number(float(value), digits)}</td>'
-        for value, digits in zip(values, (8, 3, 5, 5), strict=True)
-    )
+def _row(result: Marginals, row: int, least: npt.NDArray[np.bool_]) -> str:
+    values = zip((result.probability[row], result.stderr[row], result.rhat[row]), (8, 3, 5), strict=True)
+    ess = float(result.ess[row])
+    texts = ["" if value != value else number(float(value), digits) for value, digits in values]
+    texts.append("" if ess != ess else effective(ess, least=bool(least[row])))
+    numbers = "".join(f'<td class="n">{text}</td>' for text in texts)
     return f"<tr><td><code>{html.escape(result.atom[row].as_py())}</code></td>{numbers}</tr>"
 
 

@@ -33,7 +33,8 @@ def marginals_table(result: Marginals, *, limit: int = ROWS_SHOWN) -> Renderable
     from rich.table import Table
     from rich.text import Text
 
-    sampled = result.run.draws > 0
+    sampled = result.run.chains > 0
+    least = result.ess_is_least
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("atom", overflow="fold")
     table.add_column("", no_wrap=True, min_width=BAR_CELLS)
@@ -46,9 +47,13 @@ def marginals_table(result: Marginals, *, limit: int = ROWS_SHOWN) -> Renderable
         cells: list[Any] = [Text(result.atom[int(row)].as_py()), Text(bar(p), style="blue"), probability(p)]
         if sampled:
             rhat, ess = result.rhat[row], result.ess[row]
-            cells += [number(result.stderr[row], 2), "-" if rhat != rhat else f"{rhat:.3f}", "-" if ess != ess else f"{ess:,.0f}"]
+            cells += [
+                number(result.stderr[row], 2),
+                "-" if rhat != rhat else f"{rhat:.3f}",
+                effective(ess, least=bool(least[row])),
+            ]
         table.add_row(*cells)
-    lines: list[Any] = [table]
+    lines: list[Any] = [Text(agreement(result), style="" if result.converged else "bold red"), table] if sampled else [table]
     if len(result) > limit:
         lines.append(Text(f"and {len(result) - limit:,} more; -o FILE.csv writes all of them", style="dim"))
     if not len(result):
@@ -60,7 +65,8 @@ def marginals_table(result: Marginals, *, limit: int = ROWS_SHOWN) -> Renderable
 def summary(result: Marginals) -> str:
     """One line on how the numbers came about."""
     run = result.run
-    parts = [f"{len(result):,} {'row' if len(result) == 1 else 'rows'}", f"method {run.method}"]
+    parts = [] if run.converged is None else ["converged" if run.converged else "NOT CONVERGED"]
+    parts += [f"{len(result):,} {'row' if len(result) == 1 else 'rows'}", f"method {run.method}"]
     parts.append(f"guarantee: {result.guarantee.value}")
     if run.draws:
         parts.append(f"{run.chains} {'chain' if run.chains == 1 else 'chains'} of {run.draws} draws")
@@ -68,6 +74,18 @@ def summary(result: Marginals) -> str:
         parts.append(f"log Z {run.log_z:.6g}")
     parts.append(f"{run.seconds.get('total', 0.0):.2f} s")
     return ", ".join(parts)
+
+
+def agreement(result: Marginals) -> str:
+    """What should be seen before any number: whether the chains agree."""
+    if result.converged:
+        return f"converged: {result.run.chains} chains agree"
+    return "NOT CONVERGED: the chains disagree, never moved or still drift; do not trust these numbers before you know why"
+
+
+def effective(ess: float, *, least: bool) -> str:
+    """An effective sample size for people; "≥" where it is a lower bound."""
+    return "-" if ess != ess else f"{'≥ ' if least else ''}{ess:,.0f}"
 
 
 def bar(share: float) -> str:

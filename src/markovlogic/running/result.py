@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.concerns import Course, run_concerns, still_remarks
+from markovlogic.estimate.concerns import Course, has_converged, run_concerns, still_remarks
 from markovlogic.estimate.diagnostics import Estimates
 from markovlogic.estimate.estimator import Estimator
 from markovlogic.estimate.orbit_pools import PoolObserver
@@ -53,6 +53,18 @@ class RunResult:
         """How many undecided query atoms kept one value in every chain."""
         return int(self.atoms.never_moved.sum())
 
+    @property
+    def course(self) -> Course:
+        """How the run went, as far as it bears on trust."""
+        return Course(
+            self.stopped, self.chains, self.draws, self.taken.conditional, self.target_stderr, self.sampler_concerns, self.starts
+        )
+
+    @property
+    def converged(self) -> bool:
+        """Whether chains agree, have moved and have stopped drifting."""
+        return has_converged(self.atoms, self.events, self.course)
+
     def concerns(
         self, atom_name: Callable[[int], str] | None = None, event_name: Callable[[int], str] | None = None
     ) -> list[str]:
@@ -60,7 +72,7 @@ class RunResult:
         return run_concerns(
             self.atoms,
             self.events,
-            Course(self.stopped, self.chains, self.draws, self.taken.conditional, self.target_stderr, self.sampler_concerns),
+            self.course,
             atom_name or (lambda row: f"atom {self.query_atoms[row]}"),
             event_name or (lambda row: f"event {row}"),
         )
