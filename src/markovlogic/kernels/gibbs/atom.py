@@ -5,7 +5,8 @@ import numpy as np
 from markovlogic.kernels.gibbs.rows import BIAS_LOW, HARD_AT, HEADER, N_HARD, N_LONG, N_PAIRS, N_TRIPLES
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.literals import ALL, ONE, literal_word
-from markovlogic.kernels.vectors import add_weight, weight_words
+from markovlogic.kernels.logistic import probabilities
+from markovlogic.kernels.vectors import LANES, add_lanes, add_weight, one_where, store_lanes, weight_words, zero_unless
 
 TWO = np.uint64(2)
 
@@ -64,17 +65,17 @@ def forced_words(row, at, world):
 
 
 @internal
-def record_atom(conditionals, atom, probability, must, must_not):
-    """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0."""
+def record_atom(conditionals, atom, log_odds, must, must_not, real):
+    """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0. real: (64,) float32 to work in."""
     clash = must & must_not
-    must &= ~clash
-    must_not &= ~clash
-    for chain in range(conditionals.shape[1]):
-        bit = ONE << np.uint64(chain)
-        if must & bit:
-            conditionals[atom, chain] += np.float32(1)
-        elif not must_not & bit:
-            conditionals[atom, chain] += probability[chain]
+    probability = one_where(must & ~clash, zero_unless(~must_not | clash, probabilities(log_odds)))
+    n_chains = conditionals.shape[1]
+    if n_chains == LANES:
+        add_lanes(probability, conditionals, np.int64(atom) * LANES)
+    else:
+        store_lanes(probability, real, 0)
+        for chain in range(n_chains):
+            conditionals[atom, chain] += real[chain]
 
 
 @internal
