@@ -119,7 +119,7 @@ def sweep_block(layout, room, world, generator, scalar, n_chains, sweeps, random
         _copy(world, counted)
     for at in range(stamp.shape[0]):
         stamp[at] = 0
-    mark = 0
+    mark = np.int64(0)  # not a literal: Numba would compile what takes it for that number, too
     ahead = np.uint64(0 if random_scan else AHEAD)
     passes = 2 if random_scan and recording else 1
     for _ in range(sweeps):
