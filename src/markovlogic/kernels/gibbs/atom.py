@@ -6,9 +6,20 @@ from markovlogic.kernels.gibbs.rows import BIAS_LOW, HARD_AT, HEADER, N_HARD, N_
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.literals import ALL, ONE, literal_word
 from markovlogic.kernels.logistic import probabilities
-from markovlogic.kernels.vectors import LANES, add_lanes, add_weight, one_where, store_lanes, weight_words, zero_unless
+from markovlogic.kernels.vectors import (
+    LANES,
+    add_lanes,
+    add_weight,
+    one_where,
+    prefetch_to_write,
+    store_lanes,
+    weight_words,
+    zero_unless,
+)
 
 TWO = np.uint64(2)
+CACHE_LINE = 16  # numbers of 32 bits
+ROWS_AHEAD = 6  # rows of conditionals ahead of the present one that are asked for
 
 
 @internal
@@ -71,7 +82,11 @@ def record_atom(conditionals, atom, log_odds, must, must_not, real):
     probability = one_where(must & ~clash, zero_unless(~must_not | clash, probabilities(log_odds)))
     n_chains = conditionals.shape[1]
     if n_chains == LANES:
-        add_lanes(probability, conditionals, np.int64(atom) * LANES)
+        at = np.int64(atom) * LANES
+        # In a scan in order the rows follow each other, but what happens between two of them hides that from the processor.
+        for line in range(0, LANES, CACHE_LINE):
+            prefetch_to_write(conditionals, np.uint64(at + LANES * ROWS_AHEAD + line))
+        add_lanes(probability, conditionals, at)
     else:
         store_lanes(probability, real, 0)
         for chain in range(n_chains):
