@@ -9,6 +9,8 @@ import numpy as np
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.random import next_below, next_uniform, next_word
 
+NOBODY = np.int64(-1)  # no literal: Numba would compile what takes it for that number, too
+
 
 @internal
 def tally_of(net, work):
@@ -102,7 +104,7 @@ def true_member(group_start, group_atom, world, group):
 @internal
 def other_member(group_start, group_atom, forced, world, group, generator):
     """A uniform free atom of the group that is false now, -1 when there is none."""
-    n_free = 0
+    n_free = np.int64(0)
     for at in range(group_start[group], group_start[group + 1]):
         atom = group_atom[at]
         if forced[atom] == 0 and world[atom] == 0:
@@ -157,7 +159,7 @@ def sweep(net, work, world, first_atom, last_atom, generator):
     """
     tally = tally_of(net, work)
     for at in range(first_atom, last_atom):
-        atom = work.part_atom[at]
+        atom = np.int64(work.part_atom[at])
         if atom >= net.n_open[0]:
             continue
         group = net.group_of[atom]
@@ -169,7 +171,7 @@ def sweep(net, work, world, first_atom, last_atom, generator):
                     flip(tally, world, atom)
                 continue
             for _ in range(2):  # there, and back again if that broke a clause
-                switch(net, work, world, atom, -1)
+                switch(net, work, world, atom, NOBODY)
                 if work.n_broken[0] == 0:
                     break
         elif leads_group(net.group_start, net.group_atom, net.group_of, work.forced, atom):
@@ -233,7 +235,7 @@ def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_claus
             return True
         if next_uniform(generator) < search[0]:
             before = work.n_broken[0]
-            atom = work.part_atom[first_atom + next_below(generator, n_atoms)]
+            atom = np.int64(work.part_atom[first_atom + next_below(generator, n_atoms)])
             partner = move(net, work, world, atom, generator)
             worse = work.n_broken[0] - before
             if worse > 0 and next_uniform(generator) >= np.exp(-worse / search[1]):
@@ -244,19 +246,19 @@ def sample_sat(net, work, world, first_atom, last_atom, first_clause, last_claus
         clause = work.broken[next_below(generator, work.n_broken[0])]
         start = net.clause_start[clause]
         stop = net.clause_start[clause + 1]
-        chosen = -1
+        chosen = NOBODY
         if next_uniform(generator) < search[2]:
-            n_free = 0
+            n_free = np.int64(0)
             for k in range(start, stop):
                 if work.forced[net.clause_literal[k] >> 1] == 0:
                     n_free += 1
                     if next_below(generator, n_free) == 0:
-                        chosen = net.clause_literal[k] >> 1
+                        chosen = np.int64(net.clause_literal[k] >> 1)
         else:
             fewest = np.int64(1) << 60
-            ties = 0
+            ties = np.int64(0)
             for k in range(start, stop):
-                atom = net.clause_literal[k] >> 1
+                atom = np.int64(net.clause_literal[k] >> 1)
                 if work.forced[atom] != 0:
                     continue
                 cost = breaks(net.atom_start, net.incidence, work.kept, work.true_count, world, atom)

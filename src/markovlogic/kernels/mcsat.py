@@ -7,7 +7,7 @@ kept, so whatever the kept clauses force, they force to its present value.
 import numpy as np
 
 from markovlogic.kernels.internal import allocating, called, internal
-from markovlogic.kernels.local_search import count_true, leads_group, sample_sat, sweep
+from markovlogic.kernels.local_search import NOBODY, count_true, leads_group, sample_sat, sweep
 from markovlogic.kernels.random import next_below, next_word
 from markovlogic.kernels.solutions import (
     count_solutions,
@@ -212,18 +212,18 @@ def split(net, work):
             continue
         work.active[n_kept] = clause
         n_kept += 1
-        previous = -1
+        previous = NOBODY
         for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
-            atom = net.clause_literal[k] >> 1
+            atom = np.int64(net.clause_literal[k] >> 1)
             if work.forced[atom] == FREE:
                 if previous >= 0:
                     join(work.parent, previous, atom)
                 previous = atom
     work.n_active[0] = n_kept
     for group in range(net.group_start.shape[0] - 1):
-        previous = -1
+        previous = NOBODY
         for at in range(net.group_start[group], net.group_start[group + 1]):
-            atom = net.group_atom[at]
+            atom = np.int64(net.group_atom[at])
             if work.forced[atom] == FREE:
                 if previous >= 0:
                     join(work.parent, previous, atom)
@@ -282,7 +282,7 @@ def draw_small(net, work, world, part, generator):
         work.local[work.part_atom[first + local]] = local
     for at in range(work.clause_first[part], work.clause_first[part + 1]):
         clause = work.part_clause[at]
-        n_literals = 0
+        n_literals = np.int64(0)
         for k in range(net.clause_start[clause], net.clause_start[clause + 1]):
             literal = net.clause_literal[k]
             if work.forced[literal >> 1] == FREE:
@@ -295,7 +295,7 @@ def draw_small(net, work, world, part, generator):
             continue
         if not leads_group(net.group_start, net.group_atom, net.group_of, work.forced, work.part_atom[at]):
             continue
-        n_members = 0
+        n_members = np.int64(0)
         for k in range(net.group_start[group], net.group_start[group + 1]):
             atom = net.group_atom[k]
             if work.forced[atom] == FREE:

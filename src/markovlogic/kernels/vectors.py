@@ -202,6 +202,21 @@ def store_lanes(typingctx, lanes, array, offset):
     return types.void(lanes, array, types.int64), codegen
 
 
+@intrinsic
+def add_lanes(typingctx, lanes, array, offset):
+    """Add lanes to array.flat[offset:offset + 64] of a C-contiguous float32 array."""
+    if array.layout != "C":
+        return None  # no such function, says Numba
+
+    def codegen(context, builder, signature, arguments):
+        pointer = data_pointer(context, builder, signature.args[1], arguments[1], arguments[2])
+        pointer = builder.bitcast(pointer, arguments[0].type.as_pointer())
+        builder.store(builder.fadd(builder.load(pointer, align=4), arguments[0]), pointer, align=4)
+        return context.get_dummy_value()
+
+    return types.void(float32_lanes, array, types.int64), codegen
+
+
 def _floor(builder, vector):
     name = f"llvm.floor.v{vector.type.count}f32"
     function = builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(vector.type, [vector.type]), name)
@@ -249,6 +264,16 @@ def exp_nonpositive(typingctx, lanes):
 
 
 @intrinsic
+def one_where(typingctx, word, lanes):
+    """One in lanes whose bit is set, what they are elsewhere."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.select(_mask(builder, arguments[0]), constant(_F32, 1.0), arguments[1])
+
+    return float32_lanes(types.uint64, float32_lanes), codegen
+
+
+@intrinsic
 def zero_unless(typingctx, word, lanes):
     """Lanes whose bit is set, zero elsewhere."""
 
@@ -258,23 +283,19 @@ def zero_unless(typingctx, word, lanes):
     return float32_lanes(types.uint64, float32_lanes), codegen
 
 
-def _prefetch(context, builder, signature, arguments, to_write, locality):
-    byte_pointer = ir.IntType(8).as_pointer()
-    kind = ir.FunctionType(ir.VoidType(), [byte_pointer, _I32, _I32, _I32])
-    name = "llvm.prefetch.p0i8"
-    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-    pointer = data_pointer(context, builder, signature.args[0], *arguments)
-    options = [ir.Constant(_I32, value) for value in (to_write, locality, 1)]  # 1: data, not instructions
-    builder.call(function, [builder.bitcast(pointer, byte_pointer), *options])
-    return context.get_dummy_value()
-
-
 @intrinsic
 def prefetch_to_write(typingctx, array, index):
     """Ask for the cache line of array[index], which will be read and written soon; the array is C-contiguous."""
 
     def codegen(context, builder, signature, arguments):
-        return _prefetch(context, builder, signature, arguments, 1, 3)
+        byte_pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte_pointer, _I32, _I32, _I32])
+        name = "llvm.prefetch.p0i8"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        pointer = data_pointer(context, builder, signature.args[0], *arguments)
+        options = [ir.Constant(_I32, value) for value in (1, 3, 1)]  # to write, to stay in all caches, data
+        builder.call(function, [builder.bitcast(pointer, byte_pointer), *options])
+        return context.get_dummy_value()
 
     return types.void(array, types.uint64), codegen
 

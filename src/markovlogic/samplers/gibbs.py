@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markovlogic.kernels.gibbs.layout import GibbsLayout
     from markovlogic.kernels.gibbs.room import GibbsRoom
 
-LONG_FROM = 10  # literals of a clause that is counted; from seven to twelve of them rows and counters take the same time
+LONG_FROM = 9  # literals of a clause that is counted; from eight to nine of them rows and counters take the same time
 SCANS = ("systematic", "random")
 
 

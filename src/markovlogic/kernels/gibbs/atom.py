@@ -5,9 +5,21 @@ import numpy as np
 from markovlogic.kernels.gibbs.rows import BIAS_LOW, HARD_AT, HEADER, N_HARD, N_LONG, N_PAIRS, N_TRIPLES
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.literals import ALL, ONE, literal_word
-from markovlogic.kernels.vectors import add_weight, weight_words
+from markovlogic.kernels.logistic import probabilities
+from markovlogic.kernels.vectors import (
+    LANES,
+    add_lanes,
+    add_weight,
+    one_where,
+    prefetch_to_write,
+    store_lanes,
+    weight_words,
+    zero_unless,
+)
 
 TWO = np.uint64(2)
+CACHE_LINE = 16  # numbers of 32 bits
+ROWS_AHEAD = 6  # rows of conditionals ahead of the present one that are asked for
 
 
 @internal
@@ -64,17 +76,21 @@ def forced_words(row, at, world):
 
 
 @internal
-def record_atom(conditionals, atom, probability, must, must_not):
-    """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0."""
+def record_atom(conditionals, atom, log_odds, must, must_not, real):
+    """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0. real: (64,) float32 to work in."""
     clash = must & must_not
-    must &= ~clash
-    must_not &= ~clash
-    for chain in range(conditionals.shape[1]):
-        bit = ONE << np.uint64(chain)
-        if must & bit:
-            conditionals[atom, chain] += np.float32(1)
-        elif not must_not & bit:
-            conditionals[atom, chain] += probability[chain]
+    probability = one_where(must & ~clash, zero_unless(~must_not | clash, probabilities(log_odds)))
+    n_chains = conditionals.shape[1]
+    if n_chains == LANES:
+        at = np.int64(atom) * LANES
+        # In a scan in order the rows follow each other, but what happens between two of them hides that from the processor.
+        for line in range(0, LANES, CACHE_LINE):
+            prefetch_to_write(conditionals, np.uint64(at + LANES * ROWS_AHEAD + line))
+        add_lanes(probability, conditionals, at)
+    else:
+        store_lanes(probability, real, 0)
+        for chain in range(n_chains):
+            conditionals[atom, chain] += real[chain]
 
 
 @internal

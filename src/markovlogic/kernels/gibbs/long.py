@@ -14,7 +14,7 @@ value of an exclusive group, and all clauses of atoms that have no row. In the f
 
 import numpy as np
 
-from markovlogic.kernels.gibbs.rows import hinge, note_groups, put_weight
+from markovlogic.kernels.gibbs.rows import COME, GO, hinge, note_groups, put_weight
 from markovlogic.kernels.internal import called, inlined, internal
 from markovlogic.kernels.literals import ALL, literal_word
 from markovlogic.kernels.vectors import add_weight, prefetch_to_write, weight_words
@@ -37,7 +37,7 @@ def list_entries(clauses, groups, has_row, scale, long, place, stride, planes, c
         clause = long[index]
         weight = clauses.weight[clause]
         length = clauses.start[clause + 1] - clauses.start[clause]
-        note_groups(clauses, clause, groups, 1)
+        note_groups(clauses, clause, groups, COME)
         for at in range(clauses.start[clause], clauses.start[clause + 1]):
             literal = clauses.literal[at]
             atom = literal >> 1
@@ -57,7 +57,7 @@ def list_entries(clauses, groups, has_row, scale, long, place, stride, planes, c
                 cursor[atom, kind] += stride[atom]
             else:
                 cursor[atom, kind] += 1
-        note_groups(clauses, clause, groups, -1)
+        note_groups(clauses, clause, groups, GO)
 
 
 @internal

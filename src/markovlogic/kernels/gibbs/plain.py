@@ -8,9 +8,9 @@ from markovlogic.kernels.gibbs.layout import NARROW
 from markovlogic.kernels.gibbs.rows import N_HARD, SCALE
 from markovlogic.kernels.internal import called
 from markovlogic.kernels.literals import ALL
-from markovlogic.kernels.logistic import drawn_word, probabilities
+from markovlogic.kernels.logistic import drawn_word
 from markovlogic.kernels.random import next_below
-from markovlogic.kernels.vectors import LANES, float32_of_bits, int32_zeros, int64_zeros, scaled, store_lanes
+from markovlogic.kernels.vectors import LANES, float32_of_bits, int32_zeros, int64_zeros, scaled
 
 
 @called
@@ -40,8 +40,7 @@ def sweep_plain(layout, room, world, generator, scalar, n_chains, sweeps, random
             if row[at + np.uint64(N_HARD)] > 0:
                 must, must_not = forced_words(row, at, world)
             if recording and (not random_scan or not drawing):
-                store_lanes(probabilities(log_odds), real, 0)
-                record_atom(conditionals, atom, real, must, must_not)
+                record_atom(conditionals, atom, log_odds, must, must_not, real)
             if drawing:
                 world[atom] = settled(drawn_word(log_odds, generator, scalar, active, real, high), must, must_not) & active
         if planes.shape[0] > 0:

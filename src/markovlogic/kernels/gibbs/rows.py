@@ -28,12 +28,13 @@ HEADER = 9
 SCALE, BIAS_LOW, BIAS_HIGH, N_PAIRS, N_TRIPLES, N_LONG, N_HARD, FLAGS, HARD_AT = range(HEADER)
 IS_WIDE, IS_FORBIDDEN = 1, 2
 LONG_TALLY, LONG_WORDS, HARD_TALLY, HARD_WORDS, N_TALLIES = 2, 3, 4, 5, 6  # after the numbers of pairs and triples
+COME, GO = np.int64(1), np.int64(-1)  # no literals: Numba would compile for each of them
 PROBABILITY_ERROR = 5e-7  # at most this much of the conditional's 1e-6 may come from rounding weights
 
 
 @internal
 def note_groups(clauses, clause, groups, step):
-    """Add `step` to the number of a clause's literals, and of negative ones, in each group; -1 takes that back."""
+    """Add `step`, COME, to the number of a clause's literals, and of negative ones, in each group; GO takes that back."""
     if groups.size.shape[0] > 0:
         for at in range(clauses.start[clause], clauses.start[clause + 1]):
             group = groups.of[clauses.literal[at] >> 1]
@@ -76,7 +77,7 @@ def weigh_clauses(clauses, groups, has_row, degree, sums):
         if np.isinf(weight):
             break  # hard clauses come last
         length = clauses.start[clause + 1] - clauses.start[clause]
-        note_groups(clauses, clause, groups, 1)
+        note_groups(clauses, clause, groups, COME)
         for at in range(clauses.start[clause], clauses.start[clause + 1]):
             atom = clauses.literal[at] >> 1
             if atom < has_row.shape[0] and has_row[atom]:
@@ -86,7 +87,7 @@ def weigh_clauses(clauses, groups, has_row, degree, sums):
                 elif effect != 0:
                     sums[atom, 1] += weight
                     degree[atom] += 1
-        note_groups(clauses, clause, groups, -1)
+        note_groups(clauses, clause, groups, GO)
 
 
 @called
@@ -115,7 +116,7 @@ def count_clauses(clauses, is_long, groups, has_row, tally):
             continue
         hard = np.isinf(clauses.weight[clause])
         length = clauses.start[clause + 1] - clauses.start[clause]
-        note_groups(clauses, clause, groups, 1)
+        note_groups(clauses, clause, groups, COME)
         for at in range(clauses.start[clause], clauses.start[clause + 1]):
             atom = clauses.literal[at] >> 1
             if atom >= has_row.shape[0] or not has_row[atom]:
@@ -130,7 +131,7 @@ def count_clauses(clauses, is_long, groups, has_row, tally):
                 own[LONG_WORDS] += 1 + (others | 1)
             elif effect != 0 and others > 0:
                 own[others - 1] += 1
-        note_groups(clauses, clause, groups, -1)
+        note_groups(clauses, clause, groups, GO)
 
 
 @called
@@ -192,7 +193,7 @@ def write_clauses(clauses, is_long, groups, has_row, scale, cursor, row):
             continue
         weight = clauses.weight[clause]
         length = clauses.start[clause + 1] - clauses.start[clause]
-        note_groups(clauses, clause, groups, 1)
+        note_groups(clauses, clause, groups, COME)
         for at in range(clauses.start[clause], clauses.start[clause + 1]):
             atom = clauses.literal[at] >> 1
             if atom >= has_row.shape[0] or not has_row[atom]:
@@ -221,16 +222,16 @@ def write_clauses(clauses, is_long, groups, has_row, scale, cursor, row):
                 if others % 2 == 0:
                     row[end] = row[place]
                 cursor[atom, section] = place + (others | 1)
-        note_groups(clauses, clause, groups, -1)
+        note_groups(clauses, clause, groups, GO)
 
 
 @called
 def mark_groups_with_positive_hard_clauses(clauses, n_soft, groups, found):
     """Mark groups of which a hard clause holds positive literals and no negative one: such a clause forbids all other values."""
     for clause in range(n_soft, clauses.weight.shape[0]):
-        note_groups(clauses, clause, groups, 1)
+        note_groups(clauses, clause, groups, COME)
         for at in range(clauses.start[clause], clauses.start[clause + 1]):
             group = groups.of[clauses.literal[at] >> 1]
             if group >= 0 and groups.negative[group] == 0:
                 found[group] = True
-        note_groups(clauses, clause, groups, -1)
+        note_groups(clauses, clause, groups, GO)

@@ -204,7 +204,7 @@ def sweep_single(layout, world, scalar, sweeps, random_scan, planes, conditional
     allowed = np.empty(rows.largest_group, np.uint64)
     previous = np.empty(rows.largest_group, np.uint64)
     stamp = np.zeros(general.clause_weight.shape[0] if general.is_group.shape[0] > 0 else 0, np.int64)
-    mark = 0
+    mark = np.int64(0)  # not a literal: Numba would compile what takes it for that number, too
     counting = long.clause.shape[0] > 0
     count = np.zeros(long.n_words, np.int32)
     _count_true(long, general.clause_start, general.clause_literal, truth, count)
@@ -251,17 +251,19 @@ def sweep_single(layout, world, scalar, sweeps, random_scan, planes, conditional
             else:
                 if counting:
                     for value in range(n_values):
-                        _recount(long, atoms[value], count, -np.int32(truth[atoms[value]]), np.int32(truth[atoms[value]]) - 1)
+                        atom = np.uint64(atoms[value])
+                        _recount(long, atom, count, -np.int32(truth[atom]), np.int32(truth[atom]) - np.int32(1))
                 for value in range(n_values):
                     at = np.uint64(row_start[atoms[value]])
                     if counting:
-                        beside, _, long_must_not = _look_at_long(long, atoms[value], count, TAKEN_OUT)
+                        beside, _, long_must_not = _look_at_long(long, np.uint64(atoms[value]), count, TAKEN_OUT)
                     log_weight[value, 0] = log_odds_of_row(row, at, truth, beside)
                     forbidden = (row[at + np.uint64(FLAGS)] & np.uint32(IS_FORBIDDEN)) != 0
                     allowed[value] = ZERO if forbidden or long_must_not or _forced(row, at, truth)[1] else ONE
                 if counting:
                     for value in range(n_values):
-                        _recount(long, atoms[value], count, np.int32(truth[atoms[value]]), 1 - np.int32(truth[atoms[value]]))
+                        atom = np.uint64(atoms[value])
+                        _recount(long, atom, count, np.int32(truth[atom]), np.int32(1) - np.int32(truth[atom]))
             if kind == GENERAL and not general.is_group[item]:
                 must, must_not = (without & ONE) == ZERO, (allowed[0] & ONE) == ZERO
                 if record:
@@ -279,9 +281,9 @@ def sweep_single(layout, world, scalar, sweeps, random_scan, planes, conditional
             if kind == GENERAL:
                 settle_general(general, item, world, twin, ONE)
                 for place in range(general.reach_start[item], general.reach_start[item + ONE]):
-                    _set_truth(long, general.reach[place], count, truth, world[general.reach[place]])
+                    _set_truth(long, np.uint64(general.reach[place]), count, truth, world[general.reach[place]])
             for value in range(n_values):
                 twin[atoms[value]] = world[atoms[value]]
-                _set_truth(long, atoms[value], count, truth, world[atoms[value]])
+                _set_truth(long, np.uint64(atoms[value]), count, truth, world[atoms[value]])
         if planes.shape[0] > 0:
             add_world(planes, world)

@@ -12,7 +12,7 @@ from markovlogic.kernels.gibbs.rows import FLAGS, IS_FORBIDDEN, IS_WIDE, N_HARD,
 from markovlogic.kernels.gibbs.values import draw_value, record_group, set_value, shares
 from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.literals import ALL, ONE
-from markovlogic.kernels.logistic import drawn_word, probabilities
+from markovlogic.kernels.logistic import drawn_word
 from markovlogic.kernels.random import next_below
 from markovlogic.kernels.vectors import (
     LANES,
@@ -21,7 +21,6 @@ from markovlogic.kernels.vectors import (
     int64_zeros,
     load_float32,
     scaled,
-    store_lanes,
     store_scaled,
 )
 
@@ -120,7 +119,7 @@ def sweep_block(layout, room, world, generator, scalar, n_chains, sweeps, random
         _copy(world, counted)
     for at in range(stamp.shape[0]):
         stamp[at] = 0
-    mark = 0
+    mark = np.int64(0)  # not a literal: Numba would compile what takes it for that number, too
     ahead = np.uint64(0 if random_scan else AHEAD)
     passes = 2 if random_scan and recording else 1
     for _ in range(sweeps):
@@ -194,8 +193,7 @@ def sweep_block(layout, room, world, generator, scalar, n_chains, sweeps, random
                     must |= forced[0]
                     must_not |= forced[1]
             if record:
-                store_lanes(probabilities(log_odds), real, 0)
-                record_atom(conditionals, atom, real, must, must_not)
+                record_atom(conditionals, atom, log_odds, must, must_not, real)
             word = previous[0]
             if drawing:
                 word = settled(drawn_word(log_odds, generator, scalar, active, real, high), must, must_not) & active
