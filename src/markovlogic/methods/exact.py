@@ -29,7 +29,7 @@ class ExactMethod(Method):
         plan = case.exact_plan
         if isinstance(plan, str):
             return Cost(None, None, plan, possible=False)
-        return Cost(plan.seconds, case.network.nbytes + plan.memory_bytes, plan.reason)
+        return Cost(plan.seconds, case.peak_bytes(case.network.nbytes + plan.memory_bytes), plan.reason)
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """Take what is cheap, unless draws themselves are wanted."""

@@ -36,5 +36,5 @@ METHOD = GibbsMethod(
     home=("markovlogic.samplers.gibbs", "Gibbs"),
     chains=64,
     has_conditionals=True,
-    rates=Rates(atom=1e-9, literal=1e-9),
+    rates=Rates(row=45e-9, literal=3e-9),
 )
