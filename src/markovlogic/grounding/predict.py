@@ -30,6 +30,7 @@ _BYTES_A_FACT = 96  # and all other exceptions from what is assumed of an atom
 _ROWS_A_SECOND = 2_000_000
 _JOINED_A_SECOND = 50_000_000
 _SECONDS_A_QUERY = 0.003
+_SECONDS_TO_BEGIN = 0.05  # the database's first words
 _COVERS_OF = 8  # tables of a join whose subsets are tried
 _WORTH_COUNTING = 1_000_000  # rows of a bound that is worth a finer count
 
@@ -148,7 +149,7 @@ def predict_with(
     )
     memory += 2 * _BYTES_A_LITERAL * hidden_literals + _BYTES_A_FACT * sum(len(r.statuses.code) for r in relations.values())
     seconds = (sum(rows) + (literals + hidden_literals) / 3) / _ROWS_A_SECOND + n_joined / _JOINED_A_SECOND
-    seconds += _SECONDS_A_QUERY * (len(rows) + len(lowered.definitions))
+    seconds += _SECONDS_TO_BEGIN + _SECONDS_A_QUERY * (len(rows) + len(lowered.definitions))
     by_rule: dict[int, int] = {}
     for template, n_clauses in zip(lowered.templates, clauses, strict=True):
         by_rule[template.rule] = by_rule.get(template.rule, 0) + n_clauses

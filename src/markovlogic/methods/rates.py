@@ -26,7 +26,7 @@ _LOADING = 0.3  # seconds until kernels that were compiled before are there
 _STEP = 1e-4  # seconds of Python a step of a batch
 _POOL_CELL, _POOL_MEMBER = 8e-9, 20e-9  # seconds a draw: of a pool's chain, of a member that is counted in all chains
 _CELL, _POOLED_CELL = 30e-9, 100e-9  # seconds of the estimates, once: a query atom's chain, and where conditionals are pooled
-_ROW_BYTES = 300  # of a row of the answer: its names in several orders, its numbers
+ANSWER_ROW_BYTES = 300  # of a row of the answer: its names in several orders, its numbers
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Rates:
         own = self.literal_bytes * scale.literals + self.row_bytes * scale.rows
         work = at_once * self.work_bytes * (scale.literals + scale.rows)
         lanes = min(use.schedule.chains, self.batch_chains)
-        return int(scale.network_bytes + own + work + tallies + _estimate_bytes(use, lanes) + _ROW_BYTES * use.n_query)
+        return int(scale.network_bytes + own + work + tallies + _estimate_bytes(use, lanes) + ANSWER_ROW_BYTES * use.n_query)
 
 
 def _estimate_bytes(use: Use, lanes: int) -> float:
