@@ -2,8 +2,10 @@
 
 Each run is an `mln infer` in a process of its own, with kernels that were compiled before. Memory is the peak beyond that of the
 same method on the same rules with hardly any constants: what the program itself takes. What is below 32 MB or 0.1 s is shown but
-not judged. On a busy machine seconds are those that the process would have taken with cores of its own. The aim is memory within a factor of 2 and seconds within 3; that memory is not predicted at less than half of what
-is then taken is more than an aim, since the memory limit relies on it. The rates stand in `methods` and `grounding/predict.py`.
+not judged. On a busy machine seconds are about those that the process would have taken with cores of its own.
+
+The aim is memory within a factor of 2 and seconds within 3; that memory is not predicted at less than half of what is then taken
+is more than an aim, since the memory limit relies on it. The rates stand in `methods` and `grounding/predict.py`.
 """
 
 import json

@@ -45,6 +45,16 @@ class Use:
         return self.n_query * self.schedule.chains
 
     @property
+    def sees_each_draw(self) -> bool:
+        """Whether something looks at every draw, so that each is a step of its own."""
+        return self.n_events > 0 or self.pools is not None or self.schedule.keep_draws or self.schedule.worlds is not None
+
+    @property
+    def kept_values(self) -> int:
+        """Values of atoms that are kept in memory, of each chain."""
+        return self.schedule.draws // self.schedule.thin * self.n_query if self.schedule.keep_draws else 0
+
+    @property
     def pool_slots(self) -> int:
         """Slots of time for each pool's counts, as `PoolObserver` keeps them."""
         return 0 if self.pools is None else slots_for(4 * self.pools.n_pools, self.schedule.chains)
@@ -89,7 +99,7 @@ class Rates:
         sweep = self.row * scale.rows + self.literal * scale.literals
         sweeps = batches * schedule.sweeps * sweep
         draws = batches * -(-schedule.sweeps // SWEEPS_A_STEP) * _STEP
-        if self.single_steps or use.n_events > 0 or pools is not None:
+        if self.single_steps or use.sees_each_draw:
             draws = batches * schedule.sweeps * _STEP
         if use.estimator.conditional:
             draws += schedule.draws * schedule.chains * self.conditional * scale.rows
@@ -120,8 +130,10 @@ class Rates:
         )
         own = self.literal_bytes * scale.literals + self.row_bytes * scale.rows
         work = at_once * self.work_bytes * (scale.literals + scale.rows)
+        kept = use.kept_values * (batches * _NUMBER + 2 * use.schedule.chains)  # words of lanes, then a byte each, put together
+        answer = ANSWER_ROW_BYTES * use.n_query
         lanes = min(use.schedule.chains, self.batch_chains)
-        return int(scale.network_bytes + own + work + tallies + _estimate_bytes(use, lanes) + ANSWER_ROW_BYTES * use.n_query)
+        return int(scale.network_bytes + own + work + tallies + kept + _estimate_bytes(use, lanes) + answer)
 
 
 def _estimate_bytes(use: Use, lanes: int) -> float:
