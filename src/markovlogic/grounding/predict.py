@@ -23,12 +23,14 @@ from markovlogic.language.templates import ClauseTemplate, Definition, LoweredMo
 from markovlogic.problem import Problem, Statuses
 
 # Measured (benchmarks/test_grounding.py): bytes that grounding holds at its peak, and rows that pass in a second.
-_BYTES_A_CLAUSE = 60
-_BYTES_A_LITERAL = 20
-_BYTES_AN_ATOM = 56
+_BYTES_A_CLAUSE = 80
+_BYTES_A_LITERAL = 28
+_BYTES_AN_ATOM = 64
+_BYTES_A_FACT = 96  # and all other exceptions from what is assumed of an atom
 _ROWS_A_SECOND = 2_000_000
 _JOINED_A_SECOND = 50_000_000
 _SECONDS_A_QUERY = 0.003
+_SECONDS_TO_BEGIN = 0.05  # the database's first words
 _COVERS_OF = 8  # tables of a join whose subsets are tried
 _WORTH_COUNTING = 1_000_000  # rows of a bound that is worth a finer count
 
@@ -145,9 +147,9 @@ def predict_with(
         + _BYTES_A_LITERAL * literals
         + _BYTES_AN_ATOM * (len(problem.atoms) + n_hidden)
     )
-    memory += 2 * _BYTES_A_LITERAL * hidden_literals + 16 * sum(len(r.statuses.code) for r in relations.values())
+    memory += 2 * _BYTES_A_LITERAL * hidden_literals + _BYTES_A_FACT * sum(len(r.statuses.code) for r in relations.values())
     seconds = (sum(rows) + (literals + hidden_literals) / 3) / _ROWS_A_SECOND + n_joined / _JOINED_A_SECOND
-    seconds += _SECONDS_A_QUERY * (len(rows) + len(lowered.definitions))
+    seconds += _SECONDS_TO_BEGIN + _SECONDS_A_QUERY * (len(rows) + len(lowered.definitions))
     by_rule: dict[int, int] = {}
     for template, n_clauses in zip(lowered.templates, clauses, strict=True):
         by_rule[template.rule] = by_rule.get(template.rule, 0) + n_clauses

@@ -13,6 +13,14 @@ METHOD = SamplingMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.blocked", "Blocked"),
     chains=8,
-    rates=Rates(atom=1e-8, literal=1e-8, batch_chains=8),
+    rates=Rates(
+        row=450e-9,
+        literal=18e-9,
+        conditional=15e-9,
+        prepare=2e-6,  # blocks are grown and their program is written
+        row_bytes=700,
+        literal_bytes=315,  # rows of the program, in two divisions, and the numbers they are made of
+        batch_chains=8,
+    ),
     confined_moves="moves of blocks",
 )

@@ -109,6 +109,10 @@ class Case:
         network_bytes = 24 * sizes.clauses_at_most + 8 * literals + 16 * sizes.atoms
         return Scale(sizes.atoms, sizes.atoms, sizes.clauses_at_most, literals, network_bytes, predicted=True)
 
+    def peak_bytes(self, afterwards: int) -> int:
+        """The most memory that a run takes: that of grounding, or of what comes after."""
+        return max(self.sizes.memory_bytes, afterwards)
+
     @cached_property
     def parts(self) -> Components:
         """The components of the ground network."""

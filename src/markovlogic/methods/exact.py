@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class ExactMethod(Method):
         plan = case.exact_plan(self.way)
         if isinstance(plan, str):
             return Cost(None, None, plan, possible=False)
-        return Cost(plan.seconds, case.network.nbytes + plan.memory_bytes, plan.reason)
+        afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * len(case.asked.numbers)
+        return Cost(plan.seconds, case.peak_bytes(afterwards), plan.reason)
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """Take what is cheap, unless draws themselves are wanted."""

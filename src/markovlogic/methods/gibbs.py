@@ -35,5 +35,5 @@ METHOD = GibbsMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.gibbs", "Gibbs"),
     chains=64,
-    rates=Rates(atom=1e-9, literal=1e-9),
+    rates=Rates(row=45e-9, literal=3e-9),
 )

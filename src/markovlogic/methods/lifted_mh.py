@@ -12,6 +12,13 @@ METHOD = SamplingMethod(
     promise=Guarantee.CORRECTED,
     home=("markovlogic.samplers.lifted_mh", "LiftedMH"),
     chains=8,
-    rates=Rates(atom=5e-9, literal=5e-9),
+    rates=Rates(
+        row=120e-9,
+        literal=4e-9,
+        prepare=4e-7,
+        row_bytes=300,
+        literal_bytes=175,  # clauses with each of their atoms, and the numbers they are made of
+        work_bytes=12,
+    ),
     proposes=True,
 )

@@ -31,6 +31,6 @@ METHOD = MCSATMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.mcsat", "MCSAT"),
     chains=8,
-    rates=Rates(atom=1e-8, literal=1e-8, batch_chains=2),
+    rates=Rates(row=80e-9, literal=25e-9, prepare=5e-7, literal_bytes=25, work_bytes=22, batch_chains=2),
     confined_moves="",
 )

@@ -12,5 +12,13 @@ METHOD = SamplingMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.orbital", "Orbital"),
     chains=8,
-    rates=Rates(atom=2e-9, literal=2e-9, single_steps=True),
+    rates=Rates(
+        row=175e-9,  # most of it for a symmetry a sweep, as a permutation of all atoms
+        literal=3e-9,
+        search=1e-5,
+        row_bytes=380,  # while the search has its graph
+        literal_bytes=110,
+        work_bytes=10,
+        single_steps=True,
+    ),
 )

@@ -64,14 +64,15 @@ class SamplingMethod(Method):
         return made
 
     def cost(self, case: Case, wish: Wish) -> Cost:
-        """By rates a literal and an atom, as if `auto` had to find out what is averaged."""
+        """By rates a literal and an atom, as if `auto` had to find out what is averaged, before any symmetry is known."""
         schedule = wish.sampling.schedule(self.chains)
-        conditional = (
-            self.settings(wish).has_conditionals and len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
-        )
-        return self._cost(case, schedule, Estimator(conditional=conditional), None)
+        few = len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
+        conditional = few and self.settings(wish).has_conditionals
+        return self._cost(case, schedule, Estimator(conditional=conditional), None, self.rates.searching(case.scale))
 
-    def _cost(self, case: Case, schedule: Schedule, estimator: Estimator, pools: OrbitPools | None) -> Cost:
+    def _cost(
+        self, case: Case, schedule: Schedule, estimator: Estimator, pools: OrbitPools | None, search_seconds: float
+    ) -> Cost:
         scale = case.scale
         if scale.predicted and not case.can_refine:
             needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
@@ -80,7 +81,8 @@ class SamplingMethod(Method):
         if self.confined_moves and case.posed.lowered.has_hard and case.reach is not Reach.ALL:
             reason += f"; hard clauses may keep {self.confined_moves} from reaching every world"
         use = Use(schedule, estimator, len(case.asked.numbers), len(case.asked.open_events), pools)
-        return Cost(self.rates.seconds(scale, use), self.rates.memory_bytes(scale, use), reason)
+        memory = case.peak_bytes(self.rates.memory_bytes(scale, use))
+        return Cost(search_seconds + self.rates.seconds(scale, use), memory, reason)
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """Settings bound to the problem where its network is at hand; estimator and orbits."""
@@ -95,7 +97,7 @@ class SamplingMethod(Method):
             self,
             self.networks[0],
             reason,
-            self._cost(case, schedule, estimator, pools),
+            self._cost(case, schedule, estimator, pools, case.watch.seconds["symmetry"]),
             estimator=estimator,
             settings=settings,
             schedule=schedule,
