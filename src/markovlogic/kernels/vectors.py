@@ -163,6 +163,18 @@ def scaled(typingctx, lanes, scale):
 
 
 @intrinsic
+def times(typingctx, lanes, factors):
+    """Multiply float32 lanes by the 64 numbers of a C-contiguous float32 array."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = data_pointer(context, builder, signature.args[1], arguments[1])
+        factor = builder.load(builder.bitcast(pointer, arguments[0].type.as_pointer()), align=4)
+        return builder.fmul(arguments[0], factor)
+
+    return lanes(lanes, factors), codegen
+
+
+@intrinsic
 def store_scaled(typingctx, lanes, scale, out, offset):
     """Write lane · scale as float64 to out.flat[offset:offset + 64]; `out` is C-contiguous."""
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 LONG_FROM = 9  # literals of a clause that is counted; from eight to nine of them rows and counters take the same time
 SCANS = ("systematic", "random")
+NO_PLANES = np.zeros((0, 8), np.uint64)
+NO_CONDITIONALS = np.zeros((0, 0), np.float32)
+ONES = np.ones(CHAINS_PER_BATCH, np.float32)
 
 
 class GibbsState(NamedTuple):
@@ -133,9 +136,8 @@ class GibbsSampler(Sampler):
         """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
         if not 0 <= sweeps <= SWEEPS_PER_STEP:
             raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
-        if planes is None:
-            planes = np.zeros((0, 8), np.uint64)
-        recorded = np.zeros((0, 0), np.float32) if conditionals is None else conditionals
+        counted = NO_PLANES if planes is None else planes
+        recorded = NO_CONDITIONALS if conditionals is None else conditionals
         counts = {}
         done = 0
         if self._start_may_break_hard_clauses:
@@ -143,37 +145,48 @@ class GibbsSampler(Sampler):
             # that the number does not depend on how sweeps are shared out among steps.
             broken = 0
             while done < sweeps and self._chains_breaking_hard_clauses(state.world):
-                self._sweep(state, 1, planes, recorded)
+                self.sweep(state, 1, counted, recorded)
                 broken += self._chains_breaking_hard_clauses(state.world)
                 done += 1
             counts["hard_broken"] = broken
         if done < sweeps:
-            self._sweep(state, sweeps - done, planes, recorded)
+            self.sweep(state, sweeps - done, counted, recorded)
         if conditionals is not None:
             self._record_the_rest(sweeps, conditionals)
         return StepInfo(self.network.n_atoms * self.n_chains * sweeps, counts)
 
-    def _sweep(
-        self, state: GibbsState, sweeps: int, planes: npt.NDArray[np.uint64], conditionals: npt.NDArray[np.float32]
+    def sweep(
+        self,
+        state: GibbsState,
+        sweeps: int,
+        planes: npt.NDArray[np.uint64] = NO_PLANES,
+        conditionals: npt.NDArray[np.float32] = NO_CONDITIONALS,
+        beta: npt.NDArray[np.float32] = ONES,
     ) -> None:
+        """Make `sweeps` sweeps in place; chain c samples the distribution whose log-probabilities are multiplied by beta[c].
+
+        planes and conditionals: as for `step`, or empty; the conditionals are those of each chain's own distribution. beta: (64,)
+        float32, not negative, ones for the network's distribution; hard clauses hold at any.
+        """
+        from markovlogic.kernels.gibbs.room import Chains, room_for
+
         random_scan = self.settings.scan == "random"
+        chains = Chains(state.generator, state.scalar, beta, self.n_chains)
         if self.n_chains == 1:
             from markovlogic.kernels.gibbs.single import sweep_single
 
-            sweep_single(self.layout, state.world, state.scalar, sweeps, random_scan, planes, conditionals)
+            sweep_single(self.layout, state.world, chains, sweeps, random_scan, planes, conditionals)
             return
         if self._is_plain:
             from markovlogic.kernels.gibbs.plain import sweep_plain as sweep_block
         else:
             from markovlogic.kernels.gibbs.sweep import sweep_block
-        from markovlogic.kernels.gibbs.room import room_for
 
         try:
             room = self._rooms.pop()
         except IndexError:
             room = room_for(self.layout)
-        generators = (state.generator, state.scalar)
-        sweep_block(self.layout, room, state.world, *generators, self.n_chains, sweeps, random_scan, planes, conditionals)
+        sweep_block(self.layout, room, state.world, chains, sweeps, random_scan, planes, conditionals)
         self._rooms.append(room)
 
     def _record_the_rest(self, sweeps: int, conditionals: npt.NDArray[np.float32]) -> None:

@@ -10,12 +10,13 @@ from markovlogic.kernels.internal import called
 from markovlogic.kernels.literals import ALL
 from markovlogic.kernels.logistic import drawn_word
 from markovlogic.kernels.random import next_below
-from markovlogic.kernels.vectors import LANES, float32_of_bits, int32_zeros, int64_zeros, scaled
+from markovlogic.kernels.vectors import LANES, float32_of_bits, int32_zeros, int64_zeros, scaled, times
 
 
 @called
-def sweep_plain(layout, room, world, generator, scalar, n_chains, sweeps, random_scan, planes, conditionals):
+def sweep_plain(layout, room, world, chains, sweeps, random_scan, planes, conditionals):
     """Make `sweeps` sweeps; arguments as for `sweep.sweep_block`, of a layout that is plain."""
+    generator, scalar, beta, n_chains = chains
     active = ALL >> np.uint64(LANES - n_chains)
     row, row_start = layout.rows.row, layout.rows.row_start
     site_kind, site_item = layout.rows.site_kind, layout.rows.site_item
@@ -36,6 +37,7 @@ def sweep_plain(layout, room, world, generator, scalar, n_chains, sweeps, random
                 log_odds = scaled(add_row(int32_zeros(), row, at, world), scale)
             else:
                 log_odds = scaled(add_row(int64_zeros(), row, at, world), scale)
+            log_odds = times(log_odds, beta)
             must, must_not = np.uint64(0), np.uint64(0)
             if row[at + np.uint64(N_HARD)] > 0:
                 must, must_not = forced_words(row, at, world)

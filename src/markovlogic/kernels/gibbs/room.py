@@ -25,6 +25,15 @@ class ValueRoom(NamedTuple):
     low: np.ndarray  # (64,) uint32
 
 
+class Chains(NamedTuple):
+    """The chains of a sweep: how many, their random numbers, and what each of them samples."""
+
+    generator: np.ndarray  # (4, 8) uint64 for `next_lanes`, the draws of all chains
+    scalar: np.ndarray  # (4,) uint64, the order of a random scan and the last bits of rare draws; all draws of a single chain
+    beta: np.ndarray  # (64,) float32: the log-odds of chain c are multiplied by beta[c], a nonnegative inverse temperature
+    n_chains: int
+
+
 class GibbsRoom(NamedTuple):
     """Memory that the kernels work in, besides worlds; for one batch at a time, and for one layout."""
 

@@ -167,7 +167,7 @@ def drawn(log_odds, must, must_not, scalar):
 
 
 @internal
-def _draw_value(n_values, log_weight, allowed, scalar, share):
+def _draw_value(n_values, log_weight, beta, allowed, scalar, share):
     """Fill in the values' shares and draw one: (value, sum of shares); the sum is zero when hard clauses allow none."""
     top = -np.inf
     for value in range(n_values):
@@ -175,7 +175,7 @@ def _draw_value(n_values, log_weight, allowed, scalar, share):
             top = max(top, log_weight[value, 0])
     total = 0.0
     for value in range(n_values):
-        share[value] = math.exp(log_weight[value, 0] - top) if allowed[value] & ONE else 0.0
+        share[value] = math.exp(beta * (log_weight[value, 0] - top)) if allowed[value] & ONE else 0.0
         total += share[value]
     target, running, choice = next_uniform(scalar) * total, 0.0, 0
     for value in range(n_values):
@@ -185,11 +185,12 @@ def _draw_value(n_values, log_weight, allowed, scalar, share):
 
 
 @allocating
-def sweep_single(layout, world, scalar, sweeps, random_scan, planes, conditionals):
+def sweep_single(layout, world, chains, sweeps, random_scan, planes, conditionals):
     """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `sweep.sweep_block` for the arguments and the scans.
 
     Rows are read against `truth`, the chain's world in bytes: an eighth of the memory that random access goes to.
     """
+    scalar, beta = chains.scalar, np.float64(chains.beta[0])
     truth = np.empty(world.shape[0], np.uint8)
     for atom in range(world.shape[0]):
         truth[atom] = world[atom]
@@ -225,7 +226,7 @@ def sweep_single(layout, world, scalar, sweeps, random_scan, planes, conditional
                 at = np.uint64(row_start[item])
                 if counting:
                     beside, long_must, long_must_not = _look_at_long(long, item, count, truth[item])
-                log_odds = log_odds_of_row(row, at, truth, beside)
+                log_odds = beta * log_odds_of_row(row, at, truth, beside)
                 must, must_not = _forced(row, at, truth)
                 must, must_not = must or long_must, must_not or long_must_not
                 if record:
@@ -265,14 +266,15 @@ def sweep_single(layout, world, scalar, sweeps, random_scan, planes, conditional
                         atom = np.uint64(atoms[value])
                         _recount(long, atom, count, np.int32(truth[atom]), np.int32(1) - np.int32(truth[atom]))
             if kind == GENERAL and not general.is_group[item]:
+                log_odds = beta * log_weight[0, 0]
                 must, must_not = (without & ONE) == ZERO, (allowed[0] & ONE) == ZERO
                 if record:
-                    conditionals[atoms[0], 0] += np.float32(true_probability(log_weight[0, 0], must, must_not))
+                    conditionals[atoms[0], 0] += np.float32(true_probability(log_odds, must, must_not))
                 if drawing:
-                    previous[0] = drawn(log_weight[0, 0], must, must_not, scalar)
+                    previous[0] = drawn(log_odds, must, must_not, scalar)
                 world[atoms[0]] = previous[0]
             else:
-                choice, total = _draw_value(n_values, log_weight, allowed, scalar, share)
+                choice, total = _draw_value(n_values, log_weight, beta, allowed, scalar, share)
                 for value in range(n_values):
                     if record and total > 0.0:
                         conditionals[atoms[value], 0] += np.float32(share[value] / total)

@@ -22,6 +22,7 @@ from markovlogic.kernels.vectors import (
     load_float32,
     scaled,
     store_scaled,
+    times,
 )
 
 NONE = np.uint64(0)
@@ -89,25 +90,26 @@ def _copy(world, to):
 
 
 @called
-def sweep_block(layout, room, world, generator, scalar, n_chains, sweeps, random_scan, planes, conditionals):
+def sweep_block(layout, room, world, chains, sweeps, random_scan, planes, conditionals):
     """Make `sweeps` sweeps over up to 64 chains.
 
     layout: GibbsLayout; room: GibbsRoom, which may be used again, for other worlds as well.
     world: (n_all,) uint64.
-    generator: (4, 8) uint64 for `next_lanes`; scalar: (4,) uint64 for the scan's order and for the draws' last bits.
+    chains: Chains, whose generators are moved on.
     planes: (n_all, 8) vertical counters or (0, 8); conditionals: (n_all, n_chains) float32 or (0, 0).
 
     Random scan visits as many sites as there are, each drawn uniformly and the same for all chains: the order does not depend on
     any chain's state, so given the order the chains are independent. An atom may be visited twice or never in such a sweep,
     therefore conditionals are then taken in a pass of their own, after the sweep.
     """
-    active = ALL >> np.uint64(LANES - n_chains)
     # Taken out of the tuples once, not at each visit.
+    generator, scalar, beta, n_chains = chains
     rows, general, long = layout.rows, layout.general, layout.long
     row, row_start, site_kind, site_item = rows.row, rows.row_start, rows.site_kind, rows.site_item
     long_start, entry, counter, counted, stamp = long.start, long.entry, room.counter, room.counted, room.stamp
     log_weight, share, allowed, previous, choice, total, target, running, real, high, low = room.values
     n_sites = site_kind.shape[0]
+    active = ALL >> np.uint64(LANES - n_chains)
     recording = conditionals.shape[0] > 0
     counting = long.clause.shape[0] > 0
     twin = world
@@ -144,7 +146,7 @@ def sweep_block(layout, room, world, generator, scalar, n_chains, sweeps, random
                     _group_log_weights(rows, long, item, world, counter, log_weight, allowed)
                 else:
                     mark, _ = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
-                shares(n_values, log_weight, allowed, share, total, target, real)
+                shares(n_values, log_weight, beta, allowed, share, total, target, real)
                 if record:
                     record_group(conditionals, atoms, share, total)
                 if drawing:
@@ -192,6 +194,7 @@ def sweep_block(layout, room, world, generator, scalar, n_chains, sweeps, random
                     forced = forced_by_long(entry, of_long, counter, world[item], ALL)
                     must |= forced[0]
                     must_not |= forced[1]
+            log_odds = times(log_odds, beta)
             if record:
                 record_atom(conditionals, atom, log_odds, must, must_not, real)
             word = previous[0]

@@ -10,8 +10,8 @@ ONE = np.uint64(1)
 
 
 @internal
-def shares(n_values, log_weight, allowed, share, total, top, distance):
-    """exp(log-weight − largest) of each allowed value, float32 (m, 64), and their sums over values, float64 (64,).
+def shares(n_values, log_weight, beta, allowed, share, total, top, distance):
+    """exp(beta · (log-weight − largest)) of each allowed value, float32 (m, 64), and their sums over values, float64 (64,).
 
     top: (64,) float64 and distance: (64,) float32, to work in.
     """
@@ -24,7 +24,7 @@ def shares(n_values, log_weight, allowed, share, total, top, distance):
                 top[lane] = max(top[lane], log_weight[value, lane])
     for value in range(n_values):
         for lane in range(LANES):
-            distance[lane] = np.float32(min(log_weight[value, lane] - top[lane], 0.0))
+            distance[lane] = np.float32(beta[lane] * min(log_weight[value, lane] - top[lane], 0.0))
         store_lanes(zero_unless(allowed[value], exp_nonpositive(load_float32(distance, 0))), share, value * LANES)
         for lane in range(LANES):
             total[lane] += share[value, lane]
