@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
     from markovlogic.samplers.orbital import Orbital
+    from markovlogic.samplers.tempered import Tempered
     from markovlogic.symmetry_report import symmetries
 
 
@@ -48,6 +49,7 @@ _HOME = {
     "Model": "model",
     "Orbital": "samplers.orbital",
     "ResourceError": "errors",
+    "Tempered": "samplers.tempered",
     "UnsupportedError": "errors",
     "explain": "planner",
     "infer": "inference",
@@ -70,6 +72,7 @@ __all__ = [
     "Model",
     "Orbital",
     "ResourceError",
+    "Tempered",
     "UnsupportedError",
     "__version__",
     "explain",

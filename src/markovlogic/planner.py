@@ -7,7 +7,7 @@ shows the very plan that `infer` executes; neither decides anything that this mo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,8 +75,19 @@ def make_plan(case: Case, wish: Wish, *, explaining: bool = False) -> Plan:
         if offer is not None:
             reasons += [offer.reason] if offer.reason else []
             if offer.takes:
-                return method.plan(case, wish, "; ".join(reasons) or method.summary)
+                plan = method.plan(case, wish, "; ".join(reasons) or method.summary)
+                return _with_fallback(case, wish, plan) if method.samples else plan
     raise AssertionError("no method of the table takes what is left")
+
+
+def _with_fallback(case: Case, wish: Wish, plan: Plan) -> Plan:
+    """Let chains that disagree after burn-in give way to the first method of the table that crosses what they do not."""
+    for method in all_methods():
+        if method is not plan.method and method.rescues(case):
+            own = replace(wish, sampling=replace(wish.sampling, chains=None, estimator=AUTO))
+            reason = f"{plan.reason}; goes over to {method.name} where chains disagree after burn-in"
+            return replace(plan, reason=reason, fallback=method.plan(case, own, f"chains of {plan.method.name} disagreed"))
+    return plan
 
 
 def _ground_for(case: Case, *, explaining: bool) -> None:
@@ -118,6 +129,7 @@ class PlanView:
     network: str
     estimator: str
     reason: str
+    fallback: str | None = None  # the method that chains which disagree give way to
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,12 +188,13 @@ def explain(
 
 def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Explanation:
     network, sizes, problem = case.network, case.sizes, case.posed.problem
-    view = PlanView(plan.method.name, plan.network, plan.estimator_name, plan.reason)
+    fallback = None if plan.fallback is None else plan.fallback.method.name
+    view = PlanView(plan.method.name, plan.network, plan.estimator_name, plan.reason, fallback)
     largest = None
     if network is not None:
         largest = int(np.bincount(case.parts.component_of[: network.n_atoms], minlength=1).max())
     elif needs_network(plan.method):
-        view = PlanView(view.method, view.network, view.estimator, _why_not_grounded(case, plan))
+        view = replace(view, reason=_why_not_grounded(case, plan))
     return Explanation(
         groundings=sizes.groundings,
         atoms=len(problem.atoms),

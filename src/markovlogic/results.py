@@ -62,12 +62,14 @@ class Account:
     updates: int = 0  # atom updates over all chains, burn-in included
     seed: int | None = None
     log_z: float | None = None
+    log_z_stderr: float | None = None  # None where log_z is exact
     log_weight: float | None = None
     acceptance: float | None = None
     bound: float | None = None
     resumed_at: int | None = None
     interrupted: bool = False
     converged: bool | None = None  # None where no chains ran
+    continued_with: str | None = None  # the method that `auto` went over to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,7 @@ class RunRecord(Account):
         }
         sometimes = {
             "log_z": self.log_z,
+            "log_z_stderr": self.log_z_stderr,
             "log_weight": self.log_weight,
             "acceptance": self.acceptance,
             "bound": self.bound,
@@ -109,6 +112,7 @@ class RunRecord(Account):
             "seed": self.seed,
             "interrupted": self.interrupted or None,
             "converged": self.converged,
+            "continued_with": self.continued_with,
             "version": self.version or None,
         }
         return always | {key: value for key, value in sometimes.items() if value is not None and value == value}

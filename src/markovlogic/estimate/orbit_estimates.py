@@ -99,14 +99,23 @@ def pool_estimates(pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: 
     return batch_estimates([watcher.series for watcher in watchers], pools.size, conditional)
 
 
-def batch_estimates(batches: Sequence[Series], size: Float64, conditional: Float64 | None = None) -> Estimates:
-    """Estimates of series that all batches have gathered; each value is divided by its row's size."""
+def batch_estimates(
+    batches: Sequence[Series], size: Float64, conditional: Float64 | None = None, *, total: int | None = None
+) -> Estimates:
+    """Estimates of series that all batches have gathered; each value is divided by its row's size.
+
+    total: a row of weights, by whose mean in a chain the chain's other values are divided: a ratio of means, so that its error is
+    read off the chains as that of a mean is.
+    """
     lengths = np.array(batches[0].clock.lengths(), np.float64)
     if not len(lengths):
         return undefined(len(size))
     used = range(len(lengths))
     sums = np.stack([np.concatenate([b.sums.cells[at] for b in batches], axis=1) for at in used]) / size[:, None]
     squares = np.stack([np.sum([b.squares.cells[at][:, 0] for b in batches], axis=0) for at in used]) / size**2
+    if total is not None:
+        weight = sums[:, total].sum(axis=0) / lengths.sum()  # (n_chains,) mean weight of a draw
+        sums, squares = sums / weight, squares / weight.mean() ** 2
     return series_estimates(sums, squares, lengths, size, conditional)
 
 

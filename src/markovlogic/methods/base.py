@@ -61,6 +61,7 @@ class Plan:
     schedule: Schedule | None = None
     pools: OrbitPools | None = None
     notes: tuple[str, ...] = ()
+    fallback: Plan | None = None  # what chains that disagree after burn-in give way to, where `auto` chose
 
     @property
     def estimator_name(self) -> str:
@@ -95,6 +96,10 @@ class Method(ABC):
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """What it says when `auto` asks; None: it is for those who ask for it by name."""
         return None
+
+    def rescues(self, case: Case) -> bool:
+        """Whether `auto` goes over to this method where the chains of another disagree after burn-in."""
+        return False
 
     @abstractmethod
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:

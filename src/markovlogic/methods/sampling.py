@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolve
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
 from markovlogic.methods.rates import SLOW, Rates, Use
+from markovlogic.samplers.base import LogZ
 from markovlogic.samplers.irreducible import Reach
 
 if TYPE_CHECKING:
@@ -139,9 +141,13 @@ class SamplingMethod(Method):
             plan.pools,
             case.posed.fingerprint if schedule.checkpoint is not None else "",
         )
+        if plan.fallback is not None:
+            schedule = replace(schedule, gives_up=True)
         sink = WorldsSink(schedule.worlds, case.open_names()) if schedule.worlds is not None else None
         with case.watch("sample"):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
+        if found.stopped == "disagreement" and plan.fallback is not None:
+            return _continued(case, plan.fallback, schedule, found)
         return self._answer(case, task, schedule, found)
 
     def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult) -> Answer:
@@ -160,6 +166,9 @@ class SamplingMethod(Method):
         if task.pools is not None:
             fixed = task.settings.fixed_order
             remarks = remarks_on(task.pools, found.estimator, found.taken, self.name, fixed_order=fixed)
+        log_z = found.log_z if isinstance(found.log_z, LogZ) else None
+        if isinstance(found.log_z, str):
+            remarks = (*remarks, found.log_z)
         account = Account(
             chains=found.chains,
             draws=found.draws,
@@ -170,6 +179,8 @@ class SamplingMethod(Method):
             resumed_at=found.resumed_at,
             interrupted=found.interrupted,
             converged=found.converged,
+            log_z=None if log_z is None else log_z.value,
+            log_z_stderr=None if log_z is None else log_z.stderr,
         )
         return Answer(
             _values(found.atoms),
@@ -181,6 +192,17 @@ class SamplingMethod(Method):
             kept=found.kept,
             thin=found.thin,
         )
+
+
+def _continued(case: Case, plan: Plan, before: Schedule, found: RunResult) -> Answer:
+    """Chains disagreed after burn-in: another method goes on in the time that is left, in a checkpoint beside the first one's."""
+    assert plan.schedule is not None
+    left = None if before.time_limit is None else max(before.time_limit - found.seconds, 0.1)
+    there = None if before.checkpoint is None else os.path.join(before.checkpoint, plan.method.name)
+    answer = plan.method.answer(case, replace(plan, schedule=replace(plan.schedule, time_limit=left, checkpoint=there)))
+    note = f"the chains of {found.method} disagreed after burn-in, so {plan.method.name} went on in their place"
+    account = replace(answer.account, continued_with=plan.method.name)
+    return replace(answer, account=account, remarks=(note, *answer.remarks))
 
 
 def _values(found: Estimates) -> Values:

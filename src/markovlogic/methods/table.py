@@ -24,8 +24,9 @@ TABLE = (
     "mcsat",
     "orbital",
     "lifted-mh",
+    "tempered",
 )
-PLANNED = ("lifted", "lifted-blocked", "tempered", "partition", "bp", "lifted-bp")
+PLANNED = ("lifted", "lifted-blocked", "partition", "bp", "lifted-bp")
 
 
 def method_named(name: str) -> Method:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -103,6 +103,24 @@ class GroundNetwork:
         from markovlogic.networks.starts import start_worlds
 
         return start_worlds(self, n_chains, seed, kind, first)
+
+    def hard_only(self) -> GroundNetwork:
+        """The same atoms, groups, definitions and hard clauses without any weight: its Z is the number of possible worlds."""
+        start = self.clause_start[self.n_soft :] - self.clause_start[self.n_soft]
+        literal = self.clause_literal[int(self.clause_start[self.n_soft]) :]
+        atom_start, atom_clause = atom_rows(start, literal, self.n_all)
+        return frozen(
+            replace(
+                self,
+                clause_start=start,
+                clause_literal=literal,
+                clause_weight=self.clause_weight[self.n_soft :],
+                atom_bias=np.where(np.isinf(self.atom_bias), self.atom_bias, 0.0),
+                atom_start=atom_start,
+                atom_clause=atom_clause,
+                log_constant=0.0,
+            )
+        )
 
     def digest(self, *, floats: bool) -> str:
         """A digest of all arrays."""

@@ -32,7 +32,7 @@ class Estimating:
         units = self.batches[0].sampler.units
         if units is not None:
             series = [batch.units for batch in self.batches if batch.units is not None]
-            values = batch_estimates(series, np.ones(units.n_units))
+            values = batch_estimates(series, np.ones(units.n_units), total=units.total)
             of_atoms = with_decided(chosen_rows(values, units.of_atom[self.atoms]), self.decided)
             return of_atoms, event_estimates(tallies), self.estimator
         if self.pooling is None:

@@ -14,6 +14,7 @@ from markovlogic.estimate.estimator import Estimator
 from markovlogic.estimate.orbit_pools import PoolObserver
 from markovlogic.estimate.tallies import Tallies
 from markovlogic.guarantee import Guarantee
+from markovlogic.samplers.base import LogZ
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,7 @@ class RunResult:
     tallies: tuple[Tallies, ...]  # one a batch; of the query atoms, or of all their orbits where conditionals were pooled
     pooling: PoolObserver | None = None  # counts of the orbits, where they were pooled
     starts: tuple[str, ...] = ()  # how each chain started, by a word
+    log_z: LogZ | str | None = None  # from the same chains, where the sampler knows it; a sentence that says why not
 
     @property
     def interrupted(self) -> bool:

@@ -181,6 +181,7 @@ def _result(task: Task, schedule: Schedule, loop: Loop, estimating: Estimating, 
         tallies=tuple(batch.tallies for batch in batches),
         pooling=estimating.pooling,
         starts=tuple(word for batch in batches for word in batch.starts),
+        log_z=distinct[0].log_z([batch.state for batch in batches]) if batches[0].draws else None,
     )
 
 

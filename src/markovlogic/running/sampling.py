@@ -96,6 +96,7 @@ class Schedule:
     checkpoint: str | None = None
     resume: bool = False
     keep_draws: bool = False
+    gives_up: bool = False  # end the run early where chains disagree after burn-in, since something else will go on
 
     @property
     def sweeps(self) -> int:

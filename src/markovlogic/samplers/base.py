@@ -8,6 +8,7 @@ Settings and samplers name these protocols as their base classes: what most of t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -52,6 +53,14 @@ class Units(NamedTuple):
 
     n_units: int
     of_atom: npt.NDArray[np.int32]  # (n_atoms,) whose mean stands for each open atom
+    total: int | None = None  # the unit by whose mean all others are divided, chain by chain: the sum of weights
+
+
+class LogZ(NamedTuple):
+    """An estimate of ln Z with its standard error."""
+
+    value: float
+    stderr: float
 
 
 class StepInfo(NamedTuple):
@@ -103,6 +112,10 @@ class Sampler(Protocol):
     @property
     def units(self) -> Units | None:
         """What is reported; None: the atoms themselves, through `planes` and `conditionals`."""
+        return None
+
+    def log_z(self, states: Sequence[Any]) -> LogZ | str | None:
+        """Ln Z from the final states of all batches; a sentence that says why not, or None where a sampler never knows it."""
         return None
 
     @property

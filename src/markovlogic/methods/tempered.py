@@ -1,0 +1,35 @@
+"""Tempered chains: replica exchange, for models with modes that other chains do not cross."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.rates import Rates
+from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.networks.kinds import NetworkKind
+from markovlogic.samplers.irreducible import Reach
+
+if TYPE_CHECKING:
+    from markovlogic.methods.case import Case
+
+
+@dataclass(frozen=True)
+class TemperedMethod(SamplingMethod):
+    """Ladders of temperatures."""
+
+    def rescues(self, case: Case) -> bool:
+        """Where single-site moves reach every world: heat does not melt hard rules."""
+        return case.network is not None and case.reach is Reach.ALL
+
+
+METHOD = TemperedMethod(
+    name="tempered",
+    summary="replica exchange: ladders of temperatures in the 64 lanes, so that chains cross between modes; estimates log Z too",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+    home=("markovlogic.samplers.tempered", "Tempered"),
+    chains=8,
+    rates=Rates(atom=16e-9, literal=16e-9, batch_chains=4, single_steps=True),
+)

@@ -1,0 +1,189 @@
+"""Tempered chains: every move leaves the extended target as it is, and ln Z comes out with an honest error."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.oracle.worlds import all_worlds, random_network
+from tests.running.made import run
+from tests.samplers.gibbs_checks import limit
+
+from markovlogic.errors import InputError
+from markovlogic.kernels.tempering import lane_energies, swap_rungs
+from markovlogic.networks.ground import GroundNetwork, network_of
+from markovlogic.samplers.base import LogZ
+from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.samplers.tempered import Tempered, TemperedSampler, worlds_allowed
+
+BETA = np.array([0.0, 0.3, 0.7, 1.0])
+
+
+def energies(network: GroundNetwork) -> np.ndarray:
+    """What beta multiplies, of every possible world, in the order of the oracle; plain Python over the arrays."""
+    worlds = all_worlds(network)
+    found = np.full(len(worlds.world), -np.inf)
+    for index in np.flatnonzero(np.isfinite(worlds.log_weight)):
+        found[index] = worlds.log_weight[index] - network.log_constant
+    return found
+
+
+def test_energies_of_lanes_are_the_finite_weights_of_what_is_true() -> None:
+    for seed in range(8):
+        network = random_network(np.random.default_rng(seed), 6, 8, groups=seed % 2, hidden=seed % 3, hard=seed % 3)
+        worlds, energy = all_worlds(network), energies(network)
+        sampler = Tempered(rungs=2).build(network, 1)
+        possible = np.flatnonzero(np.isfinite(energy))[:64]
+        lanes = np.zeros(network.n_all, np.uint64)
+        for lane, index in enumerate(possible):
+            lanes |= worlds.world[index].astype(np.uint64) << np.uint64(lane)
+        found = np.zeros(64)
+        lane_energies(sampler.soft, lanes, found)
+        np.testing.assert_allclose(found[: len(possible)], energy[possible], atol=1e-9)
+
+
+def swapped(energy: np.ndarray, below: int, above: int, rung: int, wrong: float = 1.0) -> float:
+    """The probability with which the kernel swaps two worlds on neighbouring rungs."""
+    tally = np.zeros((len(BETA) - 1, 2))
+    own = np.zeros(64)
+    own[rung], own[rung + 1] = energy[below] * wrong, energy[above]
+    generator = np.random.SeedSequence(1).generate_state(4, np.uint64)
+    lane_of = np.arange(len(BETA), dtype=np.int64).reshape(1, -1)
+    swap_rungs(own, BETA, lane_of, rung % 2, generator, tally)
+    return float(tally[rung, 1])
+
+
+@pytest.mark.parametrize(("wrong", "holds"), [(1.0, True), (1.1, False)])
+def test_swaps_leave_the_extended_target_invariant(wrong: float, holds: bool) -> None:
+    """By enumeration of all pairs of worlds on two rungs: the rest of the product does not change."""
+    network = random_network(np.random.default_rng(3), 3, 4)
+    energy = energies(network)
+    off = 0.0
+    for rung in range(len(BETA) - 1):
+        log_target = {(a, b): BETA[rung] * energy[a] + BETA[rung + 1] * energy[b] for a, b in product(range(8), repeat=2)}
+        high = max(log_target.values())
+        total = sum(np.exp(v - high) for v in log_target.values())
+        before = {pair: np.exp(v - high) / total for pair, v in log_target.items()}
+        after = dict.fromkeys(before, 0.0)
+        for (a, b), p in before.items():
+            chance = swapped(energy, a, b, rung, wrong)
+            after[(b, a)] += p * chance
+            after[(a, b)] += p * (1 - chance)
+        off = max(off, *(abs(after[pair] - before[pair]) for pair in before))
+    assert (off < 1e-12) == holds
+
+
+def sampler_at(network: GroundNetwork, sampler: TemperedSampler, seed: int, rng: np.random.Generator) -> Any:
+    """A state in equilibrium: every lane an exact draw of its rung's target, rungs fixed at BETA."""
+    state = sampler.init(np.random.SeedSequence(seed))
+    state.beta[:] = BETA
+    state.done[1] = 1
+    worlds, energy = all_worlds(network), energies(network)
+    state.base.world[:] = 0
+    for ladder in range(sampler.n_chains):
+        for rung, beta in enumerate(BETA):
+            weight = np.where(np.isfinite(energy), np.exp(beta * (energy - energy[np.isfinite(energy)].max())), 0.0)
+            world = worlds.world[rng.choice(len(weight), p=weight / weight.sum())]
+            state.base.world[:] |= world.astype(np.uint64) << np.uint64(state.lane_of[ladder, rung])
+    return state
+
+
+def worst_z(network: GroundNetwork, target: GroundNetwork, seed: int) -> float:
+    """Chains started in equilibrium of `target` and run on `network`: |z| of the coldest marginals, over 2000 ladders."""
+    rng = np.random.default_rng(seed)
+    sampler = Tempered(rungs=len(BETA)).build(network, 16)
+    total = np.zeros(target.n_atoms)
+    batches = 125
+    for number in range(batches):
+        state = sampler_at(target, sampler, 1000 * seed + number, rng)
+        sampler.step(state, 9)
+        words = state.world[: target.n_atoms]
+        total += ((words[:, None] >> np.arange(16, dtype=np.uint64)) & np.uint64(1)).sum(axis=1)
+    p = all_worlds(target).marginal[: target.n_atoms]
+    n = 16 * batches
+    z = np.abs(total / n - p) / np.sqrt(np.maximum(p * (1 - p), 1e-12) / n)
+    return float(z[(p > 1e-9) & (p < 1 - 1e-9)].max())
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_coldest_rung_stays_in_equilibrium(seed: int) -> None:
+    network = random_network(np.random.default_rng(seed), 5, 7, groups=seed % 2, hidden=seed // 2, hard=seed % 2)
+    assert worst_z(network, network, seed) < limit(5)
+
+
+def test_the_check_above_catches_a_wrong_weight() -> None:
+    network = random_network(np.random.default_rng(0), 5, 7)
+    wrong = network_of(
+        5,
+        [
+            (float(w) * 2 + 0.5, network.clause_literal[a:b].tolist())
+            for w, a, b in zip(network.clause_weight, network.clause_start[:-1], network.clause_start[1:], strict=True)
+        ],
+        bias={atom: float(value) for atom, value in enumerate(network.atom_bias)},
+    )
+    assert worst_z(wrong, network, 0) > limit(5)
+
+
+def test_log_z_covers_the_truth_and_the_twin_does_not() -> None:
+    """95% intervals of 120 random models; with a coverage of 0.95 the number inside is 105 to 120 but for one in 10^5."""
+    inside = twin = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        network = random_network(rng, 6, 8, groups=seed % 2, hidden=(seed // 2) % 2, hard=2 * (seed % 3 == 2))
+        if not np.isfinite(all_worlds(network).log_z):
+            continue
+        found = run(Tempered(rungs=8), network, query_atoms=np.arange(6), chains=8, draws=240, burn_in=120, seed=seed)
+        assert isinstance(found.log_z, LogZ)
+        off = abs(found.log_z.value - all_worlds(network).log_z)
+        inside += off <= 1.96 * found.log_z.stderr
+        twin += abs(found.log_z.value - all_worlds(network).log_z - 0.3) <= 1.96 * found.log_z.stderr
+    assert inside >= 105
+    assert twin < 60
+
+
+def test_the_hottest_rung_counts_the_worlds_that_hard_rules_leave() -> None:
+    network = network_of(6, [(np.inf, [1, 3]), (1.2, [1, 5])], groups=[[3, 4, 5]], bias={0: 0.5})
+    # atoms 0 and 1 not both false, atom 2 free, three values
+    assert worlds_allowed(network) == pytest.approx(np.log(3 * 2 * 3))
+    n = 40
+    tied = network_of(n, [(np.inf, [2 * a, 2 * b]) for a in range(n) for b in range(a)])
+    assert "left out" in str(worlds_allowed(tied))
+
+
+def test_reweighted_rungs_agree_with_enumeration() -> None:
+    """z-tests over 5 atoms of 4 models, false-alarm rate below 1e-5."""
+    for seed in range(4):
+        network = random_network(np.random.default_rng(seed), 5, 7, groups=seed % 2)
+        atoms = np.arange(5)
+        found = run(Tempered(rungs=8, reweight=True), network, query_atoms=atoms, chains=16, draws=1500, seed=seed)
+        truth = all_worlds(network).marginal[:5]
+        assert (np.abs(found.atoms.mean - truth) < 5.5 * found.atoms.stderr + 1e-6).all()
+        plain = run(Tempered(rungs=8), network, query_atoms=atoms, chains=16, draws=1500, seed=seed)
+        assert (np.abs(plain.atoms.mean - truth) < 5.5 * plain.atoms.stderr).all()
+
+
+def test_modes_are_crossed_from_any_start() -> None:
+    """Everybody or nobody, near balance: Gibbs chains keep the phase that they started in, ladders do not."""
+    n = 16
+    clauses = [(0.5, [2 * a + s, 2 * b + 1 - s]) for a in range(n) for b in range(a) for s in (0, 1)]
+    network = network_of(n, clauses, bias=dict.fromkeys(range(n), 0.05))
+    truth = 1 / (1 + np.exp(-0.05 * n))  # all true against all false, to within what single deserters add
+    start = Gibbs(start="false")
+    stuck = run(start, network, query_atoms=np.arange(n), chains=8, draws=300)
+    found = run(Tempered(base=start), network, query_atoms=np.arange(n), chains=16, draws=3000, burn_in=600)
+    assert stuck.atoms.mean.max() < 0.1
+    assert abs(found.atoms.mean[0] - truth) < 0.1 and found.counts["round_trips"] > 100 and not found.sampler_concerns
+
+
+def test_few_journeys_are_a_concern() -> None:
+    network = random_network(np.random.default_rng(0), 5, 7)
+    found = run(Tempered(rungs=32), network, query_atoms=np.arange(5), chains=2, draws=12, burn_in=8)
+    assert any("came from the hottest" in sentence for sentence in found.sampler_concerns)
+
+
+def test_refusals() -> None:
+    for rungs in (1, 65, 2.5, True):
+        with pytest.raises(InputError, match="rungs"):
+            Tempered(rungs=rungs)  # type: ignore[arg-type]
