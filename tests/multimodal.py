@@ -1,7 +1,7 @@
 """Models with several modes, and their marginals in closed form: what no sampler may miss in silence.
 
-Each model is over a few dozen exchangeable atoms and sometimes a hub, so that its marginals are sums over counts; nothing of the package
-takes part in them.
+Each model is over a few dozen exchangeable atoms and sometimes a hub, so that its marginals are sums over counts; nothing of the
+package takes part in them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def two_hubs(n: int, weight: float, field: float) -> Multimodal:
     up, down = field + n * np.logaddexp(0.0, weight), n * np.logaddexp(0.0, weight)
     p = float(1.0 / (1.0 + np.exp(np.clip(down - up, -700, 700))))
     s = 1.0 / (1.0 + np.exp(-weight))
-    return Multimodal(f"{people(n)}S(person)\nH\n{weight} H <=> S(x)\n{field} H\n", "H,S", {"H": p, "S": p * s + (1 - p) * (1 - s)})
+    return Multimodal(
+        f"{people(n)}S(person)\nH\n{weight} H <=> S(x)\n{field} H\n", "H,S", {"H": p, "S": p * s + (1 - p) * (1 - s)}
+    )
 
 
 def all_or_none(n: int, field: float) -> Multimodal:

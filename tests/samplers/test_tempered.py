@@ -84,7 +84,9 @@ def sampler_at(network: GroundNetwork, sampler: TemperedSampler, seed: int, rng:
     state.base.world[:] = 0
     for ladder in range(sampler.n_chains):
         for rung, beta in enumerate(BETA):
-            weight = np.where(np.isfinite(energy), np.exp(beta * (energy - energy[np.isfinite(energy)].max())), 0.0)
+            possible = np.isfinite(energy)
+            weight = np.zeros(len(energy))
+            weight[possible] = np.exp(beta * (energy[possible] - energy[possible].max()))
             world = worlds.world[rng.choice(len(weight), p=weight / weight.sum())]
             state.base.world[:] |= world.astype(np.uint64) << np.uint64(state.lane_of[ladder, rung])
     return state

@@ -31,5 +31,5 @@ METHOD = TemperedMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.tempered", "Tempered"),
     chains=8,
-    rates=Rates(atom=16e-9, literal=16e-9, batch_chains=4, single_steps=True),
+    rates=Rates(row=60e-9, literal=6e-9, row_bytes=230, literal_bytes=40, batch_chains=4, single_steps=True),
 )
