@@ -104,10 +104,10 @@ def pool_estimates(pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: 
 
 def batch_estimates(batches: Sequence[Series], size: Float64, conditional: Float64 | None = None) -> Estimates:
     """Estimates of series that all batches have gathered; each value is divided by its row's size."""
-    lengths = np.array(batches[0].clock.lengths(), np.float64)
+    used = batches[0].clock.kept()
+    lengths = np.array(list(used.values()), np.float64)
     if not len(lengths):
         return undefined(len(size))
-    used = range(len(lengths))
     sums = np.stack([np.concatenate([b.sums.cells[at] for b in batches], axis=1) for at in used]) / size[:, None]
     squares = np.stack([np.sum([b.squares.cells[at][:, 0] for b in batches], axis=0) for at in used]) / size**2
     return series_estimates(sums, squares, lengths, size, conditional)
@@ -118,7 +118,7 @@ def _pooled_conditionals(pools: OrbitPools, tallies: Sequence[Tallies]) -> Float
     rows = np.searchsorted(tallies[0].atoms, pools.member >> 1)
     sign = np.where(pools.member & 1, 1.0, -1.0)[:, None]
     size = np.diff(pools.member_start)
-    lengths = tallies[0].clock.lengths()
+    lengths = list(tallies[0].clock.kept().values())
     n_slots = len(tallies[0].slot_sums(slice(0, 0)))
     found = np.zeros((n_slots, len(size), sum(tally.n_chains for tally in tallies)))
     if not len(size):

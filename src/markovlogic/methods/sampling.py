@@ -12,6 +12,7 @@ import numpy as np
 from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolved
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
+from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.rates import SLOW, Rates, Use
 from markovlogic.samplers.irreducible import Reach
 
@@ -138,7 +139,7 @@ class SamplingMethod(Method):
             case.posed.fingerprint if schedule.checkpoint is not None else "",
         )
         sink = WorldsSink(schedule.worlds, case.open_names()) if schedule.worlds is not None else None
-        with case.watch("sample"):
+        with case.watch("sample"), rules_named(case.posed.problem.model.rules):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         return self._answer(case, task, schedule, found)
 

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from markovlogic.arrays import Int32, Int64
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.starts import HardPart, hard_part
+from markovlogic.networks.hard import HardPart, hard_part
 
 LARGEST_ENUMERATED = 12  # atoms of a component
 MOST_ENUMERATED = 200  # components that differ in form
