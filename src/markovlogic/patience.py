@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from markovlogic.errors import Interrupted, ResourceError
 
 ALLOWANCE = 1.0  # seconds by which what comes before the first draw may be late: a limit is to give an answer, where it can
+NOTHING_WRITTEN = "nothing is written: an older file of that name is kept"
 LOOK_SECONDS = 0.05  # between looks of a thread that ends what cannot ask
 
 
@@ -95,7 +96,7 @@ class Patience:
     def out_of_time(self) -> OutOfTimeError:
         """What to raise when the time is over and nothing was found."""
         return OutOfTimeError(
-            f"the time limit of {self.seconds:g} s ended before there was anything to tell; nothing is written; allow more time",
+            f"the time limit of {self.seconds:g} s ended before there was anything to tell; {NOTHING_WRITTEN}; allow more time",
             limit=self.seconds,
         )
 
@@ -147,4 +148,4 @@ def check() -> None:
 
 def interrupted() -> Interrupted:
     """What to raise when somebody asked the run to stop and nothing was found yet."""
-    return Interrupted("interrupted: nothing was found yet, and nothing is written")
+    return Interrupted(f"interrupted: nothing was found yet, and {NOTHING_WRITTEN}")
