@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.base import Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.patience import Patience, current
 from markovlogic.planner import make_plan, needs_network, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import SILENT, Progress
@@ -70,9 +72,11 @@ def infer(
     wish = replace(wish, compressor=compressor_of(compress, rank, proposing=proposing))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     resources, watch = Resources(memory_limit, threads, progress), Stopwatch()
-    with watch("read"):
-        posed = pose_problem(model, evidence, query, assumed, progress=progress)
-    result = _answered(posed, wish, resources, watch, include_evidence=include_evidence)
+    limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
+    with Patience(limit, outer=current()).of_this_run():
+        with watch("read"):
+            posed = pose_problem(model, evidence, query, assumed, progress=progress)
+        result = _answered(posed, wish, resources, watch, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
     return replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 

@@ -1,6 +1,4 @@
-import contextlib
 import io
-import signal
 import time
 
 import pytest
@@ -55,17 +53,6 @@ def test_quiet_is_silent(capsys):
         progress.stage("read")
         progress.advance(1)
     assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("quiet", [True, False])
-def test_an_interrupt_that_a_library_swallowed_is_raised_again(quiet):
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), shown_progress(quiet=quiet, stream=io.StringIO()) as progress:
-        progress.stage("ground")
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        progress.advance(1)
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_terminal_gets_a_bar(monkeypatch):

@@ -271,12 +271,12 @@ def test_refusals(three):
         run(MCSAT(), network, query_atoms=atoms, pools=orbit_pools(group, atoms), estimator="orbit-conditional")
 
 
-def test_a_run_that_ends_in_burn_in_has_no_estimates(three):
+def test_a_run_whose_time_is_over_in_burn_in_has_estimates(three):
     _, network, group, _ = three
     atoms = np.arange(3, dtype=np.int32)
     pools = orbit_pools(group, atoms, EVENTS)
     found = run(Gibbs(), network, query_atoms=atoms, events=EVENTS, pools=pools, draws=5, burn_in=10**7, time_limit=0.2, chains=2)
-    assert found.draws == 0 and np.isnan(found.atoms.mean).all() and np.isnan(found.events.mean).all()
+    assert found.draws > 0 and np.isfinite(found.atoms.mean).all() and np.isfinite(found.events.mean).all()
 
 
 def test_decided_orbits_have_no_error():

@@ -94,7 +94,8 @@ def test_a_checkpoint_without_resume_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"seed": 4}, "seed 3, not 4"), ({"chains": 71}, "chains"), ({"draws": 121}, "draws"), ({"burn_in": 3}, "burn_in"),
+        ({"seed": 4}, "seed 3, not 4"), ({"chains": 71}, "chains"), ({"draws": 119}, "120 draws already"),
+        ({"burn_in": 3}, "burn_in"),
         ({"fingerprint": "x"}, "another problem"), ({"estimator": "sample"}, "estimator"), ({"keep_draws": False}, "keep_draws"),
         ({"query_atoms": np.array([1], np.int32)}, "another problem"), ({"events": []}, "another problem"),
         ({"settings": PlainGibbs(worried=True)}, "settings"), ({"network": random_network(5)}, "another problem"),

@@ -164,12 +164,6 @@ def test_time_limit_does_not_count_the_first_compilation(monkeypatch: pytest.Mon
     assert result.draws == 8
 
 
-def test_time_limit_in_burn_in_leaves_nothing_and_says_so() -> None:
-    result = plain_run(random_network(4), PlainGibbs(seconds_a_sweep=0.01), draws=10**7, time_limit=0.1)
-    assert result.draws == 0 and np.isnan(result.atoms.mean).all()
-    assert any("burn-in" in c for c in result.concerns())
-
-
 def test_failures_reach_the_caller() -> None:
     with pytest.raises(RuntimeError, match="planted failure in sweep 17"):
         plain_run(random_network(4), PlainGibbs(fail_at=17), chains=130)

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import explain, generate, infer, reproduce, symmetries, warm_up
+from markovlogic.cli import explain, generate, infer, reproduce, symmetries, waiting, warm_up
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
+from markovlogic.patience import interrupted
 from markovlogic.version import __version__
 
 DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
@@ -29,14 +30,14 @@ app = typer.Typer(
 
 
 def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
-    """Let Ctrl-C reach our own handling: typer would swallow it without a word."""
+    """Let signals and limits end a command wherever it is; typer would swallow Ctrl-C without a word."""
 
     @functools.wraps(command)
     def call(*args: Any, **more: Any) -> int:
         try:
-            return command(*args, **more)
+            return waiting.wait_for(lambda: command(*args, **more))
         except KeyboardInterrupt:
-            raise Interrupted("interrupted: nothing was found yet, and nothing is written") from None
+            raise interrupted() from None
 
     return call
 

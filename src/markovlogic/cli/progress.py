@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import TextIO
 
-from markovlogic.progress import Progress, Silent
+from markovlogic.progress import SILENT, Progress
 
 FIRST_LINE_AFTER = 2.0  # seconds into a stage; shorter ones stay silent
 LINE_EVERY = 5.0
@@ -19,82 +17,19 @@ LINE_EVERY = 5.0
 
 @contextmanager
 def shown_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progress]:
-    """Progress on standard error, fit for what that is; Ctrl-C is never lost while it is shown."""
+    """Progress on standard error, fit for what that is."""
     stream = stream or sys.stderr
-    with _remembered_interrupts() as interrupts:
-        if quiet:
-            yield _Quiet(interrupts)
-        elif stream.isatty():
-            with _bar(stream) as bar:
-                yield _Watched(bar, interrupts)
-        else:
-            log = LogLines(stream)
-            try:
-                yield _Watched(log, interrupts)
-            finally:
-                log.close()
-
-
-class _Interrupts:
-    """Whether Ctrl-C was pressed."""
-
-    pressed = False
-
-    def check(self) -> None:
-        """Raise it again where a library swallowed it."""
-        if self.pressed:
-            raise KeyboardInterrupt
-
-
-@contextmanager
-def _remembered_interrupts() -> Iterator[_Interrupts]:
-    """Remember Ctrl-C beside raising it: libraries that run callbacks or destructors may drop the exception."""
-    interrupts = _Interrupts()
-
-    def receive(number: int, frame: FrameType | None) -> None:
-        interrupts.pressed = True
-        raise KeyboardInterrupt
-
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
-        signal.signal(signal.SIGINT, receive)
-    try:
-        yield interrupts
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class _Quiet(Silent):
-    """Shows nothing, but lets an interrupt through; stages know by its type that nobody looks."""
-
-    def __init__(self, interrupts: _Interrupts) -> None:
-        self._interrupts = interrupts
-
-    def stage(self, name: str, total: float | None = None) -> None:
-        """A stage begins."""
-        self._interrupts.check()
-
-    def advance(self, done: float, note: str = "") -> None:
-        """So much is done."""
-        self._interrupts.check()
-
-
-class _Watched:
-    """Another progress, with a look at the interrupts before every call."""
-
-    def __init__(self, shown: Progress, interrupts: _Interrupts) -> None:
-        self._shown, self._interrupts = shown, interrupts
-
-    def stage(self, name: str, total: float | None = None) -> None:
-        """A stage begins."""
-        self._interrupts.check()
-        self._shown.stage(name, total)
-
-    def advance(self, done: float, note: str = "") -> None:
-        """So much is done."""
-        self._interrupts.check()
-        self._shown.advance(done, note)
+    if quiet:
+        yield SILENT
+    elif stream.isatty():
+        with _bar(stream) as bar:
+            yield bar
+    else:
+        log = LogLines(stream)
+        try:
+            yield log
+        finally:
+            log.close()
 
 
 class LogLines:

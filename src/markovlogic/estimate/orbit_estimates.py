@@ -107,10 +107,10 @@ def batch_estimates(
     total: a row of weights, by whose mean in a chain the chain's other values are divided: a ratio of means, so that its error is
     read off the chains as that of a mean is.
     """
-    lengths = np.array(batches[0].clock.lengths(), np.float64)
+    used = batches[0].clock.kept()
+    lengths = np.array(list(used.values()), np.float64)
     if not len(lengths):
         return undefined(len(size))
-    used = range(len(lengths))
     sums = np.stack([np.concatenate([b.sums.cells[at] for b in batches], axis=1) for at in used]) / size[:, None]
     squares = np.stack([np.sum([b.squares.cells[at][:, 0] for b in batches], axis=0) for at in used]) / size**2
     if total is not None:
@@ -124,7 +124,7 @@ def _pooled_conditionals(pools: OrbitPools, tallies: Sequence[Tallies]) -> Float
     rows = np.searchsorted(tallies[0].atoms, pools.member >> 1)
     sign = np.where(pools.member & 1, 1.0, -1.0)[:, None]
     size = np.diff(pools.member_start)
-    lengths = tallies[0].clock.lengths()
+    lengths = list(tallies[0].clock.kept().values())
     n_slots = len(tallies[0].slot_sums(slice(0, 0)))
     found = np.zeros((n_slots, len(size), sum(tally.n_chains for tally in tallies)))
     if not len(size):

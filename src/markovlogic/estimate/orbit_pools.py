@@ -71,9 +71,9 @@ class OrbitPools:
         """Query atoms and all other members of their orbits, sorted: what must be tallied for an average of conditionals."""
         return np.union1d(self.query_atoms, self.member >> 1).astype(np.int32)
 
-    def watch(self, *, draws: int, chains: int, seed: int) -> PoolObserver:
-        """An observer for one run."""
-        return PoolObserver(self, draws=draws, chains=chains, seed=seed)
+    def watch(self, *, draws: int, chains: int, seed: int, burn_in: int = 0) -> PoolObserver:
+        """An observer for one run; burn_in: sweeps that it sees before the planned draws."""
+        return PoolObserver(self, draws=draws, chains=chains, seed=seed, burn_in=burn_in)
 
 
 def orbit_pools(
@@ -147,16 +147,16 @@ class PoolObserver:
 
     name = "orbits"
 
-    def __init__(self, pools: OrbitPools, *, draws: int, chains: int, seed: int) -> None:
+    def __init__(self, pools: OrbitPools, *, draws: int, chains: int, seed: int, burn_in: int) -> None:
         self.pools = pools
-        self._draws, self._seed = draws, seed
-        self._n_slots = slots_for(4 * pools.n_pools, chains)  # a cell here is four times as wide as a count
+        self._draws, self._burn_in, self._seed = draws, burn_in, seed
+        self._n_slots = slots_for(4 * pools.n_pools, chains, dropping=burn_in > 0)  # a cell here is four times as wide as a count
         self._lists = _lists(pools)
         self.batches: list[PoolWatcher] = []
 
     def watch(self, batch: int, n_chains: int) -> PoolWatcher:
         """A watcher for one batch."""
-        clock = SlotClock.start(self._draws, self._n_slots)
+        clock = SlotClock.start(self._draws, self._n_slots, self._burn_in)
         made = PoolWatcher(self.pools, self._lists, clock, n_chains, (self._seed, batch))
         self.batches.append(made)
         return made

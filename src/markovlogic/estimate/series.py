@@ -33,9 +33,9 @@ class Series:
         from markovlogic.kernels.orbital import add_counts
 
         while self.clock.must_fold:
-            self.clock.fold()
-            self.sums.fold(np.float64)
-            self.squares.fold(np.float64)
+            first = self.clock.fold()
+            self.sums.fold(np.float64, first)
+            self.squares.fold(np.float64, first)
         slot = self.clock.slot
         add_counts(values, self.sums.cells[slot], self.squares.cells[slot])
         self.sums.touch(slot)

@@ -31,7 +31,8 @@ def event_estimates(tallies: Sequence[Tallies]) -> Estimates:
 def _estimates(tallies: Sequence[Tallies], slots: Sequence[Slots], decided: Bool | None, *, conditional: bool) -> Estimates:
     for tally in tallies:
         tally.settle()
-    lengths = tallies[0].clock.lengths()
+    kept = tallies[0].clock.kept()
+    used, lengths = list(kept), list(kept.values())
     n_rows = slots[0].cells[0].shape[0]
     if not lengths:
         return undefined(n_rows)
@@ -49,12 +50,14 @@ def _estimates(tallies: Sequence[Tallies], slots: Sequence[Slots], decided: Bool
             first = 0
             for own in slots:
                 last = first + own.cells[0].shape[1]
-                for slot in piece:
-                    counts[at, :, first:last] += own.cells[slot][rows]
+                for number in piece:
+                    counts[at, :, first:last] += own.cells[used[number]][rows]
                 first = last
         sums = None
         if conditional:
             by_batch = [tally.slot_sums(rows) for tally in tallies]
             sums = np.stack([np.concatenate(parts_of_chains, axis=1) for parts_of_chains in zip(*by_batch, strict=True)])
+            if len(sums) > 1 and len(sums) != len(pieces):  # kept by slot, so that some could be dropped
+                sums = sums.sum(axis=0, keepdims=True)
         parts.append(estimate(Slices(counts, sizes, sums), None if decided is None else decided[rows], keep_chains=keep))
     return joined(parts)

@@ -60,17 +60,22 @@ class Slots:
         self._stamp += 1
         self.version[slot] = self._stamp
 
-    def fold(self, dtype: npt.DTypeLike) -> None:
-        """Add pairs of slots together; the freed ones are at the end. One at a time, which saves memory."""
-        shape = self.cells[0].shape
-        for at in range(len(self.cells)):
-            if 2 * at < len(self.cells):
-                pair = self.cells[2 * at].astype(dtype)
-                pair += self.cells[2 * at + 1]
+    def fold(self, dtype: npt.DTypeLike, first: int = 0) -> None:
+        """Add pairs of slots together, from slot `first` on; the freed ones are at the end. One at a time, which saves memory."""
+        shape, n = self.cells[0].shape, len(self.cells)
+        for at in range(first):
+            self.cells[at] = self.cells[at].astype(dtype, copy=False)
+        for at in range(first, n):
+            one, other = 2 * at - first, 2 * at - first + 1
+            if one < n:
+                pair = self.cells[one].astype(dtype)
+                if other < n:
+                    pair += self.cells[other]
                 self.cells[at] = pair
                 self.touch(at)
-                if at:  # slot 0 of the pair was just replaced, all others are read and no longer needed
-                    self.cells[2 * at] = self.cells[2 * at + 1] = np.zeros((0, 0), dtype)
+                for read in (one, other):  # no longer needed
+                    if at < read < n:
+                        self.cells[read] = np.zeros((0, 0), dtype)
             else:
                 self.cells[at] = np.zeros(shape, dtype)
                 self.version[at] = 0
@@ -106,16 +111,23 @@ class Counting:
     chains: int
     conditional: bool
     slots: int | None = None  # None: as many as suit rows and chains
+    burn_in: int = 0  # sweeps that are recorded before, see `slots`
 
     @property
     def n_slots(self) -> int:
         """Slots of time for counts."""
-        return slots_for(len(self.atoms) + self.events.n_events, self.chains) if self.slots is None else self.slots
+        if self.slots is not None:
+            return self.slots
+        return slots_for(len(self.atoms) + self.events.n_events, self.chains, dropping=self.burn_in > 0)
 
     @property
     def n_sum_slots(self) -> int:
-        """Slots of time for sums of conditionals: with many chains, sums are needed by chain only."""
-        return self.n_slots if self.chains <= SUM_SLOTS_UP_TO else 1
+        """Slots of time for sums of conditionals: with many chains, sums are needed by chain only, unless some do not count."""
+        return self.n_slots if self.chains <= SUM_SLOTS_UP_TO or self.burn_in else 1
+
+    def clock(self) -> SlotClock:
+        """A clock for one batch."""
+        return SlotClock.start(self.draws, self.n_slots, self.burn_in)
 
 
 class Tallies:
@@ -125,7 +137,7 @@ class Tallies:
         atoms, events, n_slots = counting.atoms, counting.events, counting.n_slots
         self.n_chains = n_chains
         self.atoms, self.events = atoms, events
-        self.clock = SlotClock.start(counting.draws, n_slots)
+        self.clock = counting.clock()
         self.planes: Words = np.zeros((counting.n_rows, 8), np.uint64)
         self.event_planes: Words = np.zeros((events.n_events, 8), np.uint64)
         self.conditionals = np.zeros((counting.n_rows, n_chains), np.float32) if counting.conditional else None
@@ -189,17 +201,17 @@ class Tallies:
         self._in_planes = 0
 
     def _fold(self) -> None:
-        self.clock.fold()
-        self.counts.fold(self._count_type())
-        self.event_counts.fold(self._count_type())
+        first = self.clock.fold()
+        self.counts.fold(self._count_type(), first)
+        self.event_counts.fold(self._count_type(), first)
         if self.sums is not None and len(self.sums.cells) > 1:
-            self.sums.fold(np.float64)
+            self.sums.fold(np.float64, first)
 
     def slot_sums(self, rows: slice) -> list[npt.NDArray[np.float64]]:
-        """Sums of conditionals of some rows by slot (or all in one), with those still in the float32 plane."""
+        """Sums of conditionals of some rows by slot that counts (or all in one), with those still in the float32 plane."""
         assert self.sums is not None and self.conditionals is not None
-        in_use = len(self.clock.lengths()) if len(self.sums.cells) > 1 else 1
-        found = [self.sums.cells[at][rows].astype(np.float64) for at in range(in_use)]
+        in_use = self.clock.kept() if len(self.sums.cells) > 1 else (0,)
+        found = [self.sums.cells[at][rows].astype(np.float64) for at in in_use]
         if self._in_sums:
             found[-1] = found[-1] + self.conditionals[self.atoms[rows]]
         return found

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from markovlogic import patience
 from markovlogic.arrays import Float64, Int32
 from markovlogic.errors import InputError
 from markovlogic.exact.elimination import eliminate_shape
@@ -101,6 +102,7 @@ def _solve_shape(one: ShapePlan, asked: AskedEvents, advance: Callable[[float], 
 
 def _report(progress: Progress, before: int, count: int, share: float) -> None:
     """Report the advance within a shape as that of the whole."""
+    patience.check()
     progress.advance(before + share * count)
 
 

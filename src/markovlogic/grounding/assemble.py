@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int32, frozen, offsets
+from markovlogic import patience
+from markovlogic.arrays import Bool, Float64, Int32, Int64, frozen, offsets
 from markovlogic.grounding.definitions import Nodes
 from markovlogic.grounding.rows import Rows, concatenated, order_of
 from markovlogic.grounding.surviving import Counts
@@ -35,7 +36,8 @@ class Assembler:
         self._nodes = nodes
         self._rows: list[Rows] = []
         self._weights: list[Float64] = []
-        self._hard_units: list[tuple[int, Int32]] = []
+        self._hard: list[tuple[int, int, int]] = []  # the rule of hard rows, and where they begin and end
+        self._n_rows = 0
         self._constants: list[float] = []
 
     def constant(self, value: float) -> None:
@@ -52,14 +54,18 @@ class Assembler:
         else:
             self._weights.append((weight * count).astype(np.float64, copy=False))
         if math.isinf(weight):
-            self._hard_units.append((rule, rows.literal[rows.start[:-1][rows.length == 1]]))
+            self._hard.append((rule, self._n_rows, self._n_rows + len(rows)))
+        self._n_rows += len(rows)
 
     def network(self, groups: tuple[ExclusiveGroups, ...]) -> GroundNetwork:
         """The network of all that was added."""
-        rows, weight = self._merged()
+        rows, weight, rule = self._merged()
+        patience.check()
         length = rows.length
         unit = length == 1
-        bias = self._biases(rows.literal[rows.start[:-1][unit]], weight[unit])
+        hard = np.isinf(weight)
+        unit_rule, rule = rule[unit[hard]], rule[~unit[hard]]
+        bias, unit_rule = self._biases(rows.literal[rows.start[:-1][unit]], weight[unit], unit_rule)
         clauses = np.flatnonzero(length > 1)
         if len(clauses) != len(rows):
             rows, weight = rows.take(clauses), weight[clauses]
@@ -67,17 +73,20 @@ class Assembler:
         if hard.any():
             order = np.argsort(hard, kind="stable")
             rows, weight = rows.take(order), weight[order]
-        return self._numbered(rows, weight, bias, groups)
+        patience.check()
+        return self._numbered(rows, weight, bias, groups, (rule, unit_rule))
 
-    def _merged(self) -> tuple[Rows, Float64]:
+    def _merged(self) -> tuple[Rows, Float64, Int32]:
+        """Every row once, its weight, and the rules of the hard rows among them."""
         rows = concatenated(self._rows)
         weight = np.concatenate(self._weights) if self._weights else np.empty(0)
         self._rows.clear()
         self._weights.clear()
         order, same = order_of(rows)
         weight = weight[order]
+        rule = self._rules(order, same, weight)
         if not same.any():
-            return rows.take(order), weight
+            return rows.take(order), weight, rule
         self._sort_tied(weight, same)
         first = np.flatnonzero(~same)
         hard = np.isinf(weight)
@@ -85,7 +94,17 @@ class Assembler:
         total = np.add.reduceat(np.where(hard, 0.0, weight), first)
         # a soft clause equal to a hard one is true in every world
         self._constants.append(float(total[is_hard].sum()))
-        return rows.take(order[first]), np.where(is_hard, np.inf, total)
+        return rows.take(order[first]), np.where(is_hard, np.inf, total), rule
+
+    def _rules(self, order: Int64, same: Bool, weight: Float64) -> Int32:
+        """For each hard row, once, the first rule that it comes from."""
+        hard = np.flatnonzero(np.isinf(weight))
+        if not len(hard):
+            return np.empty(0, np.int32)
+        begin, number = np.array([begin for _, begin, _ in self._hard]), np.array([rule for rule, _, _ in self._hard], np.int32)
+        rule = number[np.searchsorted(begin, order[hard], side="right") - 1]
+        group = np.cumsum(~same)[hard]
+        return np.minimum.reduceat(rule, np.flatnonzero(np.diff(group, prepend=-1)))
 
     @staticmethod
     def _sort_tied(weight: Float64, same: Bool) -> None:
@@ -96,27 +115,30 @@ class Assembler:
         group = np.cumsum(~same[at])
         weight[at] = weight[at][np.lexsort((weight[at], group))]
 
-    def _biases(self, literal: Int32, weight: Float64) -> Float64:
-        """Log-odds from merged unit clauses, at most one for each literal."""
+    def _biases(self, literal: Int32, weight: Float64, rule: Int32) -> tuple[Float64, Int32]:
+        """Log-odds from merged unit clauses, at most one for each literal; and the rules of those that decide, by atom.
+
+        rule: of the hard ones.
+        """
         n_all = self._nodes.n_atoms + len(self._nodes)
         for_true, for_false = np.zeros(n_all), np.zeros(n_all)
         positive = literal & 1 == 1
         for_true[literal[positive] >> 1] = weight[positive]
         for_false[literal[~positive] >> 1] = weight[~positive]
         must, must_not = np.isinf(for_true), np.isinf(for_false)
+        deciding = literal[np.isinf(weight)]
         if (must & must_not).any():
-            raise self._contradiction(int(np.flatnonzero(must & must_not)[0]))
+            atom = int(np.flatnonzero(must & must_not)[0])
+            raise Contradiction(atom, *(int(rule[deciding == 2 * atom + sign][0]) for sign in (1, 0)))
         # w·1[not a] = w - w·1[a]; where a hard clause decides the atom, its soft unit clauses are false or already constants
         self._constants.append(float(for_false[~must & ~must_not].sum()))
         for_true[must_not] = 0.0
         for_false[must] = 0.0
-        return for_true - for_false
+        return for_true - for_false, rule[np.argsort(deciding)]
 
-    def _contradiction(self, atom: int) -> Contradiction:
-        rules = [next(rule for rule, units in self._hard_units if (units == 2 * atom + sign).any()) for sign in (1, 0)]
-        return Contradiction(atom, *rules)
-
-    def _numbered(self, rows: Rows, weight: Float64, bias: Float64, groups: tuple[ExclusiveGroups, ...]) -> GroundNetwork:
+    def _numbered(
+        self, rows: Rows, weight: Float64, bias: Float64, groups: tuple[ExclusiveGroups, ...], rules: tuple[Int32, Int32]
+    ) -> GroundNetwork:
         """Leave out hidden atoms that nothing uses, and number the others without gaps; order is not changed by that."""
         nodes, n_atoms = self._nodes, self._nodes.n_atoms
         used = _used(nodes, rows.literal, bias)
@@ -144,6 +166,8 @@ class Assembler:
                 definition_literal=definition_literal,
                 definition_rule=nodes.rule[used],
                 log_constant=math.fsum(self._constants),
+                hard_rule=rules[0],
+                unit_rule=rules[1],
             )
         )
 

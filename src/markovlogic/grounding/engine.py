@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cached_property
+from contextlib import ExitStack, contextmanager
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic import patience
 from markovlogic.data.arrow import numpy_numbers
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.plan import Plan
@@ -29,22 +31,26 @@ class Engine:
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
         self._loaded: set[str] = set()
+        self._at_end = ExitStack()
 
     @cached_property
     def _connection(self) -> Any:
         import duckdb
 
-        self._settings["temp_directory"] = tempfile.mkdtemp(prefix="markovlogic-")
-        return duckdb.connect(":memory:", config=self._settings)
+        self._settings["temp_directory"] = folder = tempfile.mkdtemp(prefix="markovlogic-")
+        remove = partial(shutil.rmtree, folder, ignore_errors=True)
+        atexit.register(remove)  # for a run that nobody waits for any longer
+        self._at_end.callback(atexit.unregister, remove)
+        self._at_end.callback(remove)
+        connection = duckdb.connect(":memory:", config=self._settings)
+        self._at_end.callback(connection.close)
+        connection.execute("SET enable_progress_bar = false")  # it would stand among the results on standard output
+        self._at_end.enter_context(patience.current().ending(connection.interrupt))
+        return connection
 
     def close(self) -> None:
         """End the connection and remove what it wrote to disk."""
-        try:
-            if "_connection" in vars(self):
-                self._connection.close()
-        finally:
-            if "temp_directory" in self._settings:
-                shutil.rmtree(self._settings["temp_directory"], ignore_errors=True)
+        self._at_end.close()
 
     def load(self, plan: Plan) -> None:
         """Put the tables that a plan joins into the database, those that are not there yet."""
@@ -59,7 +65,8 @@ class Engine:
         else:
             columns = relation.surviving_columns(positive=table.endswith("_not_true"))
         self._connection.register("columns_of_" + table, columns)
-        self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM columns_of_{table}")
+        with _told_in_our_words():
+            self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM columns_of_{table}")
         self._connection.unregister("columns_of_" + table)
         self._loaded.add(table)
 
@@ -71,7 +78,11 @@ class Engine:
             reader = (
                 relation.to_arrow_reader(_BATCH) if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader(_BATCH)
             )
-        for batch in reader:
+        while True:
+            with _told_in_our_words():
+                batch = next(reader, None)
+            if batch is None:
+                return
             if batch.num_rows:
                 yield {name: numpy_numbers(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
 
@@ -92,7 +103,7 @@ class Engine:
         try:
             with _told_in_our_words():
                 return int(self._connection.execute(sql).fetchall()[0][0])
-        except duckdb.InterruptException:
+        except duckdb.InterruptException:  # by the timer: had the run to end, it would have been told in other words
             return None
         finally:
             timer.cancel()
@@ -101,11 +112,18 @@ class Engine:
 
 @contextmanager
 def _told_in_our_words() -> Iterator[None]:
-    """Let the user's interrupt be KeyboardInterrupt (DuckDB tells of it by a RuntimeError), lack of memory a ResourceError."""
+    """Let the end of the run's patience be told as such, Ctrl-C as KeyboardInterrupt, lack of memory as a ResourceError.
+
+    DuckDB tells of Ctrl-C by a RuntimeError, of an interruption from another thread by an exception of its own, or of Arrow's.
+    """
     import duckdb
 
+    patience.check()
     try:
         yield
+    except duckdb.InterruptException:
+        patience.check()
+        raise
     except duckdb.OutOfMemoryException as error:
         raise ResourceError(
             f"the database needs more memory than it may take; allow more with --memory-limit ({error})"
@@ -113,6 +131,9 @@ def _told_in_our_words() -> Iterator[None]:
     except RuntimeError as error:
         if str(error) == "Query interrupted":
             raise KeyboardInterrupt from error
+        raise
+    except OSError:  # Arrow's, from a reader whose query was interrupted
+        patience.check()
         raise
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from markovlogic import patience
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.grounding.assemble import Assembler, Contradiction
 from markovlogic.grounding.definitions import Nodes, ground_definition
@@ -110,7 +111,9 @@ def _ground_templates(
     done = 0
     for template, n_rows in zip(lowered.templates, sizes.rows, strict=True):
         seen = done
+        patience.check()
         for n_seen in _ground_template(template, database, problem, relations, nodes, assembler, hidden):
+            patience.check()
             seen = min(seen + n_seen, done + n_rows)
             progress.advance(seen)
         done += n_rows
@@ -118,6 +121,7 @@ def _ground_templates(
     if len(problem.atoms) + len(nodes) >= _MOST_ATOMS:
         raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms) + len(nodes), limit=_MOST_ATOMS)
     progress.stage("assemble")
+    patience.check()
     try:
         return assembler.network(problem.groups)
     except Contradiction as found:

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from markovlogic import patience
 from markovlogic.arrays import Bool, Int32, Int64, offsets
 from markovlogic.grounding.relations import MISSING
 
@@ -157,6 +158,7 @@ def order_of(rows: Rows) -> tuple[Int64, Bool]:
         for position in range(depth, depth + n_packed):
             key <<= bits
             _add_literal(key, rows, member if depth else None, position)
+        patience.check()
         by_key = np.argsort(key)
         order[active] = member[by_key]
         key = key[by_key]

@@ -167,32 +167,44 @@ def _partner(group_start, group_atom, group, value, world, atom, generator):
     return chosen
 
 
-@allocating
-def walk_sat(clauses, groups, value, world, generator, noise, most_flips):
-    """WalkSAT (Selman, Kautz, Cohen 1994) from `world`, (n,) uint8, until nothing is broken: flips made, or -1.
+@called
+def begin_walk(clauses, world, walk):
+    """Count what is true and broken in `world`, (n,) uint8, for a walk that starts there.
 
-    With probability `noise` a random atom of a random broken clause is flipped, else the one that breaks the fewest clauses.
-    An atom of a group is flipped together with another one of it. Decided atoms stay.
-
-    clauses: (clause_start, clause_literal, atom_start, atom_clause); groups: (group_start, group_atom, group_of).
+    clauses: (clause_start, clause_literal, atom_start, atom_clause). walk: (n_true, broken, where, n_broken), one entry a clause,
+    and a single number; all that a walk needs to go on where it stopped.
     """
-    clause_start, clause_literal, atom_start, atom_clause = clauses
-    group_start, group_atom, group_of = groups
-    n_clauses = clause_start.shape[0] - 1
-    n_true = np.zeros(n_clauses, np.int32)
-    broken = np.empty(n_clauses, np.int64)
-    where = np.empty(n_clauses, np.int64)
-    n_broken = ZERO
-    for clause in range(n_clauses):
+    clause_start, clause_literal, _, _ = clauses
+    n_true, broken, where, n_broken = walk
+    n_broken[0] = 0
+    for clause in range(clause_start.shape[0] - 1):
+        n_true[clause] = 0
         for at in range(clause_start[clause], clause_start[clause + 1]):
             n_true[clause] += world[clause_literal[at] >> 1] == (clause_literal[at] & 1)
         if n_true[clause] == 0:
-            broken[n_broken] = clause
-            where[clause] = n_broken
-            n_broken += 1
-    for flips in range(most_flips):
+            broken[n_broken[0]] = clause
+            where[clause] = n_broken[0]
+            n_broken[0] += 1
+
+
+@called
+def walk_sat(clauses, groups, value, world, generator, noise, most_flips, walk):
+    """WalkSAT (Selman, Kautz, Cohen 1994) until nothing is broken, or for so many flips; gives the fewest broken clauses seen.
+
+    With probability `noise` a random atom of a random broken clause is flipped, else the one that breaks the fewest clauses.
+    An atom of a group is flipped together with another one of it. Decided atoms stay. How the flips are divided among calls
+    does not matter.
+
+    clauses and walk as in `begin_walk`; groups: (group_start, group_atom, group_of).
+    """
+    clause_start, clause_literal, atom_start, atom_clause = clauses
+    group_start, group_atom, group_of = groups
+    n_true, broken, where, count = walk
+    n_broken = count[0]
+    least = n_broken
+    for _ in range(most_flips):
         if n_broken == 0:
-            return flips
+            break
         clause = broken[next_below(generator, n_broken)]
         at_random = next_uniform(generator) < noise
         fewest, ties, chosen, chosen_partner = np.int64(2**62), ZERO, NOBODY, NOBODY
@@ -220,7 +232,9 @@ def walk_sat(clauses, groups, value, world, generator, noise, most_flips):
                 n_broken = _flip(
                     clause_literal, clause_start, atom_start, atom_clause, world, moving, n_true, broken, where, n_broken
                 )
-    return most_flips if n_broken == 0 else -1
+        least = min(least, n_broken)
+    count[0] = n_broken
+    return least
 
 
 @allocating

@@ -12,6 +12,7 @@ from markovlogic.data.names import atom_names
 from markovlogic.grounding.ground import Grounding, grounding
 from markovlogic.grounding.memory import default_limit
 from markovlogic.measures import Stopwatch
+from markovlogic.patience import current
 from markovlogic.posing import Posed
 from markovlogic.progress import SILENT, Progress
 from markovlogic.questions import Asked, asked
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from markovlogic.samplers.irreducible import Reach
     from markovlogic.symmetry.find import SymmetryDoor
 
+SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
 
 
@@ -79,6 +81,7 @@ class Case:
             _ = self.sizes
             with self.watch("ground"):
                 self.network = self._way.network(self.resources.progress)
+            current().answer_is_sure = True  # chains can give one from now on, if a late one
         return self.network
 
     @cached_property
@@ -149,9 +152,11 @@ class Case:
     @cached_property
     def symmetry(self) -> SymmetryDoor:
         """The door to the problem's symmetries."""
-        from markovlogic.symmetry.find import SymmetryDoor
+        from markovlogic.symmetry.find import DEFAULT_BUDGET, SymmetryDoor
 
-        return SymmetryDoor(self.posed.problem, self.network)
+        left = current().left
+        budget = DEFAULT_BUDGET if left is None else min(DEFAULT_BUDGET, max(left * SEARCHING_SHARE, 0.0))
+        return SymmetryDoor(self.posed.problem, self.network, budget_seconds=budget)
 
     @property
     def target(self) -> Target:

@@ -9,6 +9,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.patience import current
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -41,13 +42,14 @@ class ExactMethod(Method):
             return Offer(False, "draws are asked for")
         if not cost.possible:
             return Offer(False, f"exact inference is not possible: {cost.reason}")
-        if cost.seconds is not None and cost.seconds > PATIENCE:
+        limit = wish.sampling.time_limit
+        if cost.seconds is not None and cost.seconds > (PATIENCE if limit is None else min(PATIENCE, limit)):
             return Offer(False, f"exact inference would take about {cost.seconds:,.0f} s")
         return Offer(True, f"exact inference is cheap: {cost.reason}")
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
-        said = wish.sampling.given()
+        said = [name for name in wish.sampling.given() if name != "--time-limit"]  # which holds for every method
         notes = (f"the numbers are exact, so {', '.join(said)} had nothing to do",) if said else ()
         return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), notes=notes)
 
@@ -59,6 +61,7 @@ class ExactMethod(Method):
         from markovlogic.results import Account
 
         network, progress = case.ground(), case.resources.progress
+        current().answer_is_sure = False  # there is no half of an exact answer
         with case.watch("sample"):
             work = case.exact_plan(self.way)
             if not isinstance(work, ExactPlan):  # asked for by name: planned without a bound on the effort

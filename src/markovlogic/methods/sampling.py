@@ -13,6 +13,7 @@ import numpy as np
 from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolved
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
+from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.rates import SLOW, Rates, Use
 from markovlogic.samplers.base import LogZ
 from markovlogic.samplers.irreducible import Reach
@@ -144,7 +145,7 @@ class SamplingMethod(Method):
         if plan.fallback is not None:
             schedule = replace(schedule, gives_up=True)
         sink = WorldsSink(schedule.worlds, case.open_names()) if schedule.worlds is not None else None
-        with case.watch("sample"):
+        with case.watch("sample"), rules_named(case.posed.problem.model.rules):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         if found.stopped == "disagreement" and plan.fallback is not None:
             return _continued(case, plan.fallback, schedule, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from markovlogic.networks import conditionals
 from markovlogic.networks.base import Bools, StartKind
 from markovlogic.networks.kinds import NetworkKind
 
+NO_RULES: Int32 = frozen(np.zeros(0, np.int32))
+FOR_MESSAGES = ("hard_rule", "unit_rule")  # fields that say nothing of the distribution
 _WORTH_SCIPY = 500_000  # literals from which on its counting sort makes up for the time of its import
 
 
@@ -43,6 +45,9 @@ class GroundNetwork:
     definition_literal: Int32  # hidden atom n_atoms + h is true iff one of these literals is; only smaller hidden atoms occur
     definition_rule: Int32  # (n_hidden,) the rule a hidden atom comes from, for messages
     log_constant: float  # Σ w·N of everything that the evidence decides, constants of lowering included
+    # the rule of each hard clause, and of each atom with an infinite bias, for messages; empty where it is not known
+    hard_rule: Int32 = field(default_factory=lambda: NO_RULES)
+    unit_rule: Int32 = field(default_factory=lambda: NO_RULES)
 
     @property
     def n_hidden(self) -> int:
@@ -125,7 +130,7 @@ class GroundNetwork:
     def digest(self, *, floats: bool) -> str:
         """A digest of all arrays."""
         digest = hashlib.blake2b(digest_size=16)
-        for name in sorted(field.name for field in fields(self)):
+        for name in sorted(own.name for own in fields(self) if own.name not in FOR_MESSAGES):
             value = vars(self)[name]
             if isinstance(value, np.ndarray) and (floats or value.dtype.kind != "f"):
                 digest.update(f"{name} {value.dtype} {value.shape}".encode())

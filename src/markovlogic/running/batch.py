@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.estimate.series import Series
-from markovlogic.estimate.slots import SlotClock
 from markovlogic.estimate.tallies import Counting, Saved, Tallies
 from markovlogic.running.observers import Observer
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler
@@ -32,6 +31,7 @@ class Batch:
     ) -> None:
         self.number, self.sampler = number, sampler
         self.burn_in = burn_in
+        self.records_burn_in = counting.burn_in > 0
         self.sweeps = 0  # burn-in included
         self.updates = 0
         self.counts: dict[str, int] = {}
@@ -39,14 +39,18 @@ class Batch:
         self.tallies = Tallies(counting, sampler.n_chains)
         self.units: Series | None = None
         if sampler.units is not None:
-            clock = SlotClock.start(counting.draws, counting.n_slots)
-            self.units = Series(sampler.units.n_units, sampler.n_chains, clock)
+            self.units = Series(sampler.units.n_units, sampler.n_chains, counting.clock())
         self._watchers = [(observer.name, observer.watch(number, sampler.n_chains)) for observer in observers]
 
     @property
     def draws(self) -> int:
-        """Draws made after burn-in."""
-        return self.tallies.draws
+        """Draws that count: those after burn-in."""
+        return self.tallies.clock.kept_draws
+
+    @property
+    def dropped(self) -> int:
+        """Recorded draws that do not count."""
+        return self.tallies.draws - self.draws
 
     @property
     def starts(self) -> tuple[str, ...]:
@@ -61,14 +65,14 @@ class Batch:
         """Make sweeps until so many were made in all, burn-in included."""
         while self.sweeps < until:
             if self.sweeps < self.burn_in:
-                self._step(min(until, self.burn_in) - self.sweeps, counted=False)
+                self._step(min(until, self.burn_in) - self.sweeps, burn_in=True)
             else:
-                self._step(until - self.sweeps, counted=True)
+                self._step(until - self.sweeps, burn_in=False)
 
-    def _step(self, sweeps: int, *, counted: bool) -> None:
+    def _step(self, sweeps: int, *, burn_in: bool) -> None:
         tallies = self.tallies
         sweeps = min(sweeps, SWEEPS_PER_STEP)
-        if not counted:
+        if burn_in and not self.records_burn_in:
             info = self.sampler.step(self.state, sweeps, burn_in=True)
         else:
             each = bool(self._watchers) or tallies.events.n_events > 0 or self.units is not None
@@ -76,10 +80,10 @@ class Batch:
             if each:
                 tallies.room()  # lets the slots fold before the draw is added
             if self.units is not None:
-                info = self.sampler.step(self.state, sweeps)
+                info = self.sampler.step(self.state, sweeps, burn_in=burn_in)
                 self.units.add(self.sampler.unit_values(self.state))
             else:
-                info = self.sampler.step(self.state, sweeps, tallies.planes, tallies.conditionals)
+                info = self.sampler.step(self.state, sweeps, tallies.planes, tallies.conditionals, burn_in=burn_in)
             if tallies.events.n_events:
                 tallies.add_events(self.state.world)
             tallies.record(sweeps)

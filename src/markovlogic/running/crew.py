@@ -6,10 +6,12 @@ kernel hangs.
 
 from __future__ import annotations
 
+import contextvars
 import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
@@ -36,14 +38,15 @@ class Crew:
             del task  # or the last batch would live as long as the thread
 
     def each(self, do: Callable[[Item], None], items: Sequence[Item]) -> None:
-        """Call `do` on every item; when calls fail, raise the error of the first such item after all have ended."""
+        """Call `do` on every item; when calls fail, raise the error of the first such item after all that were begun ended."""
         errors: list[BaseException | None] = [None] * len(items)
         ended: queue.SimpleQueue[int] = queue.SimpleQueue()
 
         def task(at: int) -> Callable[[], None]:
             def call() -> None:
                 try:
-                    do(items[at])
+                    if not any(errors):  # what would not be used is not begun
+                        do(items[at])
                 except BaseException as error:  # handed to the calling thread, whatever it is
                     errors[at] = error
                 ended.put(at)
@@ -51,7 +54,7 @@ class Crew:
             return call
 
         for at in range(len(items)):
-            self._tasks.put(task(at))
+            self._tasks.put(partial(contextvars.copy_context().run, task(at)))  # the run's patience goes along
         for _ in items:
             ended.get()
         for error in errors:

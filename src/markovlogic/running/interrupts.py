@@ -7,24 +7,26 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
+from markovlogic.patience import Patience
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """While entered, the first signal only sets `asked`; the second raises KeyboardInterrupt. Earlier handlers come back at
-    the end.
+    """While entered, the first signal only asks the run to stop; the second raises KeyboardInterrupt. Earlier handlers come back
+    at the end.
 
-    Signals reach the main thread only; in another thread this does nothing.
+    Signals reach the main thread only; in another thread this does nothing, and whoever owns the main thread asks the run.
     """
 
-    def __init__(self) -> None:
-        self.asked = False
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
         self._before: dict[signal.Signals, Any] = {}
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        if self.asked:
+        if self._patience.asked:
             raise KeyboardInterrupt
-        self.asked = True
+        self._patience.ask()
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():

@@ -9,13 +9,14 @@ from typing import Any
 
 from markovlogic.estimate.concerns import worst_rhat, worst_stderr
 from markovlogic.estimate.tallies import Saved
+from markovlogic.patience import Patience
 from markovlogic.progress import Progress, Silent
 from markovlogic.running.batch import Batch
-from markovlogic.running.checkpoint import Checkpoint, damaged, require_same_run
+from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged, require_same_run
 from markovlogic.running.crew import Crew
 from markovlogic.running.estimating import Estimating
-from markovlogic.running.interrupts import Interrupts
 from markovlogic.running.pace import Pace, next_check
+from markovlogic.running.recording import Recording
 
 CHECKPOINT_SECONDS = 0.6  # with a round of 0.15 s before it, at least one a second
 WRITE_SPACING = 2  # what is too large to be written in the background may take half of the time, not more
@@ -24,10 +25,9 @@ LOOK_SHARE = 20  # progress looks at R-hat so rarely that it takes a twentieth o
 
 @dataclass(frozen=True)
 class Limits:
-    """What may end a run before its draws are made; seconds are counted from `begun`."""
+    """What may end a run before its draws are made."""
 
-    begun: float
-    time_limit: float | None
+    patience: Patience
     target_stderr: float | None
 
 
@@ -37,6 +37,7 @@ class Saving:
 
     store: Checkpoint
     identity: dict[str, Any]
+    recording: Recording
 
 
 class Loop:
@@ -46,32 +47,32 @@ class Loop:
         self,
         batches: Sequence[Batch],
         crew: Crew,
-        interrupts: Interrupts,
         saving: Saving | None,
         limits: Limits,
         estimating: Estimating,
         progress: Progress,
     ) -> None:
-        self._batches, self._crew, self._interrupts, self._saving = batches, crew, interrupts, saving
+        self._batches, self._crew, self._saving = batches, crew, saving
         self._limits, self._estimating, self._progress = limits, estimating, progress
         self._seconds_before = 0.0
         self._next_write = 0.0
-        self._next_look = limits.begun + 1.0
+        self._begun = time.perf_counter()
+        self._next_look = self._begun + 1.0
         self._note = ""
         self.stopped = ""
 
     def seconds(self) -> float:
         """Seconds of this run, those before a resumption included."""
-        return self._seconds_before + time.perf_counter() - self._limits.begun
+        return self._seconds_before + time.perf_counter() - self._begun
 
-    def resume(self) -> int:
+    def resume(self, loaded: Loaded) -> int:
         """Continue a checkpoint; gives the draws that it holds."""
         assert self._saving is not None
         store = self._saving.store
-        loaded = store.load()
         require_same_run(store.directory, loaded.run, self._saving.identity)
         try:
             self._seconds_before = float(loaded.facts["seconds"])
+            self._limits.patience.spend(self._seconds_before)
             self.stopped = "target" if loaded.facts["stopped"] == "target" else ""
             for number, (batch, facts) in enumerate(zip(self._batches, loaded.facts["batches"], strict=True)):
                 head = f"{number}."
@@ -82,23 +83,22 @@ class Loop:
 
     def go(self, total: int) -> None:
         """Make rounds until something ends the run; `stopped` says what."""
-        pace = Pace()
-        burn_in = self._batches[0].burn_in
+        pace, patience = Pace(), self._limits.patience
         if self._saving is not None:
             self._write(background=False)  # a directory that cannot be written is found out before anything is drawn
         while not self.stopped:
-            done = self._batches[0].sweeps
-            left = None if self._limits.time_limit is None else self._limits.time_limit - self.seconds()
+            done, left = self._batches[0].sweeps, patience.left
+            patience.has_answer = self._batches[0].draws > 0
             if done >= total:
                 self.stopped = "draws"
-            elif self._interrupts.asked:
+            elif patience.asked:
                 self.stopped = "interrupt"
-            elif left is not None and left <= 0:
+            elif left is not None and left <= 0 and self._may_end_by_time():
                 self.stopped = "time"
             else:
                 until = min(done + pace.within(left), total)
                 if self._limits.target_stderr is not None:
-                    until = min(until, burn_in + next_check(self._batches[0].draws))
+                    until = min(until, next_check(done))
                 before = time.perf_counter()
                 self._crew.each(lambda batch: batch.advance(until), self._batches)  # noqa: B023 - ended when this returns
                 pace.learn(until - done, time.perf_counter() - before)
@@ -106,9 +106,13 @@ class Loop:
         if self._saving is not None:
             self._write(background=False)
 
+    def _may_end_by_time(self) -> bool:
+        """A limit gives an answer: one draw at least, unless burn-in that is not recorded lies before it."""
+        return self._batches[0].draws > 0 or not self._batches[0].records_burn_in
+
     def _between(self, done: int, total: int) -> None:
-        draws = done - self._batches[0].burn_in
-        if self._limits.target_stderr is not None and draws > 0 and draws == next_check(draws - 1) and self._target_reached():
+        draws = self._batches[0].draws
+        if self._limits.target_stderr is not None and draws > 0 and done == next_check(done - 1) and self._target_reached():
             self.stopped = "target"
         if self._saving is not None:
             self._saving.store.check()
@@ -118,8 +122,8 @@ class Loop:
             self._look(draws)
             rate = self.seconds() / done
             left = (total - done) * rate
-            if self._limits.time_limit is not None:
-                left = min(left, self._limits.time_limit - self.seconds())
+            if self._limits.patience.left is not None:
+                left = min(left, self._limits.patience.left)
             self._progress.advance(done, f"{self._note}{max(left, 0.0):.0f} s left")
 
     def _target_reached(self) -> bool:
@@ -144,6 +148,7 @@ class Loop:
         facts = {
             "seconds": self.seconds(),
             "stopped": self.stopped,
+            "recording": self._saving.recording.facts(),
             "batches": [batch.facts() for batch in self._batches],
         }
         self._saving.store.write(self._saving.identity, facts, self._saved(), background=background)

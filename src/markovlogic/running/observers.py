@@ -114,6 +114,9 @@ class KeepDraws:
         self._batches.append(KeptBatch(self._atoms, n_chains, self.thin))
         return self._batches[-1]
 
-    def worlds(self) -> npt.NDArray[np.bool_]:
-        """(n_chains, n_kept, n_atoms) truth values of all chains; draw d of the second axis is draw (d + 1)·thin of the run."""
-        return np.concatenate([batch.worlds() for batch in self._batches], axis=0)
+    def worlds(self, dropped: int = 0) -> npt.NDArray[np.bool_]:
+        """(n_chains, n_kept, n_atoms) truth values of all chains; draw d of the second axis is draw (d + 1)·thin of the run.
+
+        The first `dropped` draws that were seen do not count.
+        """
+        return np.concatenate([batch.worlds()[:, dropped // self.thin :] for batch in self._batches], axis=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,14 +19,16 @@ from markovlogic.estimate.orbit_pools import OrbitPools, PoolObserver
 from markovlogic.estimate.tallies import Counting, Events
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.base import Network
+from markovlogic.patience import Patience, current, interrupted
 from markovlogic.progress import SILENT, Progress
 from markovlogic.running.batch import Batch
-from markovlogic.running.checkpoint import Checkpoint
+from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged
 from markovlogic.running.crew import Crew, cores
 from markovlogic.running.estimating import Estimating
 from markovlogic.running.interrupts import Interrupts
 from markovlogic.running.loop import Limits, Loop, Saving
 from markovlogic.running.observers import KeepDraws, Observer
+from markovlogic.running.recording import Recording
 from markovlogic.running.result import RunResult
 from markovlogic.running.sampling import Schedule
 from markovlogic.running.warm_up import warm_up
@@ -58,7 +59,7 @@ class Task:
         literals = [np.asarray(event, np.int32) for event in self.events]
         return Events(start, np.concatenate([np.zeros(0, np.int32), *literals]).astype(np.int32))
 
-    def counting(self, schedule: Schedule, units: Units | None = None) -> Counting:
+    def counting(self, recording: Recording, chains: int, units: Units | None = None) -> Counting:
         """What is tallied: query atoms, or their whole orbits where conditionals are pooled; units have sums of their own."""
         n_rows, conditional = self.network.n_all, self.estimator.conditional
         atoms = np.ascontiguousarray(self.query_atoms, np.int32)
@@ -66,7 +67,7 @@ class Task:
             n_rows, atoms, conditional = 0, atoms[:0], False
         elif conditional and self.estimator.pooled and self.pools is not None:
             atoms = self.pools.counted_atoms
-        return Counting(n_rows, atoms, self.event_rows, schedule.draws, schedule.chains, conditional)
+        return Counting(n_rows, atoms, self.event_rows, recording.draws, chains, conditional, burn_in=recording.recorded_burn_in)
 
     def check(self) -> None:
         """Refuse atoms that the network does not have, and pools that are wanting."""
@@ -102,43 +103,81 @@ def run(
     """Sample a network and estimate query atoms and events.
 
     The result depends on task and schedule, and never on threads, speed, checkpoints or resumption; a time limit or an interrupt
-    only cut it short. The time limit counts the seconds before a resumption too, and not those in which kernels are compiled for
-    the first time.
+    only cut it short. The time limit is that of the patience that goes on (see `infer`), or counts from here; it counts the
+    seconds before a resumption too, and not those in which kernels are compiled for the first time. With a limit, burn-in adapts
+    to the sweeps that were made. A run that is stopped before its first draw raises.
     """
     if threads is not None and threads < 1:
         raise InputError(f"threads is {threads}, it must be 1 or more")
-    begun = time.perf_counter()
+    outer = current()
+    patience = outer if outer.seconds is not None else Patience(schedule.time_limit, outer)
     task.check()
     samplers = _build(task.settings, task.network, schedule.chains)
-    pooling = None
-    if task.pools is not None and task.estimator.pooled:
-        pooling = task.pools.watch(draws=schedule.draws, chains=schedule.chains, seed=schedule.seed)
     with ExitStack() as stack:
+        stack.enter_context(patience.of_this_run())
+        patience.answer_is_sure = True
         store = _opened(schedule, stack)
-        keeper = _keeper(task, schedule)
+        loaded = store.load() if store is not None and schedule.resume and store.exists() else None
+        recording = _recording(schedule, store, loaded)
+        pooling = _pooling(task, schedule, recording)
+        keeper = _keeper(task, schedule, recording)
         if worlds is not None:
             there = Path(schedule.checkpoint) if schedule.checkpoint is not None else None
             worlds.begin(task.query_atoms, thin=schedule.thin, checkpoint=there)
             stack.callback(worlds.close)
         watching = [*observers, *(o for o in (keeper, worlds, pooling) if o is not None)]
-        batches = _batches(task, schedule, samplers, watching)
-        saving = None if store is None else Saving(store, _identity(task, schedule, watching))
+        batches = _batches(task, schedule, recording, samplers, watching)
+        saving = None if store is None else Saving(store, _identity(task, schedule, recording, watching), recording)
         decided = task.network.decided(task.query_atoms)
         estimating = Estimating(batches, task.query_atoms, decided, task.estimator, pooling)
         crew = stack.enter_context(Crew(min(threads or cores(), len(batches))))
-        interrupts = stack.enter_context(Interrupts())
-        begun += warm_up(samplers[0], progress)  # a time limit is for sampling, not for what happens once on a machine
-        progress.stage("sample", schedule.sweeps)
-        limits = Limits(begun, schedule.time_limit, schedule.target_stderr)
-        loop = Loop(batches, crew, interrupts, saving, limits, estimating, progress)
+        stack.enter_context(Interrupts(patience))
+        with patience.paused():  # a time limit is for sampling, not for what happens once on a machine
+            warm_up(samplers[0], progress)
+        total = recording.burn_in + schedule.draws
+        patience.listener = _Waiting(progress).tell
+        loop = Loop(batches, crew, saving, Limits(patience, schedule.target_stderr), estimating, progress)
         crew.each(Batch.start, batches)
-        resumed_at = loop.resume() if store is not None and schedule.resume and store.exists() else None
-        loop.go(schedule.sweeps)
+        progress.stage("sample", total)
+        resumed_at = None if loaded is None else loop.resume(loaded)
+        if resumed_at is not None and resumed_at > schedule.draws:
+            raise InputError(
+                f"checkpoint {schedule.checkpoint} holds {resumed_at} draws already, more than --draws {schedule.draws}",
+                hint="ask for as many draws, or for more",
+            )
+        loop.go(total)
         seconds = loop.seconds()
+        if not batches[0].draws:  # nothing to tell: nothing takes the place of what an earlier run told
+            raise interrupted() if loop.stopped == "interrupt" else patience.out_of_time()
         if worlds is not None:
-            worlds.finish()
-        kept = keeper.worlds() if keeper is not None else None
+            worlds.finish(batches[0].dropped)
+        kept = keeper.worlds(batches[0].dropped) if keeper is not None else None
     return _result(task, schedule, loop, estimating, _Ending(seconds, resumed_at, kept))
+
+
+class _Waiting:
+    """Shows why there is nothing to sample yet."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._begun = False
+
+    def tell(self, why: str) -> None:
+        """The search for a world says how it goes."""
+        if not self._begun:
+            self._begun = True
+            self._progress.stage("search")
+        self._progress.advance(0, why)
+
+
+def _recording(schedule: Schedule, store: Checkpoint | None, loaded: Loaded | None) -> Recording:
+    """What is recorded: as the run that is continued began, or as this one says."""
+    if store is None or loaded is None:
+        return Recording.planned(schedule)
+    try:
+        return Recording.continued(loaded.facts)
+    except (KeyError, ValueError, TypeError) as error:
+        raise damaged(store.directory, f"its contents do not fit this run: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +206,7 @@ def _result(task: Task, schedule: Schedule, loop: Loop, estimating: Estimating, 
         events=events,
         chains=schedule.chains,
         draws=batches[0].draws,
-        burn_in=schedule.burn_in,
+        burn_in=batches[0].sweeps - batches[0].draws,
         updates=sum(batch.updates for batch in batches),
         resumed_at=ending.resumed_at,
         stopped=loop.stopped,
@@ -198,20 +237,29 @@ def _opened(schedule: Schedule, stack: ExitStack) -> Checkpoint | None:
     return store
 
 
-def _keeper(task: Task, schedule: Schedule) -> KeepDraws | None:
+def _keeper(task: Task, schedule: Schedule, recording: Recording) -> KeepDraws | None:
     if not schedule.keep_draws:
         return None
-    return KeepDraws(task.query_atoms, chains=schedule.chains, draws=schedule.draws, thin=schedule.thin)
+    draws = schedule.draws + recording.recorded_burn_in
+    return KeepDraws(task.query_atoms, chains=schedule.chains, draws=draws, thin=schedule.thin)
 
 
-def _identity(task: Task, schedule: Schedule, watching: Sequence[Observer | PoolObserver]) -> dict[str, Any]:
-    """What tells this run from others; a checkpoint of another run is refused."""
+def _pooling(task: Task, schedule: Schedule, recording: Recording) -> PoolObserver | None:
+    if task.pools is None or not task.estimator.pooled:
+        return None
+    burn_in = recording.recorded_burn_in
+    return task.pools.watch(draws=recording.draws, chains=schedule.chains, seed=schedule.seed, burn_in=burn_in)
+
+
+def _identity(
+    task: Task, schedule: Schedule, recording: Recording, watching: Sequence[Observer | PoolObserver]
+) -> dict[str, Any]:
+    """What tells this run from others; a checkpoint of another run is refused. More draws are no other run."""
     return {
         "method": task.settings.method,
         "settings": repr(task.settings),
         "chains": schedule.chains,
-        "draws": schedule.draws,
-        "burn_in": schedule.burn_in,
+        "burn_in": schedule.burn_in if schedule.burn_in_said else recording.burn_in,
         "seed": schedule.seed,
         "estimator": task.estimator.name,
         "either": task.estimator.either,
@@ -235,11 +283,13 @@ def _build(settings: Settings, network: Network, chains: int) -> list[Sampler]:
     return [made[size] for size in sizes]
 
 
-def _batches(task: Task, schedule: Schedule, samplers: Sequence[Sampler], observers: Sequence[Observer]) -> list[Batch]:
+def _batches(
+    task: Task, schedule: Schedule, recording: Recording, samplers: Sequence[Sampler], observers: Sequence[Observer]
+) -> list[Batch]:
     seeds = np.random.SeedSequence(schedule.seed).spawn(len(samplers))
-    counting = task.counting(schedule, samplers[0].units)
+    counting = task.counting(recording, schedule.chains, samplers[0].units)
     first = offsets([sampler.n_chains for sampler in samplers])
     return [
-        Batch(number, sampler, own_seed, schedule.burn_in, counting, observers, int(first[number]))
+        Batch(number, sampler, own_seed, recording.burn_in, counting, observers, int(first[number]))
         for number, (sampler, own_seed) in enumerate(zip(samplers, seeds, strict=True))
     ]

@@ -70,6 +70,7 @@ class Sampling:
             chains=_or(self.chains, default_chains),
             draws=draws,
             burn_in=_or(self.burn_in, draws // BURN_IN_SHARE),
+            burn_in_said=self.burn_in is not None,
             seed=_or(self.seed, 0),
             time_limit=None if self.time_limit is None or self.time_limit == math.inf else float(self.time_limit),
             target_stderr=None if self.target_stderr is None else float(self.target_stderr),
@@ -97,6 +98,12 @@ class Schedule:
     resume: bool = False
     keep_draws: bool = False
     gives_up: bool = False  # end the run early where chains disagree after burn-in, since something else will go on
+    burn_in_said: bool = True  # else it follows from the draws, and a run that is continued keeps its own
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether time or precision may end a run before its draws are made."""
+        return self.time_limit is not None or self.target_stderr is not None
 
     @property
     def sweeps(self) -> int:

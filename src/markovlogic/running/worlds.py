@@ -121,8 +121,8 @@ class WorldsSink:
         self._batches.append(SpoolBatch(self._spool / f"batch-{batch}.bin", self._atoms, n_chains, self._thin))
         return self._batches[-1]
 
-    def finish(self) -> None:
-        """Write the Parquet file; the rename at the end makes it visible all at once."""
+    def finish(self, dropped: int = 0) -> None:
+        """Write the Parquet file, without the first `dropped` draws; the rename at the end makes it visible all at once."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -136,13 +136,14 @@ class WorldsSink:
         schema = pa.schema(fields, metadata={"thin": str(self._thin)})
         n_chains = sum(batch.n_chains for batch in self._batches)
         n_kept = min((batch.n_kept for batch in self._batches), default=0)
+        first = dropped // self._thin
         step = max(1, CELLS_A_GROUP // max(1, n_chains * len(self._atoms)))
         temporary = self.path.with_name(self.path.name + ".tmp")
         try:
             with pq.ParquetWriter(temporary, schema) as writer:
-                for begin in range(0, n_kept, step):
+                for begin in range(first, n_kept, step):
                     end = min(begin + step, n_kept)
-                    writer.write_table(pa.table(self._columns(begin, end, names), schema=schema))
+                    writer.write_table(pa.table(self._columns(begin, end, first, names), schema=schema))
             with open(temporary, "rb+") as file:
                 os.fsync(file.fileno())
             os.replace(temporary, self.path)
@@ -150,7 +151,7 @@ class WorldsSink:
             temporary.unlink(missing_ok=True)
             raise ResourceError(f"worlds could not be written to {self.path}: {error.strerror or error}") from error
 
-    def _columns(self, begin: int, end: int, names: Any) -> list[Any]:
+    def _columns(self, begin: int, end: int, dropped: int, names: Any) -> list[Any]:
         import pyarrow as pa
 
         chains = sum(batch.n_chains for batch in self._batches)
@@ -164,7 +165,7 @@ class WorldsSink:
         table = truth.reshape((end - begin) * chains, len(self._atoms))
         columns = [
             pa.array(np.tile(np.arange(chains, dtype=np.int32), end - begin)),
-            pa.array(np.repeat(np.arange(begin + 1, end + 1, dtype=np.int64) * self._thin, chains)),
+            pa.array(np.repeat((np.arange(begin, end, dtype=np.int64) - dropped + 1) * self._thin, chains)),
         ]
         if names is None:
             return columns + [pa.array(np.ascontiguousarray(table[:, at])) for at in range(table.shape[1])]

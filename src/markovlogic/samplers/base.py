@@ -99,8 +99,9 @@ class Sampler(Protocol):
 
         planes: (n_all, 8) vertical counters: after each sweep the kernel `kernels.counters.add_world` adds the world to them.
         conditionals: (n_all, n_chains): each sweep adds P(atom true | rest) as it was when the atom was updated; samplers that
-        have no conditionals are never asked for them (`Settings.has_conditionals`). burn_in: draws will not count, so that the
-        kernel may adapt.
+        have no conditionals are never asked for them (`Settings.has_conditionals`). burn_in: the kernel may adapt. A limit may
+        end the run there, and then the later draws of burn-in count: a kernel that learns from where the chain was changes
+        between rounds of doubling length only, and is fixed within one.
         A sweep that is split over several calls gives the same draws as one call.
         """
         ...

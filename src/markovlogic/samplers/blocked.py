@@ -19,7 +19,7 @@ from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.starts import hard_part
+from markovlogic.networks.hard import hard_part
 from markovlogic.samplers.atom_blocks import AtomBlocks, Variables, variables_of
 from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
 from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of

@@ -15,7 +15,7 @@ import numpy as np
 from markovlogic.arrays import Int32, Int64
 from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.starts import HardPart, hard_part
+from markovlogic.networks.hard import HardPart, hard_part
 
 LARGEST_ENUMERATED = 12  # atoms of a component
 MOST_ENUMERATED = 200  # components that differ in form

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from markovlogic import patience
 from markovlogic.arrays import Int32
 
 SMALL = 200  # vertices of a graph that may be searched in this process
@@ -80,6 +81,7 @@ def search_all(graphs: Sequence[tuple[ColouredGraph, bool]], *, seconds: float) 
     found: list[Searched | None] = [None] * len(graphs)
     large = sorted((i for i, (g, _) in enumerate(graphs) if len(g.colour) > SMALL), key=lambda i: len(graphs[i][0].colour))
     for number, (graph, canonical) in enumerate(graphs):
+        patience.check()
         if len(graph.colour) <= SMALL and time.monotonic() < deadline:
             found[number] = search(graph, canonical=canonical)
     left = deadline - time.monotonic()
@@ -94,7 +96,10 @@ def _in_a_process(graphs: Sequence[tuple[ColouredGraph, bool]], seconds: float) 
         pickle.dump([(g.edges, g.colour, canonical) for g, canonical in graphs], file, protocol=5)
         file.flush()
         command = [sys.executable, "-m", "markovlogic.symmetry.bliss", file.name]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        with (
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
+            patience.current().ending(process.kill),
+        ):
             try:
                 output, _ = process.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
@@ -103,6 +108,7 @@ def _in_a_process(graphs: Sequence[tuple[ColouredGraph, bool]], seconds: float) 
             except BaseException:
                 process.kill()
                 raise
+    patience.check()
     stream = io.BytesIO(output)
     found: list[Searched] = []
     while True:

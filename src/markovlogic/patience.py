@@ -1,0 +1,151 @@
+"""How long a run may go on: until its time is over, or until somebody asks it to stop.
+
+Every stage asks between bounded pieces of work (`check`), and what cannot ask (a query, a search in another process) is ended
+from outside (`ending`). The patience of the run that goes on is a value that belongs to the context, so that it reaches the
+deepest loop of a stage without a place in every signature; threads that work for a run take its context along.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from markovlogic.errors import Interrupted, ResourceError
+
+ALLOWANCE = 1.0  # seconds by which what comes before the first draw may be late: a limit is to give an answer, where it can
+NOTHING_WRITTEN = "nothing is written: an older file of that name is kept"
+LOOK_SECONDS = 0.05  # between looks of a thread that ends what cannot ask
+
+
+class OutOfTimeError(ResourceError):
+    """The time limit ended the run before there was anything to tell."""
+
+
+class Patience:
+    """One run's; `outer` is that of whoever started it, whose wish to stop holds here too."""
+
+    def __init__(self, seconds: float | None = None, outer: Patience | None = None) -> None:
+        self.seconds = seconds
+        self.outer = outer
+        self.inner: Patience | None = None  # of the run that was started last
+        if outer is not None:
+            outer.inner = self
+        self.answer_is_sure = False  # one comes, if late: time alone does not end the run any more
+        self.has_answer = False  # draws were made: whoever asks the run to stop gets them
+        self.listener: Callable[[str], None] | None = None  # hears why somebody has to wait
+        self._begun = time.monotonic()
+        self._spent = 0.0  # before this run began, and minus pauses
+        self._paused_at: float | None = None
+        self._asked_at: float | None = None
+
+    def ask(self) -> None:
+        """Ask the run to stop; what it has found until then is its answer."""
+        if self._asked_at is None:
+            self._asked_at = time.monotonic()
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody asked the run to stop."""
+        return self._asked_at is not None or (self.outer is not None and self.outer.asked)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left, negative when the time is over; None where no limit is set."""
+        if self.seconds is None:
+            return None
+        now = time.monotonic() if self._paused_at is None else self._paused_at
+        return self.seconds - self._spent - (now - self._begun)
+
+    def spend(self, seconds: float) -> None:
+        """Count seconds that were spent before, in the part of the run that a checkpoint holds."""
+        self._spent += seconds
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time does not count inside: what is done once on a machine is no part of a run."""
+        self._paused_at = begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self._paused_at = None
+            self._spent -= time.monotonic() - begun
+
+    def overdue(self) -> float:
+        """Seconds since the run ought to have ended without an answer; 0 while it need not."""
+        late = 0.0
+        if self.inner is not None:
+            late = self.inner.overdue()
+            self.has_answer |= self.inner.has_answer
+        if self._asked_at is not None and not self.has_answer:
+            late = max(late, time.monotonic() - self._asked_at)
+        left = self.left
+        if left is not None and not self.answer_is_sure:
+            late = max(late, -left - ALLOWANCE)
+        return late
+
+    def check(self) -> None:
+        """Raise where the run has to end here and now, with nothing to tell."""
+        if self.asked:
+            raise interrupted()
+        if self.overdue() > 0:
+            raise self.out_of_time()
+
+    def out_of_time(self) -> OutOfTimeError:
+        """What to raise when the time is over and nothing was found."""
+        return OutOfTimeError(
+            f"the time limit of {self.seconds:g} s ended before there was anything to tell; {NOTHING_WRITTEN}; allow more time",
+            limit=self.seconds,
+        )
+
+    def tell(self, why: str) -> None:
+        """Say why it takes long."""
+        if self.listener is not None:
+            self.listener(why)
+
+    @contextmanager
+    def ending(self, stop: Callable[[], None]) -> Iterator[None]:
+        """While the block lasts, `stop` is called again and again from another thread once the run has to end."""
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(LOOK_SECONDS):
+                if self.asked or self.overdue() > 0:
+                    stop()
+
+        watcher = threading.Thread(target=watch, daemon=True, name="patience")
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+    @contextmanager
+    def of_this_run(self) -> Iterator[Patience]:
+        """Make it the patience of everything that the block does."""
+        token = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(token)
+
+
+_current: ContextVar[Patience] = ContextVar("patience", default=Patience())  # noqa: B039 - endless, and nobody asks it
+
+
+def current() -> Patience:
+    """The patience of the run that goes on."""
+    return _current.get()
+
+
+def check() -> None:
+    """Raise where the run that goes on has to end here and now, with nothing to tell."""
+    _current.get().check()
+
+
+def interrupted() -> Interrupted:
+    """What to raise when somebody asked the run to stop and nothing was found yet."""
+    return Interrupted(f"interrupted: nothing was found yet, and {NOTHING_WRITTEN}")

@@ -1,0 +1,85 @@
+"""Patience: who may end a run, and when."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from markovlogic import patience
+from markovlogic.errors import Interrupted, ResourceError
+from markovlogic.patience import ALLOWANCE, OutOfTimeError, Patience
+
+
+def test_nobody_asks_by_default() -> None:
+    patience.check()
+    assert patience.current().left is None and not patience.current().asked
+
+
+def test_who_asks_the_outer_asks_the_inner() -> None:
+    outer = Patience()
+    inner = Patience(1000.0, outer)
+    with inner.of_this_run():
+        patience.check()
+        outer.ask()
+        assert inner.asked
+        with pytest.raises(Interrupted, match="older file of that name is kept"):
+            patience.check()
+    patience.check()  # the block is over
+
+
+def test_time_ends_a_run_that_has_no_answer_and_lets_one_come_that_is_sure() -> None:
+    own = Patience(1.0)
+    own.spend(0.5)
+    own.check()
+    own.spend(0.6)  # over, but not by more than what comes before the first draw is allowed
+    own.check()
+    own.spend(ALLOWANCE)
+    with pytest.raises(OutOfTimeError, match="time limit of 1 s"):
+        own.check()
+    assert isinstance(own.out_of_time(), ResourceError)
+    own.answer_is_sure = True
+    own.check()
+    assert own.left is not None and own.left < 0
+
+
+def test_pauses_do_not_count() -> None:
+    own = Patience(100.0)
+    with own.paused():
+        before = own.left
+        time.sleep(0.05)
+        assert own.left == before
+    assert own.left is not None and before is not None and before - own.left < 0.04
+
+
+def test_the_outer_one_is_late_when_the_inner_one_is_unless_there_is_an_answer() -> None:
+    outer = Patience()
+    inner = Patience(0.001, outer)
+    inner.spend(10.0)
+    assert outer.overdue() > 5
+    inner.answer_is_sure = True
+    assert outer.overdue() == 0
+    outer.ask()
+    time.sleep(0.01)
+    assert outer.overdue() > 0
+    inner.has_answer = True
+    assert outer.overdue() == 0
+
+
+@pytest.mark.parametrize("how", ["asked", "time"])
+def test_what_cannot_ask_is_ended_from_outside(how: str) -> None:
+    own = Patience(None if how == "asked" else 0.01)
+    ended = threading.Event()
+    with own.ending(ended.set):
+        if how == "asked":
+            own.ask()
+        else:
+            own.spend(ALLOWANCE)
+        assert ended.wait(10)
+
+
+def test_what_need_not_end_is_left_alone() -> None:
+    ended = threading.Event()
+    with Patience(1000.0).ending(ended.set):
+        assert not ended.wait(0.2)
