@@ -170,6 +170,8 @@ class SamplingMethod(Method):
         log_z = found.log_z if isinstance(found.log_z, LogZ) else None
         if isinstance(found.log_z, str):
             remarks = (*remarks, found.log_z)
+        elif log_z is not None and not found.converged:
+            log_z, remarks = None, (*remarks, "log_z is left out: the chains that would give it have not converged")
         account = Account(
             chains=found.chains,
             draws=found.draws,
@@ -196,11 +198,10 @@ class SamplingMethod(Method):
 
 
 def _continued(case: Case, plan: Plan, before: Schedule, found: RunResult) -> Answer:
-    """Chains disagreed after burn-in: another method goes on in the time that is left, in a checkpoint beside the first one's."""
+    """Chains disagreed after burn-in: another method goes on, in a checkpoint inside the first one's."""
     assert plan.schedule is not None
-    left = None if before.time_limit is None else max(before.time_limit - found.seconds, 0.1)
     there = None if before.checkpoint is None else os.path.join(before.checkpoint, plan.method.name)
-    answer = plan.method.answer(case, replace(plan, schedule=replace(plan.schedule, time_limit=left, checkpoint=there)))
+    answer = plan.method.answer(case, replace(plan, schedule=replace(plan.schedule, checkpoint=there)))
     note = f"the chains of {found.method} disagreed after burn-in, so {plan.method.name} went on in their place"
     account = replace(answer.account, continued_with=plan.method.name)
     return replace(answer, account=account, remarks=(note, *answer.remarks))

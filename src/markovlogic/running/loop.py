@@ -20,6 +20,8 @@ from markovlogic.running.recording import Recording
 
 CHECKPOINT_SECONDS = 0.6  # with a round of 0.15 s before it, at least one a second
 WRITE_SPACING = 2  # what is too large to be written in the background may take half of the time, not more
+DISAGREE = 1.1  # R-hat soon after burn-in that the rest of the run is not likely to mend
+FINAL = ("target", "disagreement")  # ends that a resumed run keeps to
 LOOK_SHARE = 20  # progress looks at R-hat so rarely that it takes a twentieth of the time at most
 
 
@@ -29,6 +31,7 @@ class Limits:
 
     patience: Patience
     target_stderr: float | None
+    judged_at: int | None = None  # sweeps after which chains that disagree end the run, since something else will go on
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,7 @@ class Loop:
         try:
             self._seconds_before = float(loaded.facts["seconds"])
             self._limits.patience.spend(self._seconds_before)
-            self.stopped = "target" if loaded.facts["stopped"] == "target" else ""
+            self.stopped = loaded.facts["stopped"] if loaded.facts["stopped"] in FINAL else ""
             for number, (batch, facts) in enumerate(zip(self._batches, loaded.facts["batches"], strict=True)):
                 head = f"{number}."
                 batch.restore(facts, {n[len(head) :]: a for n, a in loaded.arrays.items() if n.startswith(head)})
@@ -99,6 +102,8 @@ class Loop:
                 until = min(done + pace.within(left), total)
                 if self._limits.target_stderr is not None:
                     until = min(until, next_check(done))
+                if self._limits.judged_at is not None and done < self._limits.judged_at:
+                    until = min(until, self._limits.judged_at)
                 before = time.perf_counter()
                 self._crew.each(lambda batch: batch.advance(until), self._batches)  # noqa: B023 - ended when this returns
                 pace.learn(until - done, time.perf_counter() - before)
@@ -114,6 +119,8 @@ class Loop:
         draws = self._batches[0].draws
         if self._limits.target_stderr is not None and draws > 0 and done == next_check(done - 1) and self._target_reached():
             self.stopped = "target"
+        if done == self._limits.judged_at and draws > 0 and self._chains_disagree():
+            self.stopped = "disagreement"
         if self._saving is not None:
             self._saving.store.check()
             if time.perf_counter() >= self._next_write and not self._saving.store.busy:
@@ -129,6 +136,10 @@ class Loop:
     def _target_reached(self) -> bool:
         worst = worst_stderr(*self._estimating()[:2])
         return worst is not None and self._limits.target_stderr is not None and worst <= self._limits.target_stderr
+
+    def _chains_disagree(self) -> bool:
+        rhat = worst_rhat(*self._estimating()[:2])
+        return rhat is not None and rhat >= DISAGREE
 
     def _look(self, draws: int) -> None:
         now = time.perf_counter()

@@ -136,7 +136,7 @@ def run(
             warm_up(samplers[0], progress)
         total = recording.burn_in + schedule.draws
         patience.listener = _Waiting(progress).tell
-        loop = Loop(batches, crew, saving, Limits(patience, schedule.target_stderr), estimating, progress)
+        loop = Loop(batches, crew, saving, Limits(patience, schedule.target_stderr, schedule.judged_at), estimating, progress)
         crew.each(Batch.start, batches)
         progress.stage("sample", total)
         resumed_at = None if loaded is None else loop.resume(loaded)

@@ -106,6 +106,11 @@ class Schedule:
         return self.time_limit is not None or self.target_stderr is not None
 
     @property
+    def judged_at(self) -> int | None:
+        """Sweeps after which chains are asked whether they agree; a function of the plan alone, so resumption keeps to it."""
+        return min(self.burn_in + max(100, self.draws // 8), self.sweeps) if self.gives_up else None
+
+    @property
     def sweeps(self) -> int:
         """Sweeps a chain, burn-in included."""
         return self.burn_in + self.draws
