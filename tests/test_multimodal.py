@@ -53,7 +53,7 @@ def test_the_check_sees_a_miss() -> None:
 
 def test_auto_goes_over_to_tempered_chains_and_says_so() -> None:
     model = MODELS["clusters, balance"]
-    result = mln.infer(mln.Model.parse(model.rules), None, model.query, estimator="sample", draws=400, seed=2)
+    result = mln.infer(mln.Model.parse(model.rules), None, model.query, estimator="sample", draws=3000, seed=2)
     assert result.run.method == "gibbs" and result.run.continued_with == "tempered"
     assert any("disagreed after burn-in" in remark for remark in result.remarks)
     told = mln.explain(mln.Model.parse(model.rules), None, model.query, estimator="sample")
