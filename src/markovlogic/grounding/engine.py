@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ import numpy.typing as npt
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.plan import Plan
 from markovlogic.grounding.relations import Relation
+from markovlogic.temporary import TemporaryFolder
 
 Columns = dict[str, npt.NDArray[np.integer]]
 
@@ -28,12 +27,14 @@ class Engine:
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
         self._loaded: set[str] = set()
+        self._folder: TemporaryFolder | None = None
 
     @cached_property
     def _connection(self) -> Any:
         import duckdb
 
-        self._settings["temp_directory"] = tempfile.mkdtemp(prefix="markovlogic-")
+        self._folder = TemporaryFolder("markovlogic-")
+        self._settings["temp_directory"] = str(self._folder.path)
         return duckdb.connect(":memory:", config=self._settings)
 
     def close(self) -> None:
@@ -42,8 +43,8 @@ class Engine:
             if "_connection" in vars(self):
                 self._connection.close()
         finally:
-            if "temp_directory" in self._settings:
-                shutil.rmtree(self._settings["temp_directory"], ignore_errors=True)
+            if self._folder is not None:
+                self._folder.close()
 
     def load(self, plan: Plan) -> None:
         """Put the tables that a plan joins into the database, those that are not there yet."""
