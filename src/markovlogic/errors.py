@@ -101,6 +101,18 @@ class Interrupted(MarkovLogicError):
     exit_code = 130
 
 
+MOST_SHOWN = 100
+
+
+def capped(faults: Sequence[Fault], count: int | None = None, *, at_least: bool = False) -> list[Fault]:
+    """The first hundred faults, and how many more there are; count: of all, where not all of them were kept."""
+    shown = list(faults[:MOST_SHOWN])
+    more = (len(faults) if count is None else count) - len(shown)
+    if more > 0:
+        shown.append(Fault(f"and {'at least ' * at_least}{more:,} more", shown[-1].place if shown else None))
+    return shown
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Give ` did you mean X?`-style advice for a misspelt name; empty when nothing is near."""
     names = list(known)

@@ -11,6 +11,7 @@ from tests.oracle.plain_gibbs import pack
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.estimate.tallies import Counting, Events, Tallies, tally_bytes
 from markovlogic.kernels import counters
+from markovlogic.restoring import Restored
 
 NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
@@ -67,7 +68,9 @@ def test_counts_are_those_of_the_draws(
         if at >= save_at:
             arrays = {item.name: item.array.copy() for item in tallies.saved()}
             tallies = made(n_all, n_chains, planned, n_slots, conditional=True)
-            tallies.restore(arrays)
+            restored = Restored(arrays)
+            tallies.restore(restored)
+            restored.require_none_left()
             save_at = stop
         draws = min(data.draw(st.integers(1, 300)), tallies.room(), stop - at)
         for draw in range(at, at + draws):

@@ -22,7 +22,7 @@ from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimate.tallies import Saved
 from markovlogic.running import checkpoint as checkpoint_module
 from markovlogic.running import loop as loop_module
-from markovlogic.running.checkpoint import Checkpoint
+from markovlogic.running.checkpoint import Checkpoint, sealed
 from markovlogic.running.worlds import WorldsSink
 
 EVENTS = [np.array([1, 3], np.int32)]
@@ -41,7 +41,8 @@ def stop_after(directory: Path, sweep: int, **options: Any) -> None:
         with pytest.raises(RuntimeError, match="planted"):
             plain_run(NETWORK, PlainGibbs(fail_at=sweep), checkpoint=directory, **{**OPTIONS, **options})
     manifest = directory / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f"fail_at={sweep}", "fail_at=-1"))  # the failure was no setting of the run
+    text = manifest.read_text().replace(f"fail_at={sweep}", "fail_at=-1")  # the failure was no setting of the run
+    manifest.write_text(json.dumps(sealed(json.loads(text))))
 
 
 @pytest.mark.parametrize("estimator", ["sample", "conditional"])

@@ -41,8 +41,8 @@ class Bomb:
     def saved(self) -> Iterator[Saved]:
         yield Saved("seen", self.seen, int(self.seen[0]))
 
-    def restore(self, arrays: Any) -> None:
-        self.seen = arrays["seen"].copy()
+    def restore(self, arrays: Any, draws: int) -> None:
+        self.seen = arrays.like("seen", self.seen)
 
 
 def sampled(settings: Any, **options: Any) -> Any:

@@ -282,7 +282,7 @@ class _AsksToStop:
     def saved(self):
         return iter(())
 
-    def restore(self, arrays):
+    def restore(self, arrays, draws):
         pass
 
 

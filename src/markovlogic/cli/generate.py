@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from markovlogic.cli.telling import tell
+
 
 def generate(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which problem; `mln generate list` tells them all.")],
@@ -35,6 +37,6 @@ def generate(
     made = make(name, size, evidence, seed, variant=variant)
     rules, facts = write(made, output)
     if not quiet:
-        sys.stderr.write(f"wrote {rules} and {facts} ({made.n_facts:,} facts)\n")
-        sys.stderr.write(f"try: mln infer {rules} -e {facts} -q {made.query}\n")
+        tell(f"wrote {rules} and {facts} ({made.n_facts:,} facts)")
+        tell(f"try: mln infer {rules} -e {facts} -q {made.query}")
     return 0

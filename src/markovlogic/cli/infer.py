@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
     from markovlogic.results import Marginals
@@ -162,7 +163,7 @@ def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet:
     if output is not None:
         write_result(result, output)
         if not quiet:
-            sys.stderr.write(f"wrote {output}: {summary(result)}\n")
+            tell(f"wrote {output}: {summary(result)}")
     elif sys.stdout.isatty():
         from rich.console import Console
 
@@ -172,11 +173,11 @@ def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet:
             write_lines(result, file)
     if not quiet:
         for remark in result.remarks:
-            sys.stderr.write(f"note: {remark}\n")
+            tell(f"note: {remark}")
     concerns = result.concerns()
     for concern in concerns:
-        sys.stderr.write(f"concern: {concern}\n")
+        tell(f"concern: {concern}")
     if result.run.interrupted:
-        sys.stderr.write("interrupted: the results cover the draws made so far\n")
+        tell("interrupted: the results cover the draws made so far")
         return 130
     return 1 if concerns else 0

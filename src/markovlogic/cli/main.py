@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from markovlogic.cli import explain, generate, infer, reproduce, symmetries, waiting, warm_up
+from markovlogic.cli.telling import tell
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
 from markovlogic.patience import interrupted
 from markovlogic.version import __version__
@@ -24,7 +25,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     # panels cost the import of rich, so only eyes get them
-    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    rich_markup_mode="rich" if sys.stdout is not None and sys.stdout.isatty() else None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -69,6 +70,7 @@ def mln(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
+    _open_closed_streams()
     code = _guarded(arguments)
     try:
         sys.stdout.flush()
@@ -77,9 +79,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _abandon_output()
         if code in (DONE, CONCERNS):
-            _say(f"error: cannot write standard output: {error.strerror or error}")
+            tell(f"error: cannot write standard output: {error.strerror or error}")
             code = BAD_INPUT
     return code
+
+
+def _open_closed_streams() -> None:
+    """Fill the places of standard streams that the caller closed (`>&-`), so that no file of ours gets their numbers.
+
+    What is written to standard output then fails, as it does in other programs; messages go nowhere.
+    """
+    while (opened := os.open(os.devnull, os.O_RDONLY)) <= 2:
+        if opened == 2:  # a stream without a reader, but one that takes what it is given
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 2)
+            os.close(nowhere)
+    os.close(opened)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
 
 
 def _guarded(arguments: Sequence[str] | None) -> int:
@@ -98,11 +117,13 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         _tell(error)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        _say("interrupted")
+        tell("interrupted")
         return INTERRUPTED
     except MemoryError:
-        _say("error: out of memory (try a smaller problem, or --memory-limit to be refused before the start)")
+        tell("error: out of memory (try a smaller problem, or --memory-limit to be refused before the start)")
         return REFUSED
+    except OSError as error:
+        return DONE if _output_fails() else _report_bug(error)  # who ends the program will meet the same, and say it
     except Exception as error:
         show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
         if callable(show) and isinstance(code, int):  # a usage error of the option parser
@@ -116,26 +137,29 @@ def _tell(error: MarkovLogicError) -> None:
     if isinstance(error, InputError):
         for fault in error.faults:
             text = fault.show() if sys.stderr.isatty() else fault.one_line()
-            _say(text if fault.place else f"error: {text}")
+            tell(text if fault.place else f"error: {text}")
     else:
-        _say(str(error) if isinstance(error, Interrupted) else f"error: {error}")
+        tell(str(error) if isinstance(error, Interrupted) else f"error: {error}")
 
 
 def _report_bug(error: Exception) -> int:
     if os.environ.get(DEBUG_VARIABLE):
         import traceback
 
-        _say("".join(traceback.format_exception(error)).rstrip())
+        tell("".join(traceback.format_exception(error)).rstrip())
     what = " ".join(str(error).split())[:300]
-    _say(f"internal error: {type(error).__name__}: {what}")
-    _say(f"This is a bug of markovlogic {__version__}. Please report it with the command and what `mln --debug ...` prints.")
+    tell(f"internal error: {type(error).__name__}: {what}")
+    tell(f"This is a bug of markovlogic {__version__}. Please report it with the command and what `mln --debug ...` prints.")
     return BUG
 
 
-def _say(text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+def _output_fails() -> bool:
+    """Whether what was given to standard output cannot be written."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
 
 
 def _abandon_output() -> None:

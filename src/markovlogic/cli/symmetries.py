@@ -116,6 +116,7 @@ def symmetries_view(found: SymmetryReport) -> Any:
     from rich.text import Text
 
     from markovlogic.language.syntax import show_constant
+    from markovlogic.report.terminal import shown_on
 
     classes = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for name, justify in (("type", "left"), ("constants", "right"), ("classes", "right"), ("largest classes", "left")):
@@ -132,7 +133,7 @@ def symmetries_view(found: SymmetryReport) -> Any:
             shown.append(f"… {hidden:,} more with several members")
         if alone:
             shown.append(f"{alone:,} alone")
-        classes.add_row(type_name, f"{sum(map(len, parts)):,}", f"{len(parts):,}", Text("\n".join(shown)))
+        classes.add_row(type_name, f"{sum(map(len, parts)):,}", f"{len(parts):,}", Text(shown_on(sys.stdout, "\n".join(shown))))
     blocks: list[Any] = [classes, Text()]
     if found.breaks:
         broken = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
@@ -141,7 +142,7 @@ def symmetries_view(found: SymmetryReport) -> Any:
         for item in found.breaks:
             what = f"evidence of {item.predicate}" if item.predicate else "constants in formulas, or +"
             example = f"{item.example}; {item.counterpart}" if item.example else ""
-            broken.add_row(item.type_name, what, f"{item.n_classes:,}", Text(example))
+            broken.add_row(item.type_name, what, f"{item.n_classes:,}", Text(shown_on(sys.stdout, example)))
         blocks += [broken, Text()]
     word = "orbits" if found.orbits != 1 else "orbit"
     blocks.append(
@@ -152,5 +153,5 @@ def symmetries_view(found: SymmetryReport) -> Any:
             f" {word}; the largest has {found.largest_orbit:,}",
         )
     )
-    blocks += [Text(f"note: {note}", style="dim") for note in found.notes]
+    blocks += [Text(shown_on(sys.stdout, f"note: {note}"), style="dim") for note in found.notes]
     return Group(*blocks)

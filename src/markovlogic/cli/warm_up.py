@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 from markovlogic.cli import options
+from markovlogic.cli.telling import tell
 
 # Between them they have every kind of site and clause, so that every kernel is asked for: short and long clauses, hard ones,
 # exclusive groups, quantifiers, interchangeable constants, evidence that parts them.
@@ -37,5 +37,5 @@ def warm_up(quiet: options.Quiet = False) -> int:
             text, query = MODELS[name]
             infer(Model.parse(text), None, query, method=method.name, chains=chains, draws=2, burn_in=1)
     if not quiet:
-        sys.stderr.write(f"all kernels are compiled ({time.perf_counter() - begun:.0f} s)\n")
+        tell(f"all kernels are compiled ({time.perf_counter() - begun:.0f} s)")
     return 0

@@ -12,8 +12,8 @@ from markovlogic.data.blocks import Block
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
 from markovlogic.data.exclusive import conflicts
-from markovlogic.data.faults import MOST_SHOWN, FaultLog
-from markovlogic.errors import Fault, Place
+from markovlogic.data.faults import FaultLog
+from markovlogic.errors import MOST_SHOWN, Fault, Place
 from markovlogic.language.syntax import Predicate, show_constant
 
 TRUTH_WORD = {FALSE: "false", TRUE: "true", UNKNOWN: "unknown"}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from markovlogic.errors import Fault, InputError
+from markovlogic.errors import MOST_SHOWN, Fault, InputError, capped
 
-MOST_SHOWN = 100
 MOST_COUNTED = 10_000
 
 
@@ -40,10 +39,4 @@ class FaultLog:
         """End here with one error that holds all faults, if there are any."""
         if not self.count:
             return
-        faults = list(self.shown)
-        more = self.count - len(faults)
-        if more:
-            least = "at least " if self.stopped_early else ""
-            last = faults[-1].place
-            faults.append(Fault(f"and {least}{more:,} more", last))
-        raise InputError(faults)
+        raise InputError(capped(self.shown, self.count, at_least=self.stopped_early))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from markovlogic.errors import Fault, InputError, Place, nearest
 
 Path: TypeAlias = "str | os.PathLike[str]"
 Source: TypeAlias = "Path | tuple[str, Any]"  # a `.db` file, or a predicate with a CSV or Parquet file or a table
 
+STREAM_CHUNK = 1 << 20
+LONGEST_STREAM = 1 << 30  # bytes that are taken from a pipe or a device
+LONGEST_STREAM_LINE = 1 << 24
 TABLE_ENDINGS = (".csv", ".parquet")
 NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_'-]*)\s*=\s*(.*)\Z", re.DOTALL)
 
@@ -90,11 +94,28 @@ def cannot_read(path: str, error: OSError, expected: str) -> InputError:
     return InputError(Fault(f"cannot be read: {reason}", Place(path), hint=f"expected {expected}"))
 
 
+def _stream_bytes(file: BinaryIO, path: str) -> bytes:
+    """All that a pipe or a device gives, which may never end: what is no text ends it, and so do bounds."""
+    chunks: list[bytes] = []
+    size = since_newline = 0
+    while chunk := file.read(STREAM_CHUNK):
+        chunks.append(chunk)
+        if b"\0" in chunk:  # no text; the reader will say where
+            break
+        size += len(chunk)
+        newline = chunk.rfind(b"\n")
+        since_newline = since_newline + len(chunk) if newline < 0 else len(chunk) - 1 - newline
+        if since_newline > LONGEST_STREAM_LINE or size > LONGEST_STREAM:
+            what = f"{LONGEST_STREAM_LINE:,} bytes without the end of a line" if size <= LONGEST_STREAM else f"{size:,} bytes"
+            raise InputError(Fault(f"{what} came, and no end", Place(path), hint="save it as a file, or give another one"))
+    return b"".join(chunks)
+
+
 def read_bytes(path: str, expected: str) -> bytes:
     """All of a file; whatever stands against that is an input error that names the file."""
     try:
         with open(path, "rb") as file:
-            return file.read()
+            return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else _stream_bytes(file, path)
     except ValueError:  # a NUL in the name
         raise InputError(f"{path!r} is not a file name") from None
     except OSError as error:

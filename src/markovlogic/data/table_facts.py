@@ -12,10 +12,10 @@ from markovlogic.arrays import Bool
 from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
 from markovlogic.data.db_lines import unlisted
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
-from markovlogic.data.faults import MOST_SHOWN, FaultLog
+from markovlogic.data.faults import FaultLog
 from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
-from markovlogic.errors import Fault, InputError, Place
+from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
 from markovlogic.language.syntax import Predicate
 from markovlogic.progress import SILENT, Progress
 

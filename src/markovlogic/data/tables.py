@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markovlogic.data.csv_rows import header_of, locate_rows
-from markovlogic.data.faults import MOST_SHOWN, FaultLog
+from markovlogic.data.faults import FaultLog
 from markovlogic.data.sources import TABLE_ENDINGS, cannot_read, read_bytes
-from markovlogic.errors import Fault, InputError, Place
+from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
 
 ROWS = 1 << 18  # of one batch
 

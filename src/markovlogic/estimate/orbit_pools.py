@@ -7,7 +7,7 @@ are alone in their orbit stay with the ordinary tallies. Known atoms are in no o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,7 @@ from markovlogic.estimate.substitutions import (
     sequence_orbit,
 )
 from markovlogic.estimate.tallies import Saved
+from markovlogic.restoring import Restored
 from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
 
@@ -244,6 +245,8 @@ class PoolWatcher:
         """All that a checkpoint needs."""
         yield from self.series.saved()
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Continue where `saved` was taken."""
-        self.series.restore(arrays)
+    def restore(self, arrays: Restored, draws: int) -> None:
+        """Continue where `saved` was taken, after so many draws."""
+        self.series.restore(arrays, largest=float(self._pools.size.max(initial=1.0)))
+        if self.series.draws != draws:
+            raise ValueError(f"orbits were counted in {self.series.draws} of {draws} draws")

@@ -5,14 +5,16 @@ What a truth value needs (`tallies`) is counts; the share of an orbit that holds
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.estimate.slots import SlotClock
 from markovlogic.estimate.tallies import Saved, Slots
+from markovlogic.restoring import Restored
+
+ROUNDING = 1e-6  # of sums, relative, at the very most
 
 
 class Series:
@@ -48,9 +50,12 @@ class Series:
         yield from self.sums.saved("sums")
         yield from self.squares.saved("squares")
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
-        """Continue where `saved` was taken."""
-        level, draws = (int(value) for value in arrays["clock"])
-        self.clock = replace(self.clock, level=level, draws=draws)
-        self.sums.restore("sums", arrays, np.float64)
-        self.squares.restore("squares", arrays, np.float64)
+    def restore(self, arrays: Restored, largest: float) -> None:
+        """Continue where `saved` was taken; largest: what a value can be."""
+        level, draws = arrays.numbers("clock", 2)
+        self.clock.restore(level, draws)
+        lengths = self.clock.lengths()
+        n_chains = self.sums.cells[0].shape[1]
+        most = largest * (1 + ROUNDING)
+        self.sums.restore("sums", arrays, np.float64, [n * most for n in lengths])
+        self.squares.restore("squares", arrays, np.float64, [n * n_chains * most**2 for n in lengths])

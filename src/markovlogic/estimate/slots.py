@@ -103,9 +103,28 @@ class SlotClock:
         self.level -= 1
         return stays
 
+    def restore(self, level: int, draws: int) -> None:
+        """Continue after so many draws; the level follows from them, so that another one is a ValueError."""
+        if draws > self.planned:
+            raise ValueError(f"{draws} draws were made, of {self.planned} that were planned")
+        self.draws = max(draws - 1, 0)
+        while self.must_fold:
+            self.fold()
+        self.draws = draws
+        if level != self.level:
+            raise ValueError(f"slots of time are at level {level} after {draws} draws, expected {self.level}")
+
     def room(self) -> int:
         """Draws until the current segment ends."""
         return self._end(self.slot) - self.draws
+
+    @property
+    def unfinished(self) -> int:
+        """Draws in the current segment, 0 where it has just begun."""
+        if self.draws >= self.planned:
+            return 0
+        segment = self.slot
+        return self.draws - (self._end(segment - 1) if segment else 0)
 
     @property
     def longest_segment(self) -> int:

@@ -8,7 +8,7 @@ that are emptied into float64 totals after fixed numbers of draws, so that no re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,11 +18,13 @@ import numpy.typing as npt
 from markovlogic.arrays import Int32, Int64, Words
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.kernels import counters, tally_sums
+from markovlogic.restoring import Restored, require_counters
 
 Cells = npt.NDArray[np.number]  # (n_rows, n_chains)
 
 COUNTER_DRAWS = 255  # what eight planes hold
 SUM_DRAWS = 32  # float32 additions between emptyings: each rounds by at most 1e-6, so a mean is off by less than that
+SUM_SLACK = 1e-3  # what roundings may add to a sum of conditionals, at the very most
 SUM_SLOTS_UP_TO = 7  # with more chains, sums are needed by chain only, not by slot
 
 
@@ -83,18 +85,19 @@ class Slots:
     def saved(self, prefix: str) -> Iterator[Saved]:
         """The slots for a checkpoint; a slot that was never touched is left out."""
         for at, cells in enumerate(self.cells):
-            if self.version[at]:
+            if self.version[at] and cells.size:
                 yield Saved(f"{prefix}.{at}", cells, self.version[at])
 
-    def restore(self, prefix: str, arrays: Mapping[str, npt.NDArray[np.generic]], dtype: npt.DTypeLike) -> None:
-        """Take the slots of a checkpoint back."""
+    def restore(self, prefix: str, arrays: Restored, dtype: npt.DTypeLike, most: Sequence[float]) -> None:
+        """Take the slots of a checkpoint back; most: what a cell of each slot in use can hold, 0 where it was never touched."""
         shape = self.cells[0].shape
         for at in range(len(self.cells)):
-            found = arrays.get(f"{prefix}.{at}")
-            self.cells[at] = np.zeros(shape, dtype) if found is None else found.astype(dtype, copy=False)
             self.version[at] = 0
-            if found is not None:
+            if at < len(most) and most[at] and self.cells[at].size:
+                self.cells[at] = arrays.take(f"{prefix}.{at}", dtype, shape, low=0, high=most[at])
                 self.touch(at)
+            else:
+                self.cells[at] = np.zeros(shape, dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +176,8 @@ class Tallies:
         """The planes hold so many draws more now (at most `room`)."""
         slot, ends = self.clock.slot, draws == self.clock.room()
         self._in_planes += draws
-        self._in_sums += draws
+        if self.conditionals is not None:
+            self._in_sums += draws
         if ends or self._in_planes == COUNTER_DRAWS:
             self._empty_planes(slot)
         if self.conditionals is not None and (ends or self._in_sums == SUM_DRAWS):
@@ -230,19 +234,33 @@ class Tallies:
         if self.sums is not None:
             yield from self.sums.saved("sums")
 
-    def restore(self, arrays: Mapping[str, npt.NDArray[np.generic]]) -> None:
+    def restore(self, arrays: Restored) -> None:
         """Continue where `saved` was taken."""
-        level, draws, self._in_planes, self._in_sums = (int(value) for value in arrays["clock"])
-        self.clock.level, self.clock.draws = level, draws
+        level, draws, self._in_planes, self._in_sums = arrays.numbers("clock", 4)
+        self.clock.restore(level, draws)
+        lengths = self.clock.lengths()
+        unfinished = self.clock.unfinished
+        in_sums = unfinished % SUM_DRAWS if self.conditionals is not None else 0
+        if self._in_planes > min(unfinished, COUNTER_DRAWS - 1) or self._in_sums != in_sums:
+            raise ValueError(f"after {draws} draws, {self._in_planes} and {self._in_sums} cannot be left to be moved into slots")
         if self._in_planes:
-            self.planes[:] = arrays["planes"]
-            self.event_planes[:] = arrays["event_planes"]
+            for name, planes in (("planes", self.planes), ("event_planes", self.event_planes)):
+                planes[:] = arrays.like(name, planes)
+                require_counters(planes, self._in_planes, self.n_chains, name)
         if self.conditionals is not None and self._in_sums:
-            self.conditionals[:] = arrays["conditionals"]
-        self.counts.restore("counts", arrays, self._count_type())
-        self.event_counts.restore("event_counts", arrays, self._count_type())
+            plane, most = self.conditionals, self._in_sums + SUM_SLACK
+            plane[:] = arrays.take("conditionals", plane.dtype, plane.shape, low=0, high=most)
+        counted = _without(lengths, self._in_planes)
+        self.counts.restore("counts", arrays, self._count_type(), counted)
+        self.event_counts.restore("event_counts", arrays, self._count_type(), counted)
         if self.sums is not None:
-            self.sums.restore("sums", arrays, np.float64)
+            summed = _without(lengths, self._in_sums) if len(self.sums.cells) > 1 else [draws - self._in_sums]
+            self.sums.restore("sums", arrays, np.float64, [n * (1 + SUM_SLACK) for n in summed])
+
+
+def _without(lengths: Sequence[int], waiting: int) -> list[int]:
+    """Draws that each slot in use holds, when some of the last one's are not in it yet."""
+    return [*lengths[:-1], lengths[-1] - waiting] if lengths else []
 
 
 def tally_bytes(

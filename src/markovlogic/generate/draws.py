@@ -9,14 +9,17 @@ import numpy as np
 from markovlogic.arrays import Bool, Int64
 from markovlogic.generate.problem_files import FactBlock
 
+CONSTANTS_A_LINE = 10_000  # a rule file has no lines of a megabyte
+
 
 def type_line(name: str, constant: str, numbers: Int64) -> str:
     """Declare all constants of a type, `person = {P0,P1}`: a constant that no fact names must exist too.
 
     numbers: (n,) or (n, k), one column for each `%d` of `constant`.
     """
-    constants = ",".join([constant] * len(numbers)) % tuple(numbers.ravel().tolist())
-    return f"{name} = {{{constants}}}\n"
+    stretches = [numbers[at : at + CONSTANTS_A_LINE] for at in range(0, len(numbers), CONSTANTS_A_LINE)]
+    lines = [",".join([constant] * len(part)) % tuple(part.ravel().tolist()) for part in stretches]
+    return f"{name} = {{" + ",\n  ".join(lines) + "}\n"
 
 
 def how_many(share: float, total: int) -> int:

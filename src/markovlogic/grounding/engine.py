@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from markovlogic.data.arrow import numpy_numbers
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.plan import Plan
 from markovlogic.grounding.relations import Relation
+from markovlogic.temporary import TemporaryFolder
 
 Columns = dict[str, npt.NDArray[np.integer]]
 
@@ -37,11 +36,11 @@ class Engine:
     def _connection(self) -> Any:
         import duckdb
 
-        self._settings["temp_directory"] = folder = tempfile.mkdtemp(prefix="markovlogic-")
-        remove = partial(shutil.rmtree, folder, ignore_errors=True)
-        atexit.register(remove)  # for a run that nobody waits for any longer
-        self._at_end.callback(atexit.unregister, remove)
-        self._at_end.callback(remove)
+        folder = TemporaryFolder("markovlogic-")
+        self._settings["temp_directory"] = str(folder.path)
+        atexit.register(folder.close)  # for a run that nobody waits for any longer
+        self._at_end.callback(atexit.unregister, folder.close)
+        self._at_end.callback(folder.close)
         connection = duckdb.connect(":memory:", config=self._settings)
         self._at_end.callback(connection.close)
         connection.execute("SET enable_progress_bar = false")  # it would stand among the results on standard output

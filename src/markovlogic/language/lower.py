@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field
 
 from markovlogic.collector import without_collection
-from markovlogic.errors import Fault, InputError
+from markovlogic.errors import Fault, InputError, capped
 from markovlogic.language.propositional import (
     MAX_CUBES,
     LiteralCube,
@@ -64,7 +64,7 @@ def lower(model: Model, clause_weights: str = "formula") -> LoweredModel:
         if rule.weight is None
     ]
     if missing:
-        raise InputError(missing)
+        raise InputError(capped(missing))
     result = _Result()
     faults: list[Fault] = []
     with without_collection():
@@ -78,7 +78,7 @@ def lower(model: Model, clause_weights: str = "formula") -> LoweredModel:
             except _Contradiction:
                 faults.append(Fault(f"hard formula can never be true: {rule.text}", rule.place))
     if faults:
-        raise InputError(faults)
+        raise InputError(capped(faults))
     return LoweredModel(tuple(result.templates), _used_definitions(result), tuple(result.constants))
 
 

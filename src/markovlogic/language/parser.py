@@ -28,6 +28,7 @@ from markovlogic.language.tokens import (
     unquote,
 )
 
+MAX_WEIGHT = 1e9  # beyond it a sum of weights would lose the small ones without a word
 MAX_RANGE = 1_000_000
 MAX_INCLUDES = 50  # nested in each other
 _WEIGHT = re.compile(r"[+-]?(?:inf\b|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
@@ -81,6 +82,7 @@ class Parsed:
     faults: list[Fault] = field(default_factory=list)
     n_unsupported: int = 0  # of the faults
     sources: dict[str, Source] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)  # files, by the name that links lead to
 
 
 def parse_statements(source: Source, directory: str = "") -> Parsed:
@@ -92,6 +94,7 @@ def parse_statements(source: Source, directory: str = "") -> Parsed:
 
 def _read(source: Source, directory: str, parsed: Parsed, around: tuple[str, ...]) -> None:
     parsed.sources[source.name] = source
+    parsed.read.add(around[-1])
     tokens, faults = tokenize(source)
     parsed.faults += faults
     reader = _StatementReader(source, tokens)
@@ -128,7 +131,7 @@ def _include(source: Source, token: Token, directory: str, parsed: Parsed, aroun
         raise fail(f"{path} includes itself")
     if len(around) >= MAX_INCLUDES:
         raise fail(f"files include each other more than {MAX_INCLUDES} deep")
-    if path in parsed.sources:  # a second #include of a file adds nothing: its rules must not count twice
+    if real in parsed.read:  # a second #include of a file adds nothing, under whatever name: its rules must not count twice
         return
     try:
         included = read_source(path)
@@ -145,6 +148,7 @@ class _StatementReader(FormulaParser):
         self.open, self.depth = [], 0
         first = self.at
         token = self.tokens[first]
+        self.refuse_nan(token)
         if token.kind in (NAME, WORD, "v"):
             behind = self.tokens[first + 1].kind
             if behind == "=" and self.tokens[first + 2].kind == "{":
@@ -169,6 +173,12 @@ class _StatementReader(FormulaParser):
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
             text = show_rule(Rule(formula, weight))
         return FormulaStatement(formula, weight, text, self.source.place(token.start))
+
+    def refuse_nan(self, token: Token) -> None:
+        """`nan` before a formula was meant as a weight; behind a predicate of that name stands a parenthesis or a connective."""
+        at = self.at + (token.kind in ("-", "+"))
+        if self.tokens[at].text.lower() == "nan" and self.tokens[at + 1].kind in (NAME, WORD, "!", "*"):
+            raise self.fail("nan is no weight", token, "expected a number such as 1.5, -2, 1e-3 or inf")
 
     def text_from(self, first: int) -> str:
         """Source between a token and the cursor."""
@@ -202,8 +212,9 @@ class _StatementReader(FormulaParser):
         if behind in (NEWLINE, BLANK, END):
             raise self.fail(f"weight {shortened(match.group())} without a formula", token, "weight and formula stand on one line")
         value = float(match.group())
-        if math.isinf(value) and "inf" not in match.group():
-            raise self.fail(f"weight {shortened(match.group())} is too large", token, "write inf for a hard formula")
+        if abs(value) > MAX_WEIGHT and "inf" not in match.group():
+            hint = f"weights are logarithms, at most {MAX_WEIGHT:,.0f}; write inf for a hard formula"
+            raise self.fail(f"weight {shortened(match.group())} is too large", token, hint)
         return value
 
     def lone_atom(self) -> LoneAtom | None:

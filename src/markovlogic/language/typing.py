@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from markovlogic.errors import Fault, InputError, Place, UnsupportedError, nearest
+from markovlogic.errors import Fault, InputError, Place, UnsupportedError, capped, nearest
 from markovlogic.language.formulas import shortened
 from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Statement, TypeDeclaration
 from markovlogic.language.show import show_rule
@@ -75,6 +75,7 @@ class _Checker:
         self.formulas: list[FormulaStatement] = []
         self.faults: list[Fault] = list(parsed.faults)
         self.n_unsupported = parsed.n_unsupported
+        self.written: dict[str, str] = {}  # of variables that were renamed in the present rule, the names in the source
         self.advice: dict[str, str] = {}  # nearest known name of each undeclared one
 
     # ---- faults
@@ -96,7 +97,7 @@ class _Checker:
             return order.get(place.file, 0), place.line, place.column
 
         unique = sorted(dict.fromkeys(self.faults), key=key)
-        raise (UnsupportedError if self.n_unsupported == len(self.faults) else InputError)(unique)
+        raise (UnsupportedError if self.n_unsupported == len(self.faults) else InputError)(capped(unique))
 
     # ---- declarations
 
@@ -144,6 +145,7 @@ class _Checker:
         formula = renamer.rename(statement.formula, {}, free, bound)
         typing = _Typing()
         equalities: list[Equal] = []
+        self.written = renamer.original
         self.type_atoms(formula, typing, equalities)
         self.type_equalities(equalities, typing)
         types: dict[str, str] = {}
@@ -153,8 +155,9 @@ class _Checker:
                 types[name] = known[0]
             elif n_faults == len(self.faults):  # faults above may be why nothing is known
                 where = next((e.place for e in equalities if Variable(name) in (e.left, e.right)), statement.place)
-                written = renamer.original.get(name, name)
-                self.fault(f"the type of variable {written} is unknown", where, "use it in an atom of a declared predicate")
+                self.fault(
+                    f"the type of variable {self.as_written(name)} is unknown", where, "use it in an atom of a declared predicate"
+                )
         for name in sorted(renamer.plus_bound):
             self.fault(f"+{name}: only a free variable can have one weight for every constant", statement.place)
         n_stars = sum(atom.star for atom in atoms_of(formula))
@@ -162,7 +165,11 @@ class _Checker:
             self.fault(f"{n_stars} atoms with * stand for 2^{n_stars} formulas; at most {MAX_STARS} are allowed", statement.place)
         if n_faults == len(self.faults):
             rule = Rule(formula, statement.weight, tuple(free), tuple(types.items()), statement.text, statement.place)
-            yield from _expand_stars(rule, n_stars)
+            yield from _expand_stars(rule, n_stars, statement.formula)
+
+    def as_written(self, variable: str) -> str:
+        """The name that a variable of the present rule has in its source."""
+        return self.written.get(variable, variable)
 
     def type_atoms(self, formula: Formula, typing: _Typing, equalities: list[Equal]) -> None:
         """Give the arguments of atoms the types of their predicates; collect equalities."""
@@ -204,7 +211,7 @@ class _Checker:
             typing.type_of[typing.root(variable)] = (type_name, place)
         elif known[0] != type_name:
             self.fault(
-                f"variable {variable} is of type {type_name} here, but of type {known[0]} at "
+                f"variable {self.as_written(variable)} is of type {type_name} here, but of type {known[0]} at "
                 f"{known[1].line}:{known[1].column}",
                 place,
             )  # fmt: skip
@@ -234,7 +241,8 @@ class _Checker:
                 one, other = typing.type_of.get(left), typing.type_of.get(right)
                 if one and other and one[0] != other[0]:
                     self.fault(
-                        f"{equal.left.name} is of type {one[0]} and {equal.right.name} of type {other[0]}; they are never equal",
+                        f"{self.as_written(equal.left.name)} is of type {one[0]} and {self.as_written(equal.right.name)} of type "
+                        f"{other[0]}; they are never equal",
                         equal.place,
                     )
                     continue
@@ -340,14 +348,14 @@ def _names_in(formula: Formula) -> set[str]:
             return _names_in(body).difference(names)
 
 
-def _expand_stars(rule: Rule, n_stars: int) -> Iterator[Rule]:
-    """One rule for each choice of signs of the atoms with a star."""
+def _expand_stars(rule: Rule, n_stars: int, written: Formula) -> Iterator[Rule]:
+    """One rule for each choice of signs of the atoms with a star; its text has the names of the source."""
     if not n_stars:
         yield rule
         return
     for signs in itertools.product((True, False), repeat=n_stars):
-        expanded = replace(rule, formula=_with_signs(rule.formula, iter(signs)))
-        yield replace(expanded, text=show_rule(expanded))
+        text = show_rule(replace(rule, formula=_with_signs(written, iter(signs))))
+        yield replace(rule, formula=_with_signs(rule.formula, iter(signs)), text=text)
 
 
 def _with_signs(formula: Formula, signs: Iterator[bool]) -> Formula:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.report.terminal import visible
 from markovlogic.results import Marginals
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def marginals_table(result: Marginals, *, limit: int = ROWS_SHOWN) -> Renderable
             table.add_column(name, justify="right", no_wrap=True)
     for row in most_probable(result, limit):
         p = float(result.probability[row])
-        cells: list[Any] = [Text(result.atom[int(row)].as_py()), Text(bar(p), style="blue"), probability(p)]
+        cells: list[Any] = [Text(visible(result.atom[int(row)].as_py())), Text(bar(p), style="blue"), probability(p)]
         if sampled:
             rhat, ess = result.rhat[row], result.ess[row]
             cells += [

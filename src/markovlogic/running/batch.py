@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from markovlogic.estimate.series import Series
 from markovlogic.estimate.tallies import Counting, Saved, Tallies
+from markovlogic.restoring import Restored, whole_number
 from markovlogic.running.observers import Observer
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler
-
-Arrays = Mapping[str, npt.NDArray[np.generic]]
 
 
 class Batch:
@@ -111,16 +110,22 @@ class Batch:
         """Every number that a checkpoint needs beside the arrays."""
         return {"sweeps": self.sweeps, "updates": self.updates, "counts": self.counts}
 
-    def restore(self, facts: Mapping[str, Any], arrays: Arrays) -> None:
-        """Continue where a checkpoint was taken."""
-        self.sweeps, self.updates = int(facts["sweeps"]), int(facts["updates"])
-        self.counts = {name: int(value) for name, value in facts["counts"].items()}
-        self.state = _restored(self.state, _under(arrays, "state"))
-        self.tallies.restore(_under(arrays, "tallies"))
+    def restore(self, facts: Mapping[str, Any], saved: Mapping[str, npt.NDArray[np.generic]]) -> None:
+        """Continue where a checkpoint was taken; a ValueError where it cannot be one of this run."""
+        arrays = Restored(saved)
+        self.sweeps, self.updates = whole_number(facts, "sweeps"), whole_number(facts, "updates")
+        self.counts = {str(name): whole_number(facts["counts"], name) for name in dict(facts["counts"])}
+        self.state = _restored(self.state, arrays.under("state"))
+        self.sampler.check(self.state)
+        self.tallies.restore(arrays.under("tallies"))
+        draws = max(self.sweeps - self.burn_in, 0)
         if self.units is not None:
-            self.units.restore(_under(arrays, "units"))
+            self.units.restore(arrays.under("units"), largest=1.0)
+        if draws != self.tallies.draws or (self.units is not None and draws != self.units.draws):
+            raise ValueError(f"{self.sweeps} sweeps were made, and {self.tallies.draws} draws counted")
         for name, watcher in self._watchers:
-            watcher.restore(_under(arrays, name))
+            watcher.restore(arrays.under(name), draws)
+        arrays.require_none_left()
 
 
 def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
@@ -132,14 +137,10 @@ def _arrays(state: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[np.
             yield f"{prefix}{name}", np.asarray(value)
 
 
-def _restored(state: Any, arrays: Arrays) -> Any:
+def _restored(state: Any, arrays: Restored) -> Any:
     """A state like this one, made of saved arrays."""
     fields = {
-        name: _restored(value, _under(arrays, name)) if isinstance(value, tuple) else arrays[name]
+        name: _restored(value, arrays.under(name)) if isinstance(value, tuple) else arrays.like(name, np.asarray(value))
         for name, value in state._asdict().items()
     }
     return type(state)(**fields)
-
-
-def _under(arrays: Arrays, prefix: str) -> dict[str, npt.NDArray[np.generic]]:
-    return {name[len(prefix) + 1 :]: array for name, array in arrays.items() if name.startswith(prefix + ".")}

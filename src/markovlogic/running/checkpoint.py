@@ -1,6 +1,7 @@
 """Checkpoints: a directory from which a killed run continues as if nothing had happened.
 
-    manifest.json       what was run, how far it is, and where each array lies: part, offset, type, shape, checksum
+    manifest.json       what was run, how far it is, and where each array lies: part, offset, type, shape, checksum; and a seal
+                        over all of that, so that nothing in it can change by accident
     part-000017.bin     arrays that had changed when checkpoint 17 was written, one after the other
     lock                held by the process that uses the directory
 
@@ -12,12 +13,14 @@ the process dies at, the manifest names parts that are complete. Parts that no a
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
+import math
 import os
 import re
 import threading
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,11 +29,14 @@ import numpy.typing as npt
 
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.estimate.tallies import Saved
+from markovlogic.restoring import whole_number
+from markovlogic.temporary import try_lock
 
-FORMAT = 2  # to be raised when files are written differently, or when the same seed gives other draws than before
+FORMAT = 3  # to be raised when files are written differently, or when the same seed gives other draws than before
 MOST_COPIED = 1 << 28  # bytes
 MANIFEST = "manifest.json"
-PART = re.compile(r"part-\d{6,}\.bin")
+PART = re.compile(r"part-([0-9]{6,12})\.bin")
+KINDS = "biuf"  # of arrays: truth values and numbers
 
 Array = npt.NDArray[np.generic]
 
@@ -68,7 +74,7 @@ class Checkpoint:
             self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise InputError(f"checkpoint directory {directory} cannot be used: {error.strerror}") from error
-        if not _try_lock(self._lock):
+        if not try_lock(self._lock):
             os.close(self._lock)
             raise InputError(
                 f"checkpoint {directory} is in use by another process", hint="wait until it ends, or give another directory"
@@ -86,30 +92,36 @@ class Checkpoint:
     def load(self) -> Loaded:
         """Read it back; arrays are fresh and writable. A damaged checkpoint is an InputError."""
         try:
-            manifest = json.loads((self.directory / MANIFEST).read_text(encoding="utf-8"))
+            manifest = _fields(json.loads((self.directory / MANIFEST).read_text(encoding="utf-8")), "the whole")
             if manifest["format"] != FORMAT:
-                raise damaged(self.directory, f"its format is {manifest['format']}, this version reads {FORMAT}")
-            stored = {name: Stored(*row) for name, row in manifest["arrays"].items()}
+                raise damaged(self.directory, f"its format is {manifest['format']!r}, this version reads {FORMAT}")
+            if sealed(manifest) != manifest:
+                raise ValueError("it was changed after it was written")
+            stored = {name: _stored(name, row) for name, row in _fields(manifest["arrays"], "arrays").items()}
+            number = whole_number(manifest, "number")
+            if any(int(PART.fullmatch(place.part)[1]) > number for place in stored.values()):  # type: ignore[index]
+                raise ValueError(f"number {number} is below that of a part")  # which the next one would overwrite
             arrays = self._read(stored)
-            found = Loaded(manifest["run"], manifest["facts"], arrays)
-            self._number = int(manifest["number"])
+            self._number = number
+            return Loaded(_fields(manifest["run"], "run"), _fields(manifest["facts"], "facts"), arrays)
         except OSError as error:
             raise damaged(self.directory, f"{error.filename or MANIFEST} cannot be read: {error.strerror}") from error
-        except (ValueError, KeyError, TypeError, AttributeError, MemoryError) as error:
+        except (ValueError, KeyError, TypeError, MemoryError, RecursionError) as error:
             raise damaged(self.directory, f"{MANIFEST} makes no sense: {error}") from error
-        return found
 
     def _read(self, stored: Mapping[str, Stored]) -> dict[str, Array]:
         arrays: dict[str, Array] = {}
         for name, place in sorted(stored.items(), key=lambda item: (item[1].part, item[1].offset)):
-            if not PART.fullmatch(place.part):
-                raise ValueError(f"{place.part!r} is no part")
-            array = np.empty(place.shape, np.dtype(place.dtype))
-            raw = _bytes_of(array)
+            dtype = np.dtype(place.dtype)
             with open(self.directory / place.part, "rb") as file:
+                # before memory is taken for what a part cannot hold
+                if place.offset + math.prod(place.shape) * dtype.itemsize > os.fstat(file.fileno()).st_size:
+                    raise damaged(self.directory, f"array {name!r} in {place.part} is cut short")
+                array = np.empty(place.shape, dtype)
+                raw = _bytes_of(array)
                 file.seek(place.offset)
                 if len(raw) and (file.readinto(raw) != len(raw) or zlib.crc32(raw) != place.checksum):
-                    raise damaged(self.directory, f"array {name} in {place.part} is damaged or cut short")
+                    raise damaged(self.directory, f"array {name!r} in {place.part} is damaged")
             arrays[name] = array
         return arrays
 
@@ -184,7 +196,7 @@ class Checkpoint:
             manifest = json.loads(text) | {"format": FORMAT, "number": self._number, "arrays": stored}
             temporary = self.directory / (MANIFEST + ".tmp")
             with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(manifest, file)
+                json.dump(sealed(manifest), file)
                 file.flush()
                 os.fsync(file.fileno())
             _sync_directory(self.directory)  # the part's name is on the disk before a manifest speaks of it
@@ -198,6 +210,34 @@ class Checkpoint:
         for path in self.directory.iterdir():
             if PART.fullmatch(path.name) and path.name not in live:
                 path.unlink(missing_ok=True)
+
+
+def sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The same manifest with a digest of everything else in it."""
+    told = {name: value for name, value in manifest.items() if name != "seal"}
+    text = json.dumps(told, sort_keys=True)
+    return told | {"seal": hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
+
+
+def _fields(value: Any, name: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} has no names")
+    return value
+
+
+def _stored(name: str, row: Any) -> Stored:
+    """Where an array lies, as a manifest tells it; whether it really lies there is seen when it is read."""
+    if not isinstance(row, Sequence) or len(row) != len(Stored._fields):
+        raise ValueError(f"array {name!r} has no place")
+    place = Stored(*row)
+    whole = [place.offset, place.checksum, place.version, *(place.shape if isinstance(place.shape, list) else [None])]
+    if any(type(number) is not int or number < 0 for number in whole):
+        raise ValueError(f"array {name!r} has an impossible place or shape")
+    if not isinstance(place.part, str) or not PART.fullmatch(place.part):
+        raise ValueError(f"{place.part!r} is no part")
+    if not isinstance(place.dtype, str) or np.dtype(place.dtype).kind not in KINDS:
+        raise ValueError(f"array {name!r} has an impossible type")
+    return place
 
 
 def require_same_run(directory: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -214,18 +254,6 @@ def require_same_run(directory: Path, found: Mapping[str, Any], wanted: Mapping[
 
 def _bytes_of(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system: the user must take care
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _sync_directory(directory: Path) -> None:

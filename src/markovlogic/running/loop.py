@@ -11,6 +11,7 @@ from markovlogic.estimate.concerns import worst_rhat, worst_stderr
 from markovlogic.estimate.tallies import Saved
 from markovlogic.patience import Patience
 from markovlogic.progress import Progress, Silent
+from markovlogic.restoring import duration
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged, require_same_run
 from markovlogic.running.crew import Crew
@@ -74,12 +75,16 @@ class Loop:
         store = self._saving.store
         require_same_run(store.directory, loaded.run, self._saving.identity)
         try:
-            self._seconds_before = float(loaded.facts["seconds"])
+            self._seconds_before = duration(loaded.facts, "seconds")
             self._limits.patience.spend(self._seconds_before)
             self.stopped = loaded.facts["stopped"] if loaded.facts["stopped"] in FINAL else ""
             for number, (batch, facts) in enumerate(zip(self._batches, loaded.facts["batches"], strict=True)):
                 head = f"{number}."
                 batch.restore(facts, {n[len(head) :]: a for n, a in loaded.arrays.items() if n.startswith(head)})
+            if len({batch.sweeps for batch in self._batches}) > 1:
+                raise ValueError("its batches of chains are not equally far")
+            if self.stopped and not self._target_reached():
+                raise ValueError("it says that the target was reached, which its draws do not")
         except (KeyError, ValueError, TypeError) as error:
             raise damaged(store.directory, f"its contents do not fit this run: {error}") from error
         return self._batches[0].draws

@@ -7,7 +7,7 @@ thread that runs the batch. What a watcher has gathered is part of the checkpoin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -16,8 +16,7 @@ import numpy.typing as npt
 from markovlogic.arrays import Int32, Words
 from markovlogic.errors import ResourceError
 from markovlogic.estimate.tallies import Saved
-
-Arrays = Mapping[str, npt.NDArray[np.generic]]
+from markovlogic.restoring import Restored, require_lanes
 
 DRAWS_A_CHUNK = 64
 
@@ -33,8 +32,8 @@ class Watcher(Protocol):
         """All that must be saved for the watcher to continue after these draws."""
         ...
 
-    def restore(self, arrays: Arrays) -> None:
-        """Continue where `saved` was taken."""
+    def restore(self, arrays: Restored, draws: int) -> None:
+        """Continue where `saved` was taken, after so many draws; a ValueError where the arrays cannot be what was saved then."""
         ...
 
 
@@ -75,11 +74,14 @@ class KeptBatch:
         for at, chunk in enumerate(self._chunks):
             yield Saved(f"chunk.{at}", chunk, min(self.n_kept, (at + 1) * DRAWS_A_CHUNK))
 
-    def restore(self, arrays: Arrays) -> None:
+    def restore(self, arrays: Restored, draws: int) -> None:
         """Take the chunks back."""
-        self.n_kept = int(arrays["kept"][0])
-        n_chunks = -(-self.n_kept // DRAWS_A_CHUNK)
-        self._chunks = [np.array(arrays[f"chunk.{at}"], np.uint64) for at in range(n_chunks)]
+        self.n_kept = draws // self._thin
+        arrays.take("kept", np.int64, (1,), low=self.n_kept, high=self.n_kept)
+        shape = (DRAWS_A_CHUNK, len(self._atoms))
+        self._chunks = [arrays.take(f"chunk.{at}", np.uint64, shape) for at in range(-(-self.n_kept // DRAWS_A_CHUNK))]
+        for chunk in self._chunks:
+            require_lanes(chunk, self.n_chains, "a kept world")
 
     def worlds(self) -> npt.NDArray[np.bool_]:
         """(n_chains, n_kept, n_atoms) truth values."""

@@ -51,6 +51,10 @@ class Sampling:
         """Refuse what makes no sense, whatever the method."""
         if self.resume and self.checkpoint is None:
             raise InputError("--resume needs --checkpoint DIR: the place where the run was saved")
+        if self.checkpoint is not None and not os.fspath(self.checkpoint).strip():
+            raise InputError("--checkpoint is an empty name", hint="expected a directory, which is made if it does not exist")
+        if self.worlds is not None and not os.fspath(self.worlds).lower().endswith(".parquet"):
+            raise InputError(f"--worlds {os.fspath(self.worlds)!r}: worlds are a Parquet file", hint="expected FILE.parquet")
         if self.thin is not None and self.worlds is None and not self.keep_draws:
             raise InputError("--thin is about kept worlds; it needs --worlds FILE.parquet")
         least = {"chains": 1, "draws": 1, "burn_in": 0, "seed": 0, "thin": 1}

@@ -15,8 +15,9 @@ and go with the run.
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,12 @@ import numpy as np
 from markovlogic.arrays import Int32, Words
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimate.tallies import Saved
-from markovlogic.running.observers import Arrays, Watcher
+from markovlogic.restoring import Restored
+from markovlogic.running.observers import Watcher
+from markovlogic.temporary import TemporaryFolder
 
 MOST_COLUMNS = 1000
+BYTES_AT_ONCE = 1 << 24  # read back from a spool file
 CELLS_A_GROUP = 1 << 23  # truth values in one row group
 
 
@@ -39,7 +43,9 @@ class SpoolBatch:
         self._atoms, self._thin, self._path = atoms, thin, path
         self.n_chains = n_chains
         self.n_kept = 0
-        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
+        self._checksum = 0  # of all rows, so that a resumed run knows them again
+        with _told_as_worlds(path):
+            self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
         self._at_end = False
         self._row = np.empty(len(atoms), np.uint64)
 
@@ -47,45 +53,60 @@ class SpoolBatch:
         """Append it if its turn has come."""
         if draw % self._thin:
             return
-        try:
+        with _told_as_worlds(self._path):
             if not self._at_end:  # what lies beyond was drawn after the checkpoint, and will be drawn again
                 self._file.truncate(self.n_kept * self._row.nbytes)
                 self._file.seek(self.n_kept * self._row.nbytes)
                 self._at_end = True
             np.take(world, self._atoms, out=self._row)
             self._file.write(self._row.data)
-        except OSError as error:
-            raise ResourceError(f"worlds could not be written to {self._path}: {error.strerror}") from error
+        self._checksum = zlib.crc32(self._row.view(np.uint8).data, self._checksum)
         self.n_kept += 1
 
     def saved(self) -> Iterator[Saved]:
-        """How many rows there are; the rows themselves are on the disk when this returns."""
-        try:
+        """How many rows there are, and their checksum; the rows themselves are on the disk when this returns."""
+        with _told_as_worlds(self._path):
             self._file.flush()
             os.fsync(self._file.fileno())
-        except OSError as error:
-            raise ResourceError(f"worlds could not be written to {self._path}: {error.strerror}") from error
-        yield Saved("kept", np.array([self.n_kept], np.int64), self.n_kept)
+        yield Saved("kept", np.array([self.n_kept, self._checksum], np.int64), self.n_kept)
 
-    def restore(self, arrays: Arrays) -> None:
-        """Continue after the rows that the checkpoint knows."""
-        self.n_kept = int(arrays["kept"][0])
-        if os.fstat(self._file.fileno()).st_size < self.n_kept * self._row.nbytes:
-            raise InputError(f"{self._path} is cut short", hint="remove the checkpoint to start anew")
+    def restore(self, arrays: Restored, draws: int) -> None:
+        """Continue after the rows that the checkpoint knows, if they are what they were."""
+        kept, checksum = arrays.numbers("kept", 2)
+        self.n_kept = draws // self._thin
+        if kept != self.n_kept:
+            raise ValueError(f"{kept} worlds were kept of {draws} draws")
+        step = max(1, BYTES_AT_ONCE // max(1, self._row.nbytes))
+        for begin in range(0, self.n_kept, step):
+            rows = self.rows(begin, min(begin + step, self.n_kept))
+            self._checksum = zlib.crc32(rows.reshape(-1).view(np.uint8).data, self._checksum)
+        if self._checksum != checksum:
+            raise ValueError(f"{self._path} was changed")
 
     def rows(self, begin: int, end: int) -> Words:
         """(end - begin, n_atoms) words."""
-        self._file.flush()
         found = np.empty((end - begin, len(self._row)), np.uint64)
-        if found.nbytes:
+        with _told_as_worlds(self._path):
+            self._file.flush()
             self._file.seek(begin * self._row.nbytes)
-            self._file.readinto(found.reshape(-1).view(np.uint8).data)
             self._at_end = False
+            if self._file.readinto(found.reshape(-1).view(np.uint8).data if found.size else bytearray()) != found.nbytes:
+                raise ValueError(f"{self._path} is cut short")
         return found
 
     def close(self) -> None:
-        """Let the file go."""
-        self._file.close()
+        """Let the file go; what could not be written does not matter any longer."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+@contextlib.contextmanager
+def _told_as_worlds(path: Path) -> Iterator[None]:
+    """Say what was being done when the system failed us."""
+    try:
+        yield
+    except OSError as error:
+        raise ResourceError(f"worlds could not be written to {path}: {error.strerror or error}") from error
 
 
 class WorldsSink:
@@ -97,6 +118,7 @@ class WorldsSink:
         self.path = Path(path)
         self._names = names
         self._batches: list[SpoolBatch] = []
+        self._own_spool: TemporaryFolder | None = None  # without a checkpoint, which would keep it
         self._begun = False
 
     def begin(self, atoms: Int32, *, thin: int, checkpoint: Path | None) -> None:
@@ -107,12 +129,15 @@ class WorldsSink:
             raise ValueError("a sink serves one run")
         self._begun = True
         self._atoms, self._thin = atoms, thin
-        self._keep_spool = checkpoint is not None
-        self._spool = checkpoint / "worlds" if checkpoint else self.path.with_name(self.path.name + ".spool")
         try:
             if not self.path.parent.is_dir():
                 raise FileNotFoundError(2, "its directory does not exist")
-            self._spool.mkdir(parents=True, exist_ok=True)
+            if checkpoint is not None:
+                self._spool = checkpoint / "worlds"
+                self._spool.mkdir(parents=True, exist_ok=True)
+            else:
+                self._own_spool = TemporaryFolder(f"{self.path.name}.spool-", self.path.parent)
+                self._spool = self._own_spool.path
         except OSError as error:
             raise InputError(f"worlds cannot be written to {self.path}: {error.strerror}") from error
 
@@ -178,5 +203,5 @@ class WorldsSink:
         """Let all files go; without a checkpoint the spool files are removed."""
         for batch in self._batches:
             batch.close()
-        if self._begun and not self._keep_spool:
-            shutil.rmtree(self._spool, ignore_errors=True)
+        if self._own_spool is not None:
+            self._own_spool.close()

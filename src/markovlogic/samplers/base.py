@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Words
 from markovlogic.guarantee import Guarantee
+from markovlogic.restoring import require_lanes
 
 if TYPE_CHECKING:
     from markovlogic.problem import Problem
@@ -105,6 +106,13 @@ class Sampler(Protocol):
         A sweep that is split over several calls gives the same draws as one call.
         """
         ...
+
+    def check(self, state: Any) -> None:
+        """Refuse, with a ValueError, a state that was read back from a file and that `step` could not have left behind.
+
+        Its arrays have the types and shapes of a fresh one; what else `step` relies on, indices above all, is checked here.
+        """
+        require_lanes(state.world, self.n_chains, "a world")
 
     def unit_values(self, state: Any) -> npt.NDArray[np.float64]:
         """(n_units, n_chains) what the last sweep says of each unit; only for samplers with `units`."""

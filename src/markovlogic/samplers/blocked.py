@@ -20,6 +20,8 @@ from markovlogic.errors import InputError
 from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard import hard_part
+from markovlogic.networks.possible import require_worlds
+from markovlogic.restoring import require_generators, require_within
 from markovlogic.samplers.atom_blocks import AtomBlocks, Variables, variables_of
 from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
 from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
@@ -172,6 +174,12 @@ class BlockedSampler(Sampler):
         """Atoms that a hard unit clause makes true: they are no sites, their conditional is 1."""
         decided = (self.variables.variable_of < 0) & (self.network.atom_bias == np.inf)
         return np.flatnonzero(decided)
+
+    def check(self, state: BlockedState) -> None:
+        """Worlds that are possible; `done` says which division is next, whatever its size."""
+        require_worlds(self.network, state.world, self.n_chains)
+        require_generators(state.generator)
+        require_within(state.done, 0, np.iinfo(np.int64).max - SWEEPS_PER_STEP, "sweeps done")
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses between blocks that may confine the chains."""

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.networks.ground import GroundNetwork
+from markovlogic.networks.possible import require_worlds
+from markovlogic.restoring import require_generators
 from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
 from markovlogic.samplers.starting import STARTS, Start, start_kind, start_words
 
@@ -194,6 +196,12 @@ class GibbsSampler(Sampler):
         required = np.flatnonzero(self.network.atom_bias[: self.network.n_atoms] == np.inf)
         grouped = np.isin(required, self.network.group_atom)
         conditionals[required[~grouped]] += np.float32(sweeps)
+
+    def check(self, state: GibbsState) -> None:
+        """Worlds of the network; hard clauses hold unless the start was free to break them."""
+        require_worlds(self.network, state.world, self.n_chains, hard=not self._start_may_break_hard_clauses)
+        require_generators(state.generator.T)
+        require_generators(state.scalar)
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses that confine single-site moves, or that a start broke."""

@@ -25,6 +25,7 @@ from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
+from markovlogic.restoring import require_generators, require_within
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, total_counts
 from markovlogic.samplers.exchanges import atom_table, partners_of, surroundings, work_for
 from markovlogic.samplers.gibbs import Gibbs
@@ -261,6 +262,16 @@ class LiftedMHSampler(Sampler):
         for number, (a, b) in enumerate(pairwise(first)):
             idle = 0 <= best[number] < WORTH_KEEPING * best.max()
             state.chosen[number] = DROPPED if idle else int(np.argmax(rate[a:b])) if best[number] > 0 else 0
+
+    def check(self, state: LiftedMHState) -> None:
+        """The base chain's own, and an arm that exists for each type, or none yet for all of them."""
+        self.base.check(state.base)
+        require_generators(state.coin)
+        require_generators(state.generator)
+        require_within(state.trials, 0, np.iinfo(np.int64).max // 2, "trials")
+        require_within(state.tried, 0, np.iinfo(np.int64).max // 2, "sweeps tried")
+        if not (state.chosen == NOT_CHOSEN).all():
+            require_within(state.chosen, DROPPED, np.array([len(arms) - 1 for arms in self.arms]), "arms chosen")
 
     def guarantee(self, counts: dict[str, int]) -> Guarantee:
         """An approximate proposal, an accept/reject step; never better than the base chain."""

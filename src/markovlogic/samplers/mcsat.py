@@ -19,6 +19,8 @@ from markovlogic.arrays import Words, frozen
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork, group_of, signed_atom_rows, with_definitions
+from markovlogic.networks.possible import require_worlds
+from markovlogic.restoring import require_generators
 from markovlogic.samplers.base import Sampler, Settings, StepInfo
 from markovlogic.samplers.hidden_reach import hidden_reach
 from markovlogic.samplers.starting import Start, check_start, start_kind, start_words
@@ -206,6 +208,11 @@ class MCSATSampler(Sampler):
                 add_world(planes, state.world)
         counts = dict(zip(_COUNTERS, counters.tolist(), strict=True))
         return StepInfo(updates=sweeps * self.n_chains * self.network.n_atoms, counts=counts)
+
+    def check(self, state: MCSATState) -> None:
+        """Worlds that obey every hard clause: a step keeps what the present world satisfies."""
+        require_worlds(self.network, state.world, self.n_chains)
+        require_generators(state.generator)
 
     def guarantee(self, counts: dict[str, int]) -> Guarantee:
         """Exact while every step left the uniform distribution over solutions invariant; SampleSAT does not."""

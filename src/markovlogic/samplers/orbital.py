@@ -16,6 +16,7 @@ import numpy.typing as npt
 from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
+from markovlogic.restoring import require_permutations, require_within
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, total_counts
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.automorphisms import NetworkGroup
@@ -175,6 +176,13 @@ class OrbitalSampler(Sampler):
         image = walk.step(rng)
         state.rattle[:] = image
         return 2 * image + 1
+
+    def check(self, state: OrbitalState) -> None:
+        """The base chain's own; slots and rattle are permutations of the atoms."""
+        self.base.check(state.base)
+        require_within(state.key, 0, np.iinfo(np.uint32).max, "key of the symmetries")
+        require_permutations(state.slots, "slots of the symmetries")
+        require_permutations(state.rattle.reshape(1, -1), "rattle of the symmetries")
 
     def guarantee(self, counts: dict[str, int]) -> Guarantee:
         """Symmetries keep what the base chain promises."""
