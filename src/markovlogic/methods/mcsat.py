@@ -30,7 +30,7 @@ METHOD = MCSATMethod(
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.mcsat", "MCSAT"),
-    chains=8,
+    chains=16,
     rates=Rates(atom=1e-8, literal=1e-8, batch_chains=2),
     confined_moves="",
 )

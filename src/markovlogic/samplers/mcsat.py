@@ -12,7 +12,7 @@ for every large part, as the paper does).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -23,7 +23,7 @@ from markovlogic.arrays import Words, frozen
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork, group_of, network_of, signed_atom_rows, with_definitions
-from markovlogic.samplers.base import Sampler, Settings, StepInfo
+from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.hidden_reach import hidden_reach
 from markovlogic.samplers.starting import Start, check_start, start_kind, start_words
@@ -131,6 +131,7 @@ class MCSAT(Settings):
     noise: float = 0.5
     flips: int = 200_000
     start: Start = "auto"
+    confined: bool | None = field(default=None, repr=False, compare=False)  # whether hard rules may confine sweeps; `bind` finds out
 
     def __post_init__(self) -> None:
         check_start("MCSAT", self.start, obeying=True)
@@ -150,6 +151,15 @@ class MCSAT(Settings):
     def chains_per_batch(self) -> int:
         """Few, because a step serves one chain at a time: small batches let cores share the chains."""
         return 2
+
+    @property
+    def has_conditionals(self) -> bool:
+        """Those of the sweeps; where hard rules may confine them they say nothing of moves that only slice steps make."""
+        return self.alternate and not self.confined
+
+    def bind(self, target: Target) -> MCSAT:
+        """The same settings, knowing whether hard rules may confine sweeps."""
+        return replace(self, confined=_may_confine(target.network))
 
     @property
     def fixed_order(self) -> bool:
@@ -187,10 +197,8 @@ class MCSATSampler(Sampler):
     @cached_property
     def _policy(self) -> int:
         """What the kernel does with large parts; where single moves reach every world, sweeps do, whatever is hard."""
-        from markovlogic.samplers.irreducible import Reach, single_site_reach
-
-        chosen = self.settings.large
-        if chosen == "auto" and single_site_reach(self.network) is Reach.ALL:
+        chosen, confined = self.settings.large, self.settings.confined
+        if chosen == "auto" and not (_may_confine(self.network) if confined is None else confined):
             chosen = "sweep"
         return _POLICIES[chosen]
 
@@ -198,6 +206,11 @@ class MCSATSampler(Sampler):
     def _layout(self) -> GibbsLayout:
         """The sites of a sweep: all, or those of an empty network."""
         return Gibbs().build(self.network if self.settings.alternate else network_of(0), 1).layout
+
+    @cached_property
+    def _works(self) -> list[Work]:
+        """Scratch arrays that no step is using; threads share the sampler, and each step takes some or makes them."""
+        return []
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> MCSATState:
         """Start from states that satisfy every hard clause and group."""
@@ -224,10 +237,16 @@ class MCSATSampler(Sampler):
         from markovlogic.kernels.alternation import mcsat_draws
 
         counters = np.zeros(len(_COUNTERS), np.int64)
-        work = work_for(self.constraints)
         if planes is None:
             planes = np.zeros((0, 8), np.uint64)
-        mcsat_draws(self.constraints, work, self._layout, state.world, state.generator, self.way, sweeps, planes, counters)
+        recorded = np.zeros((0, 0), np.float32) if conditionals is None else conditionals
+        try:
+            work = self._works.pop()
+        except IndexError:
+            work = work_for(self.constraints)
+        chains = (state.world, state.generator)
+        mcsat_draws(self.constraints, work, self._layout, *chains, self.way, sweeps, planes, recorded, counters)
+        self._works.append(work)
         visits = (2 if self.settings.alternate else 1) * self.network.n_atoms
         return StepInfo(sweeps * self.n_chains * visits, dict(zip(_COUNTERS, counters.tolist(), strict=True)))
 
@@ -245,6 +264,12 @@ class MCSATSampler(Sampler):
                 "kept its state there and mixes slowly. Raise MCSAT(flips=...), or take --method exact if components are small."
             )
         return found
+
+
+def _may_confine(network: GroundNetwork) -> bool:
+    from markovlogic.samplers.irreducible import Reach, single_site_reach
+
+    return single_site_reach(network) is not Reach.ALL
 
 
 def constraints_of(network: GroundNetwork) -> Constraints:
