@@ -12,12 +12,12 @@ import pytest
 from tests.oracle.worlds import all_worlds, random_network
 
 from markovlogic.guarantee import Guarantee
-from markovlogic.kernels.mcsat import mcsat_steps
+from markovlogic.kernels.mcsat import pack, unpack
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.samplers.mcsat import _COUNTERS, _POLICIES, MCSAT, constraints_of, work_for
+from markovlogic.samplers.mcsat import MCSAT, MCSATState
 
 FALSE_ALARM = 1e-6
-REPLICATES = 20_000
+REPLICATES = 64 * 313
 
 
 def limit(n_atoms: int) -> float:
@@ -31,23 +31,13 @@ def worst_z(network: GroundNetwork, settings: MCSAT, steps: int, seed: int, samp
     drawn = rng.choice(len(worlds.probability), size=REPLICATES, p=worlds.probability)
     state = worlds.world[drawn].astype(np.uint8)
     generators = rng.integers(1, 2**63, (REPLICATES, 4)).astype(np.uint64)
-    net = constraints_of(sampled or network)
-    search = np.array([settings.annealing, settings.temperature, settings.noise, settings.flips])
-    counters = np.zeros(len(_COUNTERS), np.int64)
-    for _ in range(steps):
-        mcsat_steps(
-            net,
-            work_for(net),
-            state,
-            generators,
-            np.array([settings.exact_atoms, settings.exact_tied]),
-            _POLICIES[settings.large],
-            settings.sweeps,
-            settings.lazy,
-            search,
-            counters,
-        )
-    assert counters[_COUNTERS.index("hard_broken")] == 0
+    sampler = settings.build(sampled or network, 64)
+    words = np.empty(network.n_all, np.uint64)
+    for first in range(0, REPLICATES, 64):
+        batch = slice(first, first + 64)
+        pack(state[batch], words)
+        assert sampler.step(MCSATState(words, generators[batch]), steps).counts["hard_broken"] == 0
+        unpack(words, state[batch])
     impossible = np.isin(state[:, : network.n_atoms] @ (1 << np.arange(network.n_atoms)), np.flatnonzero(worlds.probability == 0))
     assert not impossible.any()
     p = worlds.marginal

@@ -17,7 +17,7 @@ from tests.oracle.worlds import Worlds, all_worlds, random_network
 
 from markovlogic.kernels.mcsat import mcsat_steps
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.samplers.mcsat import _COUNTERS, _POLICIES, MCSAT, constraints_of, work_for
+from markovlogic.samplers.mcsat import _COUNTERS, MCSAT, constraints_of, work_for
 
 NETWORKS = [
     random_network(np.random.default_rng(seed), 4, 3, hard=seed % 2, groups=seed % 3, hidden=seed % 2, decided=seed // 4 % 2)
@@ -111,20 +111,8 @@ def reached(network: GroundNetwork, kept: npt.NDArray[np.int64], settings: MCSAT
     starts = np.flatnonzero(worlds.probability > 0)
     state = np.repeat(worlds.world[starts], REPLICATES, axis=0).astype(np.uint8)
     generators = np.random.default_rng(1).integers(1, 2**63, (len(state), 4)).astype(np.uint64)
-    sizes, search = np.array([settings.exact_atoms, settings.exact_tied]), np.zeros(4)
-    counters, policy = np.zeros(len(_COUNTERS), np.int64), _POLICIES[settings.large]
-    mcsat_steps(
-        forced,
-        work_for(net),
-        state,
-        generators,
-        sizes,
-        policy,
-        settings.sweeps,
-        settings.lazy,
-        search,
-        counters,
-    )
+    way, counters = settings.build(network, 1).way, np.zeros(len(_COUNTERS), np.int64)
+    mcsat_steps(forced, work_for(net), state, generators, way, counters)
     number = state[:, : network.n_atoms] @ (1 << np.arange(network.n_atoms))
     return [set(part.tolist()) for part in number.reshape(len(starts), REPLICATES)]
 

@@ -20,6 +20,7 @@ from markovlogic.kernels.solutions import (
 LISTED = 2
 FREE, FORCED, PENDING = 0, 1, 2
 SWEEP_OR_SEARCH, SWEEP, SEARCH = 0, 1, 2
+EVERY, LAZY, QUICKER = 0, 1, 2
 
 # positions in the counters that a step adds to
 N_TOUCHED, N_KEPT, N_EXACT, N_SWEPT, N_SEARCHED, N_FAILED, N_BROKEN_HARD, N_COUNTERS = 0, 1, 2, 3, 4, 5, 6, 7
@@ -72,12 +73,13 @@ def look_up_literals(byte, forced, world):
 
 
 @internal
-def select(net, work, world, lazy, generator, counters):
+def select(net, work, world, selection, generator, counters):
     """Decide which satisfied clauses are kept; one with a true forced literal never matters.
 
     All clauses in order, or (lazy) only those that hold an atom which is still free. Without branches on the draw: on random
     data a mispredicted branch costs more than everything else that is done for a clause.
     """
+    lazy = selection == LAZY or (selection == QUICKER and few_are_free(net.atom_start, work.forced, net.clause_start.shape[0]))
     look_up_literals(work.literal_byte, work.forced, world)
     clause_start, clause_literal, threshold, byte = net.clause_start, net.clause_literal, net.threshold, work.literal_byte
     kept, left, active, forced, queue = work.kept, work.left, work.active, work.forced, work.queue
@@ -121,6 +123,16 @@ def select(net, work, world, lazy, generator, counters):
     counters[N_TOUCHED] += n_touched
     counters[N_KEPT] += n_active
     counters[N_BROKEN_HARD] += n_broken
+
+
+@internal
+def few_are_free(atom_start, forced, n_clauses):
+    """Whether listing the clauses of free atoms takes less than looking at all clauses: it is about four times the work each."""
+    n_listed = 0
+    for atom in range(forced.shape[0]):
+        if forced[atom] != FORCED:
+            n_listed += atom_start[atom + 1] - atom_start[atom]
+    return 4 * n_listed < n_clauses
 
 
 @internal
@@ -317,19 +329,19 @@ def tied(n_soft, n_given, clause_first, part_clause, part):
 
 
 @internal
-def draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters):
+def draw_large(net, work, world, part, way, generator, counters):
     """Move a large part: sweeps that leave the uniform distribution invariant, or SampleSAT where hard clauses tie it."""
     first_atom = work.atom_first[part]
     last_atom = work.atom_first[part + 1]
     first_clause = work.clause_first[part]
     last_clause = work.clause_first[part + 1]
-    if policy == SEARCH or (
-        policy == SWEEP_OR_SEARCH and tied(net.n_soft, net.n_given, work.clause_first, work.part_clause, part)
+    if way.policy == SEARCH or (
+        way.policy == SWEEP_OR_SEARCH and tied(net.n_soft, net.n_given, work.clause_first, work.part_clause, part)
     ):
         counters[N_SEARCHED] += 1
         for at in range(first_atom, last_atom):
             work.saved[work.part_atom[at]] = world[work.part_atom[at]]
-        if not sample_sat(net, work, world, first_atom, last_atom, first_clause, last_clause, search, generator):
+        if not sample_sat(net, work, world, first_atom, last_atom, first_clause, last_clause, way.search, generator):
             counters[N_FAILED] += 1
             for at in range(first_atom, last_atom):
                 world[work.part_atom[at]] = work.saved[work.part_atom[at]]
@@ -337,33 +349,33 @@ def draw_large(net, work, world, part, policy, n_sweeps, search, generator, coun
     else:
         counters[N_SWEPT] += 1
         count_true(net, work, world, first_clause, last_clause)
-    for _ in range(n_sweeps):
+    for _ in range(way.sweeps):
         sweep(net, work, world, first_atom, last_atom, generator)
 
 
 @called
-def mcsat_steps(net, work, worlds, generators, exact_atoms, policy, n_sweeps, lazy, search, counters):
-    """One MC-SAT step of every chain; worlds: (n_chains, n_all) uint8, generators: (n_chains, 4) uint64, changed in place.
+def mcsat_steps(net, work, worlds, generators, way, counters):
+    """One slice step of every chain; worlds: (n_chains, n_all) uint8, generators: (n_chains, 4) uint64, changed in place.
 
-    exact_atoms: parts of up to so many atoms are drawn exactly, and of up to the second number where hard clauses tie them.
+    way: see `samplers.mcsat.Way`.
     """
     for chain in range(worlds.shape[0]):
         world = worlds[chain]
         generator = generators[chain]
         force_units(net, work, world, generator)
-        select(net, work, world, lazy, generator, counters)
+        select(net, work, world, way.selection, generator, counters)
         propagate(net, work, world)
         for part in range(split(net, work)):
             n_atoms = work.atom_first[part + 1] - work.atom_first[part]
             if n_atoms == 1 and work.clause_first[part + 1] == work.clause_first[part]:
                 world[work.part_atom[work.atom_first[part]]] = np.uint8(next_word(generator) >> np.uint64(63))
-            elif n_atoms <= exact_atoms[0] or (
-                n_atoms <= exact_atoms[1] and tied(net.n_soft, net.n_given, work.clause_first, work.part_clause, part)
+            elif n_atoms <= way.exact_atoms or (
+                n_atoms <= way.exact_tied and tied(net.n_soft, net.n_given, work.clause_first, work.part_clause, part)
             ):
                 counters[N_EXACT] += 1
                 draw_small(net, work, world, part, generator)
             else:
-                draw_large(net, work, world, part, policy, n_sweeps, search, generator, counters)
+                draw_large(net, work, world, part, way, generator, counters)
 
 
 @called

@@ -1,5 +1,9 @@
 """MC-SAT: slice sampling over sets of kept clauses (Poon and Domingos 2006; the baseline of [001] section 5).
 
+Departs: after each slice step a Gibbs sweep, which leaves the same target invariant. A slice step lets go of an atom that m
+clauses of weight w hold with a probability of e^(−mw), so that the chain stands still where many soft clauses agree and mixes
+where hard ones tie atoms together; a sweep does the reverse. `alternate=False` is the papers' chain.
+
 Departs: small parts are drawn exactly uniformly; a larger part is moved by sweeps that leave the
 uniform distribution over its solutions invariant, which keeps the target exact, and only parts that hard clauses tie together so
 that single moves might not reach every solution use SampleSAT, whose draws are near-uniform at best (`large="samplesat"` uses it
@@ -8,9 +12,9 @@ for every large part, as the paper does).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +22,16 @@ import numpy.typing as npt
 from markovlogic.arrays import Words, frozen
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.networks.ground import GroundNetwork, group_of, signed_atom_rows, with_definitions
+from markovlogic.networks.ground import GroundNetwork, group_of, network_of, signed_atom_rows, with_definitions
 from markovlogic.networks.possible import require_worlds
 from markovlogic.restoring import require_generators
-from markovlogic.samplers.base import Sampler, Settings, StepInfo
+from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target
+from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.hidden_reach import hidden_reach
 from markovlogic.samplers.starting import Start, check_start, start_kind, start_words
+
+if TYPE_CHECKING:
+    from markovlogic.kernels.gibbs.layout import GibbsLayout
 
 
 class Constraints(NamedTuple):
@@ -47,6 +55,17 @@ class Constraints(NamedTuple):
     group_start: npt.NDArray[np.int64]
     group_atom: npt.NDArray[np.int32]
     group_of: npt.NDArray[np.int32]  # -1 outside groups
+
+
+class Way(NamedTuple):
+    """The settings as the kernel reads them."""
+
+    exact_atoms: int
+    exact_tied: int
+    policy: int  # what moves a large part
+    sweeps: int
+    selection: int  # which clauses are looked at
+    search: npt.NDArray[np.float64]  # (4,) of SampleSAT: annealing share, temperature, noise, most flips
 
 
 class Work(NamedTuple):
@@ -86,6 +105,7 @@ class MCSATState(NamedTuple):
 
 LARGEST = 20  # as kernels.solutions, which is imported late because it compiles
 _POLICIES = {"auto": 0, "sweep": 1, "samplesat": 2}  # as kernels.mcsat
+_EVERY, _LAZY, _QUICKER = 0, 1, 2  # as kernels.mcsat
 _COUNTERS = ("clauses_touched", "clauses_kept", "parts_exact", "parts_swept", "parts_searched", "searches_failed", "hard_broken")
 
 
@@ -97,19 +117,25 @@ class MCSAT(Settings):
     large: what moves a larger part: "auto" sweeps, unless hard clauses tie it and single moves are not known to reach all its
     solutions; "samplesat" always searches.
     start: "auto" starts chains far apart, "satisfying" from fair coins; both obey the hard clauses.
+    alternate: make a Gibbs sweep after each slice step; False is the papers' chain.
     lazy: decide only clauses that hold an atom which unit clauses leave free ([001]'s lazy baseline); the same distribution.
+    None: wherever that is quicker, and never in the papers' chain.
     """
 
     exact_atoms: int = 12
     exact_tied: int = LARGEST
     large: Literal["auto", "sweep", "samplesat"] = "auto"
-    lazy: bool = False
+    alternate: bool = True
+    lazy: bool | None = None
     sweeps: int = 2
     annealing: float = 0.5
     temperature: float = 0.5
     noise: float = 0.5
     flips: int = 200_000
     start: Start = "auto"
+    confined: bool | None = field(
+        default=None, repr=False, compare=False
+    )  # whether hard rules may confine sweeps; `bind` finds out
 
     def __post_init__(self) -> None:
         check_start("MCSAT", self.start, obeying=True)
@@ -130,6 +156,20 @@ class MCSAT(Settings):
         """Few, because a step serves one chain at a time: small batches let cores share the chains."""
         return 2
 
+    @property
+    def has_conditionals(self) -> bool:
+        """Those of the sweeps; where hard rules may confine them they say nothing of moves that only slice steps make."""
+        return self.alternate and not self.confined
+
+    def bind(self, target: Target) -> MCSAT:
+        """The same settings, knowing whether hard rules may confine sweeps."""
+        return replace(self, confined=_may_confine(target.network))
+
+    @property
+    def fixed_order(self) -> bool:
+        """Sweeps visit atoms by number."""
+        return self.alternate
+
     def build(self, network: GroundNetwork, n_chains: int) -> MCSATSampler:
         """A sampler for one batch of chains."""
         return MCSATSampler(self, network, n_chains, constraints_of(network))
@@ -147,17 +187,34 @@ class MCSATSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return ("mcsat",)
+        return ("alternation",)
+
+    @cached_property
+    def way(self) -> Way:
+        """The settings as the kernel reads them."""
+        chosen = self.settings
+        lazy = chosen.alternate if chosen.lazy is None else chosen.lazy
+        selection = _EVERY if not lazy else _QUICKER if chosen.lazy is None else _LAZY
+        search = np.array([chosen.annealing, chosen.temperature, chosen.noise, chosen.flips])
+        return Way(chosen.exact_atoms, chosen.exact_tied, self._policy, chosen.sweeps, selection, search)
 
     @cached_property
     def _policy(self) -> int:
         """What the kernel does with large parts; where single moves reach every world, sweeps do, whatever is hard."""
-        from markovlogic.samplers.irreducible import Reach, single_site_reach
-
-        chosen = self.settings.large
-        if chosen == "auto" and single_site_reach(self.network) is Reach.ALL:
+        chosen, confined = self.settings.large, self.settings.confined
+        if chosen == "auto" and not (_may_confine(self.network) if confined is None else confined):
             chosen = "sweep"
         return _POLICIES[chosen]
+
+    @cached_property
+    def _layout(self) -> GibbsLayout:
+        """The sites of a sweep: all, or those of an empty network."""
+        return Gibbs().build(self.network if self.settings.alternate else network_of(0), 1).layout
+
+    @cached_property
+    def _works(self) -> list[Work]:
+        """Scratch arrays that no step is using; threads share the sampler, and each step takes some or makes them."""
+        return []
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> MCSATState:
         """Start from states that satisfy every hard clause and group."""
@@ -180,34 +237,22 @@ class MCSATSampler(Sampler):
         *,
         burn_in: bool = False,
     ) -> StepInfo:
-        """Make `sweeps` MC-SAT steps; one step updates every open atom of every chain once."""
-        from markovlogic.kernels.counters import add_world
-        from markovlogic.kernels.mcsat import mcsat_steps, pack, unpack
+        """Make `sweeps` draws: slice steps, each followed by a sweep unless the papers' chain is wanted."""
+        from markovlogic.kernels.alternation import mcsat_draws
 
-        chosen = self.settings
-        search = np.array([chosen.annealing, chosen.temperature, chosen.noise, chosen.flips])
         counters = np.zeros(len(_COUNTERS), np.int64)
-        worlds = np.empty((self.n_chains, self.network.n_all), np.uint8)
-        work = work_for(self.constraints)
-        unpack(state.world, worlds)
-        for _ in range(sweeps):
-            mcsat_steps(
-                self.constraints,
-                work,
-                worlds,
-                state.generator,
-                np.array([chosen.exact_atoms, chosen.exact_tied]),
-                self._policy,
-                chosen.sweeps,
-                chosen.lazy,
-                search,
-                counters,
-            )
-            pack(worlds, state.world)
-            if planes is not None:
-                add_world(planes, state.world)
-        counts = dict(zip(_COUNTERS, counters.tolist(), strict=True))
-        return StepInfo(updates=sweeps * self.n_chains * self.network.n_atoms, counts=counts)
+        if planes is None:
+            planes = np.zeros((0, 8), np.uint64)
+        recorded = np.zeros((0, 0), np.float32) if conditionals is None else conditionals
+        try:
+            work = self._works.pop()
+        except IndexError:
+            work = work_for(self.constraints)
+        chains = (state.world, state.generator)
+        mcsat_draws(self.constraints, work, self._layout, *chains, self.way, sweeps, planes, recorded, counters)
+        self._works.append(work)
+        visits = (2 if self.settings.alternate else 1) * self.network.n_atoms
+        return StepInfo(sweeps * self.n_chains * visits, dict(zip(_COUNTERS, counters.tolist(), strict=True)))
 
     def check(self, state: MCSATState) -> None:
         """Worlds that obey every hard clause: a step keeps what the present world satisfies."""
@@ -228,6 +273,12 @@ class MCSATSampler(Sampler):
                 "kept its state there and mixes slowly. Raise MCSAT(flips=...), or take --method exact if components are small."
             )
         return found
+
+
+def _may_confine(network: GroundNetwork) -> bool:
+    from markovlogic.samplers.irreducible import Reach, single_site_reach
+
+    return single_site_reach(network) is not Reach.ALL
 
 
 def constraints_of(network: GroundNetwork) -> Constraints:

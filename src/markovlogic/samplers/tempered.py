@@ -20,6 +20,7 @@ from markovlogic.arrays import Float64, Int32, Int64, Words, frozen
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimate.diagnostics import student_factor
 from markovlogic.networks.ground import GroundNetwork
+from markovlogic.restoring import require_generators, require_permutations, require_within
 from markovlogic.samplers.base import SWEEPS_PER_STEP, LogZ, Sampler, Settings, StepInfo, Units
 from markovlogic.samplers.gibbs import Gibbs, GibbsSampler, GibbsState
 
@@ -245,6 +246,27 @@ class TemperedSampler(Sampler):
         values = np.zeros((self.network.n_atoms + 1, self.n_chains))
         weighted_truth(state.base.world, weight, state.lane_of, values)
         return values
+
+    def check(self, state: TemperedState) -> None:
+        """Every lane on one rung, rungs that rise from 0 to 1, and the lanes' own worlds."""
+        from markovlogic.kernels.tempering import coldest_worlds
+
+        self.base.check(state.base)
+        require_generators(state.generator)
+        require_permutations(state.lane_of.reshape(1, -1), "lanes on rungs")
+        require_within(state.heading, 0, 2, "where lanes come from")
+        require_within(state.done, 0, np.iinfo(np.int64).max // 2, "sweeps made")
+        require_within(state.rounds, 0, np.iinfo(np.int64).max // 4, "swaps in a round")
+        require_within(state.looks, 0, np.iinfo(np.int64).max // 2, "looks at the ladder")
+        beta = state.beta
+        if not (beta[0] == 0 and beta[-1] == 1 and (np.diff(beta) >= 0).all()):
+            raise ValueError("inverse temperatures do not rise from 0 to 1")
+        if not (np.isfinite(state.free).all() and np.isfinite(state.tally).all() and not np.isnan(state.bridge).any()):
+            raise ValueError("what was found about the ladder holds numbers that are none")
+        cold = np.zeros_like(state.world)
+        coldest_worlds(state.base.world, np.ascontiguousarray(state.lane_of[:, -1]), cold)
+        if (cold != state.world).any():
+            raise ValueError("the worlds are not those on the coldest rungs")
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Few journeys along the ladder mean that the coldest worlds are still those that chains started with."""
