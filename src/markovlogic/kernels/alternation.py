@@ -7,7 +7,7 @@ together, where a sweep cannot move; a sweep moves what many weak clauses hold, 
 import numpy as np
 
 from markovlogic.kernels.counters import add_world
-from markovlogic.kernels.gibbs.single import sweep_single
+from markovlogic.kernels.gibbs.single import sweep_chain
 from markovlogic.kernels.internal import allocating, allocating_internal
 from markovlogic.kernels.mcsat import mcsat_steps, pack, unpack
 
@@ -20,7 +20,7 @@ def _sweep_each(net, layout, worlds, generators, words, no_planes, recorded, con
         world = worlds[chain]
         for atom in range(world.shape[0]):
             words[atom] = world[atom]
-        sweep_single(layout, words, generators[chain], 1, False, no_planes, recorded)
+        sweep_chain(layout, words, generators[chain], np.float64(1.0), 1, False, no_planes, recorded)
         for atom in range(world.shape[0]):
             world[atom] = words[atom]
         if recording:

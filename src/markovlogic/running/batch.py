@@ -118,9 +118,10 @@ class Batch:
         self.state = _restored(self.state, arrays.under("state"))
         self.sampler.check(self.state)
         self.tallies.restore(arrays.under("tallies"))
-        draws = max(self.sweeps - self.burn_in, 0)
+        draws = self.sweeps if self.records_burn_in else max(self.sweeps - self.burn_in, 0)
         if self.units is not None:
-            self.units.restore(arrays.under("units"), largest=1.0)
+            weighted = self.sampler.units is not None and self.sampler.units.total is not None
+            self.units.restore(arrays.under("units"), largest=np.inf if weighted else 1.0)
         if draws != self.tallies.draws or (self.units is not None and draws != self.units.draws):
             raise ValueError(f"{self.sweeps} sweeps were made, and {self.tallies.draws} draws counted")
         for name, watcher in self._watchers:

@@ -83,8 +83,10 @@ class Loop:
                 batch.restore(facts, {n[len(head) :]: a for n, a in loaded.arrays.items() if n.startswith(head)})
             if len({batch.sweeps for batch in self._batches}) > 1:
                 raise ValueError("its batches of chains are not equally far")
-            if self.stopped and not self._target_reached():
+            if self.stopped == "target" and not self._target_reached():
                 raise ValueError("it says that the target was reached, which its draws do not")
+            if self.stopped == "disagreement" and not self._chains_disagree():
+                raise ValueError("it says that chains disagreed, which its draws do not")
         except (KeyError, ValueError, TypeError) as error:
             raise damaged(store.directory, f"its contents do not fit this run: {error}") from error
         return self._batches[0].draws

@@ -21,7 +21,7 @@ from markovlogic.kernels.gibbs.rows import (
     N_TRIPLES,
     SCALE,
 )
-from markovlogic.kernels.internal import allocating, internal
+from markovlogic.kernels.internal import allocating, allocating_internal, internal
 from markovlogic.kernels.literals import ONE, literal_word
 from markovlogic.kernels.random import next_below, next_uniform
 from markovlogic.kernels.vectors import float32_of_bits
@@ -184,13 +184,12 @@ def _draw_value(n_values, log_weight, beta, allowed, scalar, share):
     return choice, total
 
 
-@allocating
-def sweep_single(layout, world, chains, sweeps, random_scan, planes, conditionals):
-    """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `sweep.sweep_block` for the arguments and the scans.
+@allocating_internal
+def sweep_chain(layout, world, scalar, beta, sweeps, random_scan, planes, conditionals):
+    """The same, for kernels that have a chain's generator and inverse temperature at hand.
 
     Rows are read against `truth`, the chain's world in bytes: an eighth of the memory that random access goes to.
     """
-    scalar, beta = chains.scalar, np.float64(chains.beta[0])
     truth = np.empty(world.shape[0], np.uint8)
     for atom in range(world.shape[0]):
         truth[atom] = world[atom]
@@ -289,3 +288,9 @@ def sweep_single(layout, world, chains, sweeps, random_scan, planes, conditional
                 _set_truth(long, np.uint64(atoms[value]), count, truth, world[atoms[value]])
         if planes.shape[0] > 0:
             add_world(planes, world)
+
+
+@allocating
+def sweep_single(layout, world, chains, sweeps, random_scan, planes, conditionals):
+    """Make `sweeps` sweeps over one chain, bit 0 of `world`; see `sweep.sweep_block` for the arguments and the scans."""
+    sweep_chain(layout, world, chains.scalar, np.float64(chains.beta[0]), sweeps, random_scan, planes, conditionals)
