@@ -245,12 +245,17 @@ class Tallies:
             self.sums.restore("sums", arrays, np.float64)
 
 
-def tally_bytes(*, n_all: int, n_query: int, n_events: int, n_chains: int, draws: int, conditional: bool) -> int:
-    """Bytes that the tallies of a run take at most, for plans that are made before it starts."""
-    n_slots = slots_for(n_query + n_events, n_chains)
+def tally_bytes(
+    *, n_all: int, n_query: int, n_events: int, n_chains: int, draws: int, conditional: bool, dropping: bool = False
+) -> int:
+    """Bytes that the tallies of a run take at most, for plans that are made before it starts.
+
+    dropping: a limit may end the run, and then early sweeps do not count.
+    """
+    n_slots = slots_for(n_query + n_events, n_chains, dropping=dropping)
     cell = 2 if draws // n_slots + 1 < 1 << 16 else 4
     total = -(-n_chains // 64) * (n_all + n_events) * 64 + n_slots * (n_query + n_events) * n_chains * cell
     if conditional:
-        sum_slots = n_slots if n_chains <= SUM_SLOTS_UP_TO else 1
+        sum_slots = n_slots if n_chains <= SUM_SLOTS_UP_TO or dropping else 1
         total += n_all * n_chains * 4 + sum_slots * n_query * n_chains * 8
     return total
