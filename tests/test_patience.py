@@ -9,7 +9,7 @@ import pytest
 
 from markovlogic import patience
 from markovlogic.errors import Interrupted, ResourceError
-from markovlogic.patience import ALLOWANCE, OutOfTimeError, Patience
+from markovlogic.patience import LONG, SURE, OutOfTimeError, Patience
 
 
 def test_nobody_asks_by_default() -> None:
@@ -33,13 +33,14 @@ def test_time_ends_a_run_that_has_no_answer_and_lets_one_come_that_is_sure() -> 
     own = Patience(1.0)
     own.spend(0.5)
     own.check()
-    own.spend(0.6)  # over, but not by more than what comes before the first draw is allowed
+    own.spend(0.6)  # over, but not by more than is allowed
     own.check()
-    own.spend(ALLOWANCE)
+    own.allowance = LONG
+    own.spend(LONG)
     with pytest.raises(OutOfTimeError, match="time limit of 1 s"):
         own.check()
     assert isinstance(own.out_of_time(), ResourceError)
-    own.answer_is_sure = True
+    own.allowance = SURE
     own.check()
     assert own.left is not None and own.left < 0
 
@@ -57,8 +58,8 @@ def test_the_outer_one_is_late_when_the_inner_one_is_unless_there_is_an_answer()
     outer = Patience()
     inner = Patience(0.001, outer)
     inner.spend(10.0)
-    assert outer.overdue() > 5
-    inner.answer_is_sure = True
+    assert outer.overdue() > 4
+    inner.allowance = SURE
     assert outer.overdue() == 0
     outer.ask()
     time.sleep(0.01)
@@ -70,12 +71,13 @@ def test_the_outer_one_is_late_when_the_inner_one_is_unless_there_is_an_answer()
 @pytest.mark.parametrize("how", ["asked", "time"])
 def test_what_cannot_ask_is_ended_from_outside(how: str) -> None:
     own = Patience(None if how == "asked" else 0.01)
+    own.allowance = LONG
     ended = threading.Event()
     with own.ending(ended.set):
         if how == "asked":
             own.ask()
         else:
-            own.spend(ALLOWANCE)
+            own.spend(1.0)
         assert ended.wait(10)
 
 

@@ -15,7 +15,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.base import Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
-from markovlogic.patience import Patience, current
+from markovlogic.patience import SURE, Patience, current
 from markovlogic.planner import make_plan, needs_network, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import SILENT, Progress
@@ -99,6 +99,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
             plan = plan.method.plan(case, wish, plan.reason)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)
+        current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
         remarks = (*plan.notes, *((summary,) if summary else ()), *answer.remarks)
         answer = replace(answer, guarantee=answer.guarantee | target, remarks=remarks)
         if target is not Guarantee.EXACT:  # of another model

@@ -7,6 +7,7 @@ deepest loop of a stage without a place in every signature; threads that work fo
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,11 @@ from contextvars import ContextVar
 
 from markovlogic.errors import Interrupted, ResourceError
 
-ALLOWANCE = 1.0  # seconds by which what comes before the first draw may be late: a limit is to give an answer, where it can
+SHORT_SECONDS = 1.0  # a stage that is predicted to be shorter is not cut short by a time limit
+# by how many seconds an answer may be late before the time ends the run without one
+READING = 5.0  # while it is not known how long the run would take: most problems are small
+LONG = 0.3  # where an answer is known to be far
+SURE = math.inf  # where one is near, or certain to come
 NOTHING_WRITTEN = "nothing is written: an older file of that name is kept"
 LOOK_SECONDS = 0.05  # between looks of a thread that ends what cannot ask
 
@@ -33,7 +38,7 @@ class Patience:
         self.inner: Patience | None = None  # of the run that was started last
         if outer is not None:
             outer.inner = self
-        self.answer_is_sure = False  # one comes, if late: time alone does not end the run any more
+        self.allowance = READING
         self.has_answer = False  # draws were made: whoever asks the run to stop gets them
         self.listener: Callable[[str], None] | None = None  # hears why somebody has to wait
         self._begun = time.monotonic()
@@ -82,8 +87,8 @@ class Patience:
         if self._asked_at is not None and not self.has_answer:
             late = max(late, time.monotonic() - self._asked_at)
         left = self.left
-        if left is not None and not self.answer_is_sure:
-            late = max(late, -left - ALLOWANCE)
+        if left is not None:
+            late = max(late, -left - self.allowance)
         return late
 
     def check(self) -> None:

@@ -68,7 +68,7 @@ def test_estimates_are_those_of_the_draws_that_count(
             tallies = Tallies(counting, n_chains)
             tallies.restore(arrays)
         tallies.room()
-        counters.add_world(tallies.planes, pack(world[draw].T))
+        counters.add_world(tallies.planes, pack(world[draw]))
         if tallies.conditionals is not None:
             tallies.conditionals += values[draw]
         tallies.record(1)

@@ -264,17 +264,26 @@ def _without(lengths: Sequence[int], waiting: int) -> list[int]:
 
 
 def tally_bytes(
-    *, n_all: int, n_query: int, n_events: int, n_chains: int, draws: int, conditional: bool, n_batches: int | None = None
+    *,
+    n_all: int,
+    n_query: int,
+    n_events: int,
+    n_chains: int,
+    draws: int,
+    conditional: bool,
+    n_batches: int | None = None,
+    dropping: bool = False,
 ) -> int:
     """Bytes that the tallies of a run take at most, for plans that are made before it starts.
 
-    n_batches: each has count planes of its own; None: as few as can hold the chains.
+    n_batches: each has count planes of its own; None: as few as can hold the chains. dropping: a limit may end the run, and then
+    early sweeps do not count.
     """
-    n_slots = slots_for(n_query + n_events, n_chains)
+    n_slots = slots_for(n_query + n_events, n_chains, dropping=dropping)
     cell = 2 if draws // n_slots + 1 < 1 << 16 else 4
     batches = -(-n_chains // 64) if n_batches is None else n_batches
     total = batches * (n_all + n_events) * 64 + n_slots * (n_query + n_events) * n_chains * cell
     if conditional:
-        sum_slots = n_slots if n_chains <= SUM_SLOTS_UP_TO else 1
+        sum_slots = n_slots if n_chains <= SUM_SLOTS_UP_TO or dropping else 1
         total += n_all * n_chains * 4 + sum_slots * n_query * n_chains * 8
     return total

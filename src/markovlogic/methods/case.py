@@ -12,7 +12,7 @@ from markovlogic.data.names import atom_names
 from markovlogic.grounding.ground import Grounding, grounding
 from markovlogic.grounding.memory import default_limit
 from markovlogic.measures import Stopwatch
-from markovlogic.patience import current
+from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
 from markovlogic.progress import SILENT, Progress
 from markovlogic.questions import Asked, asked
@@ -78,10 +78,10 @@ class Case:
     def ground(self) -> GroundNetwork:
         """The ground network; refuses what would not fit the memory limit."""
         if self.network is None:
-            _ = self.sizes
+            current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
             with self.watch("ground"):
                 self.network = self._way.network(self.resources.progress)
-            current().answer_is_sure = True  # chains can give one from now on, if a late one
+            current().allowance = SURE  # chains can give an answer from now on, if a late one
         return self.network
 
     @cached_property

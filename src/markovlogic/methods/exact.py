@@ -9,7 +9,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.patience import current
+from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -43,7 +43,7 @@ class ExactMethod(Method):
         if not cost.possible:
             return Offer(False, f"exact inference is not possible: {cost.reason}")
         limit = wish.sampling.time_limit
-        if cost.seconds is not None and cost.seconds > (PATIENCE if limit is None else min(PATIENCE, limit)):
+        if cost.seconds is not None and cost.seconds > (PATIENCE if limit is None else min(PATIENCE, max(limit, SHORT_SECONDS))):
             return Offer(False, f"exact inference would take about {cost.seconds:,.0f} s")
         return Offer(True, f"exact inference is cheap: {cost.reason}")
 
@@ -61,11 +61,13 @@ class ExactMethod(Method):
         from markovlogic.results import Account
 
         network, progress = case.ground(), case.resources.progress
-        current().answer_is_sure = False  # there is no half of an exact answer
         with case.watch("sample"):
-            work = case.exact_plan(self.way)
+            work, patience = case.exact_plan(self.way), current()
+            patience.allowance = LONG  # there is no half of an exact answer
             if not isinstance(work, ExactPlan):  # asked for by name: planned without a bound on the effort
                 work = plan_exact(network, case.parts, method=self.way, memory_limit=case.memory_limit, progress=progress)
+            if work.seconds <= SHORT_SECONDS:
+                patience.allowance = SURE
             found = solve(network, plan=work, events=case.asked.open_events, progress=progress)
         return Answer(
             Values.exact(found.marginal[case.asked.numbers]),

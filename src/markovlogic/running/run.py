@@ -19,7 +19,7 @@ from markovlogic.estimate.orbit_pools import OrbitPools, PoolObserver
 from markovlogic.estimate.tallies import Counting, Events
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.base import Network
-from markovlogic.patience import Patience, current, interrupted
+from markovlogic.patience import SURE, Patience, current, interrupted
 from markovlogic.progress import SILENT, Progress
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged
@@ -115,7 +115,7 @@ def run(
     samplers = _build(task.settings, task.network, schedule.chains)
     with ExitStack() as stack:
         stack.enter_context(patience.of_this_run())
-        patience.answer_is_sure = True
+        patience.allowance = SURE
         store = _opened(schedule, stack)
         loaded = store.load() if store is not None and schedule.resume and store.exists() else None
         recording = _recording(schedule, store, loaded)
