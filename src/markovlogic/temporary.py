@@ -29,6 +29,13 @@ class TemporaryFolder:
                 return
             os.close(self._lock)  # another process took it for abandoned before it was locked
 
+    def __enter__(self) -> Path:
+        """The folder's path, for a block at whose end it goes."""
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Remove the folder and all that is in it."""
         shutil.rmtree(self.path, ignore_errors=True)

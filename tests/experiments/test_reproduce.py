@@ -12,7 +12,7 @@ from markovlogic.experiments import catalogue, reproduce
 from markovlogic.experiments.outcome import Table
 
 PNG = b"\x89PNG\r\n\x1a\n"
-KEYS = {"id", "title", "source", "claim", "measured", "verdict", "reasons", "settings", "seconds", "version"}
+KEYS = {"id", "title", "source", "claim", "measured", "verdict", "reasons", "settings", "seconds", "version", "table"}
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +90,15 @@ def test_other_settings_are_not_resumed(tmp_path):
     reproduce.reproduce("E18c", tmp_path, quick=True)
     (done,) = reproduce.reproduce("E18c", tmp_path, quick=True, seed=1, resume=True)
     assert not done.kept
+
+
+@pytest.mark.parametrize("change", [lambda raw: raw[:-3], lambda raw: raw.replace(b"0", b"1", 1), lambda raw: b"\xff"])
+def test_a_table_that_was_torn_or_changed_is_made_again(tmp_path, change):
+    reproduce.reproduce("E18c", tmp_path, quick=True)
+    whole = (tmp_path / "E18c.csv").read_bytes()
+    assert reproduce.reproduce("E18c", tmp_path, quick=True, resume=True)[0].kept
+    (tmp_path / "E18c.csv").write_bytes(change(whole))
+    assert not reproduce.reproduce("E18c", tmp_path, quick=True, resume=True)[0].kept
 
 
 def test_the_same_seed_gives_the_same_numbers(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import sys
@@ -19,6 +20,7 @@ from markovlogic.version import __version__
 
 DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
 DEBUG_VARIABLE = "MLN_DEBUG"
+UNWRITTEN = {errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 app = typer.Typer(
     name="mln",
@@ -79,8 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         _abandon_output()
         if code in (DONE, CONCERNS):
-            tell(f"error: cannot write standard output: {error.strerror or error}")
-            code = BAD_INPUT
+            code = _unwritten(error)
     return code
 
 
@@ -123,7 +124,10 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         tell("error: out of memory (try a smaller problem, or --memory-limit to be refused before the start)")
         return REFUSED
     except OSError as error:
-        return DONE if _output_fails() else _report_bug(error)  # who ends the program will meet the same, and say it
+        if error.filename is not None or error.errno not in UNWRITTEN:
+            return _report_bug(error)
+        _abandon_output()  # files of ours tell about themselves; this was what the option parser writes
+        return _unwritten(error)
     except Exception as error:
         show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
         if callable(show) and isinstance(code, int):  # a usage error of the option parser
@@ -153,13 +157,9 @@ def _report_bug(error: Exception) -> int:
     return BUG
 
 
-def _output_fails() -> bool:
-    """Whether what was given to standard output cannot be written."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return True
-    return False
+def _unwritten(error: OSError) -> int:
+    tell(f"error: cannot write standard output: {error.strerror or error}")
+    return BAD_INPUT
 
 
 def _abandon_output() -> None:

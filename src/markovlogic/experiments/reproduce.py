@@ -13,7 +13,7 @@ from markovlogic.errors import InputError
 from markovlogic.experiments.catalogue import FIGURES, chosen, experiment, panels_of
 from markovlogic.experiments.comparison import together
 from markovlogic.experiments.drawing import beside
-from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, summary_text, write_outcome
+from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, digest_of, summary_text, write_outcome
 from markovlogic.progress import SILENT, Progress
 
 
@@ -91,7 +91,8 @@ def _kept(folder: Path, made: Experiment, quick: bool, seed: int) -> Done | None
         summary = json.loads((folder / f"{made.id}.json").read_text(encoding="utf-8"))
         settings = summary["settings"]
         same = (settings["quick"], settings["seed"], summary["version"]) == (quick, seed, __version__)
-        whole = all((folder / f"{made.id}.{ending}").is_file() for ending in ("csv", "png"))
+        table = (folder / f"{made.id}.csv").read_text(encoding="utf-8")
+        whole = (folder / f"{made.id}.png").is_file() and summary["table"] == digest_of(table) and bool(dict(summary["measured"]))
         verdict = Verdict(summary["verdict"], tuple(summary["reasons"]))
         return Done(made.id, made.title, verdict, float(summary["seconds"]), kept=True) if same and whole else None
     except (OSError, ValueError, KeyError, TypeError):

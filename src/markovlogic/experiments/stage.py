@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from markovlogic.problem import Problem
 from markovlogic.progress import SILENT, Progress
 from markovlogic.samplers.base import Target
 from markovlogic.symmetry.find import SymmetryDoor
+from markovlogic.temporary import TemporaryFolder
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ def set_stage(name: str, size: int, evidence: float, seed: int, *, variant: str 
     from markovlogic.grounding.ground import ground
 
     made = make(name, size, evidence, seed, variant=variant)
-    with tempfile.TemporaryDirectory(prefix="mln-") as folder:
+    with TemporaryFolder("markovlogic-") as folder:
         rules, facts = write(made, folder)
         posed = pose_problem(rules, [facts], made.query, progress=progress)
     return Stage(posed, ground(posed.problem, posed.lowered, progress=progress))

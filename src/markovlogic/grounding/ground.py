@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from markovlogic import patience
+from markovlogic.collector import without_collection
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.grounding.assemble import Assembler, Contradiction
 from markovlogic.grounding.definitions import Nodes, ground_definition
@@ -45,7 +46,8 @@ class Grounding:
     @cached_property
     def sizes(self) -> Sizes:
         """How large the network would be."""
-        return predict_with(self._database, self._problem, self._lowered, self._relations, _COUNTING_SECONDS)
+        with without_collection():
+            return predict_with(self._database, self._problem, self._lowered, self._relations, _COUNTING_SECONDS)
 
     def network(self, progress: Progress = SILENT) -> GroundNetwork:
         """What the evidence leaves of all ground clauses; a problem that would need more memory than the limit is refused."""
@@ -60,7 +62,8 @@ class Grounding:
         for number, definition in enumerate(lowered.definitions):
             made = ground_definition(definition, number, self._database, relations, problem.domains, nodes)
             relations[definition.predicate] = made
-        return _ground_templates(self._database, problem, lowered, relations, nodes, sizes, progress)
+        with without_collection():
+            return _ground_templates(self._database, problem, lowered, relations, nodes, sizes, progress)
 
 
 @contextmanager

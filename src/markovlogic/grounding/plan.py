@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
-
-import numpy as np
+from typing import NamedTuple
 
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
@@ -65,7 +65,7 @@ class Access:
         """The status that satisfies the literal."""
         return TRUE if self.positive else FALSE
 
-    @property
+    @cached_property
     def variables(self) -> tuple[str, ...]:
         """Variables among the arguments, each once."""
         return tuple(dict.fromkeys(a for a in self.args if isinstance(a, str)))
@@ -219,12 +219,11 @@ def _access(position: int, positive: bool, args: tuple[Argument, ...], relation:
     statuses = relation.statuses
     satisfied = TRUE if positive else FALSE
     if all(isinstance(a, int) for a in args):
-        code = np.array([_code(args, relation.sizes)], np.int64)
-        status = int(statuses.lookup(code)[0])
+        status, literal = relation.at(_code(args, relation.sizes))
         if status == satisfied:
             raise _Satisfied
         if status == UNKNOWN:
-            fixed.append(int(relation.literals(code)[0]) ^ (not positive))
+            fixed.append(literal ^ (not positive))
         return None
     n_exceptions = len(statuses.code)
     if statuses.default == satisfied:
@@ -272,28 +271,39 @@ def _parts(
     domains: Mapping[str, Domain],
 ) -> tuple[list[Part], set[str]]:
     """Split by connection through variables; also the variables that occur in any part."""
-    links = (
-        [a.variables for a in accesses]
-        + [tuple(s for s in pair if isinstance(s, str)) for pair in unequal]
-        + [(k,) for k in keep]
-    )
-    root = {name: name for link in links for name in link}
-    for link in links:
+    pairs = [tuple(s for s in pair if isinstance(s, str)) for pair in unequal]
+    above: dict[str, str] = {name: name for name in keep}  # towards the variable that stands for a part
+
+    def top(name: str) -> str:
+        while above[name] != name:
+            above[name] = name = above[above[name]]
+        return name
+
+    for link in (*[a.variables for a in accesses], *pairs):
+        for name in link:
+            above.setdefault(name, name)
         for name in link[1:]:
-            old, new = root[link[0]], root[name]
-            root = {n: new if r == old else r for n, r in root.items()}
-    parts = []
-    for representative in sorted(set(root.values()), key=list(types).index):
-        members = [name for name in types if root.get(name) == representative]
-        parts.append(
-            _part(
-                [a for a in accesses if root[a.variables[0]] == representative],
-                tuple(p for p in unequal if any(s in members for s in p)),
-                tuple(k for k in keep if k in members),
-                {name: len(domains[types[name]]) for name in members},
-            )
-        )
-    return parts, set(root)
+            above[top(link[0])] = top(name)
+    found = {name: _PartOf([], [], [], {}) for name in types if above.get(name) == name}
+    for name, type_name in types.items():
+        if name in above:
+            found[top(name)].sizes[name] = len(domains[type_name])
+    for access in accesses:
+        found[top(access.variables[0])].accesses.append(access)
+    for pair, names in zip(unequal, pairs, strict=True):
+        found[top(names[0])].unequal.append(pair)
+    for name in keep:
+        found[top(name)].keep.append(name)
+    return [_part(of.accesses, tuple(of.unequal), tuple(of.keep), of.sizes) for of in found.values()], set(above)
+
+
+class _PartOf(NamedTuple):
+    """What belongs to one part."""
+
+    accesses: list[Access]
+    unequal: list[tuple[Argument, Argument]]
+    keep: list[str]
+    sizes: dict[str, int]
 
 
 def _part(

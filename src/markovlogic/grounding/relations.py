@@ -79,6 +79,14 @@ class Relation:
             rank = self.statuses.rank(code)
         return (2 * (rank + self.first) + 1).astype(np.int32)
 
+    def at(self, code: int) -> tuple[int, int]:
+        """Status of one atom and, where it is open, its positive literal: `lookup` and `literals` without arrays."""
+        known = self.statuses.code
+        place = int(known.searchsorted(code)) if len(known) else 0
+        if place < len(known) and known[place] == code:
+            return int(self.statuses.status[place]), int(self.literal[place])
+        return self.statuses.default, 2 * (code - place + self.first) + 1 if self.is_open else -1
+
     def columns(self) -> dict[str, npt.NDArray[np.integer]]:
         """The exceptions as a table: a0, a1, …, status, literal (-1 where the status is known)."""
         return self._table(self.statuses.code, self.statuses.status, self.literal)

@@ -11,7 +11,7 @@ from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.formulas import MAX_DEPTH, FormulaParser, SyntaxFault, shortened, tree_depth
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
-from markovlogic.language.syntax import Atom, Formula, Rule, Variable
+from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable
 from markovlogic.language.tokens import (
     BLANK,
     COMPARISONS,
@@ -29,6 +29,7 @@ from markovlogic.language.tokens import (
 )
 
 MAX_WEIGHT = 1e9  # beyond it a sum of weights would lose the small ones without a word
+MAX_ATOMS = 500  # of one formula, equalities included
 MAX_RANGE = 1_000_000
 MAX_INCLUDES = 50  # nested in each other
 _WEIGHT = re.compile(r"[+-]?(?:inf\b|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
@@ -169,6 +170,9 @@ class _StatementReader(FormulaParser):
         self.end_of_line()
         if self.at - first > MAX_DEPTH and tree_depth(formula) > MAX_DEPTH:
             raise self.fail(f"formula is nested deeper than {MAX_DEPTH} levels", token)
+        if self.at - first > 2 * MAX_ATOMS and (count := _count_atoms(formula)) > MAX_ATOMS:
+            hint = "write a long disjunction as EXIST over constants of one type, or name a part of it by a predicate of its own"
+            raise self.fail(f"formula of {count:,} atoms, at most {MAX_ATOMS} are allowed", token, hint)
         text = self.text_from(first)
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
             text = show_rule(Rule(formula, weight))
@@ -344,3 +348,19 @@ class _StatementReader(FormulaParser):
         if before in CONNECTIVES or before in (",", "(", "{", "!", "=", "!="):
             return False
         return token.kind not in CONNECTIVES and token.kind not in (")", "}", ",", "=", "!=", ".", "...")
+
+
+def _count_atoms(formula: Formula) -> int:
+    """Atoms and equalities of a formula, found without recursion."""
+    count, stack = 0, [formula]
+    while stack:
+        match stack.pop():
+            case Not(body=body) | Exists(body=body) | Forall(body=body):
+                stack.append(body)
+            case And(parts=parts) | Or(parts=parts):
+                stack.extend(parts)
+            case Implies(left=left, right=right) | Iff(left=left, right=right):
+                stack += [left, right]
+            case _:
+                count += 1
+    return count

@@ -31,6 +31,7 @@ from markovlogic.language.syntax import (
 )
 
 MAX_STARS = 10
+MAX_ARITY = 100
 MAX_ADVICE = 50  # undeclared names for which the nearest known one is looked up, which is slow
 _ALCHEMY_COMPARISONS = {"greaterThan", "lessThan", "greaterThanEq", "lessThanEq"}
 _ALCHEMY_STRINGS = {"substr", "concat"}
@@ -123,6 +124,10 @@ class _Checker:
         """A lone atom declares its predicate the first time; the same again repeats that; anything else is a formula."""
         known = self.predicates.get(atom.name)
         if known is None:
+            if len(atom.args) > MAX_ARITY:
+                self.fault(
+                    f"{shortened(atom.name)} has {len(atom.args):,} arguments, at most {MAX_ARITY} are allowed", atom.place
+                )
             self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place)
             for name in atom.args:
                 self.constants.setdefault(name, {})
