@@ -31,6 +31,6 @@ METHOD = MCSATMethod(
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.mcsat", "MCSAT"),
     chains=16,
-    rates=Rates(atom=1e-8, literal=1e-8, batch_chains=2),
+    rates=Rates(atom=5e-8, literal=1e-8, batch_chains=2),
     confined_moves="",
 )

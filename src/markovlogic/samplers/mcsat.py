@@ -131,7 +131,9 @@ class MCSAT(Settings):
     noise: float = 0.5
     flips: int = 200_000
     start: Start = "auto"
-    confined: bool | None = field(default=None, repr=False, compare=False)  # whether hard rules may confine sweeps; `bind` finds out
+    confined: bool | None = field(
+        default=None, repr=False, compare=False
+    )  # whether hard rules may confine sweeps; `bind` finds out
 
     def __post_init__(self) -> None:
         check_start("MCSAT", self.start, obeying=True)
