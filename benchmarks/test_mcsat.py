@@ -1,4 +1,4 @@
-"""MC-SAT: samples (draws of one chain) a second on a problem of 250,000 clauses, and its error beside that of Gibbs on real data."""
+"""MC-SAT: samples (draws of one chain) a second on a problem of 250,000 clauses, and its error beside Gibbs' on real data."""
 
 import resource
 from pathlib import Path
