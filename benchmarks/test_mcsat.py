@@ -50,7 +50,7 @@ def test_samples_a_second(benchmark, network, settings):
 def test_error_on_real_web_pages_within_three_times_the_seconds_of_gibbs(benchmark):
     """Texas, classes open: almost nothing is hard, and slice steps alone leave an error of 0.4 and more.
 
-    Within the time limit burn-in is a fifth of the draws, as without one; truth is a Gibbs run eight times as long.
+    Truth is a Gibbs run eight times as long.
     """
     if not WEBKB.exists():
         pytest.skip("the benchmark data ../shared/data is not there")
