@@ -268,7 +268,7 @@ def test_refusals(three):
     with pytest.raises(InputError, match="needs the orbits"):
         run(Gibbs(), network, query_atoms=atoms, estimator="orbit")
     with pytest.raises(InputError, match="no conditionals to average"):
-        run(MCSAT(), network, query_atoms=atoms, pools=orbit_pools(group, atoms), estimator="orbit-conditional")
+        run(MCSAT(alternate=False), network, query_atoms=atoms, pools=orbit_pools(group, atoms), estimator="orbit-conditional")
 
 
 def test_a_run_whose_time_is_over_in_burn_in_has_estimates(three):

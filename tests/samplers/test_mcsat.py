@@ -49,22 +49,24 @@ def networks(**extra: int) -> list[GroundNetwork]:
     return [random_network(np.random.default_rng(seed), 8, 9, **extra) for seed in range(4)]
 
 
-@pytest.mark.parametrize("lazy", [False, True])
-def test_exact_parts_keep_the_target_with_hard_clauses_groups_and_hidden_atoms(lazy):
+@pytest.mark.parametrize("alternate", [False, True])
+@pytest.mark.parametrize("lazy", [False, True, None])
+def test_exact_parts_keep_the_target_with_hard_clauses_groups_and_hidden_atoms(lazy, alternate):
     for seed, network in enumerate(networks(hard=3, groups=2, hidden=2, decided=1)):
-        assert worst_z(network, MCSAT(lazy=lazy), steps=4, seed=seed) < limit(network.n_all)
+        assert worst_z(network, MCSAT(lazy=lazy, alternate=alternate), steps=4, seed=seed) < limit(network.n_all)
 
 
 def test_sweeps_keep_the_target_where_no_hard_clause_ties_a_part_and_hidden_atoms_follow():
     for seed, network in enumerate([*networks(groups=2), *networks(groups=1, hidden=3)]):
-        assert worst_z(network, MCSAT(exact_atoms=0), steps=4, seed=seed) < limit(network.n_all)
+        for alternate in (False, True):
+            assert worst_z(network, MCSAT(exact_atoms=0, alternate=alternate), steps=4, seed=seed) < limit(network.n_all)
 
 
 def test_the_checks_above_catch_weights_that_are_a_third_too_large():
     for seed, network in enumerate(networks(hard=2, groups=1)):
         wrong = replace(network, clause_weight=network.clause_weight * 1.33, atom_bias=network.atom_bias * 1.33)
-        assert worst_z(network, MCSAT(), steps=4, seed=seed, sampled=wrong) > limit(network.n_all)
-        assert worst_z(network, MCSAT(exact_atoms=0, exact_tied=0), steps=4, seed=seed, sampled=wrong) > limit(network.n_all)
+        for settings in (MCSAT(), MCSAT(alternate=False), MCSAT(exact_atoms=0, exact_tied=0)):
+            assert worst_z(network, settings, steps=4, seed=seed, sampled=wrong) > limit(network.n_all)
 
 
 def run(network: GroundNetwork, settings: MCSAT, steps: int = 600, seed: int = 5):
@@ -105,10 +107,10 @@ def transitivity(n: int, weight: float) -> GroundNetwork:
     )
 
 
-SETTINGS = [MCSAT(), MCSAT(lazy=True), MCSAT(exact_atoms=0, exact_tied=0)]
+SETTINGS = [MCSAT(), MCSAT(lazy=True), MCSAT(alternate=False), MCSAT(exact_atoms=0, exact_tied=0)]
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=["exact", "lazy", "samplesat"])
+@pytest.mark.parametrize("settings", SETTINGS, ids=["exact", "lazy", "papers", "samplesat"])
 def test_marginals_under_hard_transitivity_are_within_a_hundredth(settings):
     network = transitivity(3, 0.7)
     mean, counts, sampler = run(network, settings, steps=2000)
@@ -148,8 +150,24 @@ def test_lazy_touches_fewer_clauses_when_unit_clauses_decide_most_atoms():
     rng = np.random.default_rng(0)
     clauses = {tuple(sorted(2 * rng.choice(300, 2, replace=False) + rng.integers(0, 2, 2))) for _ in range(2000)}
     network = network_of(300, [(0.5, [int(q) for q in row]) for row in clauses], bias=dict.fromkeys(range(300), -6.0))
-    touched = [run(network, MCSAT(lazy=lazy), steps=200)[1]["clauses_touched"] for lazy in (False, True)]
+    papers = [MCSAT(lazy=lazy, alternate=False) for lazy in (False, True)]
+    touched = [run(network, settings, steps=200)[1]["clauses_touched"] for settings in papers]
     assert touched[1] <= touched[0]
+    assert quicker_selection(network) is True
+    assert quicker_selection(replace(network, atom_bias=np.where(np.arange(300) % 2, -6.0, 0.0))) is False
+
+
+def quicker_selection(network: GroundNetwork) -> bool:
+    """What MCSAT(lazy=None) is, by its draws from where chains are at home."""
+    sampler, worlds = MCSAT(lazy=True).build(network, 4), {}
+    start = sampler.init(np.random.SeedSequence(1))
+    sampler.step(start, 100)
+    for lazy in (False, True, None):
+        state = MCSATState(start.world.copy(), start.generator.copy())
+        MCSAT(lazy=lazy).build(network, 4).step(state, 30)
+        worlds[lazy] = (state.world.tobytes(), state.generator.tobytes())
+    assert worlds[False] != worlds[True]
+    return next(lazy for lazy in (False, True) if worlds[lazy] == worlds[None])
 
 
 def test_hard_clauses_that_single_moves_get_around_need_no_search():

@@ -20,7 +20,11 @@ def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     """
     stage = set_stage("asthma", scale.size, 0.1, scale.problem_seed + seed, variant="hard", progress=progress)
     truth = Truth.exact(asthma_truth(stage), "exact: sum over counts")
-    samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT(), "mcsat-sweep": MCSAT(large="sweep")}
+    samplers: dict[str, Settings] = {
+        "gibbs": Gibbs(scan="random"),
+        "mcsat": MCSAT(alternate=False),
+        "mcsat-sweep": MCSAT(alternate=False, large="sweep"),
+    }
     return measure(
         Setting(stage, both_orbits(stage, scale, progress), truth),
         samplers,

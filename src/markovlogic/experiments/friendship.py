@@ -30,5 +30,5 @@ def run_transitive(scale: CurveScale, evidence: float, seed: int, progress: Prog
         seed=seed,
         progress=progress,
     )
-    samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT()}
+    samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT(alternate=False)}
     return measure(Setting(stage, {ORBIT: orbits}, truth), samplers, scale, seed, least_gain=10, progress=progress)
