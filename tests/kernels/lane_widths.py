@@ -7,14 +7,20 @@ class All(NamedTuple):
     """Sixty-four lanes."""
 
     nothing: int = 0
-    lanes = 64
+
+    @staticmethod
+    def lanes() -> int:
+        return 64
 
 
 class Half(NamedTuple):
     """Thirty-two."""
 
     nothing: int = 0
-    lanes = 32
+
+    @staticmethod
+    def lanes() -> int:
+        return 32
 
 
 ALL, HALF = All(), Half()

@@ -50,7 +50,7 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba has no 
 
 def count_of(like):
     """How many lanes a Numba type has, or the NamedTuple's whose class says so in `lanes`."""
-    return like.count if isinstance(like, Lanes) else like.instance_class.lanes
+    return like.count if isinstance(like, Lanes) else like.instance_class.lanes()
 
 
 def constant(element, value, lanes=LANES):

@@ -94,7 +94,9 @@ class GibbsSampler(Sampler):
         """Modules of `kernels` that `step` needs."""
         if self.n_chains == 1:
             return ("gibbs.single",)
-        return ("gibbs.plain",) if self._is_plain else ("gibbs.sweep",)
+        if self.together is not None:
+            return ("gibbs.plain:sweep_half",) if self._is_plain else ("gibbs.sweep:sweep_half",)
+        return ("gibbs.plain:sweep_plain",) if self._is_plain else ("gibbs.sweep:sweep_block",)
 
     @property
     def _is_plain(self) -> bool:
@@ -208,14 +210,19 @@ class GibbsSampler(Sampler):
         from markovlogic.kernels.gibbs.room import room_for
 
         if self._is_plain:
-            from markovlogic.kernels.gibbs.plain import sweep_plain as sweep_block
+            if self.together is None:
+                from markovlogic.kernels.gibbs.plain import sweep_plain as sweep
+            else:
+                from markovlogic.kernels.gibbs.plain import sweep_half as sweep
+        elif self.together is None:
+            from markovlogic.kernels.gibbs.sweep import sweep_block as sweep
         else:
-            from markovlogic.kernels.gibbs.sweep import sweep_block
+            from markovlogic.kernels.gibbs.sweep import sweep_half as sweep
         try:
             room = self._rooms[half].pop()
         except IndexError:
             room = room_for(self.layout)
-        sweep_block(self.layout, room, world, chains, sweeps, self.settings.scan == "random", planes, conditionals)
+        sweep(self.layout, room, world, chains, sweeps, self.settings.scan == "random", planes, conditionals)
         self._rooms[half].append(room)
 
     def _record_the_rest(self, sweeps: int, conditionals: npt.NDArray[np.float32]) -> None:

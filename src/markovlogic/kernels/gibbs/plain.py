@@ -6,7 +6,7 @@ from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.gibbs.atom import add_row, forced_words, record_atom, settled
 from markovlogic.kernels.gibbs.layout import NARROW
 from markovlogic.kernels.gibbs.rows import N_HARD, SCALE
-from markovlogic.kernels.internal import called
+from markovlogic.kernels.internal import again, called
 from markovlogic.kernels.literals import ALL
 from markovlogic.kernels.logistic import drawn_word
 from markovlogic.kernels.random import next_below
@@ -47,3 +47,6 @@ def sweep_plain(layout, room, world, chains, sweeps, random_scan, planes, condit
                 world[atom] = settled(drawn_word(log_odds, generator, active, real, high), must, must_not) & active
         if planes.shape[0] > 0:
             add_world(planes, world)
+
+
+sweep_half = again(sweep_plain, "sweep_half")  # for a HalfOfChains, where two threads share a batch

@@ -33,13 +33,20 @@ class Chains(NamedTuple):
     beta: np.ndarray  # (64,) float32: the log-odds of chain c are multiplied by beta[c], a nonnegative inverse temperature
     n_chains: int
     first: int = 0  # the column of `conditionals` that is the first chain's
-    lanes = LANES  # that a kernel works with, which is compiled for this class of chains
+
+    @staticmethod
+    def lanes() -> int:
+        """How many lanes a kernel has that is compiled for this class of chains."""
+        return LANES
 
 
 class HalfOfChains(Chains):
     """The chains of half a word, at most 32."""
 
-    lanes = LANES // 2
+    @staticmethod
+    def lanes() -> int:
+        """Half of a word's."""
+        return LANES // 2
 
 
 class GibbsRoom(NamedTuple):

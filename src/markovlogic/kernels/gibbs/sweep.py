@@ -10,7 +10,7 @@ from markovlogic.kernels.gibbs.long import AHEAD, add_long, catch_up, count_atom
 from markovlogic.kernels.gibbs.long import N_HARD as N_HARD_LONG
 from markovlogic.kernels.gibbs.rows import FLAGS, IS_FORBIDDEN, IS_WIDE, N_HARD, SCALE
 from markovlogic.kernels.gibbs.values import draw_value, record_group, set_value, shares
-from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.internal import again, called, internal
 from markovlogic.kernels.literals import ALL, ONE
 from markovlogic.kernels.logistic import drawn_word
 from markovlogic.kernels.random import next_below
@@ -212,3 +212,6 @@ def sweep_block(layout, room, world, chains, sweeps, random_scan, planes, condit
         if planes.shape[0] > 0:
             add_world(planes, world)
     _copy(world, counted)
+
+
+sweep_half = again(sweep_block, "sweep_half")  # for a HalfOfChains, where two threads share a batch
