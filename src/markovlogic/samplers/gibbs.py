@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from markovlogic.samplers.base import Together
 
 LONG_FROM = 9  # literals of a clause that is counted; from eight to nine of them rows and counters take the same time
-SHARED_FROM = 2000  # atoms
+SHARED_FROM = 5000  # atoms; from there on two threads are quicker even where they meet after every sweep
 SCANS = ("systematic", "random")
 NO_PLANES = np.zeros((0, 8), np.uint64)
 NO_CONDITIONALS = np.zeros((0, 0), np.float32)

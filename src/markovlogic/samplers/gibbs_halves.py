@@ -53,7 +53,8 @@ def sweep_halves(
     def of(half: int) -> Callable[[], None]:
         def call() -> None:
             if counting:
-                counted[half] = ((planes >> np.uint64(HALF * half)) & LOW).astype(np.uint32)
+                counted[half] = np.empty(planes.shape, np.uint32)
+                np.right_shift(planes, np.uint64(HALF * half), out=counted[half], casting="unsafe")  # keeps the lower half
             sweep(half, worlds[half], parts[half], counted[half])
 
         return call

@@ -23,8 +23,8 @@ one gives the order of a random scan.
 **What is shared.** `sweep` knows every kind of site and clause. Most networks hold none but short clauses on single atoms: for
 these `plain` makes the same sweeps and takes a fraction of the time to compile. Both are made of the same parts and take the same
 arguments; a `Chains` says which chains a sweep has, with which random numbers and inverse temperatures. Two threads share a batch
-as two halves of 32 lanes, for which the same sources are compiled once more (`sweep_half`). No lane depends on another, so they draw
-what the whole draws; `samplers.gibbs_halves` parts and joins them. A single chain has a kernel of its own (`single`), which reads the
-same layout, with numbers in place of lanes. Layouts are read-only and shared by threads; what a sweep works in is a `room` that it
-has to itself.
+as two halves of 32 lanes, for which the same sources are compiled once more (`sweep_half`). No lane depends on another, so they
+draw what the whole draws; `samplers.gibbs_halves` parts and joins them. A single chain has a kernel of its own (`single`), which
+reads the same layout, with numbers in place of lanes. Layouts are read-only and shared by threads; what a sweep works in is a
+`room` that it has to itself.
 """
