@@ -89,6 +89,8 @@ def record_atom(conditionals, atom, log_odds, must, must_not, real, n_chains, fi
         # In a scan in order the rows follow each other, but what happens between two of them hides that from the processor.
         for line in range(0, n_lanes, CACHE_LINE):
             prefetch_to_write(conditionals, np.uint64(at + row_length * ROWS_AHEAD + line))
+        if n_lanes < row_length:  # half of a row may end within a line that no other row's half begins with
+            prefetch_to_write(conditionals, np.uint64(at + row_length * ROWS_AHEAD + n_lanes - 1))
         add_lanes(probability, conditionals, at)
     else:
         store_lanes(probability, real, 0)
