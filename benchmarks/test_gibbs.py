@@ -21,6 +21,8 @@ from markovlogic.grounding.ground import ground
 from markovlogic.kernels.literals import broken_word
 from markovlogic.networks.ground import GroundNetwork, atom_rows
 from markovlogic.planner import pose_problem
+from markovlogic.running.crew import Crew
+from markovlogic.samplers.base import Sampler
 from markovlogic.samplers.gibbs import LONG_FROM, Gibbs, GibbsSampler
 
 SKETCH = Path(__file__).resolve().parents[2] / "shared" / "prototypes" / "gibbs64_vectors.py"
@@ -195,6 +197,37 @@ def test_two_batches_on_two_cores(benchmark):
     benchmark.extra_info |= {"gain": 2 * alone / both, "busy": BUSY}
     print(f"\ntwo cores give {2 * alone / both:.2f} times one{' (busy machine)' if BUSY else ''}")
     assert BUSY or 2 * alone / both >= 1.8
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core only")
+@pytest.mark.parametrize("recording", [False, True], ids=["worlds", "conditionals"])
+@pytest.mark.parametrize("n", [5_000, 100_000])
+def test_one_batch_on_two_cores(benchmark, n, recording):
+    """Two threads that sweep 32 of 64 lanes each, against one that sweeps all; both make the same draws."""
+    whole = Ours(random_clauses(n, {3: 10 * n}, 1), 64)
+    sweeps = max(2, 100_000 // n)
+    kept = (np.zeros((n, 8), np.uint64), np.zeros((n, 64), np.float32)) if recording else (None, None)
+
+    def seconds(sampler: Sampler) -> float:
+        begun = time.perf_counter()
+        sampler.step(whole.state, sweeps, *kept)
+        taken = time.perf_counter() - begun
+        if recording:
+            kept[0].fill(0)
+        return taken / sweeps
+
+    pairs: list[tuple[float, float]] = []
+    with Crew(2) as crew:
+        halves = whole.sampler.shared(crew.together)
+        assert halves is not whole.sampler
+        seconds(halves)
+        for _ in range(4 * ROUNDS):
+            pairs.append((seconds(whole.sampler), seconds(halves)))
+        benchmark.pedantic(seconds, (halves,), rounds=3)
+    alone, both = np.min(pairs, axis=0)
+    benchmark.extra_info |= {"gain": alone / both, "busy": BUSY}
+    print(f"\n{n} atoms: two threads on one batch give {alone / both:.2f} times one{' (busy machine)' if BUSY else ''}")
+    assert BUSY or alone / both >= 1.15
 
 
 def test_no_hard_clause_is_broken_in_a_thousand_million_updates(benchmark):

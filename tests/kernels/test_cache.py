@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -96,3 +97,12 @@ def test_after_a_step_the_kernels_that_a_sampler_names_are_warm(settings, chains
     assert sampler.kernel_modules
     sampler.step(sampler.init(np.random.SeedSequence(1)), 1)
     assert not are_cold(sampler.kernel_modules)
+
+
+@pytest.mark.parametrize("groups", [[], [[0, 1]]])
+def test_a_shared_batch_has_kernels_of_its_own(groups):
+    whole = Gibbs().build(network_of(3, [(1.0, [1, 5]), (0.5, [0, 5])], groups=groups), 40)
+    halves = replace(whole, together=lambda calls: [call() for call in calls])
+    assert set(whole.kernel_modules).isdisjoint(halves.kernel_modules)
+    halves.step(halves.init(np.random.SeedSequence(1)), 1)
+    assert not are_cold(halves.kernel_modules)

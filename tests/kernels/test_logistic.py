@@ -2,10 +2,11 @@
 
 import numba
 import numpy as np
+from tests.kernels.lane_widths import ALL, HALF
 
 from markovlogic.kernels.logistic import BITS, _decided, compared, comparison, drawn_word, fraction, probabilities
-from markovlogic.kernels.random import lane_generator, next_lanes, scalar_generator
-from markovlogic.kernels.vectors import LANES, add_weight, int32_zeros, load_float32, population, store_lanes
+from markovlogic.kernels.random import LANES_A_ROUND, lane_generator, moved_on, next_lanes
+from markovlogic.kernels.vectors import LANES, add_weight, int32_zeros, lane_count, load_float32, population, store_lanes
 
 EVERY = np.uint64(2**64 - 1)
 
@@ -19,38 +20,47 @@ def fractions(log_odds, k, out):
 @numba.njit
 def recorded(log_odds, out):
     for at in range(0, out.shape[0], LANES):
-        store_lanes(probabilities(load_float32(log_odds, at)), out, at)
+        store_lanes(probabilities(load_float32(log_odds, at, ALL)), out, at)
 
 
 @numba.njit
 def lanes_of(random, at):
-    lanes = int32_zeros()
+    lanes = int32_zeros(ALL)
     for lane in range(LANES):
         lanes = add_weight(lanes, np.uint64(1) << np.uint64(lane), random, np.uint64(at + lane))
     return lanes
 
 
 @numba.njit
-def one_draw(log_odds, generator, scalar, bits):
-    store_lanes(next_lanes(generator.copy()), bits, 0)
-    x = load_float32(log_odds, 0)
-    return drawn_word(x, generator, scalar, EVERY, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
+def one_draw(log_odds, generator, bits):
+    store_lanes(next_lanes(generator.copy(), ALL), bits, 0)
+    x = load_float32(log_odds, 0, ALL)
+    return drawn_word(x, generator, EVERY, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
 
 
 @numba.njit
-def decided_all(log_odds, random, scalar):
+def decided_all(log_odds, random, generator):
     """All lanes by the rule itself, as if all had been doubtful."""
-    x = load_float32(log_odds, 0)
-    return _decided(x, lanes_of(random, 0), EVERY, scalar, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
+    x = load_float32(log_odds, 0, ALL)
+    return _decided(x, lanes_of(random, 0), EVERY, generator, np.empty(LANES, np.float32), np.empty(LANES, np.uint32))
 
 
 @numba.njit
-def hits_at_zero(log_odds, scalar, rounds):
-    x, total = load_float32(log_odds, 0), 0
+def hits_at_zero(log_odds, generator, rounds):
+    x, total = load_float32(log_odds, 0, ALL), 0
     real, bits = np.empty(LANES, np.float32), np.empty(LANES, np.uint32)
     for _ in range(rounds):
-        total += population(_decided(x, int32_zeros(), EVERY, scalar, real, bits))
+        next_lanes(generator, ALL)
+        total += population(_decided(x, int32_zeros(ALL), EVERY, generator, real, bits))
     return total
+
+
+@numba.njit
+def ties(log_odds, generator, width):
+    """The lanes that take the less likely value where all random numbers are zero."""
+    x = load_float32(log_odds, 0, width)
+    real, bits = np.empty(LANES, np.float32), np.empty(LANES, np.uint32)
+    return _decided(x, int32_zeros(width), EVERY >> np.uint64(LANES - lane_count(width)), generator, real, bits)
 
 
 def grid() -> np.ndarray:
@@ -78,7 +88,7 @@ def doubtful_at_the_border(compare) -> np.ndarray:
     @numba.njit
     def words(log_odds, random, sure, possible):
         for row in range(sure.shape[0]):
-            sure[row], possible[row] = compare(load_float32(log_odds, row * LANES), lanes_of(random, row * LANES))
+            sure[row], possible[row] = compare(load_float32(log_odds, row * LANES, ALL), lanes_of(random, row * LANES))
 
     x = grid()
     random = (floors(x) << (32 - BITS)).astype(np.uint32)
@@ -114,19 +124,19 @@ def test_a_guard_narrower_than_the_polynomials_error_would_be_noticed() -> None:
 
 def test_the_drawn_word_follows_the_rule_bit_by_bit() -> None:
     rng = np.random.default_rng(3)
-    generator, scalar = lane_generator(np.random.SeedSequence(1)), scalar_generator(np.random.SeedSequence(2))
-    before, bits = scalar.copy(), np.empty(LANES, np.uint32)
+    generator, bits = lane_generator(np.random.SeedSequence(1)), np.empty(LANES, np.uint32)
     for _ in range(2000):
         x = rng.normal(0, 4, LANES).astype(np.float32)
-        word = int(one_draw(x, generator, scalar, bits))
+        word = int(one_draw(x, generator, bits))
         k, floor = bits.astype(np.int64) >> (32 - BITS), floors(x)
         assert not (k == floor).any(), "a tie is not expected in so few draws"
         expected = (k < floor) != (x >= 0)
         assert word == int.from_bytes(np.packbits(expected, bitorder="little").tobytes(), "little")
-        assert int(decided_all(x, bits, scalar)) == word ^ int.from_bytes(
+        before = generator.copy()
+        assert int(decided_all(x, bits, generator)) == word ^ int.from_bytes(
             np.packbits(x >= 0, bitorder="little").tobytes(), "little"
         )
-    assert (scalar == before).all(), "what was doubtful must not change the numbers of later draws"
+        assert (generator == before).all(), "what was doubtful must not change the numbers of later draws"
 
 
 def test_ties_are_decided_by_the_fraction() -> None:
@@ -134,10 +144,23 @@ def test_ties_are_decided_by_the_fraction() -> None:
     x = np.full(LANES, -21.9, np.float32)  # 2^31 q is about 0.66
     share = 2.0**BITS * less_likely(x)[0]
     n = LANES * 20_000
-    hits = hits_at_zero(x, scalar_generator(np.random.SeedSequence(7)), n // LANES)
+    hits = hits_at_zero(x, lane_generator(np.random.SeedSequence(7)), n // LANES)
     z = (hits - n * share) / np.sqrt(n * share * (1 - share))
     assert abs(z) < 4.9
     assert abs((hits - n * share * 1.05) / np.sqrt(n * share * (1 - share))) > 20
+
+
+def test_two_halves_decide_ties_as_the_whole_does() -> None:
+    x = np.full(LANES, -21.9, np.float32)
+    seen = set()
+    for seed in range(20):
+        generator = lane_generator(np.random.SeedSequence(seed))
+        lower = int(ties(x, generator, HALF))
+        upper = int(ties(x, moved_on(generator, LANES // 2 // LANES_A_ROUND), HALF))
+        word = int(ties(x, generator, ALL))
+        assert lower | upper << LANES // 2 == word
+        seen.add(word)
+    assert len(seen) == 20
 
 
 def test_recorded_conditionals_are_those_of_float64() -> None:

@@ -9,8 +9,20 @@ import numba
 import numpy as np
 import pytest
 from scipy.stats import chi2
+from tests.kernels.lane_widths import ALL, HALF
 
-from markovlogic.kernels.random import STREAMS, lane_generator, next_below, next_lanes, next_uniform, next_word, scalar_generator
+from markovlogic.kernels.random import (
+    LANES_A_ROUND,
+    STREAMS,
+    further_bits,
+    lane_generator,
+    moved_on,
+    next_below,
+    next_lanes,
+    next_uniform,
+    next_word,
+    scalar_generator,
+)
 from markovlogic.kernels.vectors import LANES, store_lanes
 
 FALSE_ALARM = 1e-6
@@ -33,9 +45,9 @@ REFERENCE = [
 
 
 @numba.njit
-def fill(generator, out):
+def fill(generator, out, width=ALL):
     for row in range(out.shape[0]):
-        store_lanes(next_lanes(generator), out, row * LANES)
+        store_lanes(next_lanes(generator, width), out, row * out.shape[1])
 
 
 def plain(state: list[int]) -> int:
@@ -141,3 +153,55 @@ def test_integers_below_a_bound(bound: int) -> None:
     # mean of uniform integers; its standard error is (bound / sqrt 12) / sqrt 2000
     assert abs(drawn.mean() - (bound - 1) / 2) <= 5.3 * bound / np.sqrt(12 * 2000)
     assert 0 <= next_uniform(state) < 1
+
+
+def test_two_halves_get_what_the_whole_gets() -> None:
+    whole = lane_generator(np.random.SeedSequence(8))
+    lower, upper = whole.copy(), moved_on(whole, LANES // 2 // LANES_A_ROUND)
+    expected, low, high = (
+        np.empty((50, LANES), np.uint32),
+        np.empty((50, LANES // 2), np.uint32),
+        np.empty((50, LANES // 2), np.uint32),
+    )
+    fill(whole, expected)
+    fill(lower, low, HALF)
+    fill(upper, high, HALF)
+    assert (np.hstack([low, high]) == expected).all()
+    assert (lower == whole).all(), "the lower half leaves the generator as the whole does"
+
+
+@numba.njit
+def further(generator, out):
+    for lane in range(out.shape[0]):
+        out[lane] = further_bits(generator, lane)
+
+
+def test_further_bits_belong_to_the_lane_whichever_half_it_is_in() -> None:
+    generator = lane_generator(np.random.SeedSequence(9))
+    before = generator.copy()
+    whole, low, high = np.empty(LANES, np.uint64), np.empty(LANES // 2, np.uint64), np.empty(LANES // 2, np.uint64)
+    further(generator, whole)
+    further(generator, low)
+    further(moved_on(generator, LANES // 2 // LANES_A_ROUND), high)
+    assert (np.concatenate([low, high]) == whole).all()
+    assert len(set(whole.tolist())) == LANES
+    assert (generator == before).all()
+
+
+def test_further_bits_have_equal_shares_and_know_nothing_of_the_numbers_around_them() -> None:
+    """Means, and correlations with the lane's number before and after and with its neighbour's further bits."""
+    generator = lane_generator(np.random.SeedSequence(10))
+    n = 4_000
+    number, more = np.empty((n, LANES), np.uint32), np.empty((n, LANES), np.uint64)
+    for row in range(n):
+        fill(generator, number[row : row + 1])
+        further(generator, more[row])
+    x, u = number / 2.0**32 - 0.5, more / 2.0**64 - 0.5
+    pairs = [(u, x), (u[:-1], x[1:]), (u[:, ::2], u[:, 1::2]), (u[:, :-2], u[:, 2:]), (u[:-1], u[1:])]
+    z = [12 * (a * b).sum(axis=0) / np.sqrt(len(a)) for a, b in pairs]
+    z.append(np.sqrt(12) * u.sum(axis=0) / np.sqrt(n))
+    statistics = np.concatenate(z)
+    limit = NormalDist().inv_cdf(1 - FALSE_ALARM / (2 * len(statistics)))
+    assert np.abs(statistics).max() < limit
+    planted = u + 0.15 * x  # the twin: a tenth of correlation is seen
+    assert np.abs(12 * (planted * x).sum(axis=0) / np.sqrt(n)).max() > limit

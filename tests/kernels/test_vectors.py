@@ -2,6 +2,7 @@
 
 import numba
 import numpy as np
+from tests.kernels.lane_widths import ALL
 
 from markovlogic.kernels.vectors import LANES, exp_nonpositive, load_float32, store_lanes
 
@@ -9,7 +10,7 @@ from markovlogic.kernels.vectors import LANES, exp_nonpositive, load_float32, st
 @numba.njit
 def exponentials(x, out):
     for at in range(0, x.shape[0], LANES):
-        store_lanes(exp_nonpositive(load_float32(x, at)), out, at)
+        store_lanes(exp_nonpositive(load_float32(x, at, ALL)), out, at)
 
 
 def test_the_exponential_is_right_to_the_last_bits_of_float32() -> None:

@@ -13,7 +13,8 @@ from tests.running.made import all_atoms, assert_same, random_network, run
 from markovlogic.estimate.tallies import Saved
 from markovlogic.running import loop as loop_module
 from markovlogic.running.checkpoint import Checkpoint
-from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.samplers import gibbs_halves
+from markovlogic.samplers.gibbs import SHARED_FROM, Gibbs
 from markovlogic.samplers.mcsat import MCSAT
 
 NETWORK = random_network(9, n_atoms=7, n_clauses=9)
@@ -59,6 +60,22 @@ def test_grouping_and_threads(settings: Any, chains: int, monkeypatch: pytest.Mo
         plain = sampled(settings, chains=chains)
         np.testing.assert_array_equal(plain.atoms.mean, whole.atoms.mean)
         np.testing.assert_array_equal(plain.atoms.stderr, whole.atoms.stderr)
+
+
+@pytest.mark.parametrize("estimator", ["sample", "conditional"])
+@pytest.mark.parametrize("chains", [40, 128])
+def test_threads_that_share_batches_change_nothing(chains: int, estimator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network large enough for that; with 128 chains two threads have a batch each, and four share both."""
+    network = random_network(10, n_atoms=SHARED_FROM, n_clauses=2 * SHARED_FROM)
+    seen = set()
+    halves = gibbs_halves.halves_of
+    monkeypatch.setattr(gibbs_halves, "halves_of", lambda all_: seen.add(threads) or halves(all_))
+    results = []
+    for threads in (1, 2, 3, 4):
+        options = {"chains": chains, "draws": 20, "burn_in": 3, "estimator": estimator, "threads": threads}
+        results.append(run(Gibbs(), network, query_atoms=all_atoms(network), **options))
+        assert_same(results[0], results[-1])
+    assert seen == ({2, 3, 4} if chains == 40 else {4})
 
 
 @pytest.mark.parametrize("chains", [1, 65])

@@ -68,10 +68,15 @@ def drop_stale_kernels(caches: Sequence[Path], digest: str) -> bool:
 
 
 def are_cold(modules: tuple[str, ...]) -> bool:
-    """Whether kernels of one of these modules, such as "mcsat" or "gibbs.sweep", still have to be compiled on this machine."""
-    for module in modules:
+    """Whether kernels of one of these modules still have to be compiled on this machine.
+
+    A module is named like "mcsat" or "gibbs.sweep", and "gibbs.sweep:sweep_half" means this kernel of it.
+    """
+    for named in modules:
+        module, _, kernel = named.partition(":")
         *packages, name = module.split(".")
-        if next(_cache_directory(_HERE.joinpath(*packages)).glob(f"{name}.*.nbi"), None) is None:
+        pattern = f"{name}.{kernel}-*.nbi" if kernel else f"{name}.*.nbi"
+        if next(_cache_directory(_HERE.joinpath(*packages)).glob(pattern), None) is None:
             return True
     return False
 

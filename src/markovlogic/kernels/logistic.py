@@ -16,14 +16,11 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from markovlogic.kernels.internal import inlined, internal
-from markovlogic.kernels.random import next_lanes, next_word
+from markovlogic.kernels.random import further_bits, next_lanes
 from markovlogic.kernels.vectors import (
     CHUNK,
-    LANES,
     constant,
     exp_of_nonpositive,
-    float32_lanes,
-    int32_lanes,
     joined,
     lowest_bit,
     part_of,
@@ -80,10 +77,10 @@ def negative(typingctx, lanes):
     """Word of the lanes whose sign is minus."""
 
     def codegen(context, builder, signature, arguments):
-        bits = builder.bitcast(arguments[0], ir.VectorType(_I32, LANES))
-        return word_of(builder, builder.icmp_signed("<", bits, constant(_I32, 0)))
+        bits = builder.bitcast(arguments[0], ir.VectorType(_I32, lanes.count))
+        return word_of(builder, builder.icmp_signed("<", bits, constant(_I32, 0, lanes.count)))
 
-    return types.uint64(float32_lanes), codegen
+    return types.uint64(lanes), codegen
 
 
 def comparison(guard):
@@ -94,7 +91,7 @@ def comparison(guard):
         def codegen(context, builder, signature, arguments):
             sure, possible = [], []
             one = constant(_F32, 1.0, CHUNK)
-            for first in range(0, LANES, CHUNK):
+            for first in range(0, log_odds.count, CHUNK):
                 k = builder.lshr(part_of(builder, arguments[1], first), constant(_I32, 32 - BITS, CHUNK))
                 number = builder.sitofp(k, one.type)
                 inverse = builder.fadd(_rough_exp_of_size(builder, part_of(builder, arguments[0], first)), one)  # 1 / q
@@ -105,7 +102,7 @@ def comparison(guard):
             words = [word_of(builder, joined(builder, masks)) for masks in (sure, possible)]
             return context.make_tuple(builder, signature.return_type, words)
 
-        return types.UniTuple(types.uint64, 2)(float32_lanes, int32_lanes), codegen
+        return types.UniTuple(types.uint64, 2)(log_odds, random), codegen
 
     return compare
 
@@ -119,7 +116,7 @@ def probabilities(typingctx, log_odds):
 
     def codegen(context, builder, signature, arguments):
         parts = []
-        for first in range(0, LANES, CHUNK):
+        for first in range(0, log_odds.count, CHUNK):
             x = part_of(builder, arguments[0], first)
             one = constant(_F32, 1.0, CHUNK)
             likely = builder.fcmp_ordered(">=", x, constant(_F32, 0.0, CHUNK))
@@ -127,7 +124,7 @@ def probabilities(typingctx, log_odds):
             parts.append(builder.fdiv(builder.select(likely, one, e), builder.fadd(one, e)))
         return joined(builder, parts)
 
-    return float32_lanes(float32_lanes), codegen
+    return log_odds(log_odds), codegen
 
 
 @internal
@@ -137,11 +134,11 @@ def fraction(log_odds, k):
 
 
 @internal
-def _decided(log_odds, random, doubtful, scalar, x, bits):
+def _decided(log_odds, random, doubtful, generator, x, bits):
     """Word of the lanes of `doubtful` that take the less likely value, by the rule itself.
 
-    Further bits are drawn only where k = ⌊2³¹·q⌋, so that the numbers of later draws do not depend on what was doubtful.
-    scalar: (4,) uint64 for `next_word`. x: (64,) float32 and bits: (64,) uint32, to work in.
+    Further bits are those that belong to the lane at this draw, and the generator, which has just given `random`, stays as it is:
+    a draw depends neither on other lanes nor on what was doubtful before. x: (64,) float32 and bits: (64,) uint32, to work in.
     """
     store_lanes(log_odds, x, 0)
     store_lanes(random, bits, 0)
@@ -149,21 +146,23 @@ def _decided(log_odds, random, doubtful, scalar, x, bits):
     while doubtful != 0:
         lane = lowest_bit(doubtful)
         share = fraction(x[lane], bits[lane] >> np.uint32(32 - BITS))
-        if share > 0.0 and (share == 1.0 or np.float64((next_word(scalar) >> np.uint64(11)) + ONE) * 2.0**-53 <= share):
+        if share > 0.0 and (
+            share == 1.0 or np.float64((further_bits(generator, lane) >> np.uint64(11)) + ONE) * 2.0**-53 <= share
+        ):
             taken |= ONE << np.uint64(lane)
         doubtful &= doubtful - ONE
     return taken
 
 
 @inlined
-def drawn_word(log_odds, generator, scalar, active, x, bits):
+def drawn_word(log_odds, generator, active, x, bits):
     """Draw true or false in every lane, of which those of `active` chains count.
 
     generator: (4, 8) uint64 for `next_lanes`; the others: see `_decided`.
     """
-    random = next_lanes(generator)
+    random = next_lanes(generator, log_odds)
     less_likely, possible = compared(log_odds, random)
     doubtful = possible & ~less_likely & active
     if doubtful != 0:
-        less_likely |= _decided(log_odds, random, doubtful, scalar, x, bits)
+        less_likely |= _decided(log_odds, random, doubtful, generator, x, bits)
     return ~(less_likely ^ negative(log_odds))

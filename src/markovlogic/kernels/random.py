@@ -9,10 +9,12 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
-from markovlogic.kernels.internal import called
-from markovlogic.kernels.vectors import LANES, data_pointer, int32_lanes, joined
+from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.vectors import LANES, count_of, data_pointer, int32_lanes, joined
 
 STREAMS = 8
+LANES_A_ROUND = 2 * STREAMS
+ROUNDS = LANES // LANES_A_ROUND  # of every stream, for each number of every lane
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _QUAD = ir.VectorType(_I64, STREAMS)
 
@@ -25,6 +27,48 @@ def scalar_generator(seed: np.random.SeedSequence) -> np.ndarray:
 def lane_generator(seed: np.random.SeedSequence) -> np.ndarray:
     """State (4, 8) uint64 for `next_lanes`: column s is the state of stream s."""
     return np.ascontiguousarray(seed.generate_state(4 * STREAMS, np.uint64).reshape(STREAMS, 4).T)
+
+
+def moved_on(generator: np.ndarray, rounds: int) -> np.ndarray:
+    """A copy of a lane generator, so many rounds on."""
+    s0, s1, s2, s3 = generator.copy()
+    for _ in range(rounds):
+        shifted = s1 << np.uint64(17)
+        s2 = s2 ^ s0
+        s3 = s3 ^ s1
+        s1 = s1 ^ s2
+        s0 = s0 ^ s3
+        s2 = s2 ^ shifted
+        s3 = (s3 << np.uint64(45)) | (s3 >> np.uint64(19))
+    return np.stack([s0, s1, s2, s3])
+
+
+@internal
+def _mixed(word):
+    """A one-to-one map of words that leaves no pattern."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+@internal
+def further_bits(generator, lane):
+    """64 more bits for a lane that has just got its 32 from `next_lanes`; the generator stays as it is.
+
+    They are mixed (as in SplitMix64, Steele, Lea and Flood 2014) from words of the state that gives the lane its next 32 bits,
+    but that do not enter these, so they depend on nothing but the lane and how often the generator was moved on.
+    """
+    stream = (lane % LANES_A_ROUND) >> 1
+    s0, s1, s2, s3 = generator[0, stream], generator[1, stream], generator[2, stream], generator[3, stream]
+    for _ in range(lane // LANES_A_ROUND):
+        shifted = s1 << np.uint64(17)
+        s2 ^= s0
+        s3 ^= s1
+        s1 ^= s2
+        s0 ^= s3
+        s2 ^= shifted
+        s3 = (s3 << np.uint64(45)) | (s3 >> np.uint64(19))
+    return _mixed(_mixed(s1 + np.uint64(lane & 1)) ^ s2)
 
 
 @called
@@ -57,11 +101,13 @@ def next_below(state, bound):
 
 
 @intrinsic
-def next_lanes(typingctx, generator):
-    """32 random bits for each of 64 lanes; generator (4, 8) uint64, C-contiguous, is moved four rounds on.
+def next_lanes(typingctx, generator, like):
+    """32 random bits for each of as many lanes as `like` has; generator (4, 8) uint64, C-contiguous, is moved four rounds on.
 
-    Lane c takes its bits from round c // 16, stream (c % 16) // 2, lower half where c is even.
+    Lane c takes its bits from round c // 16, stream (c % 16) // 2, lower half where c is even. So a generator that was
+    `moved_on` by two rounds gives 32 lanes what the lanes from 32 on would get.
     """
+    kind = int32_lanes.of(count_of(like))
 
     def codegen(context, builder, signature, arguments):
         base = builder.bitcast(data_pointer(context, builder, signature.args[0], arguments[0]), _QUAD.as_pointer())
@@ -73,8 +119,10 @@ def next_lanes(typingctx, generator):
             return builder.or_(high, builder.lshr(x, ir.Constant(_QUAD, [64 - left] * STREAMS)))
 
         parts = []
-        for _ in range(LANES // (2 * STREAMS)):
-            result = builder.add(rotate(builder.add(s0, s3), 23), s0)
+        for round_ in range(ROUNDS):
+            if round_ < kind.count // LANES_A_ROUND:
+                result = builder.add(rotate(builder.add(s0, s3), 23), s0)
+                parts.append(builder.bitcast(result, ir.VectorType(_I32, LANES_A_ROUND)))
             shifted = builder.shl(s1, ir.Constant(_QUAD, [17] * STREAMS))
             s2 = builder.xor(s2, s0)
             s3 = builder.xor(s3, s1)
@@ -82,9 +130,8 @@ def next_lanes(typingctx, generator):
             s0 = builder.xor(s0, s3)
             s2 = builder.xor(s2, shifted)
             s3 = rotate(s3, 45)
-            parts.append(builder.bitcast(result, ir.VectorType(_I32, 2 * STREAMS)))
         for row, value in zip(rows, (s0, s1, s2, s3), strict=True):
             builder.store(value, row, align=8)
         return joined(builder, parts)
 
-    return int32_lanes(generator), codegen
+    return kind(generator, like), codegen

@@ -1,11 +1,12 @@
-"""Sixty-four lanes: Numba values that hold one number for each chain of a word, as LLVM vectors.
+"""Lanes: Numba values that hold one number for each chain of a word, as LLVM vectors.
 
 Plain Numba loops over 64 chains do not keep their accumulators in registers (measured: 12 to 35 million atom updates a second
 against some 300 with these). So three vector types are made known to Numba here, with the few operations that the kernels need.
 Nothing assumes a processor: LLVM cuts a vector of 64 lanes into the registers that are there (AVX-512, AVX2, NEON, or plain
 scalars). Every operation is a single IEEE operation, in a fixed order and never fused, so all processors give the same bits.
 
-A *word* is a uint64 whose bit c belongs to chain c; lane c of a vector belongs to the same chain.
+A *word* is a uint64 whose bit c belongs to chain c; lane c of a vector belongs to the same chain. There are 64 lanes, or 32 that
+belong to the lower half of a word: operations have as many as their arguments.
 """
 
 from llvmlite import ir
@@ -20,11 +21,20 @@ _I1, _I32, _I64, _F32, _F64 = ir.IntType(1), ir.IntType(32), ir.IntType(64), ir.
 
 
 class Lanes(types.Type):
-    """The Numba type of a vector with one element for each of 64 chains."""
+    """The Numba type of a vector with one element for each of so many chains: 64, or 32 where two threads share a batch."""
 
-    def __init__(self, name, element):
-        self.element = element
-        super().__init__(name=name)
+    def __init__(self, name, element, count=LANES):
+        self.element, self.count = element, count
+        super().__init__(name=name if count == LANES else f"{name}_{count}")
+
+    @property
+    def vector(self):
+        """The LLVM type."""
+        return ir.VectorType(self.element, self.count)
+
+    def of(self, count):
+        """The type of so many lanes with the same elements."""
+        return self if count == self.count else Lanes(self.name, self.element, count)
 
 
 int32_lanes = Lanes("int32_lanes", _I32)
@@ -35,7 +45,12 @@ float32_lanes = Lanes("float32_lanes", _F32)
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # Numba has no types
     def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, ir.VectorType(fe_type.element, LANES))
+        super().__init__(dmm, fe_type, fe_type.vector)
+
+
+def count_of(like):
+    """How many lanes a Numba type has, or the NamedTuple's whose class says so in `lanes`."""
+    return like.count if isinstance(like, Lanes) else like.instance_class.lanes()
 
 
 def constant(element, value, lanes=LANES):
@@ -66,16 +81,18 @@ def joined(builder, parts):
 
 def _chunkwise(builder, function, vector):
     """Apply `function` to CHUNK lanes at a time and join what it gives."""
-    return joined(builder, [function(part_of(builder, vector, first)) for first in range(0, LANES, CHUNK)])
+    return joined(builder, [function(part_of(builder, vector, first)) for first in range(0, vector.type.count, CHUNK)])
 
 
-def _mask(builder, word):
-    return builder.bitcast(word, ir.VectorType(_I1, LANES))
+def _mask(builder, word, lanes=LANES):
+    bits = word if lanes == LANES else builder.trunc(word, ir.IntType(lanes))
+    return builder.bitcast(bits, ir.VectorType(_I1, lanes))
 
 
 def word_of(builder, mask):
-    """The word whose bits are the elements of an LLVM vector of truth values."""
-    return builder.bitcast(mask, _I64)
+    """The word whose lowest bits are the elements of an LLVM vector of truth values."""
+    bits = builder.bitcast(mask, ir.IntType(mask.type.count))
+    return bits if mask.type.count == LANES else builder.zext(bits, _I64)
 
 
 def data_pointer(context, builder, array_type, value, offset=None):
@@ -85,23 +102,36 @@ def data_pointer(context, builder, array_type, value, offset=None):
 
 
 @intrinsic
-def int32_zeros(typingctx):
-    """Zero in all lanes."""
+def lane_count(typingctx, like):
+    """How many lanes there are; a constant for the compiler. like: lanes, or a `Chains`."""
+    number = count_of(like)
 
     def codegen(context, builder, signature, arguments):
-        return constant(_I32, 0)
+        return ir.Constant(_I64, number)
 
-    return int32_lanes(), codegen
+    return types.int64(like), codegen
 
 
 @intrinsic
-def int64_zeros(typingctx):
-    """Zero in all lanes."""
+def int32_zeros(typingctx, like):
+    """Zero in all lanes, as many as `like` has."""
+    kind = int32_lanes.of(count_of(like))
 
     def codegen(context, builder, signature, arguments):
-        return constant(_I64, 0)
+        return ir.Constant(kind.vector, None)
 
-    return int64_lanes(), codegen
+    return kind(like), codegen
+
+
+@intrinsic
+def int64_zeros(typingctx, like):
+    """Zero in all lanes, as many as `like` has."""
+    kind = int64_lanes.of(count_of(like))
+
+    def codegen(context, builder, signature, arguments):
+        return ir.Constant(kind.vector, None)
+
+    return kind(like), codegen
 
 
 @intrinsic
@@ -129,7 +159,7 @@ def add_where(typingctx, lanes, word, value):
 @intrinsic
 def weight_words(typingctx, lanes):
     """How many words of 32 bits a stored weight for such lanes takes."""
-    number = 1 if lanes == int32_lanes else 2
+    number = 1 if lanes.element == _I32 else 2
 
     def codegen(context, builder, signature, arguments):
         return ir.Constant(_I64, number)
@@ -139,14 +169,15 @@ def weight_words(typingctx, lanes):
 
 @intrinsic
 def add_weight(typingctx, lanes, word, row, at):
-    """Add the weight stored at row[at] to the lanes whose bit is set: one word of a uint32 array for int32_lanes, else two."""
+    """Add the weight stored at row[at] to the lanes whose bit is set: one word of a uint32 array for int32 lanes, else two."""
 
     def codegen(context, builder, signature, arguments):
         total, mask, row_value, index = arguments
-        element = signature.args[0].element
+        element, count = signature.args[0].element, signature.args[0].count
         pointer = data_pointer(context, builder, signature.args[2], row_value, index)
         weight = builder.load(builder.bitcast(pointer, element.as_pointer()), align=4)
-        return builder.add(total, builder.select(_mask(builder, mask), _splat(builder, weight), constant(element, 0)))
+        everywhere, nowhere = _splat(builder, weight, count), constant(element, 0, count)
+        return builder.add(total, builder.select(_mask(builder, mask, count), everywhere, nowhere))
 
     return lanes(lanes, types.uint64, row, types.uint64), codegen
 
@@ -154,17 +185,17 @@ def add_weight(typingctx, lanes, word, row, at):
 @intrinsic
 def scaled(typingctx, lanes, scale):
     """Turn fixed-point lanes into float32: lane · scale. Relative error below 1.2e-7."""
+    kind = float32_lanes.of(lanes.count)
 
     def codegen(context, builder, signature, arguments):
-        factor = _splat(builder, arguments[1])
-        return builder.fmul(builder.sitofp(arguments[0], ir.VectorType(_F32, LANES)), factor)
+        return builder.fmul(builder.sitofp(arguments[0], kind.vector), _splat(builder, arguments[1], kind.count))
 
-    return float32_lanes(lanes, types.float32), codegen
+    return kind(lanes, types.float32), codegen
 
 
 @intrinsic
 def times(typingctx, lanes, factors):
-    """Multiply float32 lanes by the 64 numbers of a C-contiguous float32 array."""
+    """Multiply float32 lanes by the numbers of a C-contiguous float32 array."""
 
     def codegen(context, builder, signature, arguments):
         pointer = data_pointer(context, builder, signature.args[1], arguments[1])
@@ -176,11 +207,11 @@ def times(typingctx, lanes, factors):
 
 @intrinsic
 def store_scaled(typingctx, lanes, scale, out, offset):
-    """Write lane · scale as float64 to out.flat[offset:offset + 64]; `out` is C-contiguous."""
+    """Write lane · scale as float64 to out.flat[offset:], one element each; `out` is C-contiguous."""
 
     def codegen(context, builder, signature, arguments):
         pointer = data_pointer(context, builder, signature.args[2], arguments[2], arguments[3])
-        for first in range(0, LANES, CHUNK):
+        for first in range(0, signature.args[0].count, CHUNK):
             vector = ir.VectorType(_F64, CHUNK)
             real = builder.sitofp(part_of(builder, arguments[0], first), vector)
             real = builder.fmul(real, _splat(builder, arguments[1], CHUNK))
@@ -192,19 +223,20 @@ def store_scaled(typingctx, lanes, scale, out, offset):
 
 
 @intrinsic
-def load_float32(typingctx, array, offset):
-    """Read array.flat[offset:offset + 64] of a C-contiguous float32 array into lanes."""
+def load_float32(typingctx, array, offset, like):
+    """Read array.flat[offset:] of a C-contiguous float32 array into lanes, as many as `like` has."""
+    kind = float32_lanes.of(count_of(like))
 
     def codegen(context, builder, signature, arguments):
         pointer = data_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
-        return builder.load(builder.bitcast(pointer, ir.VectorType(_F32, LANES).as_pointer()), align=4)
+        return builder.load(builder.bitcast(pointer, kind.vector.as_pointer()), align=4)
 
-    return float32_lanes(array, types.int64), codegen
+    return kind(array, types.int64, like), codegen
 
 
 @intrinsic
 def store_lanes(typingctx, lanes, array, offset):
-    """Write lanes to array.flat[offset:offset + 64] of a C-contiguous array of the same element type."""
+    """Write lanes to array.flat[offset:] of a C-contiguous array of the same element type."""
 
     def codegen(context, builder, signature, arguments):
         pointer = data_pointer(context, builder, signature.args[1], arguments[1], arguments[2])
@@ -216,7 +248,7 @@ def store_lanes(typingctx, lanes, array, offset):
 
 @intrinsic
 def add_lanes(typingctx, lanes, array, offset):
-    """Add lanes to array.flat[offset:offset + 64] of a C-contiguous float32 array."""
+    """Add lanes to array.flat[offset:] of a C-contiguous float32 array."""
     if array.layout != "C":
         return None  # no such function, says Numba
 
@@ -226,7 +258,7 @@ def add_lanes(typingctx, lanes, array, offset):
         builder.store(builder.fadd(builder.load(pointer, align=4), arguments[0]), pointer, align=4)
         return context.get_dummy_value()
 
-    return types.void(float32_lanes, array, types.int64), codegen
+    return types.void(lanes, array, types.int64), codegen
 
 
 def _floor(builder, vector):
@@ -272,7 +304,7 @@ def exp_nonpositive(typingctx, lanes):
     def codegen(context, builder, signature, arguments):
         return _chunkwise(builder, lambda part: exp_of_nonpositive(builder, part), arguments[0])
 
-    return float32_lanes(float32_lanes), codegen
+    return lanes(lanes), codegen
 
 
 @intrinsic
@@ -280,9 +312,10 @@ def one_where(typingctx, word, lanes):
     """One in lanes whose bit is set, what they are elsewhere."""
 
     def codegen(context, builder, signature, arguments):
-        return builder.select(_mask(builder, arguments[0]), constant(_F32, 1.0), arguments[1])
+        mask = _mask(builder, arguments[0], lanes.count)
+        return builder.select(mask, constant(_F32, 1.0, lanes.count), arguments[1])
 
-    return float32_lanes(types.uint64, float32_lanes), codegen
+    return lanes(types.uint64, lanes), codegen
 
 
 @intrinsic
@@ -290,9 +323,10 @@ def zero_unless(typingctx, word, lanes):
     """Lanes whose bit is set, zero elsewhere."""
 
     def codegen(context, builder, signature, arguments):
-        return builder.select(_mask(builder, arguments[0]), arguments[1], constant(_F32, 0.0))
+        mask = _mask(builder, arguments[0], lanes.count)
+        return builder.select(mask, arguments[1], constant(_F32, 0.0, lanes.count))
 
-    return float32_lanes(types.uint64, float32_lanes), codegen
+    return lanes(types.uint64, lanes), codegen
 
 
 @intrinsic

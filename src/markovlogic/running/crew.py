@@ -1,4 +1,4 @@
-"""A few threads that share out the batches of chains.
+"""A few threads that share out the batches of chains, and pieces of a batch.
 
 Not `concurrent.futures`: its threads are waited for when the interpreter ends, so a second Ctrl-C could not end a run whose
 kernel hangs.
@@ -21,6 +21,25 @@ Item = TypeVar("Item")
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Piece:
+    """A call that several threads may come upon and one makes."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+        self._begun = threading.Lock()
+        self.ended = threading.Event()
+        self.error: BaseException | None = None
+
+    def run_once(self) -> None:
+        """Make the call, unless it has begun."""
+        if self._begun.acquire(blocking=False):
+            try:
+                self._call()
+            except BaseException as error:  # handed to the thread that waits, whatever it is
+                self.error = error
+            self.ended.set()
 
 
 class Crew:
@@ -60,6 +79,23 @@ class Crew:
         for error in errors:
             if error is not None:
                 raise error
+
+    def together(self, calls: Sequence[Callable[[], None]]) -> None:
+        """Run all calls; free threads may begin some of them, the calling thread runs the rest itself.
+
+        A task may use it, since nobody waits for what has not begun. When calls fail, the error of the first such call is raised
+        after all have ended.
+        """
+        pieces = [_Piece(call) for call in calls]
+        for piece in pieces[1:]:
+            self._tasks.put(piece.run_once)
+        for piece in pieces:
+            piece.run_once()
+        for piece in pieces:
+            piece.ended.wait()
+        for piece in pieces:
+            if piece.error is not None:
+                raise piece.error
 
     def __enter__(self) -> Crew:
         return self

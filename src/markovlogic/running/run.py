@@ -35,6 +35,8 @@ from markovlogic.running.warm_up import warm_up
 from markovlogic.running.worlds import WorldsSink
 from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, Settings, Units, total_counts
 
+THREADS_A_BATCH = 2  # that may share one
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -126,11 +128,14 @@ def run(
             worlds.begin(task.query_atoms, thin=schedule.thin, checkpoint=there)
             stack.callback(worlds.close)
         watching = [*observers, *(o for o in (keeper, worlds, pooling) if o is not None)]
+        n_threads = min(threads or cores(), THREADS_A_BATCH * len(samplers))
+        crew = stack.enter_context(Crew(n_threads))
+        if n_threads == THREADS_A_BATCH * len(samplers):  # with fewer, each has a batch of its own to do
+            samplers = _shared(samplers, crew)
         batches = _batches(task, schedule, recording, samplers, watching)
         saving = None if store is None else Saving(store, _identity(task, schedule, recording, watching), recording)
         decided = task.network.decided(task.query_atoms)
         estimating = Estimating(batches, task.query_atoms, decided, task.estimator, pooling)
-        crew = stack.enter_context(Crew(min(threads or cores(), len(batches))))
         stack.enter_context(Interrupts(patience))
         with patience.paused():  # a time limit is for sampling, not for what happens once on a machine
             warm_up(samplers[0], progress)
@@ -281,6 +286,12 @@ def _build(settings: Settings, network: Network, chains: int) -> list[Sampler]:
     sizes = [chains // n_batches + (at < chains % n_batches) for at in range(n_batches)]
     made = {size: settings.build(network, size) for size in sorted(set(sizes), reverse=True)}
     return [made[size] for size in sizes]
+
+
+def _shared(samplers: Sequence[Sampler], crew: Crew) -> list[Sampler]:
+    """Samplers whose steps may use free threads of the crew; batches that share one go on doing so."""
+    made = {id(sampler): sampler.shared(crew.together) for sampler in {id(sampler): sampler for sampler in samplers}.values()}
+    return [made[id(sampler)] for sampler in samplers]
 
 
 def _batches(

@@ -8,7 +8,7 @@ Settings and samplers name these protocols as their base classes: what most of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from markovlogic.problem import Problem
     from markovlogic.symmetry.find import SymmetryDoor
 
+
+Together = Callable[[Sequence[Callable[[], None]]], None]  # runs all calls, at once as far as threads are free
 
 CHAINS_PER_BATCH = 64
 SWEEPS_PER_STEP = 255  # what eight counter planes can hold
@@ -113,6 +115,10 @@ class Sampler(Protocol):
         Its arrays have the types and shapes of a fresh one; what else `step` relies on, indices above all, is checked here.
         """
         require_lanes(state.world, self.n_chains, "a world")
+
+    def shared(self, together: Together) -> Sampler:
+        """The same sampler, whose steps may hand pieces of their work to `together`; draws do not depend on that."""
+        return self
 
     def unit_values(self, state: Any) -> npt.NDArray[np.float64]:
         """(n_units, n_chains) what the last sweep says of each unit; only for samplers with `units`."""

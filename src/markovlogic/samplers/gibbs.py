@@ -6,7 +6,7 @@ each pass over the network (`kernels.gibbs`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -23,9 +23,11 @@ from markovlogic.samplers.starting import STARTS, Start, start_kind, start_words
 
 if TYPE_CHECKING:
     from markovlogic.kernels.gibbs.layout import GibbsLayout
-    from markovlogic.kernels.gibbs.room import GibbsRoom
+    from markovlogic.kernels.gibbs.room import Chains, GibbsRoom
+    from markovlogic.samplers.base import Together
 
 LONG_FROM = 9  # literals of a clause that is counted; from eight to nine of them rows and counters take the same time
+SHARED_FROM = 5000  # atoms; from there on two threads are quicker even where they meet after every sweep
 SCANS = ("systematic", "random")
 NO_PLANES = np.zeros((0, 8), np.uint64)
 NO_CONDITIONALS = np.zeros((0, 0), np.float32)
@@ -37,7 +39,7 @@ class GibbsState(NamedTuple):
 
     world: Words  # (n_all,)
     generator: npt.NDArray[np.uint64]  # (4, 8) the draws of all chains
-    scalar: npt.NDArray[np.uint64]  # (4,) the order of random scan and the last bits of rare draws; all draws of a single chain
+    scalar: npt.NDArray[np.uint64]  # (4,) the order of random scan; all draws of a single chain
 
 
 @dataclass(frozen=True)
@@ -87,13 +89,16 @@ class GibbsSampler(Sampler):
     network: GroundNetwork
     n_chains: int
     long_from: int = LONG_FROM  # no draw depends on it
+    together: Together | None = None  # runs the halves of a batch, nor on this
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
         if self.n_chains == 1:
             return ("gibbs.single",)
-        return ("gibbs.plain",) if self._is_plain else ("gibbs.sweep",)
+        if self.together is not None:
+            return ("gibbs.plain:sweep_half",) if self._is_plain else ("gibbs.sweep:sweep_half",)
+        return ("gibbs.plain:sweep_plain",) if self._is_plain else ("gibbs.sweep:sweep_block",)
 
     @property
     def _is_plain(self) -> bool:
@@ -110,9 +115,15 @@ class GibbsSampler(Sampler):
         return build_layout(self.network, self.long_from)
 
     @cached_property
-    def _rooms(self) -> list[GibbsRoom]:
-        """Rooms that no step is using; threads share the sampler, and each step takes one or makes it."""
-        return []
+    def _rooms(self) -> tuple[list[GibbsRoom], list[GibbsRoom]]:
+        """Rooms that no step is using, for either half of a batch; threads share the sampler, and each takes one or makes it."""
+        return [], []
+
+    def shared(self, together: Together) -> GibbsSampler:
+        """Two threads share a batch where that is quicker."""
+        if self.n_chains <= CHAINS_PER_BATCH // 2 or self.network.n_atoms < SHARED_FROM:
+            return self
+        return replace(self, together=together)
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> GibbsState:
         """Start worlds and fresh generators."""
@@ -170,7 +181,7 @@ class GibbsSampler(Sampler):
         planes and conditionals: as for `step`, or empty; the conditionals are those of each chain's own distribution. beta: (64,)
         float32, not negative, ones for the network's distribution; hard clauses hold at any.
         """
-        from markovlogic.kernels.gibbs.room import Chains, room_for
+        from markovlogic.kernels.gibbs.room import Chains
 
         random_scan = self.settings.scan == "random"
         chains = Chains(state.generator, state.scalar, beta, self.n_chains)
@@ -178,18 +189,43 @@ class GibbsSampler(Sampler):
             from markovlogic.kernels.gibbs.single import sweep_single
 
             sweep_single(self.layout, state.world, chains, sweeps, random_scan, planes, conditionals)
-            return
-        if self._is_plain:
-            from markovlogic.kernels.gibbs.plain import sweep_plain as sweep_block
+        elif self.together is None:
+            self._sweep_lanes(0, state.world, chains, sweeps, planes, conditionals)
         else:
-            from markovlogic.kernels.gibbs.sweep import sweep_block
+            from markovlogic.samplers.gibbs_halves import sweep_halves
 
+            def sweep_half(half: int, world: Words, part: Chains, counted: npt.NDArray[np.uint32]) -> None:
+                self._sweep_lanes(half, world, part, sweeps, counted, conditionals)
+
+            sweep_halves(sweep_half, self.together, state.world, chains, planes, several=sweeps > 1)
+
+    def _sweep_lanes(
+        self,
+        half: int,
+        world: Words,
+        chains: Chains,
+        sweeps: int,
+        planes: npt.NDArray[np.uint64] | npt.NDArray[np.uint32],
+        conditionals: npt.NDArray[np.float32],
+    ) -> None:
+        """Sweep all chains of a batch, or half of them; halves keep to rooms of their own, whose counters fit their worlds."""
+        from markovlogic.kernels.gibbs.room import room_for
+
+        if self._is_plain:
+            if self.together is None:
+                from markovlogic.kernels.gibbs.plain import sweep_plain as sweep
+            else:
+                from markovlogic.kernels.gibbs.plain import sweep_half as sweep
+        elif self.together is None:
+            from markovlogic.kernels.gibbs.sweep import sweep_block as sweep
+        else:
+            from markovlogic.kernels.gibbs.sweep import sweep_half as sweep
         try:
-            room = self._rooms.pop()
+            room = self._rooms[half].pop()
         except IndexError:
             room = room_for(self.layout)
-        sweep_block(self.layout, room, state.world, chains, sweeps, random_scan, planes, conditionals)
-        self._rooms.append(room)
+        sweep(self.layout, room, world, chains, sweeps, self.settings.scan == "random", planes, conditionals)
+        self._rooms[half].append(room)
 
     def _record_the_rest(self, sweeps: int, conditionals: npt.NDArray[np.float32]) -> None:
         """Decided atoms are no sites: their conditional is 0 or 1. Hidden atoms have none of their own."""

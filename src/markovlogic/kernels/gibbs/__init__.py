@@ -17,11 +17,14 @@ false, so that no rounding and no unlucky number can break one. For a group (`va
 
 **How draws are decided.** `kernels.logistic` compares 64 log-odds with 64 random numbers roughly, and exactly in float64 where
 that is too near to call. The lanes' random numbers come from one generator that is moved on by the same amount at every visit,
-whatever the worlds are; a second, scalar one gives the order of a random scan and the bits that one draw in two thousand million
-needs.
+whatever the worlds are; the further bits that one draw in two thousand million needs follow from its state, too. A second, scalar
+one gives the order of a random scan.
 
 **What is shared.** `sweep` knows every kind of site and clause. Most networks hold none but short clauses on single atoms: for
 these `plain` makes the same sweeps and takes a fraction of the time to compile. Both are made of the same parts and take the same
-arguments. A single chain has a kernel of its own (`single`), which reads the same layout, with numbers in place of lanes. Layouts
-are read-only and shared by threads; what a sweep works in is a `room` that it has to itself.
+arguments; a `Chains` says which chains a sweep has, with which random numbers and inverse temperatures. Two threads share a batch
+as two halves of 32 lanes, for which the same sources are compiled once more (`sweep_half`). No lane depends on another, so they
+draw what the whole draws; `samplers.gibbs_halves` parts and joins them. A single chain has a kernel of its own (`single`), which
+reads the same layout, with numbers in place of lanes. Layouts are read-only and shared by threads; what a sweep works in is a
+`room` that it has to itself.
 """

@@ -7,9 +7,9 @@ from markovlogic.kernels.internal import internal
 from markovlogic.kernels.literals import ALL, ONE, literal_word
 from markovlogic.kernels.logistic import probabilities
 from markovlogic.kernels.vectors import (
-    LANES,
     add_lanes,
     add_weight,
+    lane_count,
     one_where,
     prefetch_to_write,
     store_lanes,
@@ -76,21 +76,26 @@ def forced_words(row, at, world):
 
 
 @internal
-def record_atom(conditionals, atom, log_odds, must, must_not, real):
-    """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0. real: (64,) float32 to work in."""
+def record_atom(conditionals, atom, log_odds, must, must_not, real, n_chains, first):
+    """Add P(true) to the row of an atom; where a hard clause decides, that is 1 or 0.
+
+    real: (64,) float32 to work in. n_chains of the lanes have a column, the first of them `first`.
+    """
     clash = must & must_not
     probability = one_where(must & ~clash, zero_unless(~must_not | clash, probabilities(log_odds)))
-    n_chains = conditionals.shape[1]
-    if n_chains == LANES:
-        at = np.int64(atom) * LANES
+    n_lanes, row_length = lane_count(log_odds), conditionals.shape[1]
+    if n_chains == n_lanes:
+        at = np.int64(atom) * row_length + first
         # In a scan in order the rows follow each other, but what happens between two of them hides that from the processor.
-        for line in range(0, LANES, CACHE_LINE):
-            prefetch_to_write(conditionals, np.uint64(at + LANES * ROWS_AHEAD + line))
+        for line in range(0, n_lanes, CACHE_LINE):
+            prefetch_to_write(conditionals, np.uint64(at + row_length * ROWS_AHEAD + line))
+        if n_lanes < row_length:  # half of a row may end within a line that no other row's half begins with
+            prefetch_to_write(conditionals, np.uint64(at + row_length * ROWS_AHEAD + n_lanes - 1))
         add_lanes(probability, conditionals, at)
     else:
         store_lanes(probability, real, 0)
         for chain in range(n_chains):
-            conditionals[atom, chain] += real[chain]
+            conditionals[atom, first + chain] += real[chain]
 
 
 @internal

@@ -112,15 +112,16 @@ def _open_word(entry, place, counter, own, present):
 
 
 @inlined
-def add_long(total, entry, at, counter, own, present, ahead):
+def add_long(total, entry, at, counter, own, present, active, ahead):
     """Add the weights of an atom's long clauses to lanes, where they hinge on it; own, present: see `_open_word`.
 
+    active: the chains that count, for in absent ones all literals of a clause may be false, which are rare in others.
     ahead: AHEAD in a scan in order, to fetch the counters of the atoms that follow while this one is at work; else 0.
     """
     place = at + np.uint64(ENTRIES_AT)
     for _ in range(entry[at + np.uint64(N_SOFT)]):
         prefetch_to_write(counter, np.uint64(entry[place + ahead]))
-        hinging = _open_word(entry, place, counter, own, present)
+        hinging = _open_word(entry, place, counter, own, present) & active
         if hinging != 0:  # rare in so long a clause
             total = add_weight(total, hinging, entry, place + TWO)
         place += TWO + weight_words(total)

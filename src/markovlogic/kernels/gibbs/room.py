@@ -29,9 +29,24 @@ class Chains(NamedTuple):
     """The chains of a sweep: how many, their random numbers, and what each of them samples."""
 
     generator: np.ndarray  # (4, 8) uint64 for `next_lanes`, the draws of all chains
-    scalar: np.ndarray  # (4,) uint64, the order of a random scan and the last bits of rare draws; all draws of a single chain
+    scalar: np.ndarray  # (4,) uint64, the order of a random scan; all draws of a single chain
     beta: np.ndarray  # (64,) float32: the log-odds of chain c are multiplied by beta[c], a nonnegative inverse temperature
     n_chains: int
+    first: int = 0  # the column of `conditionals` that is the first chain's
+
+    @staticmethod
+    def lanes() -> int:
+        """How many lanes a kernel has that is compiled for this class of chains."""
+        return LANES
+
+
+class HalfOfChains(Chains):
+    """The chains of half a word, at most 32."""
+
+    @staticmethod
+    def lanes() -> int:
+        """Half of a word's."""
+        return LANES // 2
 
 
 class GibbsRoom(NamedTuple):

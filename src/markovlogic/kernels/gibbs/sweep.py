@@ -10,7 +10,7 @@ from markovlogic.kernels.gibbs.long import AHEAD, add_long, catch_up, count_atom
 from markovlogic.kernels.gibbs.long import N_HARD as N_HARD_LONG
 from markovlogic.kernels.gibbs.rows import FLAGS, IS_FORBIDDEN, IS_WIDE, N_HARD, SCALE
 from markovlogic.kernels.gibbs.values import draw_value, record_group, set_value, shares
-from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.internal import again, called, internal
 from markovlogic.kernels.literals import ALL, ONE
 from markovlogic.kernels.logistic import drawn_word
 from markovlogic.kernels.random import next_below
@@ -19,6 +19,7 @@ from markovlogic.kernels.vectors import (
     float32_of_bits,
     int32_zeros,
     int64_zeros,
+    lane_count,
     load_float32,
     scaled,
     store_scaled,
@@ -29,7 +30,7 @@ NONE = np.uint64(0)
 
 
 @internal
-def _group_log_weights(rows, long, group, world, counter, log_weight, allowed):
+def _group_log_weights(chains, rows, long, group, world, counter, log_weight, allowed):
     """Log-weights (m, 64) of the values of a group, and the words of chains in which hard clauses allow each.
 
     counter: of the long clauses, from which the group's literals have been taken out.
@@ -43,14 +44,14 @@ def _group_log_weights(rows, long, group, world, counter, log_weight, allowed):
         flags = rows.row[at + np.uint64(FLAGS)]
         scale = np.float64(float32_of_bits(rows.row[at + np.uint64(SCALE)]))
         if flags & np.uint32(IS_WIDE):
-            wide = add_row(int64_zeros(), rows.row, at, world)
+            wide = add_row(int64_zeros(chains), rows.row, at, world)
             if counted:
-                wide = add_long(wide, long.entry, of_long, counter, NONE, NONE, NONE)
+                wide = add_long(wide, long.entry, of_long, counter, NONE, NONE, ALL, NONE)
             store_scaled(wide, scale, log_weight, value * LANES)
         else:
-            narrow = add_row(int32_zeros(), rows.row, at, world)
+            narrow = add_row(int32_zeros(chains), rows.row, at, world)
             if counted:
-                narrow = add_long(narrow, long.entry, of_long, counter, NONE, NONE, NONE)
+                narrow = add_long(narrow, long.entry, of_long, counter, NONE, NONE, ALL, NONE)
             store_scaled(narrow, scale, log_weight, value * LANES)
         allowed[value] = NONE if flags & np.uint32(IS_FORBIDDEN) else ~forced_words(rows.row, at, world)[1]
         if counted:
@@ -103,7 +104,7 @@ def sweep_block(layout, room, world, chains, sweeps, random_scan, planes, condit
     therefore conditionals are then taken in a pass of their own, after the sweep.
     """
     # Taken out of the tuples once, not at each visit.
-    generator, scalar, beta, n_chains = chains
+    generator, scalar, beta, n_chains, first = chains
     rows, general, long = layout.rows, layout.general, layout.long
     row, row_start, site_kind, site_item = rows.row, rows.row_start, rows.site_kind, rows.site_item
     long_start, entry, counter, counted, stamp = long.start, long.entry, room.counter, room.counted, room.stamp
@@ -143,14 +144,14 @@ def sweep_block(layout, room, world, chains, sweeps, random_scan, planes, condit
                     previous[value] = world[atoms[value]]
                 if kind == GROUP:
                     _count_group(long, atoms, world, counter, NONE)
-                    _group_log_weights(rows, long, item, world, counter, log_weight, allowed)
+                    _group_log_weights(chains, rows, long, item, world, counter, log_weight, allowed)
                 else:
                     mark, _ = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
-                shares(n_values, log_weight, beta, allowed, share, total, target, real)
+                shares(chains, n_values, log_weight, allowed, share, total, target, real)
                 if record:
-                    record_group(conditionals, atoms, share, total)
+                    record_group(conditionals, atoms, share, total, n_chains, first)
                 if drawing:
-                    draw_value(n_values, share, total, generator, choice, target, running, high, low)
+                    draw_value(chains, n_values, share, total, choice, target, running, high, low)
                     set_value(atoms, n_chains, total, choice, previous, world)
                 for value in range(n_values):
                     if not drawing:
@@ -169,9 +170,9 @@ def sweep_block(layout, room, world, chains, sweeps, random_scan, planes, condit
                 previous[0] = world[atom]
                 mark, without = evaluate_general(general, item, world, twin, stamp, mark, n_chains, log_weight, allowed)
                 must, must_not = ~without, ~allowed[0]
-                for lane in range(LANES):
+                for lane in range(lane_count(chains)):
                     real[lane] = log_weight[0, lane]
-                log_odds = load_float32(real, 0)
+                log_odds = load_float32(real, 0, chains)
             else:
                 at = np.uint64(row_start[item])
                 scale = float32_of_bits(row[at + np.uint64(SCALE)])
@@ -179,14 +180,14 @@ def sweep_block(layout, room, world, chains, sweeps, random_scan, planes, condit
                 if is_long:
                     of_long = np.uint64(long_start[item])
                 if kind == NARROW:
-                    narrow = add_row(int32_zeros(), row, at, world)
+                    narrow = add_row(int32_zeros(chains), row, at, world)
                     if is_long:
-                        narrow = add_long(narrow, entry, of_long, counter, world[item], ALL, ahead)
+                        narrow = add_long(narrow, entry, of_long, counter, world[item], ALL, active, ahead)
                     log_odds = scaled(narrow, scale)
                 else:
-                    wide = add_row(int64_zeros(), row, at, world)
+                    wide = add_row(int64_zeros(chains), row, at, world)
                     if is_long:
-                        wide = add_long(wide, entry, of_long, counter, world[item], ALL, ahead)
+                        wide = add_long(wide, entry, of_long, counter, world[item], ALL, active, ahead)
                     log_odds = scaled(wide, scale)
                 if row[at + np.uint64(N_HARD)] > 0:
                     must, must_not = forced_words(row, at, world)
@@ -196,10 +197,10 @@ def sweep_block(layout, room, world, chains, sweeps, random_scan, planes, condit
                     must_not |= forced[1]
             log_odds = times(log_odds, beta)
             if record:
-                record_atom(conditionals, atom, log_odds, must, must_not, real)
+                record_atom(conditionals, atom, log_odds, must, must_not, real, n_chains, first)
             word = previous[0]
             if drawing:
-                word = settled(drawn_word(log_odds, generator, scalar, active, real, high), must, must_not) & active
+                word = settled(drawn_word(log_odds, generator, active, real, high), must, must_not) & active
             if drawing or kind == GENERAL:
                 if is_long and world[atom] != word:
                     recount(entry, of_long, counter, world[atom] ^ word, word)
@@ -211,3 +212,6 @@ def sweep_block(layout, room, world, chains, sweeps, random_scan, planes, condit
         if planes.shape[0] > 0:
             add_world(planes, world)
     _copy(world, counted)
+
+
+sweep_half = again(sweep_block, "sweep_half")  # for a HalfOfChains, where two threads share a batch
