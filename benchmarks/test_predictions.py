@@ -208,15 +208,15 @@ def inferred(files, method, draws, folder):
     sampling = ["--draws", str(draws)] if method_named(method).samples else []
     asked = ["infer", files.model, *evidence, "-q", files.query, "--method", method, *sampling]
     done, share = fresh(MLN, *asked, "--stats", str(stats), "-o", str(folder / "answer.parquet"), "--quiet")
-    assert done.returncode in (0, 1, 2), done.stderr
+    assert stats.exists() or done.stderr.startswith("error:"), done.stderr
     return json.loads(stats.read_text()) | {"share": share} if stats.exists() else None
 
 
 @cache
 def baseline(folder, name, method):
-    """Peak memory where there is nothing to do; the first run may compile."""
-    files = files_of(folder, name, "tiny")
-    return min(inferred(files, method, 20, folder)["peak_memory_bytes"] for _ in range(2))
+    """Peak memory where there is nothing to do, None where even that is refused; the first run may compile."""
+    runs = [inferred(files_of(folder, name, "tiny"), method, 20, folder) for _ in range(2)]
+    return min(run["peak_memory_bytes"] for run in runs) if all(runs) else None
 
 
 def cores_used(method, chains):
@@ -244,7 +244,7 @@ def test_methods(benchmark, folder, table, name, method):
         pytest.skip(f"{method} is not possible on {name}: {plan.cost.reason}")
     base = baseline(folder, name, method)
     found = benchmark.pedantic(inferred, (files, method, draws, folder), rounds=1)
-    if found is None:
+    if found is None or base is None:
         pytest.skip(f"{method} refuses {name}")
     share = min(1.0, found["share"] / cores_used(method, found["chains"]))
     seconds = found["seconds"]["symmetry"] + share * found["seconds"]["sample"]  # plans know by the clock what a search took
