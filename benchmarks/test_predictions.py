@@ -118,7 +118,8 @@ def data(folder, model, evidence, query):
     def files(_):
         if not DATA.is_dir():
             pytest.skip("needs the benchmark data in ../shared/data")
-        names = query or ",".join(line.split("(")[0] for line in (DATA / folder / model).open() if line.startswith("Func_"))
+        lines = (DATA / folder / model).read_text().splitlines()
+        names = query or ",".join(line.split("(")[0] for line in lines if line.startswith("Func_"))
         return Files(str(DATA / folder / model), str(DATA / folder / evidence), names)
 
     return files
