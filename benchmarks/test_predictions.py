@@ -118,7 +118,8 @@ def data(folder, model, evidence, query):
     def files(_):
         if not DATA.is_dir():
             pytest.skip("needs the benchmark data in ../shared/data")
-        names = query or ",".join(line.split("(")[0] for line in (DATA / folder / model).open() if line.startswith("Func_"))
+        lines = (DATA / folder / model).read_text().splitlines()
+        names = query or ",".join(line.split("(")[0] for line in lines if line.startswith("Func_"))
         return Files(str(DATA / folder / model), str(DATA / folder / evidence), names)
 
     return files
@@ -208,15 +209,15 @@ def inferred(files, method, draws, folder):
     sampling = ["--draws", str(draws)] if method_named(method).samples else []
     asked = ["infer", files.model, *evidence, "-q", files.query, "--method", method, *sampling]
     done, share = fresh(MLN, *asked, "--stats", str(stats), "-o", str(folder / "answer.parquet"), "--quiet")
-    assert done.returncode in (0, 1, 2), done.stderr
+    assert stats.exists() or done.stderr.startswith("error:"), done.stderr
     return json.loads(stats.read_text()) | {"share": share} if stats.exists() else None
 
 
 @cache
 def baseline(folder, name, method):
-    """Peak memory where there is nothing to do; the first run may compile."""
-    files = files_of(folder, name, "tiny")
-    return min(inferred(files, method, 20, folder)["peak_memory_bytes"] for _ in range(2))
+    """Peak memory where there is nothing to do, None where even that is refused; the first run may compile."""
+    runs = [inferred(files_of(folder, name, "tiny"), method, 20, folder) for _ in range(2)]
+    return min(run["peak_memory_bytes"] for run in runs) if all(runs) else None
 
 
 def cores_used(method, chains):
@@ -244,10 +245,10 @@ def test_methods(benchmark, folder, table, name, method):
         pytest.skip(f"{method} is not possible on {name}: {plan.cost.reason}")
     base = baseline(folder, name, method)
     found = benchmark.pedantic(inferred, (files, method, draws, folder), rounds=1)
-    if found is None:
+    if found is None or base is None:
         pytest.skip(f"{method} refuses {name}")
-    wall = found["seconds"]["sample"] + found["seconds"]["symmetry"]
-    seconds = wall * min(1.0, found["share"] / cores_used(method, found["chains"]))
+    share = min(1.0, found["share"] / cores_used(method, found["chains"]))
+    seconds = found["seconds"]["symmetry"] + share * found["seconds"]["sample"]  # plans know by the clock what a search took
     memory = found["peak_memory_bytes"] - base
     line = Line(name, method, seconds, plan.cost.seconds, memory, plan.cost.memory_bytes)
     judge(benchmark, table, line)

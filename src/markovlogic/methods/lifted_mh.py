@@ -16,7 +16,7 @@ METHOD = SamplingMethod(
         row=120e-9,
         literal=4e-9,
         prepare=4e-7,
-        row_bytes=300,
+        row_bytes=220,
         literal_bytes=175,  # clauses with each of their atoms, and the numbers they are made of
         work_bytes=12,
     ),
