@@ -153,6 +153,7 @@ class Explanation:
         made = asdict(self)
         if self.clauses is not None:
             del made["clauses_at_most"]
+        del made["plan"]["fallback"]  # the reason names it
         made["candidates"] = [asdict(candidate) for candidate in self.candidates]
         return made
 

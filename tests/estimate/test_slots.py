@@ -11,6 +11,7 @@ from markovlogic.estimate.slots import LEAST_DROPPED, SHORTEST_SEGMENT, SlotCloc
 from markovlogic.estimate.summary import atom_estimates
 from markovlogic.estimate.tallies import Counting, Events, Tallies
 from markovlogic.kernels import counters
+from markovlogic.restoring import Restored
 
 NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
@@ -66,7 +67,7 @@ def test_estimates_are_those_of_the_draws_that_count(
         if draw == saved_at:
             arrays = {item.name: item.array.copy() for item in tallies.saved()}
             tallies = Tallies(counting, n_chains)
-            tallies.restore(arrays)
+            tallies.restore(Restored(arrays))
         tallies.room()
         counters.add_world(tallies.planes, pack(world[draw]))
         if tallies.conditionals is not None:

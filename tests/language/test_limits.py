@@ -59,7 +59,7 @@ def test_long_formulas(connective: str) -> None:
     for n in (MAX_ATOMS + 1, 5000):
         if connective != "=>":
             (said,) = faults_of(f"1 {f' {connective} '.join(f'S(x{i})' for i in range(n))}\n")
-            assert said.startswith(f"m.mln:4:1: formula of {n:,} atoms, at most {MAX_ATOMS} are allowed")
+            assert said.startswith(f"m.mln:4:1: formula of {n:,} atoms, at most {MAX_ATOMS:,} are allowed")
         else:
             assert "nested deeper" in faults_of(f"1 {' => '.join(f'S(x{i})' for i in range(n))}\n")[0]
 

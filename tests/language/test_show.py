@@ -65,7 +65,7 @@ def test_formulas_survive_the_round_trip(formula):
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
-@given(formulas, st.sampled_from([None, math.inf, -math.inf, 0.0, -2.0, 1e-7, 1e22, 0.1]))
+@given(formulas, st.sampled_from([None, math.inf, -math.inf, 0.0, -2.0, 1e-7, 1e9, 0.1]))
 def test_rules_survive_the_round_trip(formula, weight):
     assert statement_formula(show_rule(Rule(formula, weight))) == formula
 

@@ -104,7 +104,7 @@ def test_a_world_that_is_changed_between_steps_is_counted_anew() -> None:
         state.world[:5] ^= np.uint64(2**64 - 1)
         copy = type(state)(*(array.copy() for array in state))
         if planted:
-            sampler._rooms[0].counted[:] = state.world
+            sampler._rooms[0][0].counted[:] = state.world
         sampler.step(state, 3)
         fresh.step(copy, 3)
         assert same(list(state), list(copy)) is not planted

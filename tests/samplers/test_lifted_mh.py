@@ -260,8 +260,5 @@ def test_refusals(tmp_path):
         LiftedMH().build(network, 4)
     with pytest.raises(InputError, match="unknown source"):
         LiftedMH(source="wishes").bind(target(problem))
-    with pytest.raises(InputError, match="conditionals"):
-        sampler = bound(problem).build(network, 4)
-        sampler.step(sampler.init(np.random.SeedSequence(0)), 1, None, np.zeros((network.n_all, 4), np.float32))
     with pytest.raises(ValueError, match="other atoms"):
         bound(problem).build(random_network(np.random.default_rng(0), 3, 2), 4)

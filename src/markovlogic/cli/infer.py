@@ -38,7 +38,9 @@ def infer(
     ] = "auto",
     chains: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Chains; default 64 for gibbs, 8 for other samplers.", rich_help_panel=options.SAMPLING),
+        typer.Option(
+            metavar="N", help="Chains; default by method: 64 for gibbs, 16 for mcsat, else 8.", rich_help_panel=options.SAMPLING
+        ),
     ] = None,
     draws: Annotated[
         int | None,

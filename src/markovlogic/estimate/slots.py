@@ -119,8 +119,6 @@ class SlotClock:
     @property
     def unfinished(self) -> int:
         """Draws in the current segment, 0 where it has just begun."""
-        if self.draws >= self.planned:
-            return 0
         segment = self.slot
         return self.draws - (self._end(segment - 1) if segment else 0)
 

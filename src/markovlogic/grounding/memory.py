@@ -31,6 +31,7 @@ def default_limit() -> int:
 
 def show_bytes(n: float) -> str:
     """A size for people: three digits and a unit."""
+    n = min(n, 10**300)  # of rules with hundreds of variables, which no float holds
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if n < 1000 or unit == "TB":
             return f"{n:.3g} {unit}"

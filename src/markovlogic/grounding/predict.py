@@ -31,6 +31,7 @@ _ROWS_A_SECOND = 2_000_000
 _JOINED_A_SECOND = 50_000_000
 _SECONDS_A_QUERY = 0.003
 _SECONDS_TO_BEGIN = 0.05  # the database's first words
+_ENDLESS = 10**300  # rows that no float need hold: of rules with hundreds of variables
 _COVERS_OF = 8  # tables of a join whose subsets are tried
 _WORTH_COUNTING = 1_000_000  # rows of a bound that is worth a finer count
 
@@ -148,7 +149,8 @@ def predict_with(
         + _BYTES_AN_ATOM * (len(problem.atoms) + n_hidden)
     )
     memory += 2 * _BYTES_A_LITERAL * hidden_literals + _BYTES_A_FACT * sum(len(r.statuses.code) for r in relations.values())
-    seconds = (sum(rows) + (literals + hidden_literals) / 3) / _ROWS_A_SECOND + n_joined / _JOINED_A_SECOND
+    passed, joined = min(sum(rows) + (literals + hidden_literals) // 3, _ENDLESS), min(n_joined, _ENDLESS)
+    seconds = passed / _ROWS_A_SECOND + joined / _JOINED_A_SECOND
     seconds += _SECONDS_TO_BEGIN + _SECONDS_A_QUERY * (len(rows) + len(lowered.definitions))
     by_rule: dict[int, int] = {}
     for template, n_clauses in zip(lowered.templates, clauses, strict=True):

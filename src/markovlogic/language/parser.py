@@ -172,7 +172,7 @@ class _StatementReader(FormulaParser):
             raise self.fail(f"formula is nested deeper than {MAX_DEPTH} levels", token)
         if self.at - first > 2 * MAX_ATOMS and (count := _count_atoms(formula)) > MAX_ATOMS:
             hint = "write a long disjunction as EXIST over constants of one type, or name a part of it by a predicate of its own"
-            raise self.fail(f"formula of {count:,} atoms, at most {MAX_ATOMS} are allowed", token, hint)
+            raise self.fail(f"formula of {count:,} atoms, at most {MAX_ATOMS:,} are allowed", token, hint)
         text = self.text_from(first)
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
             text = show_rule(Rule(formula, weight))

@@ -127,6 +127,7 @@ class Rates:
             draws=use.schedule.draws,
             conditional=use.estimator.conditional,
             n_batches=batches,
+            dropping=use.schedule.is_limited and use.schedule.burn_in > 0,
         )
         own = self.literal_bytes * scale.literals + self.row_bytes * scale.rows
         work = at_once * self.work_bytes * (scale.literals + scale.rows)

@@ -163,7 +163,7 @@ class MCSAT(Settings):
 
     def bind(self, target: Target) -> MCSAT:
         """The same settings, knowing whether hard rules may confine sweeps."""
-        return replace(self, confined=_may_confine(target.network))
+        return self if target.network is None else replace(self, confined=_may_confine(target.network))
 
     @property
     def fixed_order(self) -> bool:
