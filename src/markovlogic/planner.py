@@ -181,10 +181,15 @@ def explain(
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     posed = pose_problem(model, evidence, query, assumed, progress=progress)
     with case_of(posed, Resources(memory_limit, None, progress), Stopwatch()) as case:
-        if case.can_refine:
-            case.ground()
-        plan = make_plan(case, wish, explaining=True)
-        return _explained(case, plan, candidates(case, wish))
+        return explanation(case, wish)
+
+
+def explanation(case: Case, wish: Wish) -> Explanation:
+    """The same of a case that is there already; what was found out about it serves here too."""
+    if case.can_refine:
+        case.ground()
+    plan = make_plan(case, wish, explaining=True)
+    return _explained(case, plan, candidates(case, wish))
 
 
 def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Explanation:

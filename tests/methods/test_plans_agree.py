@@ -8,7 +8,13 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.generate import NAMES, make, write
-from markovlogic.methods.table import TABLE, method_named
+from markovlogic.measures import Stopwatch
+from markovlogic.methods.base import Wish
+from markovlogic.methods.case import Resources, case_of
+from markovlogic.methods.table import TABLE, all_methods, method_named
+from markovlogic.planner import explanation, make_plan
+from markovlogic.posing import pose_problem
+from markovlogic.running.sampling import Sampling
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -50,10 +56,10 @@ def test_generated_families(name: str, method: str, tmp_path: Path) -> None:
     assert_agreement(tmp_path / f"{name}.mln", [tmp_path / f"{name}.db"], made.query, method)
 
 
-SHARED = {  # files, query, methods: each is explained and planned, and the large ones take their time
-    "webkb": (["texas.db"], "Student", ("auto", *TABLE)),
-    "protein": (["protein.db"], "Func_id_1", ("auto", "gibbs")),
-    "er": (["cora-fold1.db"], "SameBib", ("auto", "gibbs")),
+SHARED = {
+    "webkb": (["texas.db"], "Student"),
+    "protein": (["protein.db"], "Func_id_1"),
+    "er": (["cora-fold1.db"], "SameBib"),
 }
 
 
@@ -61,23 +67,15 @@ SHARED = {  # files, query, methods: each is explained and planned, and the larg
 @pytest.mark.parametrize("name", SHARED)
 def test_what_explain_says_of_the_benchmarks_is_planned(name: str) -> None:
     """Every method, by the plan itself: some of them would take long, and er is too dense to be grounded at all."""
-    from markovlogic.measures import Stopwatch
-    from markovlogic.methods.base import Wish
-    from markovlogic.methods.case import Resources, case_of
-    from markovlogic.planner import make_plan, needs_network
-    from markovlogic.posing import pose_problem
-    from markovlogic.running.sampling import Sampling
-
-    files, query, methods = SHARED[name]
-    model, evidence = DATA / name / f"{name}.mln", [DATA / name / file for file in files]
-    for method in methods:
-        told = mln.explain(model, evidence, query, method=method).plan
-        wish = Wish(Sampling(), None if method == "auto" else method_named(method))
-        with case_of(pose_problem(model, evidence, query), Resources(), Stopwatch()) as case:
+    files, query = SHARED[name]
+    posed = pose_problem(DATA / name / f"{name}.mln", [DATA / name / file for file in files], query)
+    with case_of(posed, Resources(), Stopwatch()) as explained, case_of(posed, Resources(), Stopwatch()) as run:
+        for method in (None, *all_methods()):
+            wish = Wish(Sampling(), method)
+            told = explanation(explained, wish).plan
             try:
-                plan = make_plan(case, wish)
+                plan = make_plan(run, wish)
             except mln.ResourceError:
                 assert "refused" in told.reason
                 continue
             assert (told.method, told.network, told.estimator) == (plan.method.name, plan.network, plan.estimator_name)
-            assert needs_network(plan.method)
