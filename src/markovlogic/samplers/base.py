@@ -190,6 +190,12 @@ class Settings(Protocol):
         return False
 
 
+def require_sweeps(sweeps: int) -> None:
+    """Refuse a step that is longer than counters hold; a mistake of ours."""
+    if not 0 <= sweeps <= SWEEPS_PER_STEP:
+        raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+
+
 def total_counts(parts: list[dict[str, int]]) -> dict[str, int]:
     """Counters of several steps or batches, added up."""
     total: dict[str, int] = {}

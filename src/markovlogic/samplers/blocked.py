@@ -23,7 +23,7 @@ from markovlogic.networks.hard import hard_part
 from markovlogic.networks.possible import require_worlds
 from markovlogic.restoring import require_generators, require_within
 from markovlogic.samplers.atom_blocks import AtomBlocks, Variables, variables_of
-from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
+from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo, require_sweeps
 from markovlogic.samplers.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
 from markovlogic.samplers.block_program import Program, SweepScratch, compiled
 from markovlogic.samplers.starting import Start, check_start, start_kind, start_words
@@ -159,8 +159,7 @@ class BlockedSampler(Sampler):
         """
         from markovlogic.kernels.blocked import sweep_blocks
 
-        if not 0 <= sweeps <= SWEEPS_PER_STEP:
-            raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+        require_sweeps(sweeps)
         counted = np.zeros((0, 8), np.uint64) if planes is None else planes
         recorded = np.zeros((0, 0), np.float32) if conditionals is None else conditionals
         scratch = SweepScratch.of(self.program)  # one a call: threads share the sampler

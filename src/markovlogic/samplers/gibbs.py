@@ -18,7 +18,7 @@ from markovlogic.errors import InputError
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.possible import require_worlds
 from markovlogic.restoring import require_generators
-from markovlogic.samplers.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo
+from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, Settings, StepInfo, require_sweeps
 from markovlogic.samplers.starting import STARTS, Start, start_kind, start_words
 
 if TYPE_CHECKING:
@@ -147,8 +147,7 @@ class GibbsSampler(Sampler):
         burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
-        if not 0 <= sweeps <= SWEEPS_PER_STEP:
-            raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+        require_sweeps(sweeps)
         counted = NO_PLANES if planes is None else planes
         recorded = NO_CONDITIONALS if conditionals is None else conditionals
         counts = {}

@@ -26,7 +26,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.restoring import require_generators, require_within
-from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, total_counts
+from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target, require_sweeps, total_counts
 from markovlogic.samplers.exchanges import atom_table, partners_of, surroundings, work_for
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.base import ConstantClasses
@@ -225,8 +225,7 @@ class LiftedMHSampler(Sampler):
         from markovlogic.kernels.exchange import ACCEPTED, EXCHANGED, N_COUNTS, PROPOSED, UNCHANGED
         from markovlogic.kernels.random import next_uniform
 
-        if not 0 <= sweeps <= SWEEPS_PER_STEP:
-            raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+        require_sweeps(sweeps)
         warming_up = burn_in and self.settings.tune
         if not warming_up and len(state.chosen) and state.chosen[0] == NOT_CHOSEN:
             self._choose(state)

@@ -17,7 +17,7 @@ from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.restoring import require_permutations, require_within
-from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler, Settings, StepInfo, Target, total_counts
+from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target, require_sweeps, total_counts
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup, ProductReplacement
@@ -147,8 +147,7 @@ class OrbitalSampler(Sampler):
         from markovlogic.kernels.counters import add_world
         from markovlogic.kernels.orbital import move_worlds
 
-        if not 0 <= sweeps <= SWEEPS_PER_STEP:
-            raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+        require_sweeps(sweeps)
         network, world = self.network, state.world
         before = np.empty(network.n_atoms, np.uint64)
         done: list[StepInfo] = []

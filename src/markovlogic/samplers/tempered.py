@@ -21,7 +21,7 @@ from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimate.diagnostics import student_factor
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.restoring import require_generators, require_permutations, require_within
-from markovlogic.samplers.base import SWEEPS_PER_STEP, LogZ, Sampler, Settings, StepInfo, Units
+from markovlogic.samplers.base import LogZ, Sampler, Settings, StepInfo, Units, require_sweeps
 from markovlogic.samplers.gibbs import Gibbs, GibbsSampler, GibbsState
 
 LANES = 64
@@ -157,8 +157,7 @@ class TemperedSampler(Sampler):
         """Make `sweeps` sweeps of all lanes in place; a draw is the coldest world of each ladder."""
         from markovlogic.kernels.counters import add_world
 
-        if not 0 <= sweeps <= SWEEPS_PER_STEP:
-            raise ValueError(f"a step has at most {SWEEPS_PER_STEP} sweeps, not {sweeps}")
+        require_sweeps(sweeps)
         counts = {"round_trips": 0, "swaps": 0, "ladders": 0}
         if not burn_in and not state.done[1]:
             self._fix(state)
