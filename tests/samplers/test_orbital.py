@@ -66,7 +66,7 @@ def every_move(network, group, n_seen=400):
     state = sampler.init(np.random.SeedSequence(3))
     seen = {}
     for _ in range(n_seen):
-        at = [state.moves.copy(), state.slots.copy(), state.rattle.copy()]
+        at = [state.moves.copy(), state.memory.copy()]
         element = sampler._element(state)
         if element.tobytes() in seen:
             continue
@@ -75,7 +75,7 @@ def every_move(network, group, n_seen=400):
             some = worlds.world[first : first + 64]
             padded = np.concatenate([some, np.zeros((64 - len(some), network.n_all), bool)])
             state.world[:] = pack(padded.T)
-            state.moves[:], state.slots[:], state.rattle[:] = at
+            state.moves[:], state.memory[:] = at
             sampler.step(state, 1)
             moved = unpack(state.world, 64).T[: len(some)]
             goes[first : first + 64] = (moved[:, : network.n_atoms] << np.arange(network.n_atoms)).sum(axis=1)
@@ -156,6 +156,24 @@ def ring(n=6, weight=0.8):
         b = (a + 1) % n
         clauses += [(weight, [2 * a + 1, 2 * b + 1]), (weight, [2 * a, 2 * b])]
     return network_of(n, clauses)
+
+
+def two_rings():
+    """Two equal rings of five with different weights inside: copies whose own group is not that of one exchange."""
+    clauses = []
+    for first in (0, 5):
+        for a in range(5):
+            clauses.append((0.6, [2 * (first + a) + 1, 2 * (first + (a + 1) % 5) + 1]))
+    return network_of(10, clauses)
+
+
+def test_a_part_whose_group_is_too_large_to_list_is_walked_in_by_the_state(monkeypatch):
+    monkeypatch.setattr("markovlogic.symmetry.factors.MOST_LISTED", 3)
+    network = two_rings()
+    worlds, moves = every_move(network, network_automorphisms(network), n_seen=1500)
+    assert len(moves) == 200  # ten of each ring, and the exchange of both
+    for goes in moves:
+        assert np.abs(worlds.probability[goes] - worlds.probability).max() < 1e-12
 
 
 def test_exchanges_of_values_are_moves_too():
@@ -239,11 +257,15 @@ def test_chains_that_share_their_moves_are_uncorrelated():
 
 
 @pytest.mark.parametrize("base", [Gibbs(), MCSAT()], ids=["gibbs", "mcsat"])
-def test_an_interrupted_run_gives_the_very_draws(base, tmp_path):
+def test_an_interrupted_run_gives_the_very_draws(base, tmp_path, monkeypatch):
     problem, network = made("smokers")
-    atoms = np.arange(network.n_atoms, dtype=np.int32)
     events = [np.array([1, 3]), np.array([1, 8])]
-    for name, group in (("twins", group_of(problem)), ("generators", _generated(problem, network))):
+    monkeypatch.setattr("markovlogic.symmetry.factors.MOST_LISTED", 3)  # so that parts' own groups are walked in
+    walked = network_automorphisms(two_rings())
+    assert len(walked.memory(np.random.default_rng(0)))
+    groups = [("twins", network, group_of(problem)), ("generators", network, _generated(problem, network))]
+    for name, network, group in (*groups, ("walks", two_rings(), walked)):
+        atoms = np.arange(network.n_atoms, dtype=np.int32)
         settings = Orbital(base, group)
         pools = orbit_pools(group, atoms, events)
         options = {"query_atoms": atoms, "events": events, "pools": pools, "estimator": "orbit", "chains": 5, "burn_in": 3}

@@ -16,9 +16,10 @@ from tests.symmetry.made import posed
 
 from markovlogic.symmetry import factors as module
 from markovlogic.symmetry.factors import Factor, FactorGroup
-from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup, inverse
+from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
 from markovlogic.symmetry.orbits import orbits_by_generators
 from markovlogic.symmetry.twins import twin_classes
+from markovlogic.symmetry.walks import inverse
 
 FALSE_ALARM = 1e-6  # per test
 DRAWS = 6000
@@ -79,8 +80,8 @@ def test_a_walk_is_nearly_uniform_over_many_steps():
 
 
 def test_the_check_above_notices_a_walk_without_burn_in(monkeypatch):
-    monkeypatch.setattr("markovlogic.symmetry.groups.BURN_IN", 1)
-    monkeypatch.setattr("markovlogic.symmetry.groups.STEPS_A_SLOT", 0)
+    monkeypatch.setattr("markovlogic.symmetry.walks.BURN_IN", 1)
+    monkeypatch.setattr("markovlogic.symmetry.walks.STEPS_A_SLOT", 0)
     group = GeneratedGroup(S4, 4)
     rng = np.random.default_rng(11)
     assert not is_uniform(closure(S4), [tuple(group.sample(rng).tolist()) for _ in range(DRAWS // 4)])
@@ -120,6 +121,26 @@ def test_copies_with_symmetries_of_their_own_are_uniform(monkeypatch, listed):
     assert is_uniform(elements, draws)
     assert closure(list(group.generators())) == elements
     assert brute_force.as_sets(group.labels()) == {frozenset(range(6))}
+
+
+def test_copies_that_walk_on_are_nearly_uniform(monkeypatch):
+    """Elements of one memory depend on each other; every fourth is taken."""
+    monkeypatch.setattr(module, "MOST_LISTED", 3)
+    members, elements = wreath_elements()
+    group = FactorGroup(6, [Factor(np.array(members, np.int32), (image(1, 2, 0),))])
+    rng = np.random.default_rng(8)
+    memory = group.memory(rng)
+    group.check(memory)
+    walked = []
+    for _ in range(DRAWS // 2):
+        for _ in range(4):
+            element = group.next_element(rng, memory)
+        walked.append(tuple(element.tolist()))
+    assert is_uniform(elements, walked)
+    group.check(memory)
+    memory[0] = memory[1]
+    with pytest.raises(ValueError, match="permutation"):
+        group.check(memory)
 
 
 def test_the_check_above_notices_copies_that_turn_together():

@@ -16,11 +16,9 @@ import numpy.typing as npt
 from markovlogic.arrays import Words
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.restoring import require_permutations, require_within
+from markovlogic.restoring import require_within
 from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target, require_sweeps, total_counts
 from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.symmetry.automorphisms import NetworkGroup
-from markovlogic.symmetry.groups import GeneratedGroup, ProductReplacement
 
 if TYPE_CHECKING:
     from markovlogic.networks.ground import GroundNetwork
@@ -91,8 +89,7 @@ class OrbitalState(NamedTuple):
     base: Any
     key: Words  # (4,) of the symmetries, which are numbered by sweep
     moves: Words  # (1,) symmetries drawn so far
-    slots: npt.NDArray[np.int32]  # of product replacement, empty where the group is sampled directly
-    rattle: npt.NDArray[np.int32]
+    memory: npt.NDArray[np.int32]  # of the walks in the group, empty where it is sampled directly
 
     @property
     def world(self) -> Words:
@@ -124,11 +121,8 @@ class OrbitalSampler(Sampler):
         base_seed, own = seed.spawn(2)
         state = self.base.init(base_seed, first)
         key = own.generate_state(4, np.uint32).astype(np.uint64)
-        slots, rattle = np.zeros((0, 0), np.int32), np.zeros(0, np.int32)
-        if isinstance(self.group, GeneratedGroup):
-            walk = self.group.walk(np.random.default_rng(own.spawn(1)[0]))
-            slots, rattle = walk.slots, walk.rattle.copy()
-        return OrbitalState(state, key, np.zeros(1, np.uint64), slots, rattle)
+        memory = self.group.memory(np.random.default_rng(own.spawn(1)[0]))
+        return OrbitalState(state, key, np.zeros(1, np.uint64), memory)
 
     def starts(self, first: int) -> tuple[str, ...]:
         """As the base chain."""
@@ -162,26 +156,17 @@ class OrbitalSampler(Sampler):
     def _element(self, state: OrbitalState) -> npt.NDArray[np.int32]:
         """The next symmetry as literals, (n_atoms,): where each atom's value goes, and whether it is negated on the way.
 
-        The generator is made of key and count, so that there is no more state.
+        The generator is made of key and count, so that there is no more state than that and the group's own.
         """
         rng = np.random.default_rng([*state.key.tolist(), int(state.moves[0])])
         state.moves[0] += np.uint64(1)
-        if isinstance(self.group, NetworkGroup):  # exchanges of values too
-            return self.group.sample_literals(rng)[1 : 2 * self.group.n_atoms : 2]
-        if not isinstance(self.group, GeneratedGroup):
-            return 2 * self.group.sample(rng) + 1
-        walk = ProductReplacement((), self.group.n_atoms, rng)  # without generators: no slots and no burn-in of its own
-        walk.slots, walk.rattle = state.slots, state.rattle
-        image = walk.step(rng)
-        state.rattle[:] = image
-        return 2 * image + 1
+        return self.group.next_literals(rng, state.memory)
 
     def check(self, state: OrbitalState) -> None:
-        """The base chain's own; slots and rattle are permutations of the atoms."""
+        """The base chain's own, and the group's."""
         self.base.check(state.base)
         require_within(state.key, 0, np.iinfo(np.uint32).max, "key of the symmetries")
-        require_permutations(state.slots, "slots of the symmetries")
-        require_permutations(state.rattle.reshape(1, -1), "rattle of the symmetries")
+        self.group.check(state.memory)
 
     def guarantee(self, counts: dict[str, int]) -> Guarantee:
         """Symmetries keep what the base chain promises."""

@@ -56,6 +56,18 @@ class NetworkGroup:
             raise ValueError("this group exchanges values; sample_literals gives its elements")
         return self.sample_literals(rng)[1 : 2 * self._n_atoms : 2] >> 1
 
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """That of the group on literals."""
+        return self.group.memory(rng)
+
+    def next_literals(self, rng: np.random.Generator, memory: Int32) -> Int32:
+        """The next element as images of the open atoms' positive literals, exchanges of values included."""
+        return self.group.next_element(rng, memory)[1 : 2 * self._n_atoms : 2]
+
+    def check(self, memory: Int32) -> None:
+        """That of the group on literals."""
+        self.group.check(memory)
+
     def orbits(self) -> OrbitPartition:
         """Atoms whose positive literals share an orbit, so that they have the same marginal."""
         return self._orbits

@@ -55,8 +55,21 @@ class AtomGroup(Protocol):
         """How many open atoms it acts on."""
         ...
 
-    def sample(self, rng: np.random.Generator) -> Int32:
-        """A group element as an array of images, (n_atoms,): atom a goes to image[a]. Uniform, or nearly so where stated."""
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """What elements drawn one after the other keep between them, begun and burnt in; empty where each is drawn afresh.
+
+        Flat, so that a chain's state holds it as one array.
+        """
+        ...
+
+    def next_literals(self, rng: np.random.Generator, memory: Int32) -> Int32:
+        """The next element, as images of the literals `atom is true`, (n_atoms,): 2b + 1 where a's value becomes b's, 2b where
+        b becomes its negation. Changes `memory`. Uniform, or nearly so where stated.
+        """
+        ...
+
+    def check(self, memory: Int32) -> None:
+        """A memory that was read back is one that this group's draws could have left; a ValueError where not."""
         ...
 
     def orbits(self) -> OrbitPartition:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from markovlogic.arrays import Int32, Int64
-from markovlogic.symmetry.groups import ProductReplacement
 from markovlogic.symmetry.orbits import orbits_by_generators
+from markovlogic.symmetry.walks import ProductReplacement, slots_for
 
 MOST_LISTED = 1 << 20  # numbers that a list of a part's own group elements may take
 
@@ -43,28 +44,60 @@ class FactorGroup:
     def __init__(self, n_points: int, factors: Sequence[Factor]) -> None:
         self.n_points = n_points
         self.factors = tuple(f for f in factors if f.members.size and (len(f.members) > 1 or f.generators))
-        self._elements: dict[int, Int32 | None] = {}
 
     def sample(self, rng: np.random.Generator) -> Int32:
         """A group element as an array of images, (n_points,)."""
+        return self.next_element(rng, self.memory(rng))
+
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """The walks in those parts' own groups that are too large to be listed, begun and burnt in, one after the other."""
+        begun = [
+            ProductReplacement.begun(factor.generators, factor.members.shape[1], rng).rows.reshape(-1)
+            for number, factor in enumerate(self.factors)
+            if self._walks(number)
+        ]
+        return np.concatenate(begun) if begun else np.zeros(0, np.int32)
+
+    def next_element(self, rng: np.random.Generator, memory: Int32) -> Int32:
+        """A group element as an array of images, (n_points,); `memory` goes on."""
         image = np.arange(self.n_points, dtype=np.int32)
+        walks = self._continued(memory)
         for number, factor in enumerate(self.factors):
-            copies = factor.members[rng.permutation(len(factor.members))] if len(factor.members) > 1 else factor.members
+            n_copies = len(factor.members)
+            copies = factor.members[rng.permutation(n_copies)] if n_copies > 1 else factor.members
             if factor.generators:
-                copies = np.take_along_axis(copies, self._own_elements(number, rng), axis=1)
+                listed = self._elements[number]
+                if listed is not None:
+                    own = listed[rng.integers(len(listed), size=n_copies)]
+                else:
+                    own = np.stack([walks[number].step(rng) for _ in range(n_copies)])
+                copies = np.take_along_axis(copies, own, axis=1)
             image[factor.members] = copies
         return image
 
-    def _own_elements(self, number: int, rng: np.random.Generator) -> Int32:
-        """An element of the part's own group for each copy, (n_copies, n_points)."""
+    def check(self, memory: Int32) -> None:
+        """Every row of every walk is a permutation of a part's points."""
+        for walk in self._continued(memory).values():
+            walk.check()
+
+    def _walks(self, number: int) -> bool:
+        """Whether a part's own group is walked in rather than listed."""
         factor = self.factors[number]
-        if number not in self._elements:
-            self._elements[number] = _listed(factor.generators, factor.members.shape[1])
-        listed = self._elements[number]
-        if listed is not None:
-            return listed[rng.integers(len(listed), size=len(factor.members))]
-        walk = ProductReplacement(factor.generators, factor.members.shape[1], rng)
-        return np.stack([walk.step(rng) for _ in range(len(factor.members))])
+        return bool(factor.generators) and self._elements[number] is None
+
+    def _continued(self, memory: Int32) -> dict[int, ProductReplacement]:
+        walks, at = {}, 0
+        for number, factor in enumerate(self.factors):
+            if self._walks(number):
+                shape = (slots_for(factor.generators) + 1, factor.members.shape[1])
+                walks[number] = ProductReplacement(memory[at : at + shape[0] * shape[1]].reshape(shape))
+                at += shape[0] * shape[1]
+        return walks
+
+    @cached_property
+    def _elements(self) -> list[Int32 | None]:
+        """The elements of each part's own group, where they can be listed."""
+        return [_listed(factor.generators, factor.members.shape[1]) if factor.generators else None for factor in self.factors]
 
     def labels(self) -> Int64:
         """The orbit of each point, as a label."""

@@ -11,10 +11,9 @@ from markovlogic.data.evidence import decode
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.orbits import check_atoms, orbits_by_generators, orbits_by_key
+from markovlogic.symmetry.walks import ProductReplacement, slots_for
 
-LEAST_SLOTS = 10
-BURN_IN = 60  # steps of product replacement at least, ALGORITHMS.md 3.7
-STEPS_A_SLOT = 8  # and so many for each slot, since every slot must have met the others
+NO_MEMORY = np.zeros(0, np.int32)
 
 
 class OpenAtoms:
@@ -94,6 +93,17 @@ class RenamingGroup:
         """A uniform group element as an array of images, (n_atoms,)."""
         return self.induced(self.renaming(rng))
 
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """Every element is drawn afresh."""
+        return NO_MEMORY.copy()
+
+    def next_literals(self, rng: np.random.Generator, memory: Int32) -> Int32:
+        """A uniform element as images of the positive literals, (n_atoms,)."""
+        return 2 * self.sample(rng) + 1
+
+    def check(self, memory: Int32) -> None:
+        """There is nothing to be wrong."""
+
     def orbits(self) -> OrbitPartition:
         """The orbits of single atoms, by key."""
         if self._orbits is None:
@@ -113,7 +123,7 @@ class GeneratedGroup:
     """The group that some permutations of the open atoms generate, each an array of images.
 
     Elements are drawn by product replacement with a rattle, nearly uniform: `sample` starts it anew every time, so that it
-    depends on nothing but the generator of random numbers; a chain that needs many elements keeps a `walk`.
+    depends on nothing but the generator of random numbers; a chain that needs many elements keeps the walk's `memory`.
     """
 
     def __init__(self, generators: Sequence[Int32], n_atoms: int, source: str = "generators") -> None:
@@ -141,53 +151,29 @@ class GeneratedGroup:
 
     def walk(self, rng: np.random.Generator) -> ProductReplacement:
         """A stream of elements, burnt in."""
-        return ProductReplacement(self.generators, self._n_atoms, rng)
+        return ProductReplacement.begun(self.generators, self._n_atoms, rng)
 
     def sample(self, rng: np.random.Generator) -> Int32:
         """A nearly uniform group element as an array of images, (n_atoms,)."""
         return self.walk(rng).step(rng)
+
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """The walk's rows."""
+        return self.walk(rng).rows.reshape(-1)
+
+    def next_literals(self, rng: np.random.Generator, memory: Int32) -> Int32:
+        """The walk's next element as images of the positive literals, (n_atoms,)."""
+        return 2 * self._continued(memory).step(rng) + 1
+
+    def check(self, memory: Int32) -> None:
+        """Every row is a permutation of the atoms."""
+        self._continued(memory).check()
+
+    def _continued(self, memory: Int32) -> ProductReplacement:
+        return ProductReplacement(memory.reshape(slots_for(self.generators) + 1, self._n_atoms))
 
     def orbits(self) -> OrbitPartition:
         """The orbits of single atoms, by union of the generators' cycles."""
         if self._orbits is None:
             self._orbits = orbits_by_generators(self.generators, self._n_atoms, self.source)
         return self._orbits
-
-
-class ProductReplacement:
-    """Nearly uniform elements of a group: slots that hold a generating set are multiplied into each other at random.
-
-    After Celler, Leedham-Green, Murray, Niemeyer and O'Brien (1995), with the accumulator ("rattle") of Leedham-Green and
-    Murray, which removes most of the bias of the slots themselves. The whole state is `slots` and `rattle`.
-    """
-
-    def __init__(self, generators: Sequence[Int32], n_atoms: int, rng: np.random.Generator) -> None:
-        identity = np.arange(n_atoms, dtype=np.int32)
-        # at least one slot beyond the generators: without room to spare some groups' walks are not connected
-        n_slots = max(LEAST_SLOTS, len(generators) + 1) if generators else 0
-        self.slots = np.array([generators[k % len(generators)] for k in range(n_slots)], np.int32).reshape(n_slots, n_atoms)
-        self.rattle = identity
-        for _ in range(max(BURN_IN, STEPS_A_SLOT * n_slots) if generators else 0):
-            self.step(rng)
-
-    def step(self, rng: np.random.Generator) -> Int32:
-        """The next element."""
-        n_slots = len(self.slots)
-        if not n_slots:
-            return self.rattle.copy()
-        i = int(rng.integers(n_slots))
-        j = int(rng.integers(n_slots - 1))
-        j += j >= i
-        other = self.slots[j] if rng.integers(2) else inverse(self.slots[j])
-        one = self.slots[i]
-        # images compose as (first p, then q) = q[p]
-        self.slots[i] = other[one] if rng.integers(2) else one[other]
-        self.rattle = self.slots[i][self.rattle] if rng.integers(2) else self.rattle[self.slots[i]]
-        return self.rattle.copy()
-
-
-def inverse(image: Int32) -> Int32:
-    """The permutation that undoes another."""
-    back = np.empty_like(image)
-    back[image] = np.arange(len(image), dtype=image.dtype)
-    return back

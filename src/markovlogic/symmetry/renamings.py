@@ -57,6 +57,18 @@ class EvidenceGroup:
         """An element as images of the open atoms, (n_atoms,); uniform but where a part's own group is too large to be listed."""
         return self.induced(self.renaming(rng))
 
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """That of the group on constants."""
+        return self.group.memory(rng)
+
+    def next_literals(self, rng: np.random.Generator, memory: Int32) -> Int32:
+        """The next element as images of the positive literals, (n_atoms,)."""
+        return 2 * self.induced(self._by_type(self.group.next_element(rng, memory))) + 1
+
+    def check(self, memory: Int32) -> None:
+        """That of the group on constants."""
+        self.group.check(memory)
+
     def orbits(self) -> OrbitPartition:
         """The orbits of single atoms: those of the twins by key, joined by the generators that are no exchanges of twins."""
         if self._orbits is None:
