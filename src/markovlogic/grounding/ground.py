@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class Grounding:
 
     def __init__(self, problem: Problem, lowered: LoweredModel, database: Engine, memory_limit: int) -> None:
         self._problem, self._lowered, self._database, self._limit = problem, lowered, database, memory_limit
+        self._plans: dict[int, Plan] = {}  # of templates, made for the sizes
 
     @cached_property
     def _relations(self) -> dict[str, Relation]:
@@ -47,7 +49,7 @@ class Grounding:
     def sizes(self) -> Sizes:
         """How large the network would be."""
         with without_collection():
-            return predict_with(self._database, self._problem, self._lowered, self._relations, _COUNTING_SECONDS)
+            return predict_with(self._database, self._problem, self._lowered, self._relations, _COUNTING_SECONDS, self._plans)
 
     def network(self, progress: Progress = SILENT) -> GroundNetwork:
         """What the evidence leaves of all ground clauses; a problem that would need more memory than the limit is refused."""
@@ -63,7 +65,8 @@ class Grounding:
             made = ground_definition(definition, number, self._database, relations, problem.domains, nodes)
             relations[definition.predicate] = made
         with without_collection():
-            return _ground_templates(self._database, problem, lowered, relations, nodes, sizes, progress)
+            work = _Work(self._database, problem, lowered, relations, nodes, self._plans)
+            return _ground_templates(work, sizes, progress)
 
 
 @contextmanager
@@ -97,25 +100,34 @@ def ground(
         return way.network(progress)
 
 
-def _ground_templates(
-    database: Engine,
-    problem: Problem,
-    lowered: LoweredModel,
-    relations: Mapping[str, Relation],
-    nodes: Nodes,
-    sizes: Sizes,
-    progress: Progress,
-) -> GroundNetwork:
+class _Work(NamedTuple):
+    """What grounding a template needs to know."""
+
+    database: Engine
+    problem: Problem
+    lowered: LoweredModel
+    relations: Mapping[str, Relation]
+    nodes: Nodes
+    plans: dict[int, Plan]  # those that prediction made
+
+    def plan_of(self, number: int, pattern: Pattern) -> Plan:
+        """How to find the ground clauses of a template."""
+        known = self.plans.pop(number, None)
+        return plan(pattern, self.relations, self.problem.domains) if known is None else known
+
+
+def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNetwork:
+    problem, lowered, nodes = work.problem, work.lowered, work.nodes
     assembler = Assembler(nodes)
     for constant, groundings in zip(lowered.constant_per_grounding, groundings_of(problem.model, problem.domains), strict=True):
         if constant:
             assembler.constant(constant * groundings)
     hidden = {definition.predicate for definition in lowered.definitions}
     done = 0
-    for template, n_rows in zip(lowered.templates, sizes.rows, strict=True):
+    for number, n_rows in enumerate(sizes.rows):
         seen = done
         patience.check()
-        for n_seen in _ground_template(template, database, problem, relations, nodes, assembler, hidden):
+        for n_seen in _ground_template(number, work, assembler, hidden):
             patience.check()
             seen = min(seen + n_seen, done + n_rows)
             progress.advance(seen)
@@ -131,18 +143,11 @@ def _ground_templates(
         raise InputError(_contradiction_faults(found, problem)) from None
 
 
-def _ground_template(
-    template: ClauseTemplate,
-    database: Engine,
-    problem: Problem,
-    relations: Mapping[str, Relation],
-    nodes: Nodes,
-    assembler: Assembler,
-    hidden: set[str],
-) -> Iterator[int]:
+def _ground_template(number: int, work: _Work, assembler: Assembler, hidden: set[str]) -> Iterator[int]:
     """Add a template's ground clauses to the assembler, batch by batch; gives the number of rows of each batch."""
+    template, database, problem, nodes = work.lowered.templates[number], work.database, work.problem, work.nodes
     pattern = pattern_of(template)
-    found = plan(pattern, relations, problem.domains)
+    found = work.plan_of(number, pattern)
     idle = math.prod(len(problem.domains[type_name]) for _, type_name in template.idle)
     if not idle or not found.groundings:
         return
@@ -176,6 +181,7 @@ def _violation(template: ClauseTemplate, pattern: Pattern, found: Plan, database
     """What to tell when evidence falsifies a hard rule: the rule, and a grounding."""
     values: dict[str, int] = {}
     if found.parts:
+        database.load(found)
         sql, names = violation_query(found)
         values = dict(zip(names, database.row(sql) or (), strict=False))
     assert found.value is not None

@@ -112,7 +112,7 @@ def predict(problem: Problem, lowered: LoweredModel, *, budget_seconds: float = 
     """Sizes of the network that `ground` would make; counting queries take at most about `budget_seconds`."""
     relations = problem_relations(problem)
     with engine(default_limit()) as database:
-        return predict_with(database, problem, lowered, relations, budget_seconds)
+        return predict_with(database, problem, lowered, relations, budget_seconds, {})
 
 
 def problem_relations(problem: Problem) -> dict[str, Relation]:
@@ -122,9 +122,14 @@ def problem_relations(problem: Problem) -> dict[str, Relation]:
 
 
 def predict_with(
-    database: Engine, problem: Problem, lowered: LoweredModel, relations: Mapping[str, Relation], budget_seconds: float
+    database: Engine,
+    problem: Problem,
+    lowered: LoweredModel,
+    relations: Mapping[str, Relation],
+    budget_seconds: float,
+    plans: dict[int, Plan],
 ) -> Sizes:
-    """As `predict`, with an engine that is there already."""
+    """As `predict`, with an engine that is there already; `plans` keeps what was planned of each template."""
     counts = _Counts(database, time.monotonic() + budget_seconds)
     domains = problem.domains
     bounds = dict(relations)
@@ -137,8 +142,11 @@ def predict_with(
         n_hidden += conjunctions + spread[definition.predicate][0]
         hidden_literals += spread[definition.predicate][0] + 2 * conjunctions
     rows, clauses, literals = [], [], 0
-    for template in lowered.templates:
-        n_rows, n_clauses, n_literals, n_scanned = _template_bound(template, bounds, domains, counts, spread)
+    for number, template in enumerate(lowered.templates):
+        found = plan(pattern_of(template), bounds, domains)
+        if not any(literal.predicate in spread for literal in template.literals):  # grounding will know more of hidden ones
+            plans[number] = found
+        n_rows, n_clauses, n_literals, n_scanned = _template_bound(template, found, domains, counts, spread)
         rows.append(n_rows)
         clauses.append(n_clauses)
         literals += n_literals
@@ -192,13 +200,12 @@ def _plan_rows(found: Plan, counts: _Counts) -> tuple[int, int]:
 
 def _template_bound(
     template: ClauseTemplate,
-    relations: Mapping[str, Relation],
+    found: Plan,
     domains: Mapping[str, Domain],
     counts: _Counts,
     spread: Mapping[str, tuple[int, int]],
 ) -> tuple[int, int, int, int]:
     """Bounds of rows, clauses, literals, and rows scanned."""
-    found = plan(pattern_of(template), relations, domains)
     rows, scanned = _plan_rows(found, counts)
     sizes = {name: len(domains[type_name]) for name, type_name in template.variables}
     shown = widest = len(found.outputs) + len(found.fixed)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int64
+from markovlogic.grounding.direct import columns_of, is_small
 from markovlogic.grounding.engine import Columns, Engine
 from markovlogic.grounding.plan import Access, Pattern, Plan
 from markovlogic.grounding.relations import MISSING
@@ -40,8 +41,13 @@ def surviving(engine: Engine, pattern: Pattern, plan: Plan) -> Iterator[Batch]:
     if not plan.parts:
         yield _batch(pattern, plan, {}, 1)
         return
-    engine.load(plan)
     numbers = {name: i for i, (name, _) in enumerate(pattern.variables)}
+    if is_small(plan):
+        columns, n = columns_of(plan, numbers)
+        if n:
+            yield _batch(pattern, plan, columns, n)
+        return
+    engine.load(plan)
     for columns in engine.batches(query(plan, numbers=numbers)):
         yield _batch(pattern, plan, columns, len(next(iter(columns.values()))))
 

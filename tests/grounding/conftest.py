@@ -1,0 +1,13 @@
+"""Every test of grounding runs twice: small patterns on a grid, as they are, and everything through the database."""
+
+import pytest
+
+from markovlogic.grounding import direct
+
+
+@pytest.fixture(scope="module", autouse=True, params=["grid", "database"])
+def way(request):
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "database":
+            patch.setattr(direct, "MOST_SUBSTITUTIONS", -1)
+        yield request.param
