@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Int32, Int64, Words
 from markovlogic.estimate.slots import SlotClock, slots_for
-from markovlogic.kernels import counters, tally_sums
 from markovlogic.restoring import Restored, require_counters
 
 Cells = npt.NDArray[np.number]  # (n_rows, n_chains)
@@ -170,7 +169,9 @@ class Tallies:
 
     def add_events(self, world: Words) -> None:
         """Add one draw of the events to their planes; `record` counts it."""
-        tally_sums.add_events(self.event_planes, world, self.events.start, self.events.literal, self._chain_mask)
+        from markovlogic.kernels.tally_sums import add_events
+
+        add_events(self.event_planes, world, self.events.start, self.events.literal, self._chain_mask)
 
     def record(self, draws: int) -> None:
         """The planes hold so many draws more now (at most `room`)."""
@@ -181,9 +182,11 @@ class Tallies:
         if ends or self._in_planes == COUNTER_DRAWS:
             self._empty_planes(slot)
         if self.conditionals is not None and (ends or self._in_sums == SUM_DRAWS):
+            from markovlogic.kernels.tally_sums import drain_sums
+
             assert self.sums is not None
             at = slot if len(self.sums.cells) > 1 else 0
-            tally_sums.drain_sums(self.conditionals, self.atoms, self.sums.cells[at])
+            drain_sums(self.conditionals, self.atoms, self.sums.cells[at])
             self.sums.touch(at)
             self._in_sums = 0
         self.clock.draws += draws
@@ -194,12 +197,14 @@ class Tallies:
             self._empty_planes(self.clock.slot)
 
     def _empty_planes(self, slot: int) -> None:
+        from markovlogic.kernels.counters import drain
+
         for planes, rows, counts in (
             (self.planes, self.atoms, self.counts),
             (self.event_planes, self._event_rows, self.event_counts),
         ):
             if len(rows):
-                counters.drain(planes, rows, counts.cells[slot])
+                drain(planes, rows, counts.cells[slot])
                 counts.touch(slot)
             planes[:] = 0
         self._in_planes = 0
