@@ -32,6 +32,7 @@ check: setup  ## lint, types, layers
 	$(BIN)/lint-imports
 
 test: check  ## all checks and all tests
+	$(BIN)/mln warm-up --quiet  # once for all: test processes would each compile the same kernels
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 bench: setup  ## measure speed and memory (minutes); writes benchmarks/results.json

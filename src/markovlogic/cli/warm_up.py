@@ -8,7 +8,7 @@ from markovlogic.cli import options
 from markovlogic.cli.telling import tell
 
 # Between them they have every kind of site and clause, so that every kernel is asked for: short and long clauses, hard ones,
-# exclusive groups, quantifiers, interchangeable constants, evidence that parts them.
+# exclusive groups, quantifiers, interchangeable constants, evidence that parts them; and enough atoms for two cores to share.
 MODELS = {
     "soft rules": ("p = {A, B, C, D}\nS(p)\nF(p, p)\n0.7 F(x, y) ^ S(x) => S(y)\n-0.4 S(x)\n", "S,F"),
     "everything": (
@@ -16,26 +16,41 @@ MODELS = {
         "0.6 F(x, y) ^ C(x, U) => C(y, U)\n-0.8 S(x) <=> (EXIST y (F(x, y) ^ S(y)))\nT(x) => S(x).\nT(x) => C(x, V).\n0.1 S(A)\n",
         "S,F,C,T,S(A)^T(B)",
     ),
+    "many atoms": (f"p = {{{', '.join(f'A{i}' for i in range(80))}}}\nF(p, p)\n0.2 F(x, y) => F(y, x)\n", "F(A0, A1)"),
 }
 CHAINS = (64, 8, 1)
 
 
 def warm_up(quiet: options.Quiet = False) -> int:
     """Compile everything that any method needs, once on this machine."""
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from multiprocessing import get_context
+
     from markovlogic.cli.progress import shown_progress
-    from markovlogic.inference import infer
     from markovlogic.methods.table import all_methods
-    from markovlogic.model import Model
+    from markovlogic.running.crew import cores
 
     begun = time.perf_counter()
-    sampled = [method for method in all_methods() if method.samples]
-    work = [(m, name, chains) for m in sampled for name in MODELS for chains in CHAINS]
+    first, *others = [method.name for method in all_methods() if method.samples]
     with shown_progress(quiet=quiet) as progress:
-        progress.stage("compile kernels", len(work))
-        for done, (method, name, chains) in enumerate(work):
-            progress.advance(done, method.name)
-            text, query = MODELS[name]
-            infer(Model.parse(text), None, query, method=method.name, chains=chains, draws=2, burn_in=1)
+        progress.stage("compile kernels", 1 + len(others))
+        compile_for(first)  # what it needs, most others need too
+        progress.advance(1, first)
+        with ProcessPoolExecutor(min(cores(), len(others)), mp_context=get_context("spawn")) as pool:
+            waiting = {pool.submit(compile_for, name): name for name in others}
+            for done, ended in enumerate(as_completed(waiting)):
+                ended.result()
+                progress.advance(2 + done, waiting[ended])
     if not quiet:
         tell(f"all kernels are compiled ({time.perf_counter() - begun:.0f} s)")
     return 0
+
+
+def compile_for(method: str) -> None:
+    """Run a method on every kind of network, for a moment."""
+    from markovlogic.inference import infer
+    from markovlogic.model import Model
+
+    for text, query in MODELS.values():
+        for chains in CHAINS:
+            infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1)
