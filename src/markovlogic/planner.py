@@ -69,6 +69,8 @@ def make_plan(case: Case, wish: Wish, *, explaining: bool = False) -> Plan:
         return wish.method.plan(case, wish, "asked for")
     reasons: list[str] = []
     for method in all_methods():
+        if not method.listed:  # a variant of one that was asked already
+            continue
         if needs_network(method):
             _ground_for(case, explaining=explaining)
         offer = method.offer(case, method.cost(case, wish), wish)

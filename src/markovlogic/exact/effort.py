@@ -6,7 +6,7 @@ import math
 
 from markovlogic.errors import ResourceError
 
-ONE_SECOND = 1_000_000  # steps: one is about a microsecond of Python on one core of a small machine
+ONE_SECOND = 800_000  # steps: one is a microsecond or a little more of Python on one core of a small machine
 
 
 class EffortSpentError(ResourceError):

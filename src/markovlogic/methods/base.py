@@ -77,7 +77,7 @@ class Method(ABC):
     summary: str  # one line, for people
     networks: tuple[NetworkKind, ...]  # what it can work on, the best first
     promise: Guarantee  # what it sets out with; what happens in a run may weaken it
-    listed: bool = True  # among the candidates though nobody asked for it; variants of another method are not
+    listed: bool = True  # a candidate though nobody asked for it, also for `auto`; variants of another method are not
 
     @property
     def samples(self) -> bool:

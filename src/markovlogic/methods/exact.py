@@ -36,8 +36,6 @@ class ExactMethod(Method):
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """Take what is cheap, unless draws themselves are wanted."""
-        if not self.listed:
-            return None
         if wish.sampling.needs_draws:
             return Offer(False, "draws are asked for")
         if not cost.possible:
