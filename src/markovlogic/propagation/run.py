@@ -1,0 +1,203 @@
+"""Run messages on a factor graph until they stop changing, or until rounds, time or patience are over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from markovlogic import patience
+from markovlogic.arrays import Float64
+from markovlogic.errors import InputError
+from markovlogic.networks.ground import atom_rows
+from markovlogic.progress import SILENT, Progress
+from markovlogic.propagation.graph import FactorGraph
+
+if TYPE_CHECKING:
+    from markovlogic.kernels.messages import Graph, Room
+
+Schedule = Literal["auto", "residual", "flooding"]
+SCHEDULES = ("auto", "residual", "flooding")
+HUB_WORK = 64  # neighbours of neighbours for each edge, from which on bounds cost more to keep than they save
+
+FEWEST_STEPS = 1000  # updates between two looks at the clock
+
+Heard = tuple[Float64, Float64]  # sums of finite messages, and certain ones for false and true, as kernels take them
+
+
+class ImpossibleError(Exception):
+    """Certain messages contradict each other, which proves that no world obeys the hard rules."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How messages are sent; see `methods.bp.BP` for what users say."""
+
+    damping: float = 0.5
+    iterations: int = 1000
+    tolerance: float = 1e-9
+    schedule: Schedule = "auto"
+
+    def check(self) -> None:
+        """Refuse what makes no sense."""
+        if not 0 <= self.damping < 1:
+            raise InputError(f"damping must be at least 0 and below 1, not {self.damping:g}")
+        if self.iterations < 1:
+            raise InputError(f"iterations must be at least 1, not {self.iterations}")
+        if not self.tolerance > 0:
+            raise InputError(f"tolerance must be above 0, not {self.tolerance:g}")
+        if self.schedule not in SCHEDULES:
+            raise InputError(f"unknown schedule {self.schedule}; there are {', '.join(SCHEDULES)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What the messages came to."""
+
+    log_odds: Float64  # (n_nodes,)
+    converged: bool
+    iterations: int  # rounds; of the residual schedule as many updates as there are factors
+    residual: float  # the largest change that one more round would make, relative where messages are large
+    log_z_bethe: float | None  # None where messages did not converge, or were cut
+    n_cut: int  # messages that grew beyond all bounds
+    schedule: str
+
+    @property
+    def probability(self) -> Float64:
+        """P(true) of each node."""
+        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * self.log_odds)))
+
+
+def propagate(graph: FactorGraph, rounds: Rounds, progress: Progress = SILENT) -> Beliefs:
+    """Run the messages of a graph; raises ImpossibleError where they prove that no world is possible."""
+    from markovlogic.kernels.messages import LARGEST
+
+    run = _Messages(graph, rounds.damping)
+    schedule = rounds.schedule
+    if schedule == "auto":
+        schedule = "flooding" if graph.is_lifted or _has_hubs(graph) else "residual"
+    if schedule == "residual" and not graph.is_lifted:
+        iterations, residual = _by_residual(run, graph, rounds, progress)
+    else:
+        iterations, residual = _by_rounds(run, rounds, progress)
+    converged = residual <= rounds.tolerance
+    n_cut = int(np.count_nonzero(np.abs(run.message) == LARGEST))
+    log_z = run.log_z() if converged and not n_cut else None
+    return Beliefs(run.log_odds(), converged, iterations, residual, log_z, n_cut, schedule)
+
+
+def _has_hubs(graph: FactorGraph) -> bool:
+    degree = np.bincount(graph.literal >> 1, minlength=1).astype(np.float64)
+    return float(degree @ degree) > HUB_WORK * max(graph.n_edges, 1)
+
+
+class _Messages:
+    """The state: all messages, and what the atoms hear of them."""
+
+    def __init__(self, graph: FactorGraph, damping: float) -> None:
+        from markovlogic.kernels.messages import Room
+
+        self.graph, self.damping = graph, damping
+        self.arrays: Graph = graph.arrays()
+        self.message = np.zeros(graph.n_edges)
+        longest = int(np.diff(graph.start).max(initial=1))
+        self.room: Room = Room(np.empty(longest), np.empty(longest), np.empty(longest))
+        bias = graph.bias
+        self._biases = (np.where(np.isfinite(bias), bias, 0.0), np.stack([bias == -np.inf, bias == np.inf], 1).astype(float))
+        self.heard: Heard = self.biases()
+        self._spare: Heard = self.biases()
+
+    def biases(self) -> Heard:
+        """What atoms hear when nobody speaks."""
+        return self._biases[0].copy(), self._biases[1].copy()
+
+    def round(self) -> float:
+        """One round of all factors; gives the largest change that an undamped round would make."""
+        from markovlogic.kernels.flooding import flood
+
+        now = self._spare
+        np.copyto(now[0], self._biases[0])
+        np.copyto(now[1], self._biases[1])
+        change = float(flood(self.arrays, self.damping, self.heard, self.message, now, self.room))
+        self.heard, self._spare = now, self.heard
+        self.check()
+        return change
+
+    def listen(self) -> None:
+        """Add up anew what atoms hear, without the rounding errors of many single changes."""
+        from markovlogic.kernels.flooding import listen
+
+        self.heard = self.biases()
+        listen(self.arrays, self.message, *self.heard)
+        self.check()
+
+    def check(self) -> None:
+        """Stop where certain messages contradict each other."""
+        if ((self.heard[1][:, 0] > 0) & (self.heard[1][:, 1] > 0)).any():
+            raise ImpossibleError
+
+    def log_odds(self) -> Float64:
+        """The belief of each node."""
+        total, sure = self.heard
+        return np.where(sure[:, 1] > 0, np.inf, np.where(sure[:, 0] > 0, -np.inf, total))
+
+    def log_z(self) -> float | None:
+        """The Bethe approximation of ln Z."""
+        from markovlogic.kernels.flooding import bethe
+
+        graph, bias = self.graph, self.graph.bias
+        sides = np.zeros((graph.n_nodes, 2))
+        found = bethe(self.arrays, *self.heard, self.message, sides, self.room)
+        sides[:, 1] += np.where(bias == np.inf, 0.0, bias)
+        sides[:, 0] += np.where(bias == np.inf, -np.inf, 0.0)
+        nodes = np.logaddexp(sides[:, 0], sides[:, 1])
+        log_z = graph.log_constant + float(found) + float(np.sum(nodes * graph.members))
+        return log_z if np.isfinite(log_z) else None
+
+
+def _by_rounds(run: _Messages, rounds: Rounds, progress: Progress) -> tuple[int, float]:
+    progress.stage("messages", rounds.iterations)
+    residual = np.inf
+    for done in range(rounds.iterations):
+        residual = run.round()
+        if residual <= rounds.tolerance:
+            return done + 1, residual
+        progress.advance(done + 1, f"largest change {residual:.1g}")
+        if _is_over():
+            return done + 1, residual
+    return rounds.iterations, residual
+
+
+def _by_residual(run: _Messages, graph: FactorGraph, rounds: Rounds, progress: Progress) -> tuple[int, float]:
+    """As many updates as there are factors count as an iteration; bounds and sums are found anew where that is worth it."""
+    from markovlogic.kernels.residual import order, speak, true_bounds
+
+    n = graph.n_factors
+    if not n:
+        return 0, 0.0
+    progress.stage("messages", rounds.iterations)
+    around = atom_rows(graph.start, graph.literal, graph.n_nodes)
+    queue = (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n))
+    limit, made, over = rounds.iterations * n, 0, False
+    run.listen()
+    while True:
+        residual = float(true_bounds(run.arrays, run.heard, run.message, queue[2], run.room))
+        if residual <= rounds.tolerance or made >= limit or over:
+            return -(-made // n), residual
+        order(*queue)
+        steps = asked = 0
+        while steps == asked and made < limit and not over:
+            asked = min(max(n, FEWEST_STEPS), limit - made)
+            steps = int(speak(run.arrays, around, queue, (rounds.damping, rounds.tolerance, asked), run.heard, run.message, run.room))
+            made += steps
+            run.listen()
+            progress.advance(made / n)
+            over = _is_over()
+
+
+def _is_over() -> bool:
+    """Whether the time is over; raises where somebody asked the run to stop, since half-way messages are no answer."""
+    patience.check()
+    left = patience.current().left
+    return left is not None and left <= 0
