@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
+    from markovlogic.methods.bp import BP
+    from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.model import Model, load
     from markovlogic.planner import explain
     from markovlogic.results import Marginals
@@ -36,12 +38,14 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BMF": "compress.evidence_factors",
+    "BP": "methods.bp",
     "Blocked": "samplers.blocked",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
     "InputError": "errors",
     "Interrupted": "errors",
+    "LiftedBP": "methods.lifted_bp",
     "LiftedMH": "samplers.lifted_mh",
     "MCSAT": "samplers.mcsat",
     "Marginals": "results",
@@ -59,6 +63,7 @@ _HOME = {
 
 __all__ = [
     "BMF",
+    "BP",
     "MCSAT",
     "Blocked",
     "Evidence",
@@ -66,6 +71,7 @@ __all__ = [
     "Guarantee",
     "InputError",
     "Interrupted",
+    "LiftedBP",
     "LiftedMH",
     "Marginals",
     "MarkovLogicError",

@@ -13,7 +13,7 @@ from markovlogic.errors import ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
-from markovlogic.methods.base import Plan, Wish
+from markovlogic.methods.base import MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.planner import make_plan, needs_network, wish_of
@@ -25,7 +25,6 @@ from markovlogic.running.sampling import Sampling
 
 if TYPE_CHECKING:
     from markovlogic.compress.base import Compressor
-    from markovlogic.samplers.base import Settings
 
 
 def infer(
@@ -33,7 +32,7 @@ def infer(
     evidence: Evidences = None,
     query: Queries = (),
     *,
-    method: str | Settings = "auto",
+    method: str | MethodSettings = "auto",
     network: str = "auto",
     compress: str | Compressor | None = None,
     rank: int | None = None,
@@ -103,7 +102,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         remarks = (*plan.notes, *((summary,) if summary else ()), *answer.remarks)
         answer = replace(answer, guarantee=answer.guarantee | target, remarks=remarks)
         if target is not Guarantee.EXACT:  # of another model
-            answer = replace(answer, account=replace(answer.account, log_z=None))
+            answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
         return marginals(posed.problem, case.asked, answer, _record(case, plan, answer))
 
 

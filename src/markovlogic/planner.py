@@ -16,22 +16,21 @@ from markovlogic.errors import InputError, known_name
 from markovlogic.estimate.estimator import WISHES
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.measures import Stopwatch
-from markovlogic.methods.base import Cost, Method, Plan, Wish
+from markovlogic.methods.base import Cost, Method, MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.methods.table import AUTO, all_methods, method_named
 from markovlogic.networks.kinds import BUILT, NetworkKind
 from markovlogic.posing import Assumptions, Evidences, Models, Queries, pose_problem
 from markovlogic.progress import SILENT, Progress
 from markovlogic.running.sampling import Sampling
-from markovlogic.samplers.base import Settings
 
 NETWORKS = (AUTO, *(kind for kind in BUILT if kind is not NetworkKind.NONE))
 PLANNED_NETWORKS = tuple(kind for kind in NetworkKind if kind not in BUILT)
 
 
-def wish_of(method: str | Settings, network: str, sampling: Sampling) -> Wish:
+def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> Wish:
     """What a user said about the method, with every name checked."""
-    settings = method if isinstance(method, Settings) else None
+    settings = method if isinstance(method, MethodSettings) else None
     name = str(method) if settings is None else settings.method
     chosen = None if name == AUTO else method_named(name)
     kind = known_name(network, "network", NETWORKS, PLANNED_NETWORKS)
@@ -165,7 +164,7 @@ def explain(
     evidence: Evidences = None,
     query: Queries = (),
     *,
-    method: str | Settings = AUTO,
+    method: str | MethodSettings = AUTO,
     network: str = "auto",
     estimator: str = "auto",
     open_: Sequence[str] = (),

@@ -63,13 +63,15 @@ class Account:
     seed: int | None = None
     log_z: float | None = None
     log_z_stderr: float | None = None  # None where log_z is exact
+    log_z_bethe: float | None = None  # an approximation whose error nobody knows, so never called log_z
     log_weight: float | None = None
     acceptance: float | None = None
     bound: float | None = None
     resumed_at: int | None = None
     interrupted: bool = False
-    converged: bool | None = None  # None where no chains ran
+    converged: bool | None = None  # None where no chains ran and no messages were sent
     continued_with: str | None = None  # the method that `auto` went over to
+    iterations: int | None = None  # rounds of messages
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +107,7 @@ class RunRecord(Account):
         sometimes = {
             "log_z": self.log_z,
             "log_z_stderr": self.log_z_stderr,
+            "log_z_bethe": self.log_z_bethe,
             "log_weight": self.log_weight,
             "acceptance": self.acceptance,
             "bound": self.bound,
@@ -113,6 +116,7 @@ class RunRecord(Account):
             "interrupted": self.interrupted or None,
             "converged": self.converged,
             "continued_with": self.continued_with,
+            "iterations": self.iterations,
             "version": self.version or None,
         }
         return always | {key: value for key, value in sometimes.items() if value is not None and value == value}
@@ -138,7 +142,7 @@ class Marginals:
     predicate: Int32  # (n,) index into `predicates`, or EVENT
     code: Int64  # (n,) number within the predicate, -1 for an event
     probability: Float64  # (n,)
-    stderr: Float64  # (n,) 0 when exact
+    stderr: Float64  # (n,) 0 when exact, nan when undefined
     rhat: Float64  # (n,) nan when undefined
     ess: Float64  # (n,) nan when undefined
     guarantee: Guarantee
@@ -235,7 +239,7 @@ class Marginals:
 
     @property
     def converged(self) -> bool:
-        """Whether the chains agree, have moved and have stopped drifting; true where no chains ran.
+        """Whether the chains agree, have moved and have stopped drifting, or messages have settled; true where neither ran.
 
         The guarantee is about the method's target, this is about the run.
         """

@@ -20,6 +20,7 @@ SHORT: dict[str, Any] = {"chains": 8, "draws": 60, "seed": 3}
 # z of up to twenty atoms of each of six problems and every method: a false alarm in one of 10^5 runs of this file, were intervals
 # normal; they are wider, as few chains stand behind them
 LARGEST_Z = 6.0
+LARGEST_BIAS = 0.2  # of approximations on these problems; belief propagation is off by 0.14 where hidden atoms close short loops
 
 
 def answered(name: str, method: str, **options: Any) -> Any:
@@ -41,9 +42,13 @@ def test_agrees_with_enumeration(method: str, problem: str) -> None:
     if result is None:
         return
     error, scaled = worst_error(result, truth(problem))
+    assert result.run.method == method
+    if result.guarantee == "unbounded":  # nobody knows the error, so none may be stated; on these small problems it is moderate
+        assert error < LARGEST_BIAS
+        assert np.isnan(result.stderr).all()
+        return
     assert error < 0.05 if samples else error < 1e-9
     assert scaled < LARGEST_Z
-    assert result.run.method == method
 
 
 def test_the_check_catches_a_wrong_weight() -> None:
@@ -109,7 +114,8 @@ def test_explain_tells_what_the_run_does(method: str, problem: str) -> None:
         return
     run = result.run
     assert (told.plan.method, told.plan.network, told.plan.estimator) == (run.method, run.network, run.estimator)
-    assert (told.atoms, told.clauses) == (run.atoms, run.clauses)
+    assert told.atoms == run.atoms
+    assert told.clauses == run.clauses or run.network == "none"  # what was not grounded was still predicted exactly
     names = [candidate.method for candidate in told.candidates]
     assert told.plan.method in names
     assert set(names) == {m.name for m in all_methods() if m.listed} | {told.plan.method}

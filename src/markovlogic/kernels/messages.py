@@ -5,9 +5,9 @@ certainty, which only hard clauses, exclusive groups, definitions and decided at
 sound deductions, and two that contradict each other prove that no world is possible.
 
 With F the probability that all other literals of a clause are false, a clause of weight w says m = -log((1 - F) + F·exp(-w));
-a definition h <=> l v l' v … tells its literals the same with w = the log-odds of h, and h itself log(1 - F) - log F with F of all
-literals; an exclusive group says m = -log Σ exp(a) over the other members. Products and sums over "all others" are prefixes and
-suffixes, so nothing is subtracted and nothing cancels.
+a definition h <=> l v l' v … tells its literals the same with w = the log-odds of h, and h itself log(1 - F) - log F with F of
+all literals; an exclusive group says m = -log Σ exp(a) over the other members. Products and sums over "all others" are prefixes
+and suffixes, so nothing is subtracted and nothing cancels.
 
 In a lifted graph `inner[e]` equal literals of a factor share the edge e.
 """

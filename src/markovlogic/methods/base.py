@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.kinds import NetworkKind
@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from markovlogic.methods.case import Case
     from markovlogic.questions import Answer
     from markovlogic.running.sampling import Sampling, Schedule
-    from markovlogic.samplers.base import Settings
+
+
+@runtime_checkable
+class MethodSettings(Protocol):
+    """A frozen dataclass that a user may give in place of a method's name: `Gibbs(scan="random")`, `BP(damping=0.9)`."""
+
+    @property
+    def method(self) -> str:
+        """The method's name on the command line."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,7 @@ class Wish:
 
     sampling: Sampling
     method: Method | None = None
-    settings: Settings | None = None  # of a sampler, where the user gave them
+    settings: MethodSettings | None = None  # where the user gave them
     network: NetworkKind | None = None
     compressor: Compressor | None = None  # where the method takes it as a source of proposals
 
@@ -57,7 +66,7 @@ class Plan:
     reason: str
     cost: Cost
     estimator: Estimator | None = None  # None where nothing is averaged
-    settings: Settings | None = None
+    settings: MethodSettings | None = None
     schedule: Schedule | None = None
     pools: OrbitPools | None = None
     notes: tuple[str, ...] = ()
@@ -66,7 +75,7 @@ class Plan:
     @property
     def estimator_name(self) -> str:
         """As users see it."""
-        return "exact" if self.estimator is None else self.estimator.name
+        return self.method.numbers if self.estimator is None else self.estimator.name
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,7 @@ class Method(ABC):
     summary: str  # one line, for people
     networks: tuple[NetworkKind, ...]  # what it can work on, the best first
     promise: Guarantee  # what it sets out with; what happens in a run may weaken it
+    numbers: str = "exact"  # what its numbers are, where nothing is averaged
     listed: bool = True  # a candidate though nobody asked for it, also for `auto`; variants of another method are not
 
     @property

@@ -15,7 +15,7 @@ from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.rates import SLOW, Rates, Use
-from markovlogic.samplers.base import LogZ
+from markovlogic.samplers.base import LogZ, Settings
 from markovlogic.samplers.irreducible import Reach
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from markovlogic.running.result import RunResult
     from markovlogic.running.run import Task
     from markovlogic.running.sampling import Schedule
-    from markovlogic.samplers.base import Settings
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,7 @@ class SamplingMethod(Method):
     def settings(self, wish: Wish) -> Settings:
         """The user's settings, or the defaults; with the source of proposals that the user named."""
         made = self._defaults() if wish.settings is None else wish.settings
+        assert isinstance(made, Settings)
         if wish.compressor is not None and self.proposes:
             made = replace(made, source=wish.compressor)  # type: ignore[type-var]
         return made
@@ -131,7 +131,7 @@ class SamplingMethod(Method):
         from markovlogic.running.run import Task, run
         from markovlogic.running.worlds import WorldsSink
 
-        assert plan.settings is not None and plan.schedule is not None and plan.estimator is not None
+        assert isinstance(plan.settings, Settings) and plan.schedule is not None and plan.estimator is not None
         asked, schedule = case.asked, plan.schedule
         task = Task(
             plan.settings,

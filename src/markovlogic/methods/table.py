@@ -25,8 +25,10 @@ TABLE = (
     "orbital",
     "lifted-mh",
     "tempered",
+    "bp",
+    "lifted-bp",
 )
-PLANNED = ("lifted", "lifted-blocked", "partition", "bp", "lifted-bp")
+PLANNED = ("lifted", "lifted-blocked", "partition")
 
 
 def method_named(name: str) -> Method:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int32, Int64, offsets
+from markovlogic.arrays import Bool, Float64, Int8, Int32, Int64, offsets
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.problem import Problem
 
@@ -100,9 +100,10 @@ class Atoms:
         problem = self._problem
         types = problem.model.predicates[predicate].types
         local = value - np.array([self._constants.first[t] for t in types], np.int64)
-        return self._first[self.number[predicate]] + codes(local, problem.statuses[predicate].sizes)
+        key: Int64 = self._first[self.number[predicate]] + codes(local, problem.statuses[predicate].sizes)
+        return key
 
-    def status(self, predicate: str, value: Int64) -> np.ndarray:
+    def status(self, predicate: str, value: Int64) -> Int8:
         """What is known of ground atoms."""
         statuses = self._problem.statuses[predicate]
         return statuses.lookup(self.key(predicate, value) - self._first[self.number[predicate]])

@@ -1,11 +1,12 @@
 """The factor graph that messages run on: atoms with biases, and clauses, exclusive groups and definitions as factors.
 
-One form serves the ground network and its quotients: in a lifted graph a node stands for all atoms of one colour, a factor for all
-factors of one colour, and an edge for all equal literals of such a factor (Kersting, Ahmadi and Natarajan 2009).
+One form serves the ground network and its quotients: in a lifted graph a node stands for all atoms of one colour, a factor for
+all factors of one colour, and an edge for all equal literals of such a factor (Kersting, Ahmadi and Natarajan 2009).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -56,8 +57,10 @@ class FactorGraph:
         """Whether nodes stand for more than themselves."""
         return self.members is not ONE
 
-    def given(self, literals: list[int]) -> FactorGraph:
+    def given(self, literals: Sequence[int]) -> FactorGraph:
         """The same graph where these literals are known to be true; a node that is decided otherwise stays as it is."""
+        if not literals:
+            return self
         bias = self.bias.copy()
         for literal in literals:
             if np.isfinite(bias[literal >> 1]):

@@ -26,7 +26,7 @@ from markovlogic.propagation.colours import merged_rows
 from markovlogic.propagation.graph import FactorGraph
 from markovlogic.propagation.orbits import Kinds, Substituted, TooManyError
 
-MOST_ROWS = 500_000  # canonical substitutions and atoms; beyond, grounding and its colours are quicker
+MOST_WORK = 3_000_000  # forms of clauses and atoms that are looked at; beyond, grounding and its colours are quicker
 MOST_ATOMS = 1 << 60  # ground atoms of all predicates: literals are 64-bit integers
 
 
@@ -50,27 +50,30 @@ class Lifted:
         return found
 
 
-def rows_needed(problem: Problem, lowered: LoweredModel, class_of: Mapping[str, Int32]) -> int:
-    """How many canonical substitutions and atoms there are at most; raises TooManyError where rules cannot be lifted here."""
+def work_of(problem: Problem, lowered: LoweredModel, class_of: Mapping[str, Int32]) -> int:
+    """How many forms of clauses and atoms `lift` looks at, at most; raises TooManyError where rules cannot be lifted here."""
     if lowered.definitions:
         raise TooManyError("rules with quantified parts")
     if sum(statuses.n_ground for statuses in problem.statuses.values()) > MOST_ATOMS:
         raise TooManyError("ground atoms that 64 bits cannot number")
     constants = Constants(problem, class_of)
-    rows = sum(constants.rows_at_most([t for _, t in template.variables]) for template in lowered.templates)
+    work = 0
+    for template in lowered.templates:
+        n_terms = len({term for literal in template.literals for term in literal.args})
+        work += constants.rows_at_most([t for _, t in template.variables]) * math.factorial(n_terms)
     for name, statuses in problem.statuses.items():
-        rows += constants.rows_at_most(problem.model.predicates[name].types) if statuses.n_open else 0
-    return rows
+        work += constants.rows_at_most(problem.model.predicates[name].types) if statuses.n_open else 0
+    return work
 
 
 def lift(problem: Problem, lowered: LoweredModel, class_of: Mapping[str, Int32]) -> Lifted:
     """Lift a problem; class_of: for each type the class of each constant, such that exchanges inside classes change nothing.
 
-    Raises TooManyError where there would be too many rows, and InputError where evidence breaks a hard rule.
+    Raises TooManyError where there would be too many forms, and InputError where evidence breaks a hard rule.
     """
-    needed = rows_needed(problem, lowered, class_of)
-    if needed > MOST_ROWS:
-        raise TooManyError(f"up to {needed:,} kinds of atoms and clauses")
+    needed = work_of(problem, lowered, class_of)
+    if needed > MOST_WORK:
+        raise TooManyError(f"up to {needed:,} forms of clauses and atoms")
     constants = Constants(problem, class_of)
     atoms = Atoms(problem, constants)
     groundings = groundings_of(problem.model, problem.domains)

@@ -1,10 +1,10 @@
 """Ground clauses of a template up to exchanges of constants: each kind once, with its weight and how many there are.
 
 The substitutions of a template fall into canonical ones (`canonical`), each of which stands for many. What evidence leaves of a
-substituted clause is a set of literals; two sets that exchanges map to each other are of one kind. The kind's name is its smallest
-form over all orders of its constants, and the orders that give this form are the exchanges that leave the set as it is, so that
-the kind has (ways to choose its constants) / (their number) ground clauses. A grounding of the rules merges equal clauses, so the
-weight of each is the weight of all substitutions of its kind, divided by the number of its clauses.
+substituted clause is a set of literals; two sets that exchanges map to each other are of one kind. The kind's name is its
+smallest form over all orders of its constants. The orders that give this form are the exchanges that leave the set as it is, so
+the kind has (ways to choose its constants) / (their number) ground clauses. A grounding of the rules merges equal clauses, so
+the weight of each is the weight of all substitutions of its kind, divided by the number of its clauses.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from markovlogic.language.syntax import Term, Variable
 from markovlogic.language.templates import ClauseTemplate, EqualityLiteral
 from markovlogic.problem import Problem
 from markovlogic.propagation.canonical import Atoms, Constants
-
-MOST_CONSTANTS = 6  # of what is left of a clause: all their orders are tried
 
 
 class TooManyError(Exception):
@@ -81,7 +79,9 @@ class Substituted:
         true = np.zeros(n, bool)
         for equality in template.equalities:
             true |= self._equal(equality)
-        args, keys, is_open = [], [], np.zeros((n, len(template.literals)), bool)
+        args: list[Int64] = []
+        keys: list[Int64] = []
+        is_open = np.zeros((n, len(template.literals)), bool)
         for at, literal in enumerate(template.literals):
             types = self._problem.model.predicates[literal.predicate].types
             value = np.column_stack([np.zeros((n, 0), np.int64), *map(self._of, literal.args, types)])
@@ -107,7 +107,11 @@ class Substituted:
         places = [int(at) for at in np.flatnonzero(is_open)]
         slots = np.column_stack([np.zeros((len(rows), 0), np.int64), *(args[at][rows] for at in places)])
         key, number = np.zeros((len(rows), len(places)), np.int64), np.zeros(len(rows))
-        first = np.stack([np.argmax(slots == slots[:, [at]], axis=1) for at in range(slots.shape[1])], axis=1) if slots.size else slots
+        first = (
+            np.stack([np.argmax(slots == slots[:, [at]], axis=1) for at in range(slots.shape[1])], axis=1)
+            if slots.size
+            else slots
+        )
         for here in _alike(first):
             key[here], number[here] = self._smallest(places, slots[here], first[here[0]])
         return Kinds(key, number, self.count[rows] * self.weight)
@@ -127,8 +131,6 @@ class Substituted:
         own, where = np.unique(first, return_inverse=True)
         distinct = slots[:, own]
         in_class = constants.class_of[distinct]
-        if len(own) > MOST_CONSTANTS:
-            raise TooManyError(f"a clause of {len(own)} constants")
         best, hits = np.zeros((0, 0), np.int64), np.zeros(len(slots))
         orders = list(itertools.permutations(range(len(own))))
         for order in orders:

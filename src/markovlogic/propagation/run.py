@@ -189,7 +189,9 @@ def _by_residual(run: _Messages, graph: FactorGraph, rounds: Rounds, progress: P
         steps = asked = 0
         while steps == asked and made < limit and not over:
             asked = min(max(n, FEWEST_STEPS), limit - made)
-            steps = int(speak(run.arrays, around, queue, (rounds.damping, rounds.tolerance, asked), run.heard, run.message, run.room))
+            steps = int(
+                speak(run.arrays, around, queue, (rounds.damping, rounds.tolerance, asked), run.heard, run.message, run.room)
+            )
             made += steps
             run.listen()
             progress.advance(made / n)

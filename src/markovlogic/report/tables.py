@@ -73,6 +73,8 @@ def summary(result: Marginals) -> str:
         parts.append(f"{run.chains} {'chain' if run.chains == 1 else 'chains'} of {run.draws} draws")
     if run.log_z is not None:
         parts.append(f"log Z {run.log_z:.6g}")
+    if run.log_z_bethe is not None:
+        parts.append(f"Bethe log Z {run.log_z_bethe:.6g}")
     parts.append(f"{run.seconds.get('total', 0.0):.2f} s")
     return ", ".join(parts)
 

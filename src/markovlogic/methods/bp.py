@@ -1,0 +1,80 @@
+"""Loopy belief propagation on the ground network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.base import Cost, Plan, Wish
+from markovlogic.methods.propagation import Found, Messages, PropagationMethod, asked_on_network, ground_cost
+from markovlogic.networks.kinds import NetworkKind
+from markovlogic.propagation.conjunctions import AtomBeliefs
+from markovlogic.propagation.graph import ground_graph
+from markovlogic.propagation.run import Rounds, Schedule, propagate
+
+if TYPE_CHECKING:
+    from markovlogic.methods.case import Case
+
+
+@dataclass(frozen=True)
+class BP(Messages):
+    """Settings. schedule: `residual` lets what changed most speak first, `flooding` all at once; `auto` takes the former.
+
+    An atom with a great many clauses makes residuals costly to keep; `auto` then floods.
+    """
+
+    schedule: Schedule = "auto"
+
+    @property
+    def method(self) -> str:
+        """The method's name on the command line."""
+        return "bp"
+
+    @property
+    def rounds(self) -> Rounds:
+        """With the schedule."""
+        made = replace(super().rounds, schedule=self.schedule)
+        made.check()
+        return made
+
+
+@dataclass(frozen=True)
+class BeliefPropagation(PropagationMethod):
+    """Messages on the ground network."""
+
+    def defaults(self) -> BP:
+        """As the name alone says."""
+        return BP()
+
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """Some rounds over all literals."""
+        return ground_cost(case, "messages along every literal, as many rounds as it takes")
+
+    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+        """Nothing is left to decide."""
+        settings = self.settings(wish)
+        return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), settings=settings, notes=self.notes(wish))
+
+    def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
+        """Run the messages; where there are no loops, say that they are exact."""
+        network, progress = case.ground(), case.resources.progress
+        with case.watch("sample"):
+            graph = ground_graph(network)
+
+            def given(literals: Sequence[int]) -> AtomBeliefs:
+                return AtomBeliefs(propagate(graph.given(literals), rounds, progress), lambda atoms: atoms)
+
+            remarks: tuple[str, ...] = ()
+            if graph.is_forest():
+                remarks = ("the factor graph has no loops, so belief propagation is exact once its messages have settled",)
+            return asked_on_network(case, network, given, remarks)
+
+
+METHOD = BeliefPropagation(
+    name="bp",
+    summary="loopy belief propagation, in log-odds and damped",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.UNBOUNDED,
+)

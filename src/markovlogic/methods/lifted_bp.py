@@ -1,0 +1,155 @@
+"""Lifted belief propagation: the messages of `bp`, each kind of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markovlogic.arrays import frozen
+from markovlogic.errors import InputError
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.base import Cost, Plan, Wish
+from markovlogic.methods.propagation import (
+    LOADING,
+    Found,
+    Messages,
+    PropagationMethod,
+    asked_of,
+    asked_on_network,
+    ground_cost,
+)
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
+from markovlogic.networks.kinds import NetworkKind
+from markovlogic.propagation.colours import quotient
+from markovlogic.propagation.conjunctions import AtomBeliefs
+from markovlogic.propagation.lifting import MOST_WORK, lift, work_of
+from markovlogic.propagation.orbits import TooManyError
+from markovlogic.propagation.run import ImpossibleError, Rounds, propagate
+
+if TYPE_CHECKING:
+    from markovlogic.methods.case import Case
+    from markovlogic.networks.ground import GroundNetwork
+
+WORK_SECONDS, WORK_BYTES = 1e-6, 100  # of a form of a kind of clause
+REFINING_SECONDS, REFINING_BYTES = 1.5e-6, 60  # of a literal, while the network's colours are found
+
+
+@dataclass(frozen=True)
+class LiftedBP(Messages):
+    """Settings; all kinds of messages are sent at once, round by round."""
+
+    @property
+    def method(self) -> str:
+        """The method's name on the command line."""
+        return "lifted-bp"
+
+
+@dataclass(frozen=True)
+class LiftedBeliefPropagation(PropagationMethod):
+    """Messages on a quotient: of the problem by classes of constants, or of the ground network by its colours."""
+
+    def defaults(self) -> LiftedBP:
+        """As the name alone says."""
+        return LiftedBP()
+
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """At most what it takes on the ground network: classes of constants are found when it is asked for."""
+        return ground_cost(
+            case,
+            "as bp, each kind of message once; colours of the ground network at most",
+            edge_seconds=REFINING_SECONDS,
+            edge_bytes=REFINING_BYTES,
+        )
+
+    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+        """Without grounding where constants fall into few classes and the rules allow it, else by the network's colours."""
+        settings, notes = self.settings(wish), self.notes(wish)
+        why = "asked for" if wish.network is NetworkKind.GROUND else ""
+        work = 0
+        with case.watch("symmetry"):
+            case.resources.progress.stage("symmetry")
+            if not why and any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query):
+                why = "a conjunction tells its constants from the others"
+            if not why:
+                try:
+                    work = work_of(case.posed.problem, case.posed.lowered, case.symmetry.classes.class_of)
+                except TooManyError as refusal:
+                    why = str(refusal)
+            if work > MOST_WORK:
+                why = f"the classes of constants make up to {work:,} forms of clauses and atoms"
+        if why:
+            if case.network is None and case.can_refine:
+                case.ground()
+            reason = f"{reason}; on the ground network's colours: {why}"
+            return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), settings=settings, notes=notes)
+        memory = WORK_BYTES * work + ANSWER_ROW_BYTES * len(case.asked.numbers)
+        cost = Cost(LOADING + WORK_SECONDS * work, int(memory), "nothing is grounded: constants fall into few classes")
+        return Plan(self, NetworkKind.NONE, f"{reason}; {cost.reason}", cost, settings=settings, notes=notes)
+
+    def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
+        """Lift, run the messages, and tell how much was lifted."""
+        if plan.network is NetworkKind.NONE:
+            return _by_classes(case, rounds)
+        return _by_colours(case, case.ground(), rounds)
+
+
+def _by_classes(case: Case, rounds: Rounds) -> Found:
+    posed, progress = case.posed, case.resources.progress
+    with case.watch("symmetry"):
+        progress.stage("lift")
+        lifted = lift(posed.problem, posed.lowered, case.symmetry.classes.class_of)
+    graph = lifted.graph
+    remarks = [_lifted_to(graph.n_nodes, graph.n_factors, float(graph.members.sum()), "nothing was grounded")]
+    if posed.lowered.has_hard:
+        remarks.append("whether any world obeys all hard rules was not looked for, as nothing was grounded")
+
+    def given(literals: Sequence[int]) -> AtomBeliefs:
+        assert not literals
+        return AtomBeliefs(propagate(graph, rounds, progress), lifted.nodes)
+
+    with case.watch("sample"):
+        try:
+            return asked_of(case, given, remarks=tuple(remarks))
+        except ImpossibleError:
+            hint = "give one of the hard rules a weight, or correct the evidence; --method bp names those that conflict"
+            raise InputError("no world satisfies the hard rules and the evidence", hint=hint) from None
+
+
+def _by_colours(case: Case, network: GroundNetwork, rounds: Rounds) -> Found:
+    from markovlogic.symmetry.refinement import refine_network
+
+    progress = case.resources.progress
+    told: list[str] = []
+
+    def given(literals: Sequence[int]) -> AtomBeliefs:
+        bias = network.atom_bias.copy()
+        for literal in literals:
+            if np.isfinite(bias[literal >> 1]):
+                bias[literal >> 1] = np.inf if literal & 1 else -np.inf
+        known = frozen(replace(network, atom_bias=bias)) if literals else network
+        with case.watch("symmetry"):
+            progress.stage("symmetry")
+            colours = refine_network(known)
+        with case.watch("sample"):
+            graph = quotient(known, colours.atom, colours.clause)
+            if not told:
+                told.append(_lifted_to(graph.n_nodes, graph.n_factors, network.n_all, "by colours of the ground network"))
+            return AtomBeliefs(propagate(graph, rounds, progress), lambda atoms: colours.atom[atoms].astype(np.int64))
+
+    found = asked_on_network(case, network, given)
+    return replace(found, remarks=tuple(told))
+
+
+def _lifted_to(n_nodes: int, n_factors: int, n_atoms: float, how: str) -> str:
+    return f"{n_atoms:,.0f} atoms were lifted to {n_nodes:,} nodes and {n_factors:,} factors; {how}"
+
+
+METHOD = LiftedBeliefPropagation(
+    name="lifted-bp",
+    summary="the messages of bp, each kind once, without grounding where constants are interchangeable",
+    networks=(NetworkKind.NONE, NetworkKind.GROUND),
+    promise=Guarantee.UNBOUNDED,
+)

@@ -1,0 +1,183 @@
+"""Methods that send messages: what belief propagation and its lifted form have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markovlogic.arrays import Float64
+from markovlogic.grounding.memory import show_bytes
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.base import Cost, Method, Plan, Wish
+from markovlogic.methods.no_world import rules_named
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
+from markovlogic.networks.conflicts import NoWorldError, no_world, what_happened
+from markovlogic.networks.hard import hard_part
+from markovlogic.patience import SURE, current
+from markovlogic.propagation.conjunctions import AtomBeliefs, conjunction
+from markovlogic.propagation.run import ImpossibleError, Rounds
+
+if TYPE_CHECKING:
+    from markovlogic.methods.case import Case
+    from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.questions import Answer, Values
+
+EXPECTED_ROUNDS = 60  # that a prediction counts on; how many it takes nobody knows before
+LOADING = 0.3  # seconds until kernels that were compiled before are there
+EDGE_SECONDS, EDGE_BYTES, NODE_BYTES = 90e-9, 24, 80  # of a message and round; of messages, heap and totals, at most
+
+Given = Callable[[Sequence[int]], AtomBeliefs]
+
+
+@dataclass(frozen=True)
+class Messages(ABC):
+    """What the settings of both methods say, and how it is checked."""
+
+    damping: float = 0.5  # share of the old message that stays in the new one, in log-odds
+    iterations: int = 1000  # rounds at most
+    tolerance: float = 1e-9  # largest change of a message, in log-odds, at which they count as settled
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """The method's name on the command line."""
+
+    @property
+    def rounds(self) -> Rounds:
+        """The same as a run takes it; refuses what makes no sense."""
+        made = Rounds(self.damping, self.iterations, self.tolerance)
+        made.check()
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What messages say of the questions."""
+
+    base: AtomBeliefs
+    atoms: Float64  # of the open atoms that are asked for
+    events: Float64
+    converged: bool  # all messages, those for conjunctions too
+    concerns: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PropagationMethod(Method):
+    """Messages between atoms and what ties them; subclasses say on which graph."""
+
+    numbers: str = "bethe"
+
+    @abstractmethod
+    def defaults(self) -> Messages:
+        """The settings that the name alone stands for."""
+
+    @abstractmethod
+    def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
+        """Run the messages and ask them."""
+
+    def settings(self, wish: Wish) -> Messages:
+        """What the user said, or the defaults; refuses what makes no sense before anything long runs."""
+        made = self.defaults() if wish.settings is None else wish.settings
+        assert isinstance(made, Messages)
+        _ = made.rounds
+        return made
+
+    def notes(self, wish: Wish) -> tuple[str, ...]:
+        """Tell a user who spoke about sampling that there is none."""
+        said = [name for name in wish.sampling.given() if name != "--time-limit"]  # which holds for every method
+        return (f"messages are no draws, so {', '.join(said)} had nothing to do",) if said else ()
+
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """Marginals, and the Bethe approximation of log Z."""
+        from markovlogic.questions import Answer
+        from markovlogic.results import Account
+
+        assert isinstance(plan.settings, Messages)
+        rounds = plan.settings.rounds
+        current().allowance = SURE  # messages that did not settle in time are an answer, with a concern
+        with rules_named(case.posed.problem.model.rules):
+            found = self.found(case, plan, rounds)
+        beliefs = found.base.beliefs
+        return Answer(
+            _without_errors(found.atoms),
+            _without_errors(found.events),
+            Guarantee.UNBOUNDED,
+            Account(converged=found.converged, iterations=beliefs.iterations, log_z_bethe=beliefs.log_z_bethe),
+            concerns=(*_concerns(found, rounds), *found.concerns),
+            remarks=found.remarks,
+        )
+
+
+def asked_of(case: Case, given: Given, concerns: tuple[str, ...] = (), remarks: tuple[str, ...] = ()) -> Found:
+    """Put the questions of a case to messages; given: beliefs where some literals are known to be true."""
+    base = given(())
+    events = [
+        conjunction(literals.astype(np.int64), lambda known: given(known) if known else base)
+        for literals in case.asked.open_events
+    ]
+    converged = base.beliefs.converged and all(settled for _, settled in events)
+    atoms = base.probability(case.asked.numbers)
+    return Found(base, atoms, np.array([value for value, _ in events]), converged, concerns, remarks)
+
+
+def asked_on_network(case: Case, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:
+    """The same on a ground network, where conflicts of hard rules can be named and worlds looked for."""
+    try:
+        return asked_of(case, given, _doubts(network), remarks)
+    except ImpossibleError:
+        raise no_world(hard_part(network)) from None
+
+
+def _doubts(network: GroundNetwork) -> tuple[str, ...]:
+    """Messages give numbers even where hard clauses contradict each other, so a world is looked for."""
+    if network.n_soft == network.n_clauses:
+        return ()
+    try:
+        network.start_worlds(1, np.random.SeedSequence(0), "satisfying")
+    except NoWorldError as error:
+        if error.conflict.is_proven:
+            raise
+        return (f"{what_happened(error.conflict)}; if there is none, these numbers mean nothing",)
+    return ()
+
+
+def _concerns(found: Found, rounds: Rounds) -> tuple[str, ...]:
+    beliefs = found.base.beliefs
+    told = []
+    if not found.converged:
+        which = "" if beliefs.converged else f", and one more would change a message's log-odds by {beliefs.residual:.2g}"
+        told.append(
+            f"messages have not settled after {beliefs.iterations} of at most {rounds.iterations} rounds{which}; allow more "
+            f"rounds or more time, damp them more than {rounds.damping:g}, or take a sampling method"
+        )
+    if beliefs.n_cut:
+        told.append(
+            f"{beliefs.n_cut:,} messages grew beyond all bounds: hard rules in loops make belief propagation sure of itself; "
+            "take a sampling method"
+        )
+    return tuple(told)
+
+
+def _without_errors(probability: Float64) -> Values:
+    """Numbers whose error nobody knows: a standard error of 0 would be a promise."""
+    from markovlogic.questions import Values
+
+    nothing = np.full(len(probability), np.nan)
+    return Values(probability, nothing, nothing, nothing)
+
+
+def ground_cost(case: Case, reason: str, *, edge_seconds: float = 0.0, edge_bytes: float = 0.0) -> Cost:
+    """What messages take on the ground network; `edge_…`: what else each literal takes, once."""
+    scale = case.scale
+    if scale.predicted and not case.can_refine:
+        needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
+        return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
+    runs = 1 + sum(len(event) - 1 for event in case.asked.open_events)
+    seconds = LOADING + runs * scale.literals * (edge_seconds + EXPECTED_ROUNDS * EDGE_SECONDS)
+    own = (EDGE_BYTES + edge_bytes) * scale.literals + NODE_BYTES * scale.rows + ANSWER_ROW_BYTES * len(case.asked.numbers)
+    return Cost(seconds, case.peak_bytes(int(scale.network_bytes + own)), reason)
