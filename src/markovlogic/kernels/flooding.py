@@ -11,48 +11,35 @@ from markovlogic.kernels.messages import (
     disjunction_message,
     distance,
     gather,
+    hear,
     log_some,
     refresh,
     softplus,
 )
 
 
-@internal
-def hear(total, sure, literal, message, times):
-    """Add a message, that many times, to what its atom hears."""
-    for_atom = message if literal & 1 else -message
-    if for_atom == np.inf:
-        sure[literal >> 1, 1] += times
-    elif for_atom == -np.inf:
-        sure[literal >> 1, 0] += times
-    else:
-        total[literal >> 1] += times * for_atom
-
-
 @called
-def listen(graph, message, total, sure):
-    """Add all messages to what atoms hear; total (n,) and sure (n, 2) hold the biases already."""
+def listen(graph, message, heard, side):
+    """Add all messages to what atoms hear, which are the biases before."""
     for e in range(graph.literal.shape[0]):
-        hear(total, sure, graph.literal[e], message[e], graph.outer[e & graph.mask])
+        hear(heard, side, graph.literal[e], message[e], graph.outer[e & graph.mask])
 
 
 @called
-def flood(graph, damping, before, message, now, room):
-    """One round: new messages in place, from the totals `before`; `now` holds the biases and gets the new totals.
+def flood(graph, damping, message, heard, side, room):
+    """One round: new messages in place, from what was heard on one side; the other side holds biases, and hears them.
 
-    before, now: pairs (total, sure) as in `listen`. Gives the largest change that an undamped round would make.
+    Gives the largest change that an undamped round would make.
     """
-    total, sure = before
-    new_total, new_sure = now
     worst = 0.0
     for f in range(graph.start.shape[0] - 1):
-        length = refresh(graph, f, total, sure, message, room)
+        length = refresh(graph, f, heard, side, message, room)
         first = graph.start[f]
         for j in range(length):
             e = first + j
             worst = max(worst, distance(room.fresh[j], message[e]))
             message[e] = damped(room.fresh[j], message[e], damping)
-            hear(new_total, new_sure, graph.literal[e], message[e], graph.outer[e & graph.mask])
+            hear(heard, 1 - side, graph.literal[e], message[e], graph.outer[e & graph.mask])
     return worst
 
 
@@ -73,7 +60,7 @@ def log_group(graph, first, length, incoming):
 
 
 @called
-def bethe(graph, total, sure, message, sides, room):
+def bethe(graph, heard, side, message, sides, room):
     """Σ log Z of factors minus that of edges; and `sides` (n, 2), what the atoms' normalised messages say of false and true.
 
     log Z = Σ factors + Σ atoms - Σ edges (Yedidia, Freeman and Weiss 2005), at a fixed point of the messages.
@@ -81,7 +68,7 @@ def bethe(graph, total, sure, message, sides, room):
     found = 0.0
     n_clauses = graph.weight.shape[0]
     for f in range(graph.start.shape[0] - 1):
-        length = gather(graph, f, total, sure, message, room)
+        length = gather(graph, f, heard, side, message, room)
         first = graph.start[f]
         if f >= n_clauses and f < graph.first_definition:
             own = log_group(graph, first, length, room.incoming)
@@ -99,9 +86,9 @@ def bethe(graph, total, sure, message, sides, room):
         for j in range(length):
             e = first + j
             literal, value = graph.literal[e], message[e]
-            heard = cavity(total, sure, literal, value)
+            other = cavity(heard, side, literal, value)
             yes, no = -softplus(-value), -softplus(value)
-            edges += graph.inner[e & graph.mask] * add_logs(yes - softplus(-heard), no - softplus(heard))
+            edges += graph.inner[e & graph.mask] * add_logs(yes - softplus(-other), no - softplus(other))
             for_true, for_false = (yes, no) if literal & 1 else (no, yes)
             sides[literal >> 1, 0] += graph.outer[e & graph.mask] * for_false
             sides[literal >> 1, 1] += graph.outer[e & graph.mask] * for_true

@@ -18,6 +18,7 @@ import numpy as np
 
 from markovlogic.kernels.internal import internal
 
+PLAIN = 0.999  # where F times strength is below, 1 minus it keeps twelve digits
 LARGEST = 1e6  # log-odds beyond which a finite message is cut: loops of hard clauses may drive messages on and on
 
 
@@ -30,11 +31,20 @@ class Graph(NamedTuple):
     start: np.ndarray  # (n_factors + 1,) int64
     literal: np.ndarray  # (n_edges,) int32, 2·atom + sign
     weight: np.ndarray  # (n_clauses,) float64, inf where hard
+    strength: np.ndarray  # (n_clauses,) float64, 1 - exp(-weight)
     first_definition: int  # factors from this number on are definitions; those before, from n_clauses on, are groups
     inner: np.ndarray  # float64, equal literals of the factor that the edge stands for
     outer: np.ndarray  # float64, factors of this kind around each atom of the edge's colour, times `inner`
     copies: np.ndarray  # (n_factors,) float64, ground factors that the factor stands for
     mask: int
+
+
+class Heard(NamedTuple):
+    """What atoms hear, on two sides: of the round before, and of this round while it is made; one cache line holds both."""
+
+    total: np.ndarray  # (n, 2) float64: sums of biases and finite messages
+    sure: np.ndarray  # (n, 4) float64: certain messages for false and for true, of either side
+    any_sure: np.ndarray  # (2,) bool: whether there are any
 
 
 class Room(NamedTuple):
@@ -88,15 +98,15 @@ def disjunction_message(log_none, largest, weight):
 
 
 @internal
-def cavity(total, sure, literal, own):
-    """Log-odds of a literal by all messages to its atom but one, `own`.
-
-    total: sums of finite messages and biases; sure: (n, 2) certain messages for false and for true.
-    """
+def cavity(heard, side, literal, own):
+    """Log-odds of a literal by all messages to its atom but one, `own`."""
     atom = literal >> 1
-    value = total[atom]
-    no, yes = sure[atom, 0], sure[atom, 1]
+    value = heard.total[atom, side]
     for_atom = own if literal & 1 else -own
+    if not heard.any_sure[side]:
+        value -= for_atom
+        return value if literal & 1 else -value
+    no, yes = heard.sure[atom, 2 * side], heard.sure[atom, 2 * side + 1]
     if for_atom == np.inf:
         yes -= 1.0
     elif for_atom == -np.inf:
@@ -111,12 +121,23 @@ def cavity(total, sure, literal, own):
 
 
 @internal
-def gather(graph, f, total, sure, message, room):
+def hear(heard, side, literal, message, times):
+    """Add a message, that many times, to what its atom hears."""
+    for_atom = message if literal & 1 else -message
+    if abs(for_atom) != np.inf:
+        heard.total[literal >> 1, side] += times * for_atom
+    else:
+        heard.sure[literal >> 1, 2 * side + (for_atom > 0)] += times
+        heard.any_sure[side] = True
+
+
+@internal
+def gather(graph, f, heard, side, message, room):
     """Put the log-odds of a factor's literals, without its own messages, into room.incoming; gives how many there are."""
     first = graph.start[f]
     length = graph.start[f + 1] - first
     for j in range(length):
-        room.incoming[j] = cavity(total, sure, graph.literal[first + j], message[first + j])
+        room.incoming[j] = cavity(heard, side, graph.literal[first + j], message[first + j])
     return length
 
 
@@ -148,6 +169,25 @@ def disjunction(graph, first, begin, length, weight, room):
 
 
 @internal
+def plain_disjunction(length, strength, room):
+    """The same in probabilities, with two transcendental functions a literal; False where that would lose digits."""
+    incoming, before, fresh = room
+    product = 1.0
+    for j in range(length):
+        before[j] = product
+        fresh[j] = 1.0 / (1.0 + np.exp(incoming[j]))
+        product *= fresh[j]
+    after = strength
+    for j in range(length - 1, -1, -1):
+        share = before[j] * after
+        if share > PLAIN:
+            return False
+        after *= fresh[j]
+        fresh[j] = -np.log1p(-share)
+    return True
+
+
+@internal
 def exclusive(graph, first, length, room):
     """Messages of an exclusive group, into room.fresh."""
     incoming, before, fresh = room
@@ -166,10 +206,12 @@ def exclusive(graph, first, length, room):
 
 
 @internal
-def refresh(graph, f, total, sure, message, room):
+def refresh(graph, f, heard, side, message, room):
     """All messages of one factor from what it hears now, into room.fresh; gives its length."""
-    length = gather(graph, f, total, sure, message, room)
+    length = gather(graph, f, heard, side, message, room)
     first = graph.start[f]
+    if f < graph.weight.shape[0] and graph.mask == 0 and plain_disjunction(length, graph.strength[f], room):
+        return length
     if f < graph.weight.shape[0]:
         disjunction(graph, first, 0, length, graph.weight[f], room)
     elif f < graph.first_definition:

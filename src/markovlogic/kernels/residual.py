@@ -7,9 +7,8 @@ stand in a binary heap, largest first; `place[f]` is where factor f stands.
 
 import numpy as np
 
-from markovlogic.kernels.flooding import hear
 from markovlogic.kernels.internal import called, internal
-from markovlogic.kernels.messages import damped, distance, refresh
+from markovlogic.kernels.messages import damped, distance, hear, refresh
 
 
 @internal
@@ -51,7 +50,7 @@ def true_bounds(graph, heard, message, bound, room):
     """What every factor's messages would change by, now; the largest of it is given back."""
     worst = 0.0
     for f in range(bound.shape[0]):
-        length = refresh(graph, f, heard[0], heard[1], message, room)
+        length = refresh(graph, f, heard, 0, message, room)
         first, own = graph.start[f], 0.0
         for j in range(length):
             own = max(own, distance(room.fresh[j], message[first + j]))
@@ -75,14 +74,13 @@ def speak(graph, around, queue, settings, heard, message, room):
 
     around: rows of each atom's factors (start, factor). queue: (heap, place, bound). settings: (damping, tolerance, steps).
     """
-    total, sure = heard
     heap, place, bound = queue
     damping, tolerance, steps = settings
     for step in range(int(steps)):
         f = heap[0]
         if bound[f] <= tolerance:
             return step
-        length = refresh(graph, f, total, sure, message, room)
+        length = refresh(graph, f, heard, 0, message, room)
         first, left = graph.start[f], 0.0
         for j in range(length):
             e = first + j
@@ -94,8 +92,8 @@ def speak(graph, around, queue, settings, heard, message, room):
             literal = graph.literal[e]
             message[e] = new
             if abs(old) != np.inf:  # certainty is never taken back
-                hear(total, sure, literal, -old, 1.0)
-                hear(total, sure, literal, new, 1.0)
+                hear(heard, 0, literal, -old, 1.0)
+                hear(heard, 0, literal, new, 1.0)
             for at in range(around[0][literal >> 1], around[0][(literal >> 1) + 1]):
                 g = around[1][at]
                 if g != f:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class BP(Messages):
     """Settings. schedule: `residual` lets what changed most speak first, `flooding` all at once; `auto` takes the former.
 
-    An atom with a great many clauses makes residuals costly to keep; `auto` then floods.
+    Residuals are costly to keep beyond a million literals, and for atoms with a great many clauses; `auto` then floods.
     """
 
     schedule: Schedule = "auto"

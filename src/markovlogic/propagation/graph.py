@@ -77,7 +77,8 @@ class FactorGraph:
             outer = frozen(copies * self.inner / self.members[self.literal >> 1])
         first_definition = len(self.weight) + self.n_groups
         mask = -1 if self.is_lifted else 0
-        return Graph(self.start, self.literal, self.weight, first_definition, self.inner, outer, self.copies, mask)
+        strength = frozen(-np.expm1(-self.weight))
+        return Graph(self.start, self.literal, self.weight, strength, first_definition, self.inner, outer, self.copies, mask)
 
     def is_forest(self) -> bool:
         """Whether no two paths join the same two nodes, so that belief propagation is exact; of ground graphs only."""

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Float64
+from markovlogic.arrays import Bool, Float64
 from markovlogic.errors import InputError
 from markovlogic.networks.ground import atom_rows
 from markovlogic.progress import SILENT, Progress
 from markovlogic.propagation.graph import FactorGraph
 
 if TYPE_CHECKING:
-    from markovlogic.kernels.messages import Graph, Room
+    from markovlogic.kernels.messages import Graph, Heard, Room
 
 Schedule = Literal["auto", "residual", "flooding"]
 SCHEDULES = ("auto", "residual", "flooding")
 HUB_WORK = 64  # neighbours of neighbours for each edge, from which on bounds cost more to keep than they save
+HEAP_EDGES = 1_000_000  # beyond, the heap's jumps through memory cost more than the rounds that it saves
 
 FEWEST_STEPS = 1000  # updates between two looks at the clock
-
-Heard = tuple[Float64, Float64]  # sums of finite messages, and certain ones for false and true, as kernels take them
 
 
 class ImpossibleError(Exception):
@@ -76,7 +75,7 @@ def propagate(graph: FactorGraph, rounds: Rounds, progress: Progress = SILENT) -
     run = _Messages(graph, rounds.damping)
     schedule = rounds.schedule
     if schedule == "auto":
-        schedule = "flooding" if graph.is_lifted or _has_hubs(graph) else "residual"
+        schedule = "flooding" if graph.is_lifted or graph.n_edges > HEAP_EDGES or _has_hubs(graph) else "residual"
     if schedule == "residual" and not graph.is_lifted:
         iterations, residual = _by_residual(run, graph, rounds, progress)
     else:
@@ -96,31 +95,33 @@ class _Messages:
     """The state: all messages, and what the atoms hear of them."""
 
     def __init__(self, graph: FactorGraph, damping: float) -> None:
-        from markovlogic.kernels.messages import Room
+        from markovlogic.kernels.messages import Heard, Room
 
         self.graph, self.damping = graph, damping
         self.arrays: Graph = graph.arrays()
         self.message = np.zeros(graph.n_edges)
         longest = int(np.diff(graph.start).max(initial=1))
         self.room: Room = Room(np.empty(longest), np.empty(longest), np.empty(longest))
-        bias = graph.bias
-        self._biases = (np.where(np.isfinite(bias), bias, 0.0), np.stack([bias == -np.inf, bias == np.inf], 1).astype(float))
-        self.heard: Heard = self.biases()
-        self._spare: Heard = self.biases()
+        n = graph.n_nodes
+        self.heard: Heard = Heard(np.empty((n, 2)), np.empty((n, 4)), np.zeros(2, np.bool_))
+        self.side = 0
+        self._forget(0)
 
-    def biases(self) -> Heard:
-        """What atoms hear when nobody speaks."""
-        return self._biases[0].copy(), self._biases[1].copy()
+    def _forget(self, side: int) -> None:
+        """Let atoms hear nothing but their biases."""
+        bias, heard = self.graph.bias, self.heard
+        heard.total[:, side] = np.where(np.isfinite(bias), bias, 0.0)
+        heard.sure[:, 2 * side] = bias == -np.inf
+        heard.sure[:, 2 * side + 1] = bias == np.inf
+        heard.any_sure[side] = np.isinf(bias).any()
 
     def round(self) -> float:
         """One round of all factors; gives the largest change that an undamped round would make."""
         from markovlogic.kernels.flooding import flood
 
-        now = self._spare
-        np.copyto(now[0], self._biases[0])
-        np.copyto(now[1], self._biases[1])
-        change = float(flood(self.arrays, self.damping, self.heard, self.message, now, self.room))
-        self.heard, self._spare = now, self.heard
+        self._forget(1 - self.side)
+        change = float(flood(self.arrays, self.damping, self.message, self.heard, self.side, self.room))
+        self.side = 1 - self.side
         self.check()
         return change
 
@@ -128,19 +129,26 @@ class _Messages:
         """Add up anew what atoms hear, without the rounding errors of many single changes."""
         from markovlogic.kernels.flooding import listen
 
-        self.heard = self.biases()
-        listen(self.arrays, self.message, *self.heard)
+        self._forget(self.side)
+        listen(self.arrays, self.message, self.heard, self.side)
         self.check()
+
+    def _certain(self) -> tuple[Bool, Bool]:
+        """Which nodes hear that they are certainly false, and certainly true."""
+        sure = self.heard.sure
+        return sure[:, 2 * self.side] > 0, sure[:, 2 * self.side + 1] > 0
 
     def check(self) -> None:
         """Stop where certain messages contradict each other."""
-        if ((self.heard[1][:, 0] > 0) & (self.heard[1][:, 1] > 0)).any():
-            raise ImpossibleError
+        if self.heard.any_sure[self.side]:
+            false, true = self._certain()
+            if (false & true).any():
+                raise ImpossibleError
 
     def log_odds(self) -> Float64:
         """The belief of each node."""
-        total, sure = self.heard
-        return np.where(sure[:, 1] > 0, np.inf, np.where(sure[:, 0] > 0, -np.inf, total))
+        false, true = self._certain()
+        return np.where(true, np.inf, np.where(false, -np.inf, self.heard.total[:, self.side]))
 
     def log_z(self) -> float | None:
         """The Bethe approximation of ln Z."""
@@ -148,7 +156,7 @@ class _Messages:
 
         graph, bias = self.graph, self.graph.bias
         sides = np.zeros((graph.n_nodes, 2))
-        found = bethe(self.arrays, *self.heard, self.message, sides, self.room)
+        found = bethe(self.arrays, self.heard, self.side, self.message, sides, self.room)
         sides[:, 1] += np.where(bias == np.inf, 0.0, bias)
         sides[:, 0] += np.where(bias == np.inf, -np.inf, 0.0)
         nodes = np.logaddexp(sides[:, 0], sides[:, 1])
