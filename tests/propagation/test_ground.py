@@ -112,6 +112,17 @@ def test_what_does_not_converge_is_told():
     assert not found.converged and found.residual > 1e-3 and found.log_z_bethe is None
 
 
+def test_auto_goes_on_by_residuals_where_messages_swing_and_floods_around_hubs():
+    pairs = [[2 * a + sign, 2 * b + sign] for a in range(4) for b in range(a) for sign in (0, 1)]
+    swinging = network_of(4, [(4.0, pair) for pair in pairs], bias={0: 0.3, 1: -0.1, 2: 0.2})
+    found = propagate(ground_graph(swinging), Rounds(0.0, 40))
+    assert found.schedule == "flooding, then residual" and 10 < found.iterations <= 40
+    hub = network_of(300, [(0.1, [0, 2 * a + 1]) for a in range(1, 300)])
+    assert propagate(ground_graph(hub), Rounds(0.0, 1)).schedule == "flooding"
+    tree = network_of(3, [(1.0, [1, 3]), (1.0, [3, 5])])
+    assert propagate(ground_graph(tree), Rounds(0.0)).schedule == "flooding"
+
+
 def test_hard_loops_that_drive_messages_on_are_cut_and_told():
     network = network_of(2, [(math.inf, [0, 3]), (math.inf, [1, 2])], bias={0: 0.5})
     found = propagate(ground_graph(network), Rounds(0.0, 10_000, 1e-9, "flooding"))

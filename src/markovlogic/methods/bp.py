@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BP(Messages):
-    """Settings. schedule: `residual` lets what changed most speak first, `flooding` all at once; `auto` takes the former.
+    """Settings. schedule: `flooding` lets all factors speak at once, `residual` the one first whose inputs changed most.
 
-    Residuals are costly to keep beyond a million literals, and for atoms with a great many clauses; `auto` then floods.
+    `auto` floods for a quarter of the iterations, and goes on by residuals where messages have not settled; these are costly to
+    keep beyond a million literals, and for atoms with a great many clauses, where it goes on flooding.
     """
 
     schedule: Schedule = "auto"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 EXPECTED_ROUNDS = 60  # that a prediction counts on; how many it takes nobody knows before
 LOADING = 0.3  # seconds until kernels that were compiled before are there
-EDGE_SECONDS, EDGE_BYTES, NODE_BYTES = 90e-9, 24, 80  # of a message and round; of messages, heap and totals, at most
+EDGE_SECONDS, EDGE_BYTES, NODE_BYTES = 100e-9, 24, 80  # of a message and round; of messages, heap and totals, at most
 
 Given = Callable[[Sequence[int]], AtomBeliefs]
 

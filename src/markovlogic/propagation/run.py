@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Schedule = Literal["auto", "residual", "flooding"]
 SCHEDULES = ("auto", "residual", "flooding")
+# A message by residual takes about ten times as long as in a round of all of them (benchmarks/test_propagation.py), and most
+# graphs settle in some dozens of rounds; so `auto` floods first, and goes on by residuals where messages swing.
+FLOODED_PART = 4  # one in so many iterations
 HUB_WORK = 64  # neighbours of neighbours for each edge, from which on bounds cost more to keep than they save
 HEAP_EDGES = 1_000_000  # beyond, the heap's jumps through memory cost more than the rounds that it saves
 
@@ -73,13 +76,20 @@ def propagate(graph: FactorGraph, rounds: Rounds, progress: Progress = SILENT) -
     from markovlogic.kernels.messages import LARGEST
 
     run = _Messages(graph, rounds.damping)
-    schedule = rounds.schedule
-    if schedule == "auto":
-        schedule = "flooding" if graph.is_lifted or graph.n_edges > HEAP_EDGES or _has_hubs(graph) else "residual"
-    if schedule == "residual" and not graph.is_lifted:
+    schedule: str = "flooding" if graph.is_lifted else rounds.schedule
+    if schedule == "residual":
         iterations, residual = _by_residual(run, graph, rounds, progress)
-    else:
+    elif schedule == "flooding" or graph.n_edges > HEAP_EDGES or _has_hubs(graph):
+        schedule = "flooding"
         iterations, residual = _by_rounds(run, rounds, progress)
+    else:
+        first = -(-rounds.iterations // FLOODED_PART)
+        iterations, residual = _by_rounds(run, replace(rounds, iterations=first), progress)
+        schedule = "flooding"
+        if residual > rounds.tolerance and first < rounds.iterations and not _is_over():
+            schedule = "flooding, then residual"
+            more, residual = _by_residual(run, graph, replace(rounds, iterations=rounds.iterations - first), progress)
+            iterations += more
     converged = residual <= rounds.tolerance
     n_cut = int(np.count_nonzero(np.abs(run.message) == LARGEST))
     log_z = run.log_z() if converged and not n_cut else None
@@ -188,6 +198,7 @@ def _by_residual(run: _Messages, graph: FactorGraph, rounds: Rounds, progress: P
     around = atom_rows(graph.start, graph.literal, graph.n_nodes)
     queue = (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n))
     limit, made, over = rounds.iterations * n, 0, False
+    run.side = 0  # the only one that these kernels know
     run.listen()
     while True:
         residual = float(true_bounds(run.arrays, run.heard, run.message, queue[2], run.room))
