@@ -82,6 +82,19 @@ def test_what_does_not_settle_is_a_concern_and_an_exit_code(mln_fixture, tmp_pat
     assert (stats["method"], stats["estimator"], stats["guarantee"]) == ("lifted-bp", "bethe", "unbounded")
 
 
+def test_settings_on_the_command_line(mln_fixture, tmp_path) -> None:  # noqa: F811
+    (tmp_path / "m.mln").write_text(FRUSTRATED)
+    asked = ("infer", tmp_path / "m.mln", "-q", "S", "--method", "bp", "--stats", tmp_path / "s.json")
+    ran = mln_fixture(*asked, "--set", "iterations=7", "--set", "schedule=flooding", "--set", "damping=0.25")
+    assert ran.code == 1 and json.loads((tmp_path / "s.json").read_text())["iterations"] == 7
+    assert "--set iterations=70" in ran.err and "--set damping=0.625" in ran.err
+    for wrong, told in (("damping=x", "number"), ("damp=0.1", "damping"), ("damping", "NAME=VALUE"), ("schedule=x", "flooding")):
+        ran = mln_fixture(*asked, "--set", wrong)
+        assert ran.code == 2 and told in ran.err
+    ran = mln_fixture("infer", tmp_path / "m.mln", "-q", "S", "--set", "damping=0.1")
+    assert ran.code == 2 and "lifted-bp" in ran.err
+
+
 def test_what_settles_is_told_too(mln_fixture, tmp_path) -> None:  # noqa: F811
     (tmp_path / "m.mln").write_text(CHAIN)
     ran = mln_fixture(

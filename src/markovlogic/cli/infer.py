@@ -24,6 +24,7 @@ def infer(
     closed_types: options.ClosedTypes = False,
     clause_weights: options.ClauseWeights = "formula",
     method: options.Method = "auto",
+    set_: options.Set = None,
     network: options.Network = "auto",
     compress: options.Compress = "none",
     rank: options.Rank = None,
@@ -106,6 +107,7 @@ def infer(
 
     from markovlogic import inference
     from markovlogic.cli.progress import shown_progress
+    from markovlogic.methods.said import settings_said
 
     _check_outputs((output, stats, worlds), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
@@ -113,7 +115,7 @@ def infer(
             model,
             evidence or (),
             query,
-            method=method,
+            method=settings_said(method, set_ or ()),
             network=network,
             compress=compress,
             rank=rank,

@@ -61,6 +61,15 @@ ClauseWeights = Annotated[
 ]
 METHODS = "|".join((AUTO, *TABLE))
 Method = Annotated[str, typer.Option("--method", metavar=METHODS, help="How to infer; auto chooses.", rich_help_panel=METHOD)]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of the method: --method bp --set damping=0.9; repeat it for more.",
+        rich_help_panel=METHOD,
+    ),
+]
 Network = Annotated[
     str, typer.Option("--network", metavar="auto|ground", help="What the method works on.", rich_help_panel=METHOD)
 ]

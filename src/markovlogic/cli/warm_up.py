@@ -31,7 +31,8 @@ def warm_up(quiet: options.Quiet = False) -> int:
     from markovlogic.running.crew import cores
 
     begun = time.perf_counter()
-    first, *others = [method.name for method in all_methods() if method.samples]
+    compiled = (method for method in all_methods() if method.samples or method.plain_settings() is not None)
+    first, *others = [method.name for method in compiled]
     with shown_progress(quiet=quiet) as progress:
         progress.stage("compile kernels", 1 + len(others))
         compile_for(first)  # what it needs, most others need too

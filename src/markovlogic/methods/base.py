@@ -94,6 +94,10 @@ class Method(ABC):
         """Whether it makes draws, so that options about draws mean something."""
         return False
 
+    def plain_settings(self) -> MethodSettings | None:
+        """Default settings whose fields are numbers and words, so that `--set` can change them; None: there are none."""
+        return None
+
     @property
     def takes_proposals(self) -> bool:
         """Whether `--compress` names the source of its proposals, and leaves the target alone."""

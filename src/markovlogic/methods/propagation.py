@@ -76,6 +76,10 @@ class PropagationMethod(Method):
     def defaults(self) -> Messages:
         """The settings that the name alone stands for."""
 
+    def plain_settings(self) -> Messages:
+        """All of them are numbers and words."""
+        return self.defaults()
+
     @abstractmethod
     def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
         """Run the messages and ask them."""
@@ -152,8 +156,9 @@ def _concerns(found: Found, rounds: Rounds) -> tuple[str, ...]:
     if not found.converged:
         which = "" if beliefs.converged else f", and one more would change a message's log-odds by {beliefs.residual:.2g}"
         told.append(
-            f"messages have not settled after {beliefs.iterations} of at most {rounds.iterations} rounds{which}; allow more "
-            f"rounds or more time, damp them more than {rounds.damping:g}, or take a sampling method"
+            f"messages have not settled after {beliefs.iterations} of at most {rounds.iterations} rounds{which}; "
+            f"allow more rounds or time (--set iterations={10 * rounds.iterations}), damp them more "
+            f"(--set damping={_more(rounds.damping):g}), or take a sampling method"
         )
     if beliefs.n_cut:
         told.append(
@@ -161,6 +166,11 @@ def _concerns(found: Found, rounds: Rounds) -> tuple[str, ...]:
             "take a sampling method"
         )
     return tuple(told)
+
+
+def _more(damping: float) -> float:
+    """The next damping to try: half of what moves now."""
+    return (1.0 + damping) / 2
 
 
 def _without_errors(probability: Float64) -> Values:

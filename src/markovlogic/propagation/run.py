@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Bool, Float64
+from markovlogic.arrays import Bool, Float64, frozen
+from markovlogic.collector import without_collection
 from markovlogic.errors import InputError
 from markovlogic.networks.ground import atom_rows
 from markovlogic.progress import SILENT, Progress
-from markovlogic.propagation.graph import FactorGraph
+from markovlogic.propagation.graph import ONE, FactorGraph
 
 if TYPE_CHECKING:
     from markovlogic.kernels.messages import Graph, Heard, Room
@@ -75,6 +76,7 @@ def propagate(graph: FactorGraph, rounds: Rounds, progress: Progress = SILENT) -
     """Run the messages of a graph; raises ImpossibleError where they prove that no world is possible."""
     from markovlogic.kernels.messages import LARGEST
 
+    _warm_up(progress)
     run = _Messages(graph, rounds.damping)
     schedule: str = "flooding" if graph.is_lifted else rounds.schedule
     if schedule == "residual":
@@ -94,6 +96,22 @@ def propagate(graph: FactorGraph, rounds: Rounds, progress: Progress = SILENT) -
     n_cut = int(np.count_nonzero(np.abs(run.message) == LARGEST))
     log_z = run.log_z() if converged and not n_cut else None
     return Beliefs(run.log_odds(), converged, iterations, residual, log_z, n_cut, schedule)
+
+
+def _warm_up(progress: Progress) -> None:
+    """Compile the kernels on the first use on a machine, with a line that says so; time limits do not count it."""
+    from markovlogic.kernels import are_cold
+
+    if not are_cold(("flooding:flood", "flooding:bethe", "residual:speak")):
+        return
+    progress.stage("compile kernels (once on this machine, some 5 to 15 s)")
+    start, literal, bias = np.array([0, 2], np.int64), np.array([1, 2], np.int32), np.zeros(2)
+    small = frozen(FactorGraph(bias, start, literal, np.ones(1), 0, 0.0, ONE, ONE, ONE))
+    with patience.current().paused(), without_collection():
+        run = _Messages(small, 0.0)
+        run.round()
+        run.log_z()
+        _by_residual(run, small, Rounds(iterations=1), SILENT)
 
 
 def _has_hubs(graph: FactorGraph) -> bool:
