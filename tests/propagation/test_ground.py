@@ -60,6 +60,13 @@ def test_trees_are_exact(network, schedule, damping):
     assert found.log_z_bethe == pytest.approx(worlds.log_z, abs=1e-9, rel=1e-12)
 
 
+def test_the_check_of_trees_would_see_a_slightly_wrong_weight():
+    network = network_of(3, [(1.0, [0, 3]), (math.inf, [2, 5])], bias={0: 0.4})
+    wrong = network_of(3, [(1.0 + 1e-8, [0, 3]), (math.inf, [2, 5])], bias={0: 0.4})
+    found = propagate(ground_graph(wrong), CLOSE).probability
+    assert np.abs(found - all_worlds(network).marginal).max() > 1e-10
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(networks())
 def test_both_schedules_end_at_a_fixed_point_and_say_its_bethe_sum(network):

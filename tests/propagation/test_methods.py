@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,6 +12,12 @@ from tests.cli.conftest import mln as mln_fixture  # noqa: F401
 from tests.propagation.test_lifted import SYMMETRIC
 
 import markovlogic as mln
+from markovlogic.generate import make, write
+from markovlogic.measures import Stopwatch
+from markovlogic.methods.case import Resources, case_of
+from markovlogic.planner import make_plan, wish_of
+from markovlogic.posing import pose_problem
+from markovlogic.running.sampling import Sampling
 
 CHAIN = "p = {A}\nS(p)\nT(p)\nU(p)\n1.2 S(x) => T(x)\n0.7 T(x) => U(x)\n0.4 S(x)\n"
 FRUSTRATED = "p = {A, B, C, D}\nS(p)\n4 S(x) v S(y) v x = y\n4 !S(x) v !S(y) v x = y\n0.3 S(A)\n0.1 S(B)\n"
@@ -128,6 +136,39 @@ def test_messages_that_prove_a_conflict_name_the_rules() -> None:
 def test_settings_that_make_no_sense_are_refused(settings) -> None:
     with pytest.raises(mln.InputError):
         mln.infer(parsed(CHAIN), None, "S", method=settings)
+
+
+def test_a_time_limit_ends_messages_that_do_not_settle() -> None:
+    began = time.perf_counter()
+    found = mln.infer(parsed(FRUSTRATED), None, "S", method=mln.BP(damping=0.0, iterations=10**9), time_limit=0.5)
+    assert time.perf_counter() - began < 20  # a busy machine is slow; a billion rounds would take hours
+    assert not found.converged and "have not settled" in found.concerns()[0]
+
+
+def test_many_classes_go_by_the_networks_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("markovlogic.methods.lifted_bp.MOST_WORK", 3)
+    text, _, query = SYMMETRIC["both orders"]
+    found = mln.infer(parsed(text), None, list(query), method="lifted-bp")
+    assert found.run.network == "ground" and found.run.clauses
+
+
+@pytest.mark.parametrize("method", ["bp", "lifted-bp"])
+def test_memory_is_not_predicted_too_low(method: str, tmp_path) -> None:
+    made = make("asthma", 60, 0.1, 0)
+    rules, facts = write(made, tmp_path)
+    posed = pose_problem(str(rules), [str(facts)], made.query)
+    with case_of(posed, Resources(), Stopwatch()) as case:
+        network = case.ground()
+        plan = make_plan(case, wish_of(method, "ground", Sampling()))
+        plan.method.answer(case, plan)
+        tracemalloc.start()
+        try:
+            plan.method.answer(case, plan)
+            traced = tracemalloc.get_traced_memory()[1] + network.nbytes
+        finally:
+            tracemalloc.stop()
+    cost = plan.method.cost(case, wish_of(method, "ground", Sampling()))
+    assert cost.memory_bytes is not None and 0.7 * traced < cost.memory_bytes
 
 
 def test_auto_never_takes_it_and_explain_lists_it() -> None:
