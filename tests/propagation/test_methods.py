@@ -73,6 +73,22 @@ def test_three_thousand_people_are_not_grounded() -> None:
     assert len(set(found.probability.round(12))) == 1
 
 
+def test_a_negated_atom_needs_no_grounding() -> None:
+    text, _, _ = SYMMETRIC["both orders"]
+    found = mln.infer(parsed(text), None, ["S", "!S(A)"], method="lifted-bp")
+    assert found.run.network == "none" and found["!S(A)"] == pytest.approx(1 - found["S(A)"], abs=1e-15)
+
+
+def test_what_cannot_be_grounded_is_a_candidate_all_the_same() -> None:
+    text = f"person = {{{PEOPLE}}}\nF(person, person)\n0.001 F(x, y) ^ F(y, z) => F(x, z)\n"
+    told = mln.explain(parsed(text), None, "F(P1,P2)", method="lifted-bp")
+    possible = {candidate.method: candidate.possible for candidate in told.candidates}
+    assert possible["lifted-bp"] and not possible["bp"]
+    assert (told.plan.network, told.clauses) == ("none", None)
+    found = mln.infer(parsed(text), None, "F(P1,P2)", method="lifted-bp")
+    assert found.converged and found.run.iterations < 200
+
+
 def test_quantifiers_go_by_the_networks_colours() -> None:
     text = "p = {A, B, C, D}\nS(p)\nT(p, p)\n1.1 S(x) <=> (EXIST y (T(x, y) ^ S(y)))\n-0.2 T(x, y)\n"
     lifted = mln.infer(parsed(text), None, "S,T", method=mln.LiftedBP(tolerance=1e-12))

@@ -56,7 +56,11 @@ class LiftedBeliefPropagation(PropagationMethod):
         return LiftedBP()
 
     def cost(self, case: Case, wish: Wish) -> Cost:
-        """At most what it takes on the ground network: classes of constants are found when it is asked for."""
+        """At most what it takes on the ground network; where that is long, what it takes without."""
+        if case.network is None and not case.can_refine:
+            work = _work(case, wish)
+            if isinstance(work, int):
+                return _lifted_cost(case, work)
         return ground_cost(
             case,
             "as bp, each kind of message once; colours of the ground network at most",
@@ -67,33 +71,40 @@ class LiftedBeliefPropagation(PropagationMethod):
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """Without grounding where constants fall into few classes and the rules allow it, else by the network's colours."""
         settings, notes = self.settings(wish), self.notes(wish)
-        why = "asked for" if wish.network is NetworkKind.GROUND else ""
-        work = 0
         with case.watch("symmetry"):
             case.resources.progress.stage("symmetry")
-            if not why and any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query):
-                why = "a conjunction tells its constants from the others"
-            if not why:
-                try:
-                    work = work_of(case.posed.problem, case.posed.lowered, case.symmetry.classes.class_of)
-                except TooManyError as refusal:
-                    why = str(refusal)
-            if work > MOST_WORK:
-                why = f"the classes of constants make up to {work:,} forms of clauses and atoms"
-        if why:
-            if case.network is None and case.can_refine:
-                case.ground()
-            reason = f"{reason}; on the ground network's colours: {why}"
-            return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), settings=settings, notes=notes)
-        memory = WORK_BYTES * work + ANSWER_ROW_BYTES * len(case.asked.numbers)
-        cost = Cost(LOADING + WORK_SECONDS * work, int(memory), "nothing is grounded: constants fall into few classes")
-        return Plan(self, NetworkKind.NONE, f"{reason}; {cost.reason}", cost, settings=settings, notes=notes)
+            work = _work(case, wish)
+        if isinstance(work, int):
+            cost = _lifted_cost(case, work)
+            return Plan(self, NetworkKind.NONE, f"{reason}; {cost.reason}", cost, settings=settings, notes=notes)
+        if case.network is None and case.can_refine:
+            case.ground()
+        reason = f"{reason}; on the ground network's colours: {work}"
+        return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), settings=settings, notes=notes)
 
     def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
         """Lift, run the messages, and tell how much was lifted."""
         if plan.network is NetworkKind.NONE:
             return _by_classes(case, rounds)
         return _by_colours(case, case.ground(), rounds)
+
+
+def _work(case: Case, wish: Wish) -> int | str:
+    """Forms of clauses and atoms to look at where nothing is grounded; or why something has to be."""
+    if wish.network is NetworkKind.GROUND:
+        return "asked for"
+    if any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query):
+        return "a conjunction tells its constants from the others"
+    try:
+        work = work_of(case.posed.problem, case.posed.lowered, case.symmetry.classes.class_of)
+    except TooManyError as refusal:
+        return str(refusal)
+    return work if work <= MOST_WORK else f"the classes of constants make up to {work:,} forms of clauses and atoms"
+
+
+def _lifted_cost(case: Case, work: int) -> Cost:
+    memory = WORK_BYTES * work + ANSWER_ROW_BYTES * len(case.asked.numbers)
+    return Cost(LOADING + WORK_SECONDS * work, int(memory), "nothing is grounded: constants fall into few classes")
 
 
 def _by_classes(case: Case, rounds: Rounds) -> Found:
