@@ -69,26 +69,19 @@ def test_the_check_of_trees_would_see_a_slightly_wrong_weight():
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(networks())
-def test_both_schedules_end_at_a_fixed_point_and_say_its_bethe_sum(network):
-    """Where both converge they need not agree; each must be a fixed point of the tables."""
-    for schedule in ("residual", "flooding"):
-        found = propagate(ground_graph(network), Rounds(0.5, 3000, 1e-13, schedule))
-        if (
-            not found.converged
-            or found.n_cut
-            or network.n_all > 8
-            or np.abs(found.log_odds[np.isfinite(found.log_odds)]).max(initial=0) > 30
-        ):
-            continue
-        slow = Slow(network, 0.5)
-        for _ in range(300):
-            before = slow.marginal()
-            slow.round()
-            if np.abs(slow.marginal() - before).max(initial=0) < 1e-15:
-                break
-        if schedule == "flooding":
-            np.testing.assert_allclose(found.probability, slow.marginal(), atol=1e-7, rtol=0)
-            assert found.log_z_bethe == pytest.approx(slow.log_z(), abs=1e-6)
+def test_where_rounds_settle_the_bethe_sum_is_that_of_full_tables(network):
+    found = propagate(ground_graph(network), Rounds(0.5, 3000, 1e-13, "flooding"))
+    largest = np.abs(found.log_odds[np.isfinite(found.log_odds)]).max(initial=0)
+    if not found.converged or found.n_cut or largest > 30:  # tables of probabilities cannot tell what is so far out
+        return
+    slow = Slow(network, 0.5)
+    for _ in range(300):
+        before = slow.marginal()
+        slow.round()
+        if np.abs(slow.marginal() - before).max(initial=0) < 1e-15:
+            break
+    np.testing.assert_allclose(found.probability, slow.marginal(), atol=1e-7, rtol=0)
+    assert found.log_z_bethe == pytest.approx(slow.log_z(), abs=1e-6)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
