@@ -57,15 +57,15 @@ def statements(problem: Problem, lowered: LoweredModel) -> Said | Refusal:
     constant = 0.0
     for rule, per_grounding in zip(problem.model.rules, lowered.constant_per_grounding, strict=True):
         constant += per_grounding * math.prod(writer.size(rule.type_of[name]) for name in rule.free)
+    for definition in lowered.definitions:
+        refusal = writer.definition(definition)
+        if refusal is not None:
+            return refusal
     for template in lowered.templates:
         idle = math.prod(writer.size(type_name) for _, type_name in template.idle)
         if math.isfinite(template.weight):
             constant += template.weight * idle * math.prod(writer.size(type_name) for _, type_name in template.variables)
         writer.clause(template.literals, template.equalities, template.variables, template.weight * idle, template.rule)
-    for definition in lowered.definitions:
-        refusal = writer.definition(definition)
-        if refusal is not None:
-            return refusal
     for group in problem.groups:
         refusal = writer.exclusive(group.predicate)
         if refusal is not None:
