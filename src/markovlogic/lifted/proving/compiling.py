@@ -16,8 +16,8 @@ from markovlogic.lifted.proving.rules import RULES
 from markovlogic.lifted.proving.rules.base import Option, Rule, Sizes
 from markovlogic.lifted.proving.theory import Theory
 
-CAREFUL = 15_000  # literals that are looked at while all options are compared; after that the first that works is taken
-MOST_LOOKS = 40_000  # literals that are looked at in all: about a second
+CAREFUL = 8_000  # literals that are looked at while all options are compared; after that the first that works is taken
+MOST_LOOKS = 20_000  # literals that are looked at in all: about half a second
 
 
 @dataclass(frozen=True)

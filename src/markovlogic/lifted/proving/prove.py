@@ -18,7 +18,7 @@ from markovlogic.lifted.proving.blocks import find_blocks
 from markovlogic.lifted.proving.compiling import Compiler, Proof, Stuck
 from markovlogic.lifted.proving.drawing import Binding, Copies, Pen
 from markovlogic.lifted.proving.nodes import Child
-from markovlogic.lifted.proving.rules import RULES
+from markovlogic.lifted.proving.rules import GROUNDING_FIRST, RULES
 from markovlogic.lifted.proving.rules.base import Rule
 from markovlogic.lifted.proving.shattering import MixedPartError, Part, Shattered, shatter
 from markovlogic.lifted.proving.sorts import find_sorts
@@ -43,10 +43,12 @@ def plan_proof(problem: Problem, lowered: LoweredModel, rules: Sequence[Sequence
         return Refusal(f"the evidence about {error} could not be brought into blocks")
     if isinstance(shattered, Refusal):
         return shattered
-    compiler = Compiler(rules)
-    reduction, found = compiler.draft(shattered.draft, shattered.blocks.sizes)
+    reduction, found = Compiler(rules).draft(shattered.draft, shattered.blocks.sizes)
     if isinstance(found, Stuck):
-        return Refusal(_why(problem, shattered, found))
+        first = found
+        reduction, found = Compiler(GROUNDING_FIRST).draft(shattered.draft, shattered.blocks.sizes)
+        if isinstance(found, Stuck):
+            return Refusal(_why(problem, shattered, first))
     return ProofWork(problem, shattered, Child(reduction, found.node), found)
 
 

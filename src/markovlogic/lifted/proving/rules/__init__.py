@@ -23,4 +23,6 @@ RULES: tuple[tuple[Rule, ...], ...] = (
     (Condition(), Binomial()),
     (Grounding(),),
 )
+# Where the search from the top gets lost, small blocks are taken apart before anything is summed over.
+GROUNDING_FIRST = (*RULES[:-2], RULES[-1], RULES[-2])
 AS_PRINTED = tuple([(Power(literal=True),) if isinstance(line[0], Power) else line for line in RULES])

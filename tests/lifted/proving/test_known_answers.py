@@ -1,0 +1,161 @@
+"""Answers that are known in closed form or from the papers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gammaln, logsumexp
+from tests.grounding.from_text import posed
+from tests.lifted.proving.solved import CHAIN, assert_exact, marginals, planned, type_of
+
+from markovlogic.lifted.answer import Refusal
+from markovlogic.lifted.proving import plan_proof, shattering
+from markovlogic.lifted.proving.rules import AS_PRINTED
+
+
+FRIENDS = (
+    "friends(p,p)\nsmokes(p)\ncancer(p)\n1.4 !smokes(x)\n2.3 !cancer(x)\n4.6 !friends(x,y)\n"
+    "1.5 smokes(x) => cancer(x)\n1.1 friends(x,y) ^ smokes(x) => smokes(y)\n"
+)
+
+
+def test_the_decomposer_needs_one_variable_a_formula():
+    """`R(x) v S(y)` over two objects: Z is 493.09, and the rule as it is printed gives 83.81."""
+    problem, lowered = posed(type_of("t", 2) + "R(t)\nS(t)\n1 R(x) v S(y)\n")
+    right = plan_proof(problem, lowered)
+    printed = plan_proof(problem, lowered, AS_PRINTED)
+    assert not isinstance(right, Refusal)
+    assert not isinstance(printed, Refusal)
+    by_hand = sum(
+        math.comb(2, i) * math.comb(2, j) * math.exp(4 - (2 - i) * (2 - j)) for i in range(3) for j in range(3)
+    )  # i true R, j true S: (2−i)(2−j) of four groundings are false
+    assert math.exp(right.solve().log_z) == pytest.approx(by_hand, rel=1e-12)
+    assert round(by_hand, 2) == 493.09
+    assert math.exp(printed.solve().log_z) == pytest.approx((1 + 3 * math.e) ** 2, rel=1e-12)
+    assert round(math.exp(printed.solve().log_z), 2) == 83.81
+
+
+def chain_log_z(n: int, w1: float = 1.0, w2: float = 1.0) -> float:
+    """The double sum over i true R(x) and, independently for each y, j true T(y,z)."""
+    k = np.arange(n + 1)
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    outer = []
+    for i in range(n + 1):
+        # S(x,y) true satisfies all; false leaves R(x), and for each z T(y,z)
+        with_r = i * np.logaddexp(w1 + n * w2, w1 + k * w2)
+        without_r = (n - i) * np.logaddexp(w1 + n * w2, k * w2)
+        outer.append(ways[i] + n * logsumexp(ways + with_r + without_r))
+    return float(logsumexp(outer))
+
+
+def test_m1_with_a_hundred_objects():
+    n = 100
+    solution = planned(type_of("l", n) + type_of("m", n) + type_of("r", n) + CHAIN).solve()
+    assert solution.log_z == pytest.approx(chain_log_z(n), abs=1e-7, rel=1e-13)
+    step = 1e-4  # P(R) and P(S) from the change of log Z with a weight: expected number of true groundings
+    slope = (chain_log_z(n, 1 + step) - chain_log_z(n, 1 - step)) / (2 * step)
+    (r,), (s,) = solution.marginal("R", np.array([0])), solution.marginal("S", np.array([0]))
+    assert slope / n**2 == pytest.approx(1 - _both_false(n), abs=1e-5)
+    assert max(r, s) <= slope / n**2 + 1e-5
+
+
+def _both_false(n: int) -> float:
+    """P(R(x) and S(x,y) false) of M1, from the double sum."""
+    k = np.arange(n + 1)
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    terms, false = [], []
+    for i in range(n + 1):
+        inner = ways + i * np.logaddexp(1.0 + n, 1.0 + k) + (n - i) * np.logaddexp(1.0 + n, 1.0 * k)
+        terms.append(ways[i] + n * logsumexp(inner))
+        share = np.exp(inner - logsumexp(inner)) @ np.exp(k - np.logaddexp(1.0 + n, 1.0 * k))
+        false.append((n - i) / n * share)
+    return float(np.exp(terms - logsumexp(terms)) @ np.array(false))
+
+
+def test_m1_small_against_enumeration():
+    for evidence in ("", "R(L0)\n!R(L1)\n"):
+        for types in (type_of("l", 3) + type_of("m", 2) + type_of("r", 3), None):
+            text = CHAIN if types else CHAIN.replace("(l)", "(p)").replace("(l,m)", "(p,p)").replace("(m,r)", "(p,p)")
+            facts = evidence if types else evidence.replace("L", "P")
+            posed_ = posed((types or type_of("p", 3)) + text, facts, open_=("R", "S", "T"))
+            assert not isinstance(assert_exact(*posed_), Refusal)
+
+
+def test_the_example_of_section_3_is_refused_by_name_when_it_is_large():
+    text = "R(a,b)\nS(b,c)\nT(c,d)\n1 R(x,y) v S(y,z)\n1 S(y,z) v T(z,u)\n"
+    large = "".join(type_of(name, 20) for name in "abcd")
+    refusal = plan_proof(*posed(large + text))
+    assert isinstance(refusal, Refusal)
+    assert "R(x,y) v S(y,z)" in refusal.reason
+    assert "y, z, u" in refusal.reason
+
+
+def test_the_example_of_section_3_with_one_small_domain():
+    """Taking z apart leaves T(Z,u) with one argument: 20 × 20 objects beside 3."""
+    text = "R(a,b)\nS(b,c)\nT(c,d)\n1 R(x,y) v S(y,z)\n1 S(y,z) v T(z,u)\n"
+    small = type_of("a", 2) + type_of("b", 2) + type_of("c", 3) + type_of("d", 2)
+    assert not isinstance(assert_exact(*posed(small + text)), Refusal)
+    wide = type_of("a", 20) + type_of("b", 20) + type_of("c", 3) + type_of("d", 20)
+    work = planned(wide + text)
+    assert "partial grounding" in work.reason
+    assert math.isfinite(work.solve().log_z)
+
+
+def test_the_conditionals_of_section_3():
+    """With T known, {R, S} is polynomial: z falls into blocks of equal counts."""
+    text = "".join(type_of(name, 12) for name in "abcd") + "R(a,b)\nS(b,c)\nT(c,d)\n1 R(x,y) v S(y,z)\n1 S(y,z) v T(z,u)\n"
+    facts = "".join(f"T(C{i},D{j})\n" for i in range(12) for j in range(12) if j < 4 * (i % 3))
+    work = planned(text, facts, open_=("R", "S"))
+    assert work.solve().log_z > 0
+
+
+def test_five_people():
+    solution = planned(type_of("p", 5) + "friends(p,p)\nsmokes(p)\n2 friends(x,y) ^ smokes(x) => smokes(y)\n").solve()
+    assert solution.marginal("friends", np.array([0, 1])) == pytest.approx([0.5, 0.4580488556], abs=1e-10)
+    assert solution.marginal("smokes", np.array([0])) == pytest.approx([0.5], abs=1e-10)
+
+
+def test_a_hundred_friends():
+    solution = planned(type_of("p", 100) + FRIENDS).solve()
+    assert solution.marginal("smokes", np.array([0]))[0] == pytest.approx(0.0379, abs=5e-5)
+
+
+def test_symmetric_friendship_needs_pairs(monkeypatch):
+    monkeypatch.setattr(shattering, "SMALL", 0)
+    text = "friends(p,p)\nsmokes(p)\n0.7 friends(x,y) ^ smokes(x) => smokes(y)\n1.3 friends(x,y) => friends(y,x)\n"
+    work = assert_exact(*posed(type_of("p", 4) + text, "smokes(P1)\n", open_=("smokes",)))
+    assert "pairs" in work.reason
+    hard = text.replace("1.3 friends(x,y) => friends(y,x)", "friends(x,y) => friends(y,x).") + "!friends(x,x).\n"
+    assert "pairs" in assert_exact(*posed(type_of("p", 4) + hard, "smokes(P1)\n", open_=("smokes",))).reason
+
+
+def test_binary_evidence_that_is_a_clique_keeps_its_members_alike():
+    """Everybody of P0..P2 knows everybody else of them: the three are one block, the others another."""
+    clique = "".join(f"knows(P{i},P{j})\n" for i in range(3) for j in range(3) if i != j)
+    text = type_of("p", 5) + "knows(p,p)\ns(p)\n0.6 knows(x,y) ^ s(x) => s(y)\n0.4 s(x)\n"
+    problem, lowered = posed(text, clique, open_=("s",))
+    work = assert_exact(problem, lowered)
+    assert sorted(work.shattered.blocks.sizes) == [2, 3]
+    assert len(np.unique(marginals(problem, work.solve()).round(12))) == 2
+
+
+def test_atoms_that_no_rule_mentions_are_coins():
+    problem, lowered = posed(type_of("p", 4) + "s(p)\nidle(p,p)\n0.4 s(x)\n")
+    solution = assert_exact(problem, lowered).solve()
+    assert solution.marginal("idle", np.arange(16)) == pytest.approx(np.full(16, 0.5))
+
+
+def test_too_many_alternatives_are_refused_by_name():
+    refusal = plan_proof(*posed(type_of("p", 60) + "s(p)\nknows(p,p)\n1 s(x) => (EXIST y (knows(x,y) ^ s(y)))\n"))
+    assert isinstance(refusal, Refusal)
+    assert "EXIST" in refusal.reason
+
+
+def test_scattered_binary_evidence_is_refused():
+    rng = np.random.default_rng(0)
+    facts = "".join(f"knows(P{i},P{j})\n" for i, j in np.argwhere(rng.random((200, 200)) < 0.1))
+    refusal = plan_proof(*posed(type_of("p", 200) + "knows(p,p)\ns(p)\n1 knows(x,y) ^ s(x) => s(y)\n", facts, open_=("s",)))
+    assert isinstance(refusal, Refusal)
+    assert "knows(x,y)" in refusal.reason
