@@ -14,7 +14,6 @@ from markovlogic.lifted.answer import Refusal
 from markovlogic.lifted.proving import plan_proof, shattering
 from markovlogic.lifted.proving.rules import AS_PRINTED
 
-
 FRIENDS = (
     "friends(p,p)\nsmokes(p)\ncancer(p)\n1.4 !smokes(x)\n2.3 !cancer(x)\n4.6 !friends(x,y)\n"
     "1.5 smokes(x) => cancer(x)\n1.1 friends(x,y) ^ smokes(x) => smokes(y)\n"

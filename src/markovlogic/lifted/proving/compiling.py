@@ -17,7 +17,7 @@ from markovlogic.lifted.proving.rules.base import Option, Rule, Sizes
 from markovlogic.lifted.proving.theory import Theory
 
 CAREFUL = 8_000  # literals that are looked at while all options are compared; after that the first that works is taken
-MOST_LOOKS = 20_000  # literals that are looked at in all: about half a second
+MOST_LOOKS = 20_000  # literals that are looked at in all, beside those of the first draft: about half a second
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,14 @@ class Compiler:
     known: dict[tuple[Theory, Sizes], Proof | Stuck] = field(default_factory=dict)
     looks: int = 0
 
+    def plan(self, draft: Draft, sizes: Sizes) -> tuple[Reduction, Proof | Stuck]:
+        """Plan the draft that the whole search starts from."""
+        self.looks = -_literals(draft)
+        return self.draft(draft, sizes)
+
     def draft(self, draft: Draft, sizes: Sizes) -> tuple[Reduction, Proof | Stuck]:
         """Plan what a rule leaves; what is stuck is told in the clauses before the rule."""
-        self.looks += sum(len(clause.literals) + 1 for clause in draft.clauses)
+        self.looks += _literals(draft)
         if self.looks > MOST_LOOKS:
             reduction = reduce_draft(Draft(draft.fixed, (), (), ()))
             return reduction, Stuck(frozenset(draft.source), gave_up=True)
@@ -58,8 +63,8 @@ class Compiler:
         return reduction, found
 
     def theory(self, theory: Theory, sizes: Sizes) -> Proof | Stuck:
-        """Plan a theory in normal form."""
-        key = (theory, sizes)
+        """Plan a theory in normal form; sizes matter by their order of magnitude."""
+        key = (theory, tuple([size.bit_length() for size in sizes]))
         if key not in self.known:
             self.known[key] = self._search(theory, sizes)
         return self.known[key]
@@ -95,3 +100,7 @@ class Compiler:
             rules |= found.rules
             children.append(Child(reduction, found.node))
         return Proof(option.build(children), work, frozenset(rules))
+
+
+def _literals(draft: Draft) -> int:
+    return sum(len(clause.literals) + 1 for clause in draft.clauses)

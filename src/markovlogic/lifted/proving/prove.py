@@ -27,6 +27,7 @@ from markovlogic.lifted.proving.theory import arrangements
 from markovlogic.problem import Problem
 
 _STEP_SECONDS, _LEAST_SECONDS = 1e-6, 2e-3  # measured on one core of a small machine
+_WORTH_ANOTHER_TRY = 1000  # clauses
 _LEAST_BYTES = 32 << 20
 _ENTRIES_DRAWN = 1 << 22  # atoms that are drawn together
 
@@ -43,12 +44,13 @@ def plan_proof(problem: Problem, lowered: LoweredModel, rules: Sequence[Sequence
         return Refusal(f"the evidence about {error} could not be brought into blocks")
     if isinstance(shattered, Refusal):
         return shattered
-    reduction, found = Compiler(rules).draft(shattered.draft, shattered.blocks.sizes)
+    reduction, found = Compiler(rules).plan(shattered.draft, shattered.blocks.sizes)
+    if isinstance(found, Stuck) and len(shattered.draft.clauses) < _WORTH_ANOTHER_TRY:
+        again = Compiler(GROUNDING_FIRST).plan(shattered.draft, shattered.blocks.sizes)
+        if isinstance(again[1], Proof):
+            reduction, found = again
     if isinstance(found, Stuck):
-        first = found
-        reduction, found = Compiler(GROUNDING_FIRST).draft(shattered.draft, shattered.blocks.sizes)
-        if isinstance(found, Stuck):
-            return Refusal(_why(problem, shattered, first))
+        return Refusal(_why(problem, shattered, found))
     return ProofWork(problem, shattered, Child(reduction, found.node), found)
 
 

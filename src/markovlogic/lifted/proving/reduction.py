@@ -23,6 +23,7 @@ from markovlogic.lifted.proving.theory import LOOSE, Clause, Literal, Numbers, T
 LOG_2 = math.log(2.0)
 _PERMUTED = 4  # variables of a clause up to which all their orders are compared
 _ROUNDS = 3  # of telling relations apart by the clauses they occur in
+_COMPARED = 400  # clauses; larger theories are hardly met twice
 _EMPTY = -1  # in place of a clause: the clause without literals, which is false
 
 
@@ -171,7 +172,7 @@ def tidy(literals: tuple[Literal, ...], blocks: tuple[int, ...]) -> Clause:
 def _order(used: set[int], clauses: Sequence[Clause]) -> list[int]:
     """Relations in an order that depends on the clauses they occur in, and on their names only where those are alike."""
     colour = dict.fromkeys(used, 0)
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if len(clauses) <= _COMPARED else 0):
         seen: dict[int, list[tuple[tuple[tuple[int, bool, tuple[int, ...]], ...], bool]]] = {r: [] for r in used}
         for clause in clauses:
             shape = tuple(sorted([(colour[r], sign, (len(args),)) for r, args, sign in clause.literals]))
@@ -180,7 +181,8 @@ def _order(used: set[int], clauses: Sequence[Clause]) -> list[int]:
         keys = {r: (colour[r], sorted(seen[r])) for r in used}
         ranks = sorted(keys.values())
         distinct = [key for at, key in enumerate(ranks) if not at or key != ranks[at - 1]]
-        colour = {r: distinct.index(keys[r]) for r in used}
+        rank = {repr(key): at for at, key in enumerate(distinct)}
+        colour = {r: rank[repr(keys[r])] for r in used}
     return sorted(used, key=lambda r: (colour[r], r))
 
 

@@ -22,7 +22,7 @@ from markovlogic.lifted.proving.statements import PlainLiteral, Said, Statement
 from markovlogic.lifted.proving.theory import LOOSE, Clause, Literal, arrangements
 from markovlogic.problem import Problem
 
-MOST_VERSIONS = 20_000  # clauses that statements may be split into
+MOST_VERSIONS = 10_000  # clauses that statements may be split into
 SMALL = 8  # constants of a block that may be taken apart
 
 
