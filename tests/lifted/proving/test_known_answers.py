@@ -11,8 +11,9 @@ from tests.grounding.from_text import posed
 from tests.lifted.proving.solved import CHAIN, assert_exact, marginals, planned, type_of
 
 from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.proving import plan_proof, shattering
+from markovlogic.lifted.proving import plan_proof, prove, shattering
 from markovlogic.lifted.proving.rules import AS_PRINTED
+from markovlogic.lifted.proving.shattering import shatter
 
 FRIENDS = (
     "friends(p,p)\nsmokes(p)\ncancer(p)\n1.4 !smokes(x)\n2.3 !cancer(x)\n4.6 !friends(x,y)\n"
@@ -158,3 +159,40 @@ def test_scattered_binary_evidence_is_refused():
     refusal = plan_proof(*posed(type_of("p", 200) + "knows(p,p)\ns(p)\n1 knows(x,y) ^ s(x) => s(y)\n", facts, open_=("s",)))
     assert isinstance(refusal, Refusal)
     assert "knows(x,y)" in refusal.reason
+
+
+def scattered(text: str, sizes: dict[str, int], share: float, seed: int) -> tuple[str, str]:
+    """A model with random facts about S(l,m) and T(l,r)."""
+    rng = np.random.default_rng(seed)
+    facts = [
+        f"{'!' * int(rng.integers(2))}{name}(L{i},{other.upper()}{j})\n"
+        for name, other in (("S", "m"), ("T", "r"))
+        for i in range(sizes["l"])
+        for j in range(sizes[other])
+        if rng.random() < share
+    ]
+    return "".join(type_of(name, size) for name, size in sizes.items()) + text, "".join(facts)
+
+
+STAR = "R(l)\nS(l,m)\nT(l,r)\n0.3 R(x) v S(x,y) v T(x,z)\n-0.2 R(x) ^ S(x,y)\n0.1 R(x)\n"
+
+
+def test_slices_agree_with_enumeration(monkeypatch):
+    """Scattered evidence; one sort is taken apart because everything else is refused."""
+    monkeypatch.setattr(prove, "shatter", lambda problem, said: shatter(problem, said) if said.slices else Refusal("too much"))
+    for seed in range(4):
+        mln, db = scattered(STAR, {"l": 3, "m": 3, "r": 3}, 0.4, seed)
+        problem, lowered = posed(mln, db, open_=("R", "S", "T"))
+        work = assert_exact(problem, lowered)
+        assert not isinstance(work, Refusal), work.reason
+        assert work.shattered.said.slices
+        drawn = work.solve().draw(4000, seed).mean(axis=0)
+        expected = marginals(problem, work.solve())
+        # 22 atoms at most and four seeds: five standard errors are passed by chance once in 10^4 runs
+        assert (np.abs(drawn - expected) < 5 * np.sqrt(expected * (1 - expected) / 4000) + 1e-9).all()
+
+
+def test_scattered_evidence_about_fifty_by_a_hundred():
+    mln, db = scattered(STAR, {"l": 50, "m": 100, "r": 100}, 0.3, 1)
+    work = planned(mln, db, open_=("R", "S", "T"))
+    assert work.solve().log_z > 0

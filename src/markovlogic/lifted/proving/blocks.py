@@ -9,14 +9,16 @@ What is found is checked by counting (`shattering.PartStatuses`), so that a coll
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from markovlogic.arrays import Int64, UInt64
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.lifted.proving.sorts import Sorts
-from markovlogic.problem import Problem
+from markovlogic.lifted.proving.statements import Said
 from markovlogic.problem.statuses import Statuses
 
 _SELF = -1
@@ -30,24 +32,31 @@ class Blocks:
     members: tuple[Int64, ...]  # by block: constants
     of_sort: tuple[tuple[int, ...], ...]  # by sort: its blocks
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Constants of each block."""
         return tuple(len(one) for one in self.members)
 
+    def choices(self, blocks: tuple[int, ...]) -> int:
+        """How many ways there are to choose constants from these blocks, different ones from the same block."""
+        return math.prod(max(self.sizes[block] - blocks[:at].count(block), 0) for at, block in enumerate(blocks))
 
-def find_blocks(problem: Problem, sorts: Sorts) -> Blocks:
+
+def find_blocks(said: Said, sorts: Sorts) -> Blocks:
     """The coarsest blocks that hashing finds."""
     block_of, of_sort = [], []
     members: list[Int64] = []
+    there: list[dict[str, list[int]]] = [{} for _ in sorts.types]
+    for (predicate, at), sort in sorted(sorts.of_place.items()):
+        there[sort].setdefault(predicate, []).append(at)
     for sort, type_name in enumerate(sorts.types):
-        n = len(problem.domains[type_name])
+        n = said.sizes[type_name]
         label = np.zeros(n, np.int64)
         named = np.array(sorted(sorts.named[sort]), np.int64)
         label[named] = 1 + np.arange(len(named))
-        for predicate, statuses in problem.statuses.items():
-            places = [at for at in range(len(statuses.sizes)) if sorts.of_place.get((predicate, at)) == sort]
-            if places and len(statuses.code):
+        for predicate, places in there[sort].items():
+            statuses = said.statuses.get(predicate)
+            if statuses is not None and len(statuses.code):
                 label = _joined(label, _alike(statuses, places, n))
         first, label = np.unique(label, return_index=True, return_inverse=True)[1:]
         rank = np.argsort(np.argsort(first))  # blocks in the order of their first constants

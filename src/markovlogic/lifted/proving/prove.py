@@ -14,16 +14,14 @@ from markovlogic.data.evidence import UNKNOWN, decode
 from markovlogic.errors import InputError
 from markovlogic.language.templates import LoweredModel
 from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.proving.blocks import find_blocks
 from markovlogic.lifted.proving.compiling import Compiler, Proof, Stuck
 from markovlogic.lifted.proving.drawing import Binding, Copies, Pen
 from markovlogic.lifted.proving.nodes import Child
 from markovlogic.lifted.proving.rules import GROUNDING_FIRST, RULES
 from markovlogic.lifted.proving.rules.base import Rule
 from markovlogic.lifted.proving.shattering import MixedPartError, Part, Shattered, shatter
-from markovlogic.lifted.proving.sorts import find_sorts
+from markovlogic.lifted.proving.slicing import slicings
 from markovlogic.lifted.proving.statements import statements
-from markovlogic.lifted.proving.theory import arrangements
 from markovlogic.problem import Problem
 
 _STEP_SECONDS, _LEAST_SECONDS = 1e-6, 2e-3  # measured on one core of a small machine
@@ -37,9 +35,11 @@ def plan_proof(problem: Problem, lowered: LoweredModel, rules: Sequence[Sequence
     said = statements(problem, lowered)
     if isinstance(said, Refusal):
         return said
-    sorts = find_sorts(said)
     try:
-        shattered = shatter(problem, said, sorts, find_blocks(problem, sorts))
+        shattered = shatter(problem, said)
+        if isinstance(shattered, Refusal):
+            tried = (shatter(problem, sliced) for sliced in slicings(said))
+            shattered = next((one for one in tried if isinstance(one, Shattered)), shattered)
     except MixedPartError as error:
         return Refusal(f"the evidence about {error} could not be brought into blocks")
     if isinstance(shattered, Refusal):
@@ -127,11 +127,9 @@ class ProofSolution:
     def _share(self) -> dict[str, dict[tuple[int, ...], float]]:
         """P(atom) by predicate and part."""
         shattered = self.work.shattered
-        size, _ = self.work.numbers()
         found: dict[str, dict[tuple[int, ...], float]] = {}
         for part, at in shattered.parts.items():
-            atoms = float(arrangements(part.relation, size)[0])
-            share = min(max(float(self.count[at]) / atoms, 0.0), 1.0)
+            share = min(max(float(self.count[at]) / shattered.blocks.choices(part.relation), 0.0), 1.0)
             found.setdefault(part.predicate, {})[(*part.blocks, *part.first)] = share
         return found
 
@@ -140,18 +138,26 @@ class ProofSolution:
         statuses = self.work.problem.statuses[predicate]
         status = statuses.lookup(code)
         result = np.where(status == UNKNOWN, 0.5, status.astype(np.float64))
-        share = self._share.get(predicate)
-        if share is not None and len(code):
-            is_open = np.flatnonzero(status == UNKNOWN)
-            rows = self.work.shattered.part_rows(predicate, decode(code[is_open], statuses.sizes).astype(np.int64))
-            if rows.shape[1]:
-                distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
-            else:
-                distinct, inverse = rows[:1], np.zeros(len(rows), np.int64)
-            values = np.array([share.get(tuple(row), 0.5) for row in distinct.tolist()])
-            if len(is_open):
-                result[is_open] = values[inverse.reshape(-1)]
+        rows = np.flatnonzero(status == UNKNOWN)
+        args = decode(code[rows], statuses.sizes).astype(np.int64)
+        if predicate in self._share:
+            result[rows] = self._of_parts(predicate, args)
+        for name, one in self.work.shattered.said.slices.items():
+            if one.predicate == predicate and name in self._share:
+                own = np.flatnonzero(args[:, one.place] == one.constant)
+                result[rows[own]] = self._of_parts(name, np.delete(args[own], one.place, axis=1))
         return result
+
+    def _of_parts(self, name: str, args: Int64) -> Float64:
+        """P(atom) of open atoms of a predicate or a slice; those that no clause mentions are coins."""
+        key = self.work.shattered.part_rows(name, args)
+        if not len(key):
+            return np.zeros(0)
+        if key.shape[1]:
+            distinct, inverse = np.unique(key, axis=0, return_inverse=True)
+        else:
+            distinct, inverse = key[:1], np.zeros(len(key), np.int64)
+        return np.array([self._share[name].get(tuple(row), 0.5) for row in distinct.tolist()])[inverse.reshape(-1)]
 
     def draw(self, count: int, seed: int) -> Bool:
         """Independent exact draws: (count, open atoms)."""
@@ -160,15 +166,22 @@ class ProofSolution:
         worlds = np.empty((count, len(problem.atoms)), bool)
         size, weight = work.numbers()
         step = max(1, _ENTRIES_DRAWN // max(1, len(problem.atoms)))
-        bindings = tuple([self._binding(part) for part in work.shattered.parts])
         for begin in range(0, count, step):
             some = worlds[begin : begin + step]
             some[:] = random.random(some.shape) < 0.5  # atoms that no clause mentions keep this
             rows = np.arange(len(some))
             blocks = tuple([np.broadcast_to(one, (len(some), len(one))) for one in work.shattered.blocks.members])
+            bindings = tuple([self._binding(part, len(some)) for part in work.shattered.parts])
             work.root.draw(size, weight, Copies(rows, blocks, bindings), Pen(problem, some, random))
         return worlds
 
-    def _binding(self, part: Part) -> Binding:
-        hidden = part.predicate in self.work.shattered.said.hidden
-        return Binding(None if hidden else part.predicate, part.slots)
+    def _binding(self, part: Part, copies: int) -> Binding:
+        said = self.work.shattered.said
+        if part.predicate in said.hidden:
+            return Binding(None, part.slots)
+        one = said.slices.get(part.predicate)
+        if one is None:
+            return Binding(part.predicate, part.slots)
+        slots: list[int | Int64] = list(part.slots)
+        slots.insert(one.place, np.full(copies, one.constant, np.int64))
+        return Binding(one.predicate, tuple(slots))

@@ -15,11 +15,11 @@ import numpy as np
 from markovlogic.arrays import Int64
 from markovlogic.data.evidence import TRUE, UNKNOWN, decode
 from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.proving.blocks import Blocks
+from markovlogic.lifted.proving.blocks import Blocks, find_blocks
 from markovlogic.lifted.proving.reduction import Draft
-from markovlogic.lifted.proving.sorts import Sorts
+from markovlogic.lifted.proving.sorts import Sorts, find_sorts
 from markovlogic.lifted.proving.statements import PlainLiteral, Said, Statement
-from markovlogic.lifted.proving.theory import LOOSE, Clause, Literal, arrangements
+from markovlogic.lifted.proving.theory import LOOSE, Clause, Literal
 from markovlogic.problem import Problem
 
 MOST_VERSIONS = 10_000  # clauses that statements may be split into
@@ -70,14 +70,14 @@ class MixedPartError(Exception):
 class PartStatuses:
     """Status of each part of the predicates, counted from the exceptions to their defaults."""
 
-    problem: Problem
+    said: Said
     sorts: Sorts
     blocks: Blocks
     counted: dict[str, dict[tuple[int, ...], dict[int, int]]] = field(default_factory=dict)
 
     def status(self, part: Part) -> int:
         """TRUE, FALSE or UNKNOWN."""
-        statuses = self.problem.statuses.get(part.predicate)
+        statuses = self.said.statuses.get(part.predicate)
         if statuses is None:
             return UNKNOWN  # a hidden predicate
         if part.predicate not in self.counted:
@@ -86,13 +86,12 @@ class PartStatuses:
         if not found:
             return statuses.default
         status, count = next(iter(found.items()))
-        size = np.array([self.blocks.sizes], np.int64)
-        if len(found) > 1 or count != int(arrangements(part.relation, size)[0]):
+        if len(found) > 1 or count != self.blocks.choices(part.relation):
             raise MixedPartError(part.predicate)
         return status
 
     def _count(self, predicate: str) -> dict[tuple[int, ...], dict[int, int]]:
-        statuses = self.problem.statuses[predicate]
+        statuses = self.said.statuses[predicate]
         args = decode(statuses.code, statuses.sizes).astype(np.int64)
         rows = np.concatenate([_part_rows(self.sorts, self.blocks, predicate, args), statuses.status[:, None]], axis=1)
         distinct, count = np.unique(rows, axis=0, return_counts=True)
@@ -115,26 +114,24 @@ def _part_rows(sorts: Sorts, blocks: Blocks, predicate: str, args: Int64) -> Int
     return rows
 
 
-def shatter(problem: Problem, said: Said, sorts: Sorts, blocks: Blocks) -> Shattered | Refusal:
+def shatter(problem: Problem, said: Said) -> Shattered | Refusal:
     """Split all statements; refuses where that would be as much as grounding."""
-    versions = [math.prod(len(blocks.of_sort[s]) + at for at, s in enumerate(sort)) for sort in sorts.of_variable]
+    sorts = find_sorts(said)
+    blocks = find_blocks(said, sorts)
+    versions = [math.prod(len(blocks.of_sort[s]) + sort[:at].count(s) for at, s in enumerate(sort)) for sort in sorts.of_variable]
     if sum(versions) > MOST_VERSIONS:
         worst = said.statements[max(range(len(versions)), key=versions.__getitem__)]
         return Refusal(
             f"the evidence tells so many constants apart that {_text(problem, worst)} splits into {max(versions):,} cases"
             f" over {', '.join(worst.names) or 'its variables'}; at most {MOST_VERSIONS:,} are taken"
         )
-    splitter = _Splitter(said, sorts, blocks, PartStatuses(problem, sorts, blocks))
+    splitter = _Splitter(said, sorts, blocks, PartStatuses(said, sorts, blocks))
     for at in range(len(said.statements)):
         splitter.split(at)
     sizes = blocks.sizes
     relations = tuple([part.relation for part in splitter.parts])
     fixed = tuple([size if size <= SMALL else LOOSE for size in sizes])
-    mentioned = sum(
-        float(arrangements(part.relation, np.array([sizes], np.int64))[0])
-        for part in splitter.parts
-        if part.predicate not in said.hidden
-    )
+    mentioned = sum(blocks.choices(part.relation) for part in splitter.parts if part.predicate not in said.hidden)
     return Shattered(
         said,
         sorts,

@@ -7,8 +7,8 @@ replaced by x, and `x = y v …` the clause for different x and y; what is left 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import Definition, EqualityLiteral, Literal, LoweredModel
 from markovlogic.lifted.answer import Refusal
 from markovlogic.problem import Problem
+from markovlogic.problem.statuses import Statuses
 
 MOST_ALTERNATIVES = 24  # of an existential quantifier or an exclusive argument, which are written out constant by constant
 
@@ -41,14 +42,25 @@ class Statement:
     names: tuple[str, ...] = ()  # of the variables, for people
 
 
-@dataclass(frozen=True)
+class Slice(NamedTuple):
+    """The part of a predicate that has one constant at one place."""
+
+    predicate: str
+    place: int
+    constant: int
+
+
+@dataclass(frozen=True, eq=False)
 class Said:
-    """All statements of a problem, and the types of the predicates in them, hidden ones included."""
+    """All statements of a problem, and what is known of the predicates in them, hidden ones and slices included."""
 
     statements: tuple[Statement, ...]
-    types: dict[str, tuple[str, ...]]
+    types: Mapping[str, tuple[str, ...]]
     hidden: frozenset[str]
     constant: float  # what the log partition function would be if no statement were ever false, atoms apart
+    statuses: Mapping[str, Statuses]  # of all but hidden predicates
+    sizes: Mapping[str, int]  # of types
+    slices: Mapping[str, Slice] = field(default_factory=dict)  # by the name that stands for one
 
 
 def statements(problem: Problem, lowered: LoweredModel) -> Said | Refusal:
@@ -70,7 +82,14 @@ def statements(problem: Problem, lowered: LoweredModel) -> Said | Refusal:
         refusal = writer.exclusive(group.predicate)
         if refusal is not None:
             return refusal
-    return Said(tuple(writer.found), writer.types, frozenset(writer.types) - problem.model.predicates.keys(), constant)
+    return Said(
+        tuple(writer.found),
+        writer.types,
+        frozenset(writer.types) - problem.model.predicates.keys(),
+        constant,
+        problem.statuses,
+        {name: len(domain) for name, domain in problem.domains.items()},
+    )
 
 
 class _Writer:
