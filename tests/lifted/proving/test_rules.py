@@ -15,6 +15,7 @@ from markovlogic.lifted.proving.rules.base import Rule
 from markovlogic.lifted.proving.rules.binomial import Binomial
 from markovlogic.lifted.proving.rules.condition import Condition
 from markovlogic.lifted.proving.rules.elimination import Elimination
+from markovlogic.lifted.proving.rules.forced import Forced
 from markovlogic.lifted.proving.rules.grounding import Grounding
 from markovlogic.lifted.proving.rules.pairs import Pairs
 from markovlogic.lifted.proving.rules.parts import Parts
@@ -27,7 +28,7 @@ TOLERANCE = 1e-10
 
 
 def whole(theory: Theory) -> Draft:
-    return Draft(theory.fixed, theory.relations, theory.clauses, tuple(range(len(theory.clauses))))
+    return Draft(theory.fixed, theory.relations, theory.clauses, tuple(range(len(theory.clauses))), theory.sure)
 
 
 def assert_equals_enumeration(theory: Theory, numbers: Numbers, log_z: np.ndarray, count: np.ndarray) -> None:
@@ -93,6 +94,19 @@ def test_settled():
     assert judge(Settled(), theory, Numbers(np.zeros((2, 0), np.int64), np.zeros((2, 0)))) == 1
 
 
+def test_unit_propagation():
+    run(Forced(), 40, 13, [0, 1, 2], 2, 5)
+
+
+def test_hard_clauses_stay_hard_only_where_they_have_groundings():
+    """`R(x) v S(y)` hard: of F false R(x) is left S(y), |F| times each, which is nothing where F is empty."""
+    clause = Clause((Literal(0, (0,), True), Literal(1, (1,), True)), (0, 1))
+    theory = Theory((-1, -1), ((0,), (1,)), (clause,), frozenset([0]))
+    for option in Binomial().options(theory, (2, 2)):
+        assert not reduce_draft(option.drafts[0]).theory.sure
+    assert judge(Binomial(), theory, Numbers(np.array([[2, 2], [0, 2], [2, 0]]), np.full((3, 1), math.inf))) == 2
+
+
 def test_independent_parts():
     run(Parts(), 40, 2, [1, 1, 2, 2], 2, 3)
 
@@ -129,7 +143,7 @@ def test_grounding():
 
 
 def test_every_rule_has_a_test():
-    tested = {Settled, Parts, Units, Elimination, Power, Pairs, Condition, Binomial, Grounding}
+    tested = {Settled, Forced, Parts, Units, Elimination, Power, Pairs, Condition, Binomial, Grounding}
     assert {type(rule) for line in RULES for rule in line} == tested
 
 

@@ -86,7 +86,8 @@ def random_theory(rng: np.random.Generator, arities: Sequence[int], n_blocks: in
             literals.append(Literal(r, tuple(args), bool(rng.integers(2))))
         clauses.append(Clause(tuple(literals), tuple(blocks)))
     sizes = tuple(rng.integers(0, 4, size=n_blocks).tolist()) if fixed else (LOOSE,) * n_blocks
-    return Theory(sizes, tuple(relations), tuple(clauses))
+    sure = frozenset(np.flatnonzero(rng.random(n_clauses) < 0.15).tolist())
+    return Theory(sizes, tuple(relations), tuple(clauses), sure)
 
 
 def random_numbers(rng: np.random.Generator, theory: Theory, lanes: int, hard: float = 0.1) -> Numbers:
@@ -101,4 +102,5 @@ def random_numbers(rng: np.random.Generator, theory: Theory, lanes: int, hard: f
     weight = rng.exponential(1.0, (lanes, len(theory.clauses)))
     weight[rng.random(weight.shape) < hard] = math.inf
     weight[rng.random(weight.shape) < 0.05] = 0.0
+    weight[:, sorted(theory.sure)] = math.inf
     return Numbers(size, weight)

@@ -34,6 +34,7 @@ class Draft(NamedTuple):
     relations: tuple[tuple[int, ...], ...]
     clauses: tuple[Clause, ...]
     source: tuple[int, ...]
+    sure: frozenset[int] = frozenset()  # clauses of the theory before whose weight is infinite in every lane
 
 
 class Term(NamedTuple):
@@ -116,14 +117,20 @@ def reduce_draft(draft: Draft) -> Reduction:
     renamed = {clause: _renamed(clause, number, classes, number_of_class) for clause in clauses}
     final = tuple(sorted(set(renamed.values())))
     place = {clause: at for at, clause in enumerate(final)}
+    merged = tuple([Term(s, _EMPTY if c is None else place[renamed[c]], f) for c, s, f in terms])
     theory = Theory(
         tuple([draft.fixed[b] for b in block]),
         tuple([tuple([number_of_class[classes[r, at]] for at in range(len(bare[r]))]) for r in order]),
         final,
+        frozenset([t.target for t in merged if t.source in draft.sure and t.target != _EMPTY and _is_positive(t, draft.fixed)]),
     )
-    merged = tuple([Term(s, _EMPTY if c is None else place[renamed[c]], f) for c, s, f in terms])
     free = tuple([r for r in range(len(draft.relations)) if r not in used])
     return Reduction(theory, draft, tuple(block), tuple(order), merged, free)
+
+
+def _is_positive(term: Term, fixed: Sequence[int]) -> bool:
+    """Whether a weight is multiplied by one or more in every lane."""
+    return all(fixed[block] > less for block, less in term.factors)
 
 
 def _has_groundings(clause: Clause, fixed: Sequence[int]) -> bool:

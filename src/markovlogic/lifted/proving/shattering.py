@@ -132,12 +132,13 @@ def shatter(problem: Problem, said: Said) -> Shattered | Refusal:
     relations = tuple([part.relation for part in splitter.parts])
     fixed = tuple([size if size <= SMALL else LOOSE for size in sizes])
     mentioned = sum(blocks.choices(part.relation) for part in splitter.parts if part.predicate not in said.hidden)
+    hard = frozenset([at for at, statement in enumerate(said.statements) if math.isinf(statement.weight)])
     return Shattered(
         said,
         sorts,
         blocks,
         splitter.parts,
-        Draft(fixed, relations, tuple(splitter.clauses), tuple(splitter.source)),
+        Draft(fixed, relations, tuple(splitter.clauses), tuple(splitter.source), hard),
         math.log(2.0) * (len(problem.atoms) - mentioned),
     )
 

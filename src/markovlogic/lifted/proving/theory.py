@@ -44,6 +44,7 @@ class Theory(NamedTuple):
     fixed: tuple[int, ...]
     relations: tuple[tuple[int, ...], ...]
     clauses: tuple[Clause, ...]
+    sure: frozenset[int] = frozenset()  # clauses whose weight is infinite in every lane
 
 
 class Numbers(NamedTuple):

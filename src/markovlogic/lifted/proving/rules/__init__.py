@@ -6,6 +6,7 @@ from markovlogic.lifted.proving.rules.base import Rule
 from markovlogic.lifted.proving.rules.binomial import Binomial
 from markovlogic.lifted.proving.rules.condition import Condition
 from markovlogic.lifted.proving.rules.elimination import Elimination
+from markovlogic.lifted.proving.rules.forced import Forced
 from markovlogic.lifted.proving.rules.grounding import Grounding
 from markovlogic.lifted.proving.rules.pairs import Pairs
 from markovlogic.lifted.proving.rules.parts import Parts
@@ -15,6 +16,7 @@ from markovlogic.lifted.proving.rules.units import Units
 
 RULES: tuple[tuple[Rule, ...], ...] = (
     (Settled(),),
+    (Forced(),),
     (Parts(),),
     (Units(),),
     (Elimination(),),

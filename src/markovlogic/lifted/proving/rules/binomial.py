@@ -137,7 +137,9 @@ def _option(theory: Theory, sizes: Sizes, relation: int) -> Option:
                 moved = [Literal(number[r, tuple([blocks[v] for v in args])], args, sign) for r, args, sign in left.literals]
                 clauses.append(Clause(tuple(moved), blocks))
                 source.append(at)
-    draft = Draft((*theory.fixed, LOOSE, LOOSE), tuple([blocks for _, blocks in origin]), tuple(clauses), tuple(source))
+    draft = Draft(
+        (*theory.fixed, LOOSE, LOOSE), tuple([blocks for _, blocks in origin]), tuple(clauses), tuple(source), theory.sure
+    )
     n = sizes[block]
     return Option(
         (draft,),

@@ -87,7 +87,7 @@ def _option(theory: Theory, sizes: Sizes, relation: int) -> Option:
                 moved = [Literal(r - (r > relation), args, sign) for r, args, sign in left.literals]
                 clauses.append(left._replace(literals=tuple(moved)))
                 source.append(at)
-        drafts.append(Draft(theory.fixed, rest, tuple(clauses), tuple(source)))
+        drafts.append(Draft(theory.fixed, rest, tuple(clauses), tuple(source), theory.sure))
     return Option(
         tuple(drafts),
         (sizes, sizes),

@@ -81,7 +81,7 @@ def _option(theory: Theory, sizes: Sizes, block: int) -> Option:
             clauses.append(Clause(tuple(literals), tuple([clause.blocks[v] for v in rest])))
             source.append(at)
     relations = tuple([tuple([b for b in theory.relations[r] if b != block]) for r, _ in origin])
-    draft = Draft(theory.fixed, relations, tuple(clauses), tuple(source))
+    draft = Draft(theory.fixed, relations, tuple(clauses), tuple(source), theory.sure)
     return Option(
         (draft,),
         (sizes,),

@@ -89,5 +89,5 @@ def _option(theory: Theory, sizes: Sizes, block: int) -> Option:
                 literals.append(Literal(2 * r + swapped, tuple([number[v] for v in args if v in number]), sign))
             clauses.append(Clause(tuple(literals), tuple([clause.blocks[v] for v in number])))
             source.append(at)
-    draft = Draft(theory.fixed, tuple(relations), tuple(clauses), tuple(source))
+    draft = Draft(theory.fixed, tuple(relations), tuple(clauses), tuple(source), theory.sure)
     return Option((draft,), (sizes,), lambda children: PairsNode(theory, children[0], block, tuple(positions)))

@@ -60,7 +60,7 @@ class Parts(Rule):
             own = tuple(sorted({literal.relation for at in group for literal in theory.clauses[at].literals}))
             number = {r: at for at, r in enumerate(own)}
             clauses = tuple([_renumbered(theory.clauses[at], number) for at in group])
-            drafts.append(Draft(theory.fixed, tuple([theory.relations[r] for r in own]), clauses, tuple(group)))
+            drafts.append(Draft(theory.fixed, tuple([theory.relations[r] for r in own]), clauses, tuple(group), theory.sure))
             relations.append(own)
         yield Option(
             tuple(drafts),

@@ -107,7 +107,7 @@ class Power(Rule):
         for clause in theory.clauses:
             literals = [Literal(r, _without(args, position[r]), sign) for r, args, sign in clause.literals]
             clauses.append(_substituted(clause, literals, position))
-        draft = Draft(fixed, relations, tuple(clauses), tuple(range(len(clauses))))
+        draft = Draft(fixed, relations, tuple(clauses), tuple(range(len(clauses))), theory.sure)
         less = tuple([max(size - 1, 0) if b in taken else size for b, size in enumerate(sizes)])
         kind = LiteralPowerNode if self.literal else PowerNode
         return Option((draft,), (less,), lambda children: kind(theory, children[0], position))
