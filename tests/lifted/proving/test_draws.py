@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 from scipy.stats import chi2
 from tests.grounding.from_text import posed
-from tests.lifted.proving.solved import CHAIN, type_of
+from tests.lifted.proving.models import liftable
+from tests.lifted.proving.solved import CHAIN, drawn_problem, type_of
 from tests.oracle.worlds import all_worlds
 
+from markovlogic.errors import InputError
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import parse
 from markovlogic.lifted.answer import Refusal
@@ -45,19 +48,24 @@ MODELS = {
 def statistic(mln: str, db: str) -> tuple[float, float]:
     """Chi-square over worlds, and the bound that it passes at the false-alarm rate."""
     problem, lowered = posed(mln, db, open_=tuple(parse(mln).predicates))
-    assert len(problem.atoms) <= 12
     work = plan_proof(problem, lowered)
     assert isinstance(work, ProofWork), work.reason if isinstance(work, Refusal) else work
-    expected = all_worlds(ground(problem, lowered, threads=1)).probability * DRAWS
-    drawn = work.solve().draw(DRAWS, seed=7)
+    return compared(work, all_worlds(ground(problem, lowered, threads=1)).probability, DRAWS)
+
+
+def compared(work: ProofWork, probability: np.ndarray, draws: int) -> tuple[float, float]:
+    """The same, given the probability of every world."""
+    assert len(probability) <= 2**12
+    expected = probability * draws
+    drawn = work.solve().draw(draws, seed=7)
     count = np.bincount(drawn @ (1 << np.arange(drawn.shape[1])), minlength=len(expected))
-    rare = expected < LEAST_EXPECTED
     assert count[expected == 0].sum() == 0, "an impossible world was drawn"
+    rare = expected < LEAST_EXPECTED
     classes = [(count[~rare], expected[~rare])]
     if expected[rare].sum() > LEAST_EXPECTED:
         classes.append((count[rare].sum(keepdims=True), expected[rare].sum(keepdims=True)))
     found, wanted = (np.concatenate(one) for one in zip(*classes, strict=True))
-    return float(((found - wanted) ** 2 / wanted).sum()), float(chi2.isf(FALSE_ALARM, len(found) - 1))
+    return float(((found - wanted) ** 2 / wanted).sum()), float(chi2.isf(FALSE_ALARM, max(1, len(found) - 1)))
 
 
 @pytest.fixture(params=["small blocks", "no partial grounding"])
@@ -66,9 +74,34 @@ def grounding(request, monkeypatch):
         monkeypatch.setattr(shattering, "SMALL", 1)
 
 
+@pytest.fixture(scope="module", params=["small blocks", "no partial grounding"])
+def grounding_of_random_models(request):
+    before = shattering.SMALL
+    shattering.SMALL = before if request.param == "small blocks" else 1
+    yield
+    shattering.SMALL = before
+
+
 @pytest.mark.parametrize("name", list(MODELS))
 def test_worlds_are_drawn_with_their_probability(name, grounding):
     found, bound = statistic(*MODELS[name])
+    assert found < bound
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+@given(liftable(max_atoms=10))
+def test_worlds_of_random_models(grounding_of_random_models, drawn):
+    posed_ = drawn_problem(drawn)
+    if posed_ is None or not len(posed_[0].atoms):
+        return
+    work = plan_proof(*posed_)
+    try:
+        worlds = all_worlds(ground(*posed_, threads=1))
+    except InputError:
+        return  # the evidence breaks a hard rule
+    if isinstance(work, Refusal) or worlds.log_z == -np.inf:
+        return
+    found, bound = compared(work, worlds.probability, 4000)
     assert found < bound
 
 

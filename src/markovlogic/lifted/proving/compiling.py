@@ -25,7 +25,9 @@ class Proof:
     """A plan for a theory: what it costs for one lane, and the rules it takes, by name."""
 
     node: Node
-    work: float
+    work: float  # steps of a lane
+    calls: float  # of nodes, whatever the number of lanes
+    numbers: float  # that are held at once
     rules: frozenset[str]
 
 
@@ -91,15 +93,17 @@ class Compiler:
         return stuck or Stuck(frozenset(range(len(theory.clauses))))
 
     def _option(self, rule: Rule, option: Option) -> Proof | Stuck:
-        work, rules, children = option.work, {rule.name}, []
+        work, calls, numbers, rules, children = option.work, 1.0, option.numbers, {rule.name}, []
         for draft, sizes in zip(option.drafts, option.sizes, strict=True):
             reduction, found = self.draft(draft, sizes)
             if isinstance(found, Stuck):
                 return found
             work += option.lanes * (found.work + 1.0)
+            calls += found.calls
+            numbers = max(numbers, option.numbers + found.numbers)
             rules |= found.rules
             children.append(Child(reduction, found.node))
-        return Proof(option.build(children), work, frozenset(rules))
+        return Proof(option.build(children), work, calls, numbers, frozenset(rules))
 
 
 def _literals(draft: Draft) -> int:

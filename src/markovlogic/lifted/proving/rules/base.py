@@ -17,7 +17,8 @@ Sizes = tuple[int, ...]  # of the blocks, as they are when costs are predicted
 class Option:
     """One way to apply a rule.
 
-    A lane of the theory becomes `lanes` lanes of each draft, and `work` is what the node itself does for a lane.
+    A lane of the theory becomes `lanes` lanes of each draft; `work` is what the node itself does for a lane, and `numbers` how
+    many it holds at once.
     """
 
     drafts: tuple[Draft, ...]
@@ -25,6 +26,7 @@ class Option:
     build: Callable[[Sequence[Child]], Node]
     lanes: float = 1.0
     work: float = 1.0
+    numbers: float = 0.0
 
 
 class Rule(ABC):

@@ -146,6 +146,7 @@ def _option(theory: Theory, sizes: Sizes, relation: int) -> Option:
         ((*sizes, n // 2, n - n // 2),),
         lambda children: BinomialNode(theory, children[0], relation, block, tuple(origin)),
         lanes=n + 1.0,
+        numbers=max(AT_ONCE, n + 1.0) * 3.0 * (len(draft.fixed) + len(draft.clauses) + len(draft.relations)),
     )
 
 

@@ -119,7 +119,13 @@ class Elimination(Rule):
             return
         buckets = _buckets(theory, order)
         entries = math.fsum(2.0 ** len(bucket.scope) for bucket in buckets)
-        yield Option((), (), lambda children: EliminationNode(theory, buckets, entries), work=entries + 20.0 * len(buckets))
+        yield Option(
+            (),
+            (),
+            lambda children: EliminationNode(theory, buckets, entries),
+            work=entries + 20.0 * len(buckets),
+            numbers=3.0 * max(entries, AT_ONCE),
+        )
 
 
 def _buckets(theory: Theory, order: Order) -> tuple[Bucket, ...]:
