@@ -16,7 +16,7 @@ from markovlogic.lifted.proving.rules import RULES
 from markovlogic.lifted.proving.rules.base import Option, Rule, Sizes
 from markovlogic.lifted.proving.theory import Theory
 
-CAREFUL = 8_000  # literals that are looked at while all options are compared; after that the first that works is taken
+CAREFUL = 4_000  # literals that are looked at while all options are compared; after that the first that works is taken
 MOST_LOOKS = 20_000  # literals that are looked at in all, beside those of the first draft: about half a second
 
 
