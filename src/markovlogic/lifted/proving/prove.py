@@ -150,14 +150,15 @@ class ProofSolution:
 
     def _of_parts(self, name: str, args: Int64) -> Float64:
         """P(atom) of open atoms of a predicate or a slice; those that no clause mentions are coins."""
-        key = self.work.shattered.part_rows(name, args)
-        if not len(key):
+        if not len(args):
             return np.zeros(0)
-        if key.shape[1]:
-            distinct, inverse = np.unique(key, axis=0, return_inverse=True)
-        else:
-            distinct, inverse = key[:1], np.zeros(len(key), np.int64)
-        return np.array([self._share[name].get(tuple(row), 0.5) for row in distinct.tolist()])[inverse.reshape(-1)]
+        rows = self.work.shattered.part_rows(name, args)
+        one_number = np.zeros(len(rows), np.int64)  # of each row: columns are joined one by one, so that no radix is too large
+        first = np.zeros(1, np.int64)
+        for column in rows.T:
+            joined = one_number * (int(column.max()) + 1) + column
+            _, first, one_number = np.unique(joined, return_index=True, return_inverse=True)
+        return np.array([self._share[name].get(tuple(row), 0.5) for row in rows[first].tolist()])[one_number]
 
     def draw(self, count: int, seed: int) -> Bool:
         """Independent exact draws: (count, open atoms)."""
