@@ -30,6 +30,11 @@ class Node(ABC):
 
     theory: Theory
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether a lane is solved more quickly than compared with others."""
+        return False
+
     @abstractmethod
     def evaluate(self, numbers: Numbers) -> Outcome:
         """Sum over all worlds, and expected counts, in one pass."""
@@ -53,15 +58,10 @@ class Child:
     def outcome(self, size: Int64, weight: Float64) -> Outcome:
         """Of the draft: `size` of its blocks, `weight` of the clauses of the theory before; equal lanes are solved once."""
         numbers, constant = self.reduction.numbers(size, weight)
-        if len(numbers) > _FEW:
-            table = np.concatenate([numbers.size.astype(np.float64), numbers.weight], axis=1)
-            if table.shape[1]:
-                _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
-            else:
-                first, inverse = np.zeros(1, np.int64), np.zeros(len(table), np.int64)
+        if len(numbers) > _FEW and not self.node.is_quick:
+            first, lane = _distinct(numbers)
             found = self.node.evaluate(numbers.lanes(first))
-            inverse = inverse.reshape(-1)
-            found = Outcome(found.log_z[inverse], found.count[inverse])
+            found = Outcome(found.log_z[lane], found.count[lane])
         else:
             found = self.node.evaluate(numbers)
         return Outcome(found.log_z + constant, self.reduction.counts(found.count, size))
@@ -84,6 +84,19 @@ class Child:
             bindings.append(binding)
         numbers, _ = reduction.numbers(size, weight)
         self.node.draw(numbers, copies.with_blocks([copies.blocks[b] for b in reduction.block], bindings), pen)
+
+
+def _distinct(numbers: Numbers) -> tuple[Int64, Int64]:
+    """One lane of each kind, and the kind of each lane; compared by hashes, which are checked."""
+    table = np.concatenate([numbers.size.astype(np.float64), numbers.weight], axis=1)
+    key = np.zeros(len(table), np.uint64)
+    for column in table.T:
+        key = (key ^ np.ascontiguousarray(column).view(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    _, first, lane = np.unique(key, return_index=True, return_inverse=True)
+    if not (table == table[first[lane]]).all():
+        _, first, lane = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return first, lane.reshape(-1)
 
 
 def gathered(count: Float64, origin: Sequence[int], relations: int) -> Float64:
