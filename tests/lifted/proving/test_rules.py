@@ -178,3 +178,10 @@ class _Unshrunk:
 def test_a_planted_error_is_found():
     with pytest.raises(AssertionError):
         run(WrongPower(), 40, 6, [1, 2, 2], 2, 2)
+
+
+def test_wide_remainders_are_left_alone():
+    """Thirty atoms, every two in a clause: no order is narrow enough."""
+    pairs = [(i, j) for i in range(30) for j in range(i)]
+    clauses = tuple(Clause((Literal(i, (), True), Literal(j, (), False)), ()) for i, j in pairs)
+    assert not list(Elimination().options(Theory((), ((),) * 30, clauses), ()))

@@ -15,7 +15,7 @@ import numpy as np
 
 from markovlogic import patience
 from markovlogic.arrays import Bool, Float64
-from markovlogic.exact.effort import Effort
+from markovlogic.exact.effort import ONE_SECOND, Effort, EffortSpentError
 from markovlogic.exact.ordering import Order, TooWide, good_order
 from markovlogic.lifted.proving.drawing import Copies, Pen
 from markovlogic.lifted.proving.nodes import Node, Outcome
@@ -23,6 +23,7 @@ from markovlogic.lifted.proving.rules.base import Option, Rule, Sizes
 from markovlogic.lifted.proving.theory import Numbers, Theory
 
 MOST_BITS = 20.0  # of a table's entries
+MOST_ENTRIES = 1 << 24  # of all tables: a lane holds them together
 AT_ONCE = 1 << 20  # entries of all tables that are held together
 
 
@@ -114,11 +115,16 @@ class Elimination(Rule):
             own = {literal.relation for literal in clause.literals}
             for relation in own:
                 near[relation] |= own - {relation}
-        order = good_order(near, [2] * len(near), MOST_BITS, Effort())
+        try:
+            order = good_order(near, [2] * len(near), MOST_BITS, Effort(ONE_SECOND / 4))
+        except EffortSpentError:
+            return
         if isinstance(order, TooWide):
             return
         buckets = _buckets(theory, order)
         entries = math.fsum(2.0 ** len(bucket.scope) for bucket in buckets)
+        if entries > MOST_ENTRIES:
+            return
         yield Option(
             (),
             (),
