@@ -56,6 +56,19 @@ def given_truth(clause: Clause, truth: Callable[[Literal], bool | None]) -> Clau
     return Clause(tuple(left), clause.blocks)
 
 
+def given(theory: Theory, relation: int, value: bool) -> Draft:
+    """What is left where all atoms of a relation have this value; the relations after it move up."""
+    clauses, source = [], []
+    for at, clause in enumerate(theory.clauses):
+        left = given_truth(clause, lambda literal: value if literal.relation == relation else None)
+        if left is not None:
+            moved = [Literal(r - (r > relation), args, sign) for r, args, sign in left.literals]
+            clauses.append(left._replace(literals=tuple(moved)))
+            source.append(at)
+    rest = tuple([blocks for at, blocks in enumerate(theory.relations) if at != relation])
+    return Draft(theory.fixed, rest, tuple(clauses), tuple(source), theory.sure)
+
+
 def occurrences(theory: Theory) -> list[int]:
     """How many clauses mention each relation."""
     found = [0] * len(theory.relations)

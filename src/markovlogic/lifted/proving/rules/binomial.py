@@ -131,8 +131,7 @@ def _option(theory: Theory, sizes: Sizes, relation: int) -> Option:
     clauses, source = [], []
     for at, clause in enumerate(theory.clauses):
         for blocks in _splits(clause.blocks, block, (true, false)):
-            split = Clause(clause.literals, blocks)
-            left = given_truth(split, lambda q, blocks=blocks: blocks[q.args[0]] == true if q.relation == relation else None)  # type: ignore[misc]
+            left = _split(clause, blocks, relation, true)
             if left is not None:
                 moved = [Literal(number[r, tuple([blocks[v] for v in args])], args, sign) for r, args, sign in left.literals]
                 clauses.append(Clause(tuple(moved), blocks))
@@ -148,6 +147,11 @@ def _option(theory: Theory, sizes: Sizes, relation: int) -> Option:
         lanes=n + 1.0,
         numbers=max(AT_ONCE, n + 1.0) * 3.0 * (len(draft.fixed) + len(draft.clauses) + len(draft.relations)),
     )
+
+
+def _split(clause: Clause, blocks: tuple[int, ...], relation: int, true: int) -> Clause | None:
+    """The clause with its variables in these blocks, given that the relation is true on one of them and false on the other."""
+    return given_truth(Clause(clause.literals, blocks), lambda q: blocks[q.args[0]] == true if q.relation == relation else None)
 
 
 def _splits(blocks: Sequence[int], block: int, parts: tuple[int, int]) -> Iterator[tuple[int, ...]]:

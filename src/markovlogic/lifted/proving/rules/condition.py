@@ -10,9 +10,8 @@ import numpy as np
 from markovlogic.arrays import Float64
 from markovlogic.lifted.proving.drawing import Copies, Pen, chosen_branches
 from markovlogic.lifted.proving.nodes import Child, Node, Outcome
-from markovlogic.lifted.proving.reduction import Draft
-from markovlogic.lifted.proving.rules.base import Option, Rule, Sizes, given_truth, occurrences
-from markovlogic.lifted.proving.theory import Literal, Numbers, Theory
+from markovlogic.lifted.proving.rules.base import Option, Rule, Sizes, given, occurrences
+from markovlogic.lifted.proving.theory import Numbers, Theory
 
 _TRIED = 3  # atoms, those in most clauses first
 
@@ -77,19 +76,8 @@ class Condition(Rule):
 
 
 def _option(theory: Theory, sizes: Sizes, relation: int) -> Option:
-    rest = tuple([blocks for at, blocks in enumerate(theory.relations) if at != relation])
-    drafts = []
-    for value in (False, True):
-        clauses, source = [], []
-        for at, clause in enumerate(theory.clauses):
-            left = given_truth(clause, lambda literal, value=value: value if literal.relation == relation else None)  # type: ignore[misc]
-            if left is not None:
-                moved = [Literal(r - (r > relation), args, sign) for r, args, sign in left.literals]
-                clauses.append(left._replace(literals=tuple(moved)))
-                source.append(at)
-        drafts.append(Draft(theory.fixed, rest, tuple(clauses), tuple(source), theory.sure))
     return Option(
-        tuple(drafts),
+        (given(theory, relation, False), given(theory, relation, True)),
         (sizes, sizes),
         lambda children: ConditionNode(theory, (children[0], children[1]), relation),
     )

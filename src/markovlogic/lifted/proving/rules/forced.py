@@ -9,9 +9,8 @@ import numpy as np
 
 from markovlogic.lifted.proving.drawing import Copies, Pen, places
 from markovlogic.lifted.proving.nodes import Child, Node, Outcome
-from markovlogic.lifted.proving.reduction import Draft
-from markovlogic.lifted.proving.rules.base import Option, Rule, Sizes, given_truth
-from markovlogic.lifted.proving.theory import Literal, Numbers, Theory, arrangements
+from markovlogic.lifted.proving.rules.base import Option, Rule, Sizes, given
+from markovlogic.lifted.proving.theory import Numbers, Theory, arrangements
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +57,5 @@ class Forced(Rule):
 
 
 def _option(theory: Theory, sizes: Sizes, relation: int, value: bool) -> Option:
-    clauses, source = [], []
-    for at, clause in enumerate(theory.clauses):
-        left = given_truth(clause, lambda literal: value if literal.relation == relation else None)
-        if left is not None:
-            moved = [Literal(r - (r > relation), args, sign) for r, args, sign in left.literals]
-            clauses.append(left._replace(literals=tuple(moved)))
-            source.append(at)
-    rest = tuple([blocks for at, blocks in enumerate(theory.relations) if at != relation])
-    draft = Draft(theory.fixed, rest, tuple(clauses), tuple(source), theory.sure)
+    draft = given(theory, relation, value)
     return Option((draft,), (sizes,), lambda children: ForcedNode(theory, children[0], relation, value))
