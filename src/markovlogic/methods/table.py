@@ -21,12 +21,13 @@ TABLE = (
     "eliminate",
     "gibbs",
     "blocked",
+    "lifted-blocked",
     "mcsat",
     "orbital",
     "lifted-mh",
     "tempered",
 )
-PLANNED = ("lifted", "lifted-blocked", "partition", "bp", "lifted-bp")
+PLANNED = ("lifted", "partition", "bp", "lifted-bp")
 
 
 def method_named(name: str) -> Method:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.lifted.blocks.program import InnerTerm
-from markovlogic.lifted.blocks.tensors import CHAIN, Tensor
+from markovlogic.lifted.blocks.tensors import CHAIN, Tensor, summed_product
 from markovlogic.lifted.blocks.terms import Factor, FalseTerm, Indicator
 
 Bools = npt.NDArray[np.bool_]
@@ -95,9 +95,7 @@ class Message:
         loose = prod(size for name, size in term.sizes.items() if number[name] not in seen | inside and self._is_left(name))
         if not arrays:
             return Tensor((), np.full((), term.weight * loose))
-        operands = [item for pair in zip(arrays, subscripts, strict=True) for item in pair]
-        out = lead + [place for _, place in kept]
-        array = np.einsum(*operands, out, optimize="greedy" if len(arrays) > 2 else len(arrays) == 2)
+        array = summed_product(arrays, subscripts, lead + [place for _, place in kept])
         return Tensor((*lead, *(axis for axis, _ in kept)), array * (term.weight * loose))
 
     def _is_left(self, name: str) -> bool:
@@ -109,9 +107,9 @@ def _falsity(value: Bools, positive: bool, at: tuple[int, ...]) -> npt.NDArray[n
     """Where a literal is false, as numbers; summed over some axes, so that the sum is one of bits."""
     if not at:
         return (~value if positive else value).astype(np.float64)
-    count = value.sum(axis=at, dtype=np.int64)
+    count: npt.NDArray[np.float64] = value.sum(axis=at, dtype=np.float64)
     n = prod(value.shape[i] for i in at)
-    return (n - count if positive else count).astype(np.float64)
+    return n - count if positive else count
 
 
 def _indicator(indicator: Indicator, sizes: Mapping[str, int]) -> npt.NDArray[np.float64]:

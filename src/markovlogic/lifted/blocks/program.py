@@ -33,7 +33,7 @@ class InnerTerm:
 
 @dataclass(frozen=True)
 class Multiplier:
-    """A coefficient is multiplied, along a branch axis, by how many atoms make a literal false: all · is_positive ± the number."""
+    """A coefficient is multiplied, along a branch axis, by how many atoms make a literal of this sign false."""
 
     axis: int
     positive: bool
@@ -176,9 +176,7 @@ class _Compiler:
         for o in terms:
             for factor in o.factors:
                 o.axis[factor.variables[position[factor.predicate]]] = axis
-        inner = {
-            name: tuple(axis if i == position[name] else place for i, place in enumerate(at)) for name, at in places.items()
-        }
+        inner = {name: tuple(axis if i == position[name] else place for i, place in enumerate(at)) for name, at in places.items()}
         return Each(axis, self.node(terms, inner))
 
     def _countable(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> str | None:

@@ -161,9 +161,7 @@ class Schedule:
         self._down(self.program.root, terms, _Path((CHAIN,), {}, Tensor((), np.ones(()))), drawn, (n_chains, rng))
         return drawn
 
-    def _down(
-        self, node: Node, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]
-    ) -> None:
+    def _down(self, node: Node, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]) -> None:
         match node:
             case Parts(children=children):
                 for child in children:
@@ -212,7 +210,7 @@ class Schedule:
         sizes = self.arguments[node.predicate]
         decided = tuple(sorted(place for place in node.places if place is not None))
         rows = (n_chains, *(self.sizes[axis] for axis in decided))
-        true, unknown = self._open[node.axis]
+        true, _ = self._open[node.axis]
         axes = (CHAIN, *decided)
         number = np.broadcast_to(picked.along(axes), rows)
         spare = np.broadcast_to(number - true.along(axes), rows)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,8 +69,15 @@ def contracted(one: Tensor, other: Tensor, axes: tuple[int, ...], sizes: Mapping
     one = sum_over(one, tuple(axis for axis in axes if axis in one.axes and axis not in both), sizes)
     other = sum_over(other, tuple(axis for axis in axes if axis in other.axes and axis not in both), sizes)
     kept = tuple(axis for axis in joint_axes(one, other) if axis not in both)
-    array = np.einsum(one.array, list(one.axes), other.array, list(other.axes), list(kept), optimize=len(both) > 0)
+    array = summed_product((one.array, other.array), (list(one.axes), list(other.axes)), list(kept))
     return Tensor(kept, array if times == 1 else array * times)
+
+
+def summed_product(arrays: Sequence[Array], places: Sequence[list[int]], kept: list[int]) -> Array:
+    """The product of several arrays whose axes have numbers, summed along all axes but some."""
+    operands: list[Any] = [item for pair in zip(arrays, places, strict=True) for item in pair]
+    made: Array = np.einsum(*operands, kept, optimize="greedy" if len(arrays) > 1 else False)
+    return made
 
 
 def chosen(tensor: Tensor, drawn: Mapping[int, Tensor]) -> Tensor:
@@ -81,8 +89,8 @@ def chosen(tensor: Tensor, drawn: Mapping[int, Tensor]) -> Tensor:
         axes = tuple(sorted({*tensor.axes, *place.axes}))
         array, index = tensor.along(axes), place.along(axes).astype(np.int64)
         at = axes.index(axis)
-        shape = np.broadcast_shapes(array.shape[:at] + (1,) + array.shape[at + 1 :], index.shape)
-        array = np.broadcast_to(array, shape[:at] + (array.shape[at],) + shape[at + 1 :])
+        shape = np.broadcast_shapes((*array.shape[:at], 1, *array.shape[at + 1 :]), index.shape)
+        array = np.broadcast_to(array, (*shape[:at], array.shape[at], *shape[at + 1 :]))
         picked = np.take_along_axis(array, np.broadcast_to(index, shape), axis=at)
         tensor = Tensor(tuple(a for a in axes if a != axis), picked.squeeze(at))
     return tensor

@@ -8,7 +8,7 @@ every atom has distinct variables, all ranging over whole domains, and everythin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isinf, prod
 
 from markovlogic.data.domains import Domain
@@ -115,7 +115,7 @@ def _substituted(
         plain = tuple(Variable(a.name) if isinstance(a, Variable) else Constant(a.name) for a in args)
         if atoms.setdefault((literal.predicate, plain), literal.positive) != literal.positive:
             return None  # the clause is always true: it loses nothing anywhere
-    factors = []
+    factors: list[Factor] = []
     for (predicate, args), positive in atoms.items():
         own: list[str] = []
         for position, (term, type_name) in enumerate(zip(args, problem.model.predicates[predicate].types, strict=True)):
@@ -132,10 +132,4 @@ def _substituted(
         factors.append(Factor(predicate, tuple(own), positive))
     alone = {term.name for term in value.values() if isinstance(term, Variable)} - set(sizes)
     weight *= prod(len(domains[types[name]]) for name in alone)
-    term = FalseTerm(weight, tuple(factors), tuple(indicators), sizes, template.rule)
-    return term if weight else None
-
-
-def without_sign(term: FalseTerm) -> FalseTerm:
-    """The same term as if its weight were one, to find equal ones."""
-    return replace(term, weight=1.0)
+    return FalseTerm(weight, tuple(factors), tuple(indicators), sizes, template.rule) if weight else None
