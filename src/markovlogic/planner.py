@@ -148,6 +148,7 @@ class Explanation:
     memory_bytes: int
     plan: PlanView
     candidates: tuple[Candidate, ...]
+    details: tuple[str, ...] = ()  # more about the plan, in lines
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as `explain --json` writes it."""
@@ -155,6 +156,8 @@ class Explanation:
         if self.clauses is not None:
             del made["clauses_at_most"]
         del made["plan"]["fallback"]  # the reason names it
+        if not self.details:
+            del made["details"]
         made["candidates"] = [asdict(candidate) for candidate in self.candidates]
         return made
 
@@ -214,6 +217,7 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
         memory_bytes=_memory(case, plan),
         plan=view,
         candidates=considered,
+        details=plan.details,
     )
 
 

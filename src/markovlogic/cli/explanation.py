@@ -48,7 +48,8 @@ def explanation_view(found: Explanation) -> RenderableType:
         memory = show_bytes(candidate.memory_bytes) if candidate.memory_bytes is not None else "-"
         reason = candidate.reason if candidate.possible else f"not possible: {candidate.reason}"
         methods.add_row(candidate.method, candidate.guarantee, _seconds(candidate.seconds), memory, reason, style=style)
-    return Group(sizes, Text(), plan, Text(f"because {found.plan.reason}"), Text(), methods)
+    details = (Text(line) for line in found.details)
+    return Group(sizes, Text(), plan, Text(f"because {found.plan.reason}"), *details, Text(), methods)
 
 
 def _count(number: int | None) -> str:

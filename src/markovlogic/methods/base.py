@@ -70,6 +70,7 @@ class Plan:
     schedule: Schedule | None = None
     pools: OrbitPools | None = None
     notes: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()  # lines that `explain` shows under the plan
     fallback: Plan | None = None  # what chains that disagree after burn-in give way to, where `auto` chose
 
     @property

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from markovlogic.estimate.diagnostics import Estimates
     from markovlogic.estimate.orbit_pools import OrbitPools
     from markovlogic.methods.case import Case
+    from markovlogic.networks.base import Network
     from markovlogic.questions import Answer, Values
     from markovlogic.running.result import RunResult
     from markovlogic.running.run import Task
@@ -65,6 +66,10 @@ class SamplingMethod(Method):
         if wish.compressor is not None and self.proposes:
             made = replace(made, source=wish.compressor)  # type: ignore[type-var]
         return made
+
+    def network(self, case: Case) -> Network:
+        """What the chains walk on."""
+        return case.ground()
 
     def cost(self, case: Case, wish: Wish) -> Cost:
         """By rates a literal and an atom, as if `auto` had to find out what is averaged, before any symmetry is known."""
@@ -135,7 +140,7 @@ class SamplingMethod(Method):
         asked, schedule = case.asked, plan.schedule
         task = Task(
             plan.settings,
-            case.ground(),
+            self.network(case),
             asked.numbers.astype(np.int32),
             asked.open_events,
             plan.estimator,

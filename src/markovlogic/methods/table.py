@@ -21,6 +21,7 @@ TABLE = (
     "eliminate",
     "gibbs",
     "blocked",
+    "lifted-blocked",
     "mcsat",
     "orbital",
     "lifted-mh",
@@ -28,7 +29,7 @@ TABLE = (
     "bp",
     "lifted-bp",
 )
-PLANNED = ("lifted", "lifted-blocked", "partition")
+PLANNED = ("lifted", "partition")
 
 
 def method_named(name: str) -> Method:

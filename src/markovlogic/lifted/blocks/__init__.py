@@ -1,0 +1,10 @@
+"""Lifted blocked Gibbs [001]: predicates in clusters, each drawn whole given the others, by array programs over constants.
+
+terms       clauses as sums of products of falsities, without equalities
+tensors     arrays with numbered axes
+program     the schematic run of theorem proving on a cluster, compiled once: which rule, on which variable, in which order
+schedule    a cluster's program run on arrays: node terms upwards, draws and expectations downwards
+messages    what the rest of the world says to a cluster: sums over unshared variables
+units       what is drawn at once: a cluster, or a row of a predicate that theorem proving cannot draw whole
+clusters    the greedy construction of the cluster graph, with its time, space and coupling functions
+"""

@@ -1,0 +1,214 @@
+"""The Gibbs cluster graph ([001] Algorithm 2): which predicates are drawn together, by a greedy search within bounds.
+
+Time T, space S and coupling ζ are those of ALGORITHMS.md 3.4. Costs are *literal*, as the paper counts a run of theorem proving,
+or *cached*: what the array program does, which keeps counts instead of recursing. The paper's display bounds S by α and T by β;
+Algorithm 2 itself has it the other way round, and that is what is done here (ALGORITHMS.md 2.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Literal
+
+from markovlogic.lifted.blocks.messages import messages_to
+from markovlogic.lifted.blocks.program import Coins, Count, Each, Node, Parts, Program, Unliftable, compile_cluster
+from markovlogic.lifted.blocks.rows import RowUnit
+from markovlogic.lifted.blocks.schedule import Known
+from markovlogic.lifted.blocks.terms import FalseTerm
+from markovlogic.lifted.blocks.units import ClusterUnit, Unit
+
+Costs = Literal["cached", "literal"]
+SLACK = 1.25  # α where nobody said: so many times the time of single predicates
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """What clusters are made of: the terms, the open predicates, their arguments' domain sizes, and the evidence on them."""
+
+    terms: tuple[FalseTerm, ...]
+    arguments: Mapping[str, tuple[int, ...]]  # of open predicates
+    known: Mapping[str, Known]
+    literal_messages: bool = False
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """α bounds time and β space, None: by the graph of single predicates; costs and couplings as the module says."""
+
+    alpha: float | None = None
+    beta: float | None = None
+    costs: Costs = "literal"
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Predicates that are drawn together."""
+
+    predicates: tuple[str, ...]
+    unit: Unit
+    time: float
+    cells: float  # the cached time, whatever the search went by
+    note: str = ""  # why a predicate is drawn in rows
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterGraph:
+    """All clusters, in the order in which a sweep draws them."""
+
+    clusters: tuple[Cluster, ...]
+    time: float
+    space: float
+    coupling: float
+    alpha: float
+    beta: float
+
+    def lines(self) -> list[str]:
+        """The graph as text: one line a cluster, with its cost and those that it hears."""
+        made = [
+            f"cluster graph: time {self.time:,.0f} (bound {self.alpha:,.0f}), space {self.space:,.0f} (bound {self.beta:,.0f})"
+        ]
+        for cluster in self.clusters:
+            line = f"  {{{', '.join(cluster.predicates)}}}  time {cluster.time:,.0f}, with cached counts {cluster.cells:,.0f}"
+            made.append(line + (f"  {cluster.note}" if cluster.note else ""))
+        return made
+
+
+def construct(field: Field, bounds: Bounds) -> ClusterGraph:
+    """Merge clusters while time and space fall or stay within the bounds; of all merges the one that couples most."""
+    search = _Search(field, bounds.costs)
+    clusters: list[tuple[str, ...]] = [(name,) for name in field.arguments]
+    time, space = search.time(clusters), search.space(clusters)
+    alpha = SLACK * time if bounds.alpha is None else bounds.alpha
+    beta = space if bounds.beta is None else bounds.beta
+    while True:
+        best = None
+        for one, other in combinations(clusters, 2):
+            merged = [c for c in clusters if c not in (one, other)]
+            merged.append(tuple(name for name in field.arguments if name in (*one, *other)))
+            if not search.adjacent(one, other):
+                continue
+            new_time = search.time(merged)
+            new_space = search.space(merged)
+            if (new_time <= time and new_space <= space) or (new_time <= alpha and new_space <= beta):
+                rank = (-search.coupling(merged), new_time, sorted(merged))
+                if best is None or rank < best[0]:
+                    best = rank, merged, new_time, new_space
+        if best is None:
+            break
+        _, clusters, time, space = best
+    order = {name: i for i, name in enumerate(field.arguments)}
+    clusters.sort(key=lambda c: order[c[0]])
+    made = tuple(search.cluster(c) for c in clusters)
+    return ClusterGraph(made, time, space, search.coupling(clusters), alpha, beta)
+
+
+class _Search:
+    """Costs of clusters, each found once."""
+
+    def __init__(self, field: Field, costs: Costs) -> None:
+        self.field, self.costs = field, costs
+        self._time: dict[tuple[str, ...], float] = {}
+        self._cells: dict[tuple[str, ...], float] = {}
+        self._obstacle: dict[tuple[str, ...], str] = {}
+
+    def time(self, clusters: list[tuple[str, ...]]) -> float:
+        """T(G): the times of all clusters."""
+        return sum(self._time_of(cluster) for cluster in clusters)
+
+    def _time_of(self, cluster: tuple[str, ...]) -> float:
+        if cluster not in self._time:
+            field = self.field
+            messages = messages_to(cluster, field.terms, literal=field.literal_messages)
+            arguments = {name: field.arguments[name] for name in cluster}
+            try:
+                program = compile_cluster([m.inner(i) for i, m in enumerate(messages)], arguments)
+                self._cells[cluster] = _cells(program.root, program, 1.0)
+                self._time[cluster] = self._cells[cluster] if self.costs == "cached" else _time(program.root, program)
+            except Unliftable as obstacle:
+                self._obstacle[cluster] = str(obstacle)
+                self._time[cluster] = float("inf")
+                if len(cluster) == 1:
+                    rows = self._rows(cluster[0])
+                    self._cells[cluster] = rows.n_rows * _cells(rows.program.root, rows.program, 1.0)
+                    literal = rows.n_rows * _time(rows.program.root, rows.program)
+                    self._time[cluster] = self._cells[cluster] if self.costs == "cached" else literal
+        return self._time[cluster]
+
+    def _rows(self, name: str) -> RowUnit:
+        field = self.field
+        return RowUnit(name, field.terms, field.known[name], field.arguments[name], field.arguments)
+
+    def space(self, clusters: list[tuple[str, ...]]) -> float:
+        """S(G): all messages between clusters, each once a receiver."""
+        field = self.field
+        total = 0.0
+        for cluster in clusters:
+            seen = set()
+            for message in messages_to(cluster, field.terms, literal=field.literal_messages):
+                seen |= {said for said in message.sizes() if said[0] in field.arguments}
+            for predicate, kept, _ in seen:
+                total += prod(field.arguments[predicate][i] for i in kept)
+        return total
+
+    def adjacent(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Whether atoms of both are in one formula."""
+        return any(
+            any(f.predicate in one for f in term.factors) and any(f.predicate in other for f in term.factors)
+            for term in self.field.terms
+        )
+
+    def coupling(self, clusters: list[tuple[str, ...]]) -> float:
+        """Σ ζ: formulas (literal), or their groundings, with atoms of two predicates of one cluster."""
+        found = 0.0
+        for cluster in clusters:
+            for one, other in combinations(cluster, 2):
+                rules = {
+                    term.rule: prod(term.sizes.values())
+                    for term in self.field.terms
+                    if {one, other} <= {f.predicate for f in term.factors}
+                }
+                found += len(rules) if self.costs == "literal" else sum(rules.values())
+        return found
+
+    def cluster(self, names: tuple[str, ...]) -> Cluster:
+        """A cluster that can be drawn."""
+        field = self.field
+        time = self._time_of(names)
+        if names in self._obstacle:
+            rows = self._rows(names[0])
+            what = "atom by atom" if len(rows.positions) == len(rows.sizes) else "row by row"
+            note = f"drawn {what}, {rows.n_rows:,} in turn: {self._obstacle[names]}"
+            return Cluster(names, rows, time, self._cells[names], note)
+        messages = messages_to(names, field.terms, literal=field.literal_messages)
+        arguments = {name: field.arguments[name] for name in names}
+        known = {name: field.known[name] for name in names}
+        return Cluster(names, ClusterUnit(messages, known, arguments, field.arguments), time, self._cells[names])
+
+
+def _time(node: Node, program: Program) -> float:
+    """T as the paper counts it: a power costs its child and one step a constant, a binomial one child for each number."""
+    match node:
+        case Parts(children=children):
+            return sum(_time(child, program) for child in children)
+        case Each(axis=axis, child=child):
+            return program.sizes[axis] + _time(child, program)
+        case Count(axis=axis, child=child):
+            return program.sizes[axis] * max(1.0, _time(child, program))
+        case Coins(own=own):
+            return float(prod(program.sizes[axis] for axis in own))
+
+
+def _cells(node: Node, program: Program, outer: float) -> float:
+    """What the arrays of a pass hold: all atoms, and the terms of all counts."""
+    match node:
+        case Parts(children=children):
+            return sum(_cells(child, program, outer) for child in children)
+        case Each(axis=axis, child=child):
+            return _cells(child, program, outer * program.sizes[axis])
+        case Count(axis=axis, child=child):
+            return outer * (2 * program.sizes[axis] - 1) + _cells(child, program, outer)
+        case Coins(own=own):
+            return outer * prod(program.sizes[axis] for axis in own)

@@ -1,0 +1,191 @@
+"""A problem as tensors: one Boolean array a predicate, one axis an argument; nothing is grounded."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.arrays import Words
+from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.language.templates import LoweredModel
+from markovlogic.lifted.blocks.clusters import Field
+from markovlogic.lifted.blocks.messages import Bools
+from markovlogic.lifted.blocks.rows import row_terms
+from markovlogic.lifted.blocks.schedule import Known
+from markovlogic.lifted.blocks.terms import FalseTerm, terms_of
+from markovlogic.networks.base import StartKind
+from markovlogic.networks.kinds import NetworkKind
+from markovlogic.problem import Problem
+
+Number = TypeVar("Number", np.bool_, np.float64)
+
+WAYS = ("coins", "true", "false", "density")
+
+
+@dataclass(frozen=True, eq=False)
+class TensorNetwork:
+    """Terms over whole predicates; see `networks.base.Network`."""
+
+    problem: Problem
+    terms: tuple[FalseTerm, ...]
+
+    @staticmethod
+    def of(problem: Problem, lowered: LoweredModel) -> TensorNetwork:
+        """The network of a problem; refuses what has no terms."""
+        return TensorNetwork(problem, terms_of(problem, lowered))
+
+    @property
+    def kind(self) -> NetworkKind:
+        """Nothing is grounded."""
+        return NetworkKind.NONE
+
+    @property
+    def n_atoms(self) -> int:
+        """Open atoms."""
+        return len(self.problem.atoms)
+
+    @property
+    def n_all(self) -> int:
+        """There are no hidden ones."""
+        return self.n_atoms
+
+    @property
+    def nbytes(self) -> int:
+        """A byte an atom, known or not, in two arrays."""
+        return 2 * sum(statuses.n_ground for statuses in self.problem.statuses.values())
+
+    @property
+    def n_clauses(self) -> int | None:
+        """Nothing is grounded."""
+        return None
+
+    @cached_property
+    def changing(self) -> tuple[str, ...]:
+        """Predicates with open atoms."""
+        return tuple(name for name, statuses in self.problem.statuses.items() if statuses.n_open)
+
+    @cached_property
+    def still(self) -> dict[str, Bools]:
+        """Values of predicates that are known altogether."""
+        return {
+            name: (statuses.lookup(np.arange(statuses.n_ground)) == TRUE).reshape(statuses.sizes)
+            for name, statuses in self.problem.statuses.items()
+            if not statuses.n_open and any(name == f.predicate for term in self.terms for f in term.factors)
+        }
+
+    @cached_property
+    def known(self) -> dict[str, Known]:
+        """What the evidence says of the others."""
+        found = {}
+        for name in self.changing:
+            statuses = self.problem.statuses[name]
+            if statuses.n_open == statuses.n_ground:
+                found[name] = Known(None, None)
+                continue
+            status = statuses.lookup(np.arange(statuses.n_ground)).reshape(statuses.sizes)
+            found[name] = Known((status == TRUE).astype(np.float64), (status == UNKNOWN).astype(np.float64))
+        return found
+
+    @cached_property
+    def _codes(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Of open atoms, where some are known."""
+        partly = (n for n in self.changing if self.problem.statuses[n].n_open < self.problem.statuses[n].n_ground)
+        return {name: self.problem.atoms.codes(name) for name in partly}
+
+    def field(self, *, literal_messages: bool) -> Field:
+        """What clusters are made of."""
+        arguments = {name: self.problem.statuses[name].sizes for name in self.changing}
+        return Field(self.terms, arguments, self.known, literal_messages)
+
+    def values(self, bits: Bools) -> dict[str, Bools]:
+        """Worlds (n_chains, n_atoms) as one array a predicate, chains first; those of known predicates have no chains."""
+        found = dict(self.still)
+        for name in self.changing:
+            statuses, numbers = self.problem.statuses[name], self.problem.atoms.range_of(name)
+            own = bits[:, numbers.start : numbers.stop]
+            if name in self._codes:
+                whole = np.empty((len(bits), statuses.n_ground), np.bool_)
+                whole[:] = statuses.lookup(np.arange(statuses.n_ground)) == TRUE
+                whole[:, self._codes[name]] = own
+                own = whole
+            found[name] = own.reshape(len(bits), *statuses.sizes)
+        return found
+
+    def of_open(self, name: str, array: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        """What an array of a predicate (chains first) says of its open atoms, (n_chains, n_open)."""
+        flat = array.reshape(len(array), self.problem.statuses[name].n_ground)
+        return flat[:, self._codes[name]] if name in self._codes else flat
+
+    def decided(self, atoms: npt.NDArray[np.int32]) -> Bools:
+        """There are no hard clauses."""
+        return np.zeros(len(atoms), np.bool_)
+
+    def log_odds(self, atom: int, world: Bools) -> float:
+        """What an atom's terms lose where it is false, less what they lose where it is true."""
+        name = next(n for n in self.changing if atom in self.problem.atoms.range_of(n))
+        sizes = self.problem.statuses[name].sizes
+        code = self.problem.atoms.codes(name)[atom - self.problem.atoms.range_of(name).start]
+        row = tuple(int(i) for i in np.unravel_index(int(code), sizes)) if sizes else ()
+        values = self.values(np.asarray(world, np.bool_)[None, : self.n_atoms])
+        falsities = {sign: (values[name] != sign).astype(np.float64) for sign in (True, False)}
+        for array in falsities.values():
+            array[(slice(None), *row)] = 0.0
+        odds = 0.0
+        for term in row_terms(self.terms, name, tuple(range(len(sizes)))):
+            found = term.coefficient(row, values, falsities, name, self.changing, {})
+            loss = float(found.array.reshape(-1)[0])
+            odds += loss if term.inside[0].positive else -loss
+        return odds
+
+    def group_log_weights(self, group: int, world: Bools) -> npt.NDArray[np.float64]:
+        """There are no exclusive groups."""
+        raise IndexError(group)
+
+    def start_worlds(self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
+        """Fair coins, all true, all false, and one share of true atoms for each predicate, in turn."""
+        bits = np.zeros((n_chains, self.n_atoms), np.bool_)
+        for chain, own in enumerate(seed.spawn(n_chains)):
+            rng = np.random.default_rng(own)
+            way = {"random": "coins", "false": "false"}.get(kind, way_of(first + chain))
+            if way == "density":
+                for name in self.changing:
+                    numbers = self.problem.atoms.range_of(name)
+                    bits[chain, numbers.start : numbers.stop] = rng.random(len(numbers)) < rng.random()
+            elif way == "coins":
+                bits[chain] = rng.random(self.n_atoms) < 0.5
+            else:
+                bits[chain] = way == "true"
+        return packed(bits)
+
+    def digest(self, *, floats: bool) -> str:
+        """Of statuses and terms."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name, statuses in self.problem.statuses.items():
+            digest.update(f"{name}{statuses.sizes}{statuses.default}".encode())
+            digest.update(np.ascontiguousarray(statuses.code).tobytes() + np.ascontiguousarray(statuses.status).tobytes())
+        for term in self.terms:
+            digest.update(f"{term.weight.hex() if floats else ''}{term.factors}{term.indicators}".encode())
+        return digest.hexdigest()
+
+
+def way_of(chain: int) -> str:
+    """How chain number so and so of a run starts."""
+    return WAYS[chain % len(WAYS)]
+
+
+def packed(bits: Bools) -> Words:
+    """Worlds (n_chains, n_atoms) as words, chain-minor."""
+    wide = np.zeros((bits.shape[1], 64), np.bool_)
+    wide[:, : len(bits)] = bits.T
+    return np.packbits(wide, axis=1, bitorder="little").view(np.dtype("<u8")).reshape(-1).astype(np.uint64)
+
+
+def unpacked(words: Words, n_chains: int) -> Bools:
+    """The worlds of a batch, (n_chains, n_atoms)."""
+    bits = np.unpackbits(words.astype(np.dtype("<u8")).view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    return np.ascontiguousarray(bits[:, :n_chains].T).astype(np.bool_)

@@ -1,0 +1,135 @@
+"""Clauses as terms: weight · 1[clause] is weight − weight · ∏ 1[literal is false], summed over free variables.
+
+Equalities go by inclusion and exclusion: a clause that is false only where x ≠ y is the term without that condition, less the
+one with y in place of x. Constants and repeated variables inside an atom become variables of their own with an indicator. So
+every atom has distinct variables, all ranging over whole domains, and everything that tells constants apart is an indicator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isinf, prod
+
+from markovlogic.data.domains import Domain
+from markovlogic.errors import InputError
+from markovlogic.language.syntax import Constant, Term, Variable
+from markovlogic.language.templates import ClauseTemplate, LoweredModel
+from markovlogic.problem import Problem
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An atom with variables; its value in a term is 1 where the literal is false."""
+
+    predicate: str
+    variables: tuple[str, ...]
+    positive: bool
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """1 where a variable is a constant (`other` is its number) or is the same as another variable."""
+
+    variable: str
+    other: int | str
+
+
+@dataclass(frozen=True)
+class FalseTerm:
+    """The world loses `weight` for every substitution in which all factors are false and all indicators hold."""
+
+    weight: float
+    factors: tuple[Factor, ...]
+    indicators: tuple[Indicator, ...]
+    sizes: Mapping[str, int]  # of the domain of each variable
+    rule: int
+
+
+def terms_of(problem: Problem, lowered: LoweredModel) -> tuple[FalseTerm, ...]:
+    """All terms of a model; refuses what has no terms, with the rule's place."""
+    rules = problem.model.rules
+    if lowered.definitions:
+        rule = rules[lowered.definitions[0].rule]
+        raise InputError(f"quantifiers inside a formula have no place in clusters of predicates: {rule.text} ({rule.place})")
+    if problem.groups:
+        name = problem.groups[0].predicate
+        raise InputError(f"{name} is exclusive in an argument, and clusters of predicates know no groups")
+    made: list[FalseTerm] = []
+    for template in lowered.templates:
+        if isinf(template.weight):
+            rule = rules[template.rule]
+            raise InputError(
+                f"hard rules may keep blocks of predicates from reaching every world: {rule.text} ({rule.place})",
+                hint="give the rule a weight, or take --method mcsat",
+            )
+        made += _terms(template, problem.domains, problem)
+    return tuple(made)
+
+
+def _terms(template: ClauseTemplate, domains: Mapping[str, Domain], problem: Problem) -> Iterator[FalseTerm]:
+    types = dict(template.variables)
+    weight = template.weight * prod(len(domains[type_name]) for _, type_name in template.idle)
+    same = [(e.left, e.right) for e in template.equalities if not e.positive]
+    differ = [(e.left, e.right) for e in template.equalities if e.positive]
+    for chosen in range(1 << len(differ)):
+        pairs = same + [pair for i, pair in enumerate(differ) if chosen >> i & 1]
+        value = _unified(pairs, types)
+        if value is not None:
+            sign = -1.0 if bin(chosen).count("1") % 2 else 1.0
+            term = _substituted(template, sign * weight, value, types, problem)
+            if term is not None:
+                yield term
+
+
+def _unified(pairs: list[tuple[Term, Term]], types: Mapping[str, str]) -> dict[str, Term] | None:
+    """What each variable stands for where both sides of every pair are the same; None where that cannot be."""
+    value: dict[str, Term] = {name: Variable(name) for name in types}
+
+    def resolved(term: Term) -> Term:
+        return value[term.name] if isinstance(term, Variable) else term
+
+    for one, other in pairs:
+        left, right = resolved(one), resolved(other)
+        if isinstance(left, Constant):
+            left, right = right, left
+        if isinstance(left, Constant):
+            if left.name != right.name:
+                return None
+            continue
+        for name, old in value.items():
+            if isinstance(old, Variable) and old.name == left.name:
+                value[name] = right
+    return value
+
+
+def _substituted(
+    template: ClauseTemplate, weight: float, value: Mapping[str, Term], types: Mapping[str, str], problem: Problem
+) -> FalseTerm | None:
+    domains = problem.domains
+    sizes: dict[str, int] = {}
+    indicators: list[Indicator] = []
+    atoms: dict[tuple[str, tuple[Term, ...]], bool] = {}
+    for literal in template.literals:
+        args = tuple(value[a.name] if isinstance(a, Variable) else a for a in literal.args)
+        plain = tuple(Variable(a.name) if isinstance(a, Variable) else Constant(a.name) for a in args)
+        if atoms.setdefault((literal.predicate, plain), literal.positive) != literal.positive:
+            return None  # the clause is always true: it loses nothing anywhere
+    factors: list[Factor] = []
+    for (predicate, args), positive in atoms.items():
+        own: list[str] = []
+        for position, (term, type_name) in enumerate(zip(args, problem.model.predicates[predicate].types, strict=True)):
+            size = len(domains[type_name])
+            name = term.name if isinstance(term, Variable) else f"={type_name}={term.name}"
+            if name in own:
+                fresh = f"{name}'{len(factors)}.{position}"
+                indicators.append(Indicator(fresh, name))
+                name = fresh
+            elif isinstance(term, Constant) and name not in sizes:
+                indicators.append(Indicator(name, domains[type_name].number(term.name)))
+            sizes[name] = size
+            own.append(name)
+        factors.append(Factor(predicate, tuple(own), positive))
+    alone = {term.name for term in value.values() if isinstance(term, Variable)} - set(sizes)
+    weight *= prod(len(domains[types[name]]) for name in alone)
+    return FalseTerm(weight, tuple(factors), tuple(indicators), sizes, template.rule) if weight else None

@@ -1,0 +1,102 @@
+"""Lifted blocked Gibbs: clusters of whole predicates, each drawn at once given the others; nothing is grounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from markovlogic.errors import InputError
+from markovlogic.estimate.tallies import tally_bytes
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.base import Cost, Plan, Wish
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
+from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.networks.kinds import NetworkKind
+
+if TYPE_CHECKING:
+    from markovlogic.estimate.estimator import Estimator
+    from markovlogic.estimate.orbit_pools import OrbitPools
+    from markovlogic.lifted.blocks.clusters import ClusterGraph
+    from markovlogic.lifted.blocks.network import TensorNetwork
+    from markovlogic.methods.case import Case
+    from markovlogic.running.sampling import Schedule
+
+# Measured (benchmarks/test_lifted_blocked.py): seconds and bytes
+_LOADING = 0.3
+_CELL = 35e-9  # a cell of a cluster's arrays, chain and sweep
+_CLUSTER = 4e-4  # of Python, a cluster or row, batch and sweep
+_CELL_BYTES = 40  # a chain
+
+
+@dataclass(frozen=True)
+class LiftedBlockedMethod(SamplingMethod):
+    """Chains over tensors."""
+
+    def network(self, case: Case) -> TensorNetwork:
+        """One array a predicate."""
+        from markovlogic.lifted.blocks.network import TensorNetwork
+
+        return TensorNetwork.of(case.posed.problem, case.posed.lowered)
+
+    def _graph(self, case: Case, wish: Wish) -> ClusterGraph:
+        from markovlogic.samplers.lifted_blocked import LiftedBlocked
+
+        settings = self.settings(wish)
+        assert isinstance(settings, LiftedBlocked)
+        return settings.graph(self.network(case))
+
+    def _cost(
+        self, case: Case, schedule: Schedule, estimator: Estimator, pools: OrbitPools | None, search_seconds: float
+    ) -> Cost:
+        """By cells of the clusters' arrays."""
+        from markovlogic.lifted.blocks.rows import RowUnit
+        from markovlogic.running.crew import cores
+        from markovlogic.samplers.lifted_blocked import CHAINS_A_BATCH, LiftedBlocked
+
+        try:
+            graph = LiftedBlocked().graph(self.network(case))
+        except InputError as refusal:
+            return Cost(None, None, str(refusal.faults[0].message), possible=False)
+        problem = case.posed.problem
+        cells = sum(cluster.cells for cluster in graph.clusters)
+        steps = sum(c.unit.n_rows if isinstance(c.unit, RowUnit) else 1 for c in graph.clusters)
+        batches = -(-schedule.chains // CHAINS_A_BATCH)
+        work = schedule.sweeps * (schedule.chains * cells * _CELL + batches * steps * _CLUSTER)
+        n_atoms, n_query = len(problem.atoms), len(case.asked.numbers)
+        memory = 24 * sum(s.n_ground for s in problem.statuses.values())
+        memory += int(min(schedule.chains, CHAINS_A_BATCH * cores()) * cells * _CELL_BYTES) + ANSWER_ROW_BYTES * n_query
+        memory += tally_bytes(
+            n_all=n_atoms,
+            n_query=n_query,
+            n_events=len(case.asked.open_events),
+            n_chains=schedule.chains,
+            draws=schedule.draws,
+            conditional=estimator.conditional,
+            n_batches=batches,
+            dropping=schedule.is_limited and schedule.burn_in > 0,
+        )
+        together = [f"{{{', '.join(c.predicates)}}}" for c in graph.clusters]
+        reason = f"{schedule.chains} chains of {schedule.draws} draws over {' '.join(together)}"
+        return Cost(search_seconds + _LOADING + work / min(batches, cores()), memory, reason)
+
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """Before any symmetry is known."""
+        from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator
+
+        schedule = wish.sampling.schedule(self.chains)
+        few = len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
+        return self._cost(case, schedule, Estimator(conditional=few), None, 0.0)
+
+    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+        """As any sampler's, with the cluster graph."""
+        return replace(super().plan(case, wish, reason), details=tuple(self._graph(case, wish).lines()))
+
+
+METHOD = LiftedBlockedMethod(
+    name="lifted-blocked",
+    summary="lifted blocked Gibbs: whole predicates drawn at once by theorem proving, nothing is grounded",
+    networks=(NetworkKind.NONE,),
+    promise=Guarantee.EXACT,
+    home=("markovlogic.samplers.lifted_blocked", "LiftedBlocked"),
+    chains=16,
+)
