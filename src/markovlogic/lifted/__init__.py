@@ -1,0 +1,1 @@
+"""Exact inference that grounds nothing: engines over the rules themselves, each with a plan or a reason why it has none."""
