@@ -1,0 +1,150 @@
+"""Whether the cell method can take a problem, what it would cost, and how it is solved."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markovlogic.errors import InputError
+from markovlogic.language.templates import LoweredModel
+from markovlogic.lifted.answer import Refusal
+from markovlogic.lifted.cells.classes import object_classes
+from markovlogic.lifted.cells.clauses import FlatModel, TooLarge, flat_model
+from markovlogic.lifted.cells.costs import SLOWER_IN_DECIMALS, sum_cost
+from markovlogic.lifted.cells.factors import Factors, JoinsThree, factors_of
+from markovlogic.lifted.cells.layout import Layout, layout_of
+from markovlogic.lifted.cells.numbers import Decimals, Logarithms, Numbers
+from markovlogic.lifted.cells.solution import CellSolution
+from markovlogic.lifted.cells.state import states_of
+from markovlogic.problem import Problem
+
+MOST_VALUES = 64  # of an exclusive argument
+MOST_WRITTEN_OUT = 8  # constants of a type that is written out because three objects would meet otherwise
+MOST_SECONDS = 600.0
+MOST_VECTORS = 50_000_000
+MOST_STATES_SEEN = 4  # of the 0-ary atoms, from which the cost of all is taken
+FIRST_DIGITS = 40
+SPARE_DIGITS = 20
+MOST_DIGITS = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class CellWork:
+    """A plan of the cell method."""
+
+    layout: Layout
+    signed: bool  # Skolem predicates make terms of either sign
+    seconds: float
+    memory_bytes: int
+    reason: str
+
+    def solve(self) -> CellSolution:
+        """Sum; in decimals, with as many digits as cancellation needs, where terms have signs."""
+        size = self._solved(Logarithms())
+        if size.numbers.log(size.total) == -math.inf:
+            raise _no_world()
+        if not self.signed:
+            return size
+        largest = size.numbers.log(size.total)  # of what cancels: the sum without signs
+        digits = FIRST_DIGITS
+        while digits <= MOST_DIGITS:
+            found = self._solved(Decimals(digits))
+            with found.numbers.active():
+                log_total = found.numbers.log(found.total)
+            lost = (largest - log_total) / math.log(10) if log_total > -math.inf else math.inf
+            if lost + SPARE_DIGITS <= digits:
+                return found
+            digits = 4 * digits if math.isnan(lost) or lost > digits else math.ceil(lost) + SPARE_DIGITS + 5
+        raise _no_world()
+
+    def _solved(self, numbers: Numbers) -> CellSolution:
+        with numbers.active():
+            solution = CellSolution(self.layout, numbers, tuple(states_of(self.layout, numbers)))
+            _ = solution.total
+        return solution
+
+
+def plan_cells(problem: Problem, lowered: LoweredModel) -> CellWork | Refusal:
+    """Plan, without grounding anything; or say which formula, variables or evidence stand in the way."""
+    try:
+        flat, factors = _written_out(problem, lowered)
+        layout = layout_of(object_classes(problem, flat, factors.keys), factors)
+        return _work(layout, signed=bool(flat.skolem))
+    except TooLarge as reason:
+        return Refusal(str(reason))
+    except JoinsThree as found:
+        return Refusal(found.told(problem.model.rules))
+
+
+def _written_out(problem: Problem, lowered: LoweredModel) -> tuple[FlatModel, Factors]:
+    """Write out types until no clause ties three objects together: those of exclusive arguments, then small ones."""
+    small = set(_exclusive_types(problem, lowered))
+    while True:
+        flat = flat_model(problem, lowered, frozenset(small))
+        try:
+            return flat, factors_of(problem, flat)
+        except JoinsThree as found:
+            of = _smallest(problem, found.clause.types)
+            if of is None:
+                raise
+            small.add(of)
+
+
+def _smallest(problem: Problem, types: Sequence[str]) -> str | None:
+    """The type with the fewest constants, if they are few enough."""
+    sizes = sorted((len(problem.domains[of]), of) for of in set(types))
+    return sizes[0][1] if sizes and sizes[0][0] <= MOST_WRITTEN_OUT else None
+
+
+def _exclusive_types(problem: Problem, lowered: LoweredModel) -> list[str]:
+    """Types of exclusive arguments of the predicates that rules mention; refuses large ones."""
+    parts = itertools.chain(lowered.templates, *(definition.cubes for definition in lowered.definitions))
+    mentioned = {literal.predicate for part in parts for literal in part.literals}
+    found = []
+    for name in sorted(mentioned & set(problem.model.predicates)):
+        predicate = problem.model.predicates[name]
+        for of, marked in zip(predicate.types, predicate.exclusive, strict=True):
+            if marked and len(problem.domains[of]) > MOST_VALUES:
+                raise TooLarge(f"the exclusive argument {of} of {name} has {len(problem.domains[of]):,} values")
+            found += [of] if marked else []
+    return found
+
+
+def _work(layout: Layout, *, signed: bool) -> CellWork:
+    begun = time.perf_counter()
+    states = list(itertools.islice(states_of(layout, Logarithms()), MOST_STATES_SEEN))
+    tables_seconds = (time.perf_counter() - begun) / max(1, len(states))
+    free = sum(not key.open_positions and key.predicate is not None for key in layout.factors.keys)
+    n_states = 2**free if len(states) == MOST_STATES_SEEN else len(states)
+    costs = [[sum_cost(sums) for sums in state.sums] for state in states]
+    vectors = max((cost.vectors for each in costs for cost in each), default=1.0)
+    slower = SLOWER_IN_DECIMALS if signed else 1.0
+    sums_seconds = sum(cost.seconds for each in costs for cost in each) * slower / max(1, len(states))
+    seconds = n_states * (tables_seconds * (3 if signed else 1) + sums_seconds)
+    memory = n_states * max((sum(cost.memory_bytes for cost in each) for each in costs), default=0.0) * (10 if signed else 1)
+    if vectors > MOST_VECTORS or seconds > MOST_SECONDS:
+        raise TooLarge(
+            f"the sum over counts of {_counted(layout)} has {vectors:,.0f} terms and would take about {seconds:,.0f} s"
+        )
+    reason = f"sums over counts of {_counted(layout)}: {vectors:,.0f} count vectors"
+    if signed:
+        reason += ", in decimals because existentials make terms of either sign"
+    return CellWork(layout, signed, seconds, int(memory), reason)
+
+
+def _counted(layout: Layout) -> str:
+    types: Mapping[str, int] = {of: sum(c.type_name == of for c in layout.objects.classes) for of in layout.objects.class_of}
+    shown = [f"{of} ({count} class{'es' if count != 1 else ''})" for of, count in types.items()]
+    return ", ".join(shown) or "nothing"
+
+
+def _no_world() -> InputError:
+    return InputError(
+        "no world satisfies the hard formulas together with the evidence",
+        hint="a formula that ends with a full stop, or an exclusive argument, contradicts another one or a fact",
+    )
+
+
