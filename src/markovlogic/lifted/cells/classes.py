@@ -79,7 +79,7 @@ def object_classes(problem: Problem, flat: FlatModel, keys: set[Key]) -> Objects
         for of, number in zip(clause.types, clause.pinned, strict=True):
             if number is not None:
                 alone.setdefault(of, set()).add(number)
-    used = {of for key in keys for at in key.open_positions for of in (flat.types[key.predicate][at],)}
+    used = {of for key in keys for of in flat.open_types(key)}
     used |= {of for clause in flat.clauses for of in clause.types}
     classes: list[ObjectClass] = []
     class_of = {}

@@ -80,6 +80,11 @@ class FlatModel:
     skolem: frozenset[str]  # predicates whose false atoms weigh −1
     hidden: frozenset[str]  # predicates that no problem knows, Skolem ones among them
     constant: float  # of log Z
+    first_existential: int = 0  # the rule of the first definition with a Skolem predicate, if there is one
+
+    def open_types(self, key: Key) -> tuple[str, ...]:
+        """Types of the objects that a key takes."""
+        return tuple(self.types[key.predicate][at] for at in key.open_positions)
 
 
 @dataclass(frozen=True)
@@ -119,13 +124,14 @@ def flat_model(problem: Problem, lowered: LoweredModel, written_out: frozenset[s
             skolem.add(_skolem_name(definition))
             types[_skolem_name(definition)] = types[definition.predicate]
     hidden = skolem | {d.predicate for d in lowered.definitions}
+    first = next((d.rule for d in lowered.definitions if _skolem_name(d) in skolem), 0)
     writer = _Writer(problem.domains, types, written_out, _all_false(problem))
     clauses: list[FlatClause] = []
     for one in raw:
         clauses += writer.flat(one)
         if len(clauses) > MOST_CLAUSES:
             raise TooLarge(f"writing out {', '.join(sorted(written_out))} gives more than {MOST_CLAUSES:,} clauses")
-    return FlatModel(tuple(clauses), written_out, types, frozenset(skolem), frozenset(hidden), math.fsum(constants))
+    return FlatModel(tuple(clauses), written_out, types, frozenset(skolem), frozenset(hidden), math.fsum(constants), first)
 
 
 def _skolem_name(definition: Definition) -> str:

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.lifted.cells.lattice import Sums
+from markovlogic.lifted.cells.tables import Tables
 
 # Measured on one core: multiplying two terms and adding them to an array, one pair weight of one count vector.
 SECONDS_A_PRODUCT = 4e-8
 SECONDS_A_POWER = 1.2e-8
 SLOWER_IN_DECIMALS = 60.0
+SECONDS_A_TABLE = 4e-4  # of cells or of a pair of classes
+SECONDS_AN_ENTRY = 5e-8
 BYTES_A_COUNT = 8
 
 
@@ -52,3 +55,11 @@ def sum_cost(sums: Sums) -> SumCost:
     seconds = products * (1 + changed) * SECONDS_A_PRODUCT + vectors * powers * (1 + pinned) * SECONDS_A_POWER
     memory = (1 + changed) * vectors * (n_kinds + 4) * BYTES_A_COUNT + 2 * dense * BYTES_A_COUNT
     return SumCost(vectors, products, seconds, memory)
+
+
+def tables_cost(tables: Tables) -> float:
+    """Seconds that making these tables once more would take."""
+    entries = sum(len(own.weight) for own in tables.cells) * 20
+    distinct = {id(table): table for table in tables.pairs.values()}
+    entries += sum(part.value.size for table in distinct.values() for part in table.parts) * 20
+    return SECONDS_A_TABLE * (len(tables.cells) + len(distinct)) + SECONDS_AN_ENTRY * (entries + int(tables.start[-1]) ** 2)

@@ -50,11 +50,10 @@ class Layout:
 
 def layout_of(objects: Objects, factors: Factors) -> Layout:
     """Keys by the objects they speak of."""
-    types = objects.flat.types
     single: dict[str, set[Key]] = {of: set() for of in objects.class_of}
     links: set[Key] = set()
     for key in factors.keys:
-        own = [types[key.predicate][at] for at in key.open_positions]
+        own = objects.flat.open_types(key)
         if len(own) > 2:
             raise TooLarge(f"{key.predicate} takes {len(own)} objects")
         if len(own) == 2:
@@ -77,7 +76,7 @@ def _link_status(objects: Objects, key: Key) -> Int8:
     if key.predicate in objects.flat.hidden:
         return found
     statuses = objects.problem.statuses[key.predicate]
-    one, other = (objects.flat.types[key.predicate][at] for at in key.open_positions)
+    one, other = objects.flat.open_types(key)
     rows = np.array([at for at, own in enumerate(objects.classes) if own.type_name == one], np.int64)
     columns = np.array([at for at, own in enumerate(objects.classes) if own.type_name == other], np.int64)
     first = np.array([own.members[0] for own in objects.classes], np.int64)

@@ -111,11 +111,11 @@ def _terms(
 
 def _links(layout: Layout, classes: tuple[int, int]) -> tuple[dict[Link, int], dict[Link, bool]]:
     """The open binary atoms of a pair of objects, numbered; and the known ones."""
-    types = [layout.objects.classes[at].type_name for at in classes]
+    types = tuple(layout.objects.classes[at].type_name for at in classes)
     links: dict[Link, int] = {}
     known: dict[Link, bool] = {}
     for key in layout.links:
-        own = [layout.objects.flat.types[key.predicate][at] for at in key.open_positions]
+        own = layout.objects.flat.open_types(key)
         for swapped in (False, True):
             if own == (types[::-1] if swapped else types):
                 one, other = classes[::-1] if swapped else classes

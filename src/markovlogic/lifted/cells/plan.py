@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.lifted.answer import Refusal
 from markovlogic.lifted.cells.classes import object_classes
 from markovlogic.lifted.cells.clauses import FlatModel, TooLarge, flat_model
-from markovlogic.lifted.cells.costs import SLOWER_IN_DECIMALS, sum_cost
+from markovlogic.lifted.cells.costs import SLOWER_IN_DECIMALS, sum_cost, tables_cost
 from markovlogic.lifted.cells.factors import Factors, JoinsThree, factors_of
 from markovlogic.lifted.cells.layout import Layout, layout_of
 from markovlogic.lifted.cells.numbers import Decimals, Logarithms, Numbers
@@ -85,12 +84,18 @@ def _written_out(problem: Problem, lowered: LoweredModel) -> tuple[FlatModel, Fa
     while True:
         flat = flat_model(problem, lowered, frozenset(small))
         try:
-            return flat, factors_of(problem, flat)
+            factors = factors_of(problem, flat)
+            wide = [flat.open_types(key) for key in sorted(factors.keys) if len(key.open_positions) > 2]
+            if not wide:
+                return flat, factors
+            of = _smallest(problem, wide[0])
+            if of is None:
+                return flat, factors  # refused by the layout, with the predicate's name
         except JoinsThree as found:
             of = _smallest(problem, found.clause.types)
             if of is None:
                 raise
-            small.add(of)
+        small.add(of)
 
 
 def _smallest(problem: Problem, types: Sequence[str]) -> str | None:
@@ -114,10 +119,9 @@ def _exclusive_types(problem: Problem, lowered: LoweredModel) -> list[str]:
 
 
 def _work(layout: Layout, *, signed: bool) -> CellWork:
-    begun = time.perf_counter()
     states = list(itertools.islice(states_of(layout, Logarithms()), MOST_STATES_SEEN))
-    tables_seconds = (time.perf_counter() - begun) / max(1, len(states))
-    free = sum(not key.open_positions and key.predicate is not None for key in layout.factors.keys)
+    tables_seconds = max((tables_cost(state.tables) for state in states), default=0.0)
+    free = sum(not key.open_positions for key in layout.factors.keys)
     n_states = 2**free if len(states) == MOST_STATES_SEEN else len(states)
     costs = [[sum_cost(sums) for sums in state.sums] for state in states]
     vectors = max((cost.vectors for each in costs for cost in each), default=1.0)
