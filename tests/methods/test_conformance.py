@@ -109,7 +109,8 @@ def test_explain_tells_what_the_run_does(method: str, problem: str) -> None:
         return
     run = result.run
     assert (told.plan.method, told.plan.network, told.plan.estimator) == (run.method, run.network, run.estimator)
-    assert (told.atoms, told.clauses) == (run.atoms, run.clauses)
+    assert told.atoms == run.atoms
+    assert run.clauses == (None if run.network == "none" else told.clauses)  # explain tells sizes, whoever needs them
     names = [candidate.method for candidate in told.candidates]
     assert told.plan.method in names
     assert set(names) == {m.name for m in all_methods() if m.listed} | {told.plan.method}

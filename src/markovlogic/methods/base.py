@@ -85,6 +85,11 @@ class Method(ABC):
         return False
 
     @property
+    def writes_worlds(self) -> bool:
+        """Whether it can write worlds, though it runs no chains."""
+        return self.samples
+
+    @property
     def takes_proposals(self) -> bool:
         """Whether `--compress` names the source of its proposals, and leaves the target alone."""
         return False

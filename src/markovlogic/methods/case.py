@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from markovlogic.exact.planning import ExactPlan
     from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
+    from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.networks.components import Components
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.samplers.irreducible import Reach
@@ -139,6 +140,14 @@ class Case:
                 found = str(refusal).removesuffix(SAMPLE_INSTEAD)
             self._exact_plans[way] = found
         return self._exact_plans[way]
+
+    @cached_property
+    def lifted(self) -> Work | Refusal:
+        """How the problem would be solved with nothing grounded, or why not."""
+        from markovlogic.lifted.engines import plan_lifted
+
+        self.resources.progress.stage("plan")
+        return plan_lifted(self.posed.problem, self.posed.lowered)
 
     @cached_property
     def reach(self) -> Reach:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 TABLE = (
+    "lifted",
     "exact",
     "enumerate",
     "eliminate",
@@ -26,7 +27,7 @@ TABLE = (
     "lifted-mh",
     "tempered",
 )
-PLANNED = ("lifted", "lifted-blocked", "partition", "bp", "lifted-bp")
+PLANNED = ("lifted-blocked", "partition", "bp", "lifted-bp")
 
 
 def method_named(name: str) -> Method:

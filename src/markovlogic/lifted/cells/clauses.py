@@ -143,9 +143,7 @@ def _all_false(problem: Problem) -> frozenset[str]:
     return frozenset(name for name, known in problem.statuses.items() if known.default == FALSE and not len(known.code))
 
 
-def _definition(
-    definition: Definition, written_out: frozenset[str], domains: Mapping[str, Domain]
-) -> tuple[list[_Raw], bool]:
+def _definition(definition: Definition, written_out: frozenset[str], domains: Mapping[str, Domain]) -> tuple[list[_Raw], bool]:
     """Hard clauses for H(x) ⇔ EXIST y (cube v …), and whether they need a Skolem predicate."""
     variables = definition.parameters + definition.locals_
     args: tuple[Term, ...] = tuple(Variable(name) for name, _ in definition.parameters)

@@ -43,7 +43,9 @@ def draw(solution: CellSolution, count: int, rng: np.random.Generator) -> Bool:
         )
     n_atoms = len(problem.atoms)
     if count * n_atoms > MOST_BITS:
-        raise ResourceError(f"{count:,} worlds of {n_atoms:,} atoms are too many at once", needed=count * n_atoms, limit=MOST_BITS)
+        raise ResourceError(
+            f"{count:,} worlds of {n_atoms:,} atoms are too many at once", needed=count * n_atoms, limit=MOST_BITS
+        )
     world = np.zeros((count, n_atoms), np.bool_)
     chance = solution.numbers.share(np.array([state.total for state in solution.states]), solution.total)
     which = rng.choice(len(chance), size=count, p=chance / chance.sum())
@@ -184,4 +186,3 @@ def _drawn(log_weight: Float64, count: int, rng: np.random.Generator) -> Int64:
     """Row numbers, in proportion to weights."""
     share = np.exp(log_weight - log_weight.max())
     return rng.choice(len(share), size=count, p=share / share.sum())
-

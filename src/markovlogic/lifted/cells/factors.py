@@ -81,7 +81,8 @@ def factors_of(problem: Problem, flat: FlatModel) -> Factors:
         if any(problem.model.predicates[name].exclusive)
         for group in _groups(problem, flat, name)
     ]
-    return Factors(*(tuple(part) for part in found), tuple(groups))
+    nullary, single, pair, count = map(tuple, found)
+    return Factors(nullary, single, pair, count, tuple(groups))
 
 
 def _instances(clause: FlatClause) -> Iterable[Factor]:
@@ -106,16 +107,14 @@ def _factor(clause: FlatClause, place: tuple[int, ...], apart: tuple[tuple[int, 
     sides: list[list[tuple[Key, bool]]] = [[] for _ in range(count)]
     joint: list[tuple[Key, bool, bool]] = []
     for literal in clause.literals:
-        at = [place[variable] for variable in literal.args]
-        if not at:
+        objects = [place[variable] for variable in literal.args]
+        if not objects:
             nullary.append((literal.key, literal.positive))
-        elif len(set(at)) == 1:
-            sides[at[0]].append((literal.key, literal.positive))
+        elif len(set(objects)) == 1:
+            sides[objects[0]].append((literal.key, literal.positive))
         else:
-            joint.append((literal.key, at[0] > at[1], literal.positive))
-    return Factor(
-        clause.weight, tuple(nullary), tuple(map(tuple, sides)), tuple(joint), tuple(types), tuple(pinned), apart
-    )
+            joint.append((literal.key, objects[0] > objects[1], literal.positive))
+    return Factor(clause.weight, tuple(nullary), tuple(map(tuple, sides)), tuple(joint), tuple(types), tuple(pinned), apart)
 
 
 def _groups(problem: Problem, flat: FlatModel, name: str) -> Iterable[tuple[Key, ...]]:

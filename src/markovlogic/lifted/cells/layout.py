@@ -1,4 +1,4 @@
-"""What sums over cells stand on, whatever the 0-ary atoms say: the keys about one object of each type and about two, with statuses."""
+"""What sums over cells stand on, whatever the 0-ary atoms say: keys about one object and about two, with statuses."""
 
 from __future__ import annotations
 

@@ -85,8 +85,8 @@ def merged(tables: Tables) -> Merged:
     n_kinds = len(first)
     by_class = numbers.zeros((len(sizes), n_kinds))
     for profile in range(len(kind)):
-        at = class_of[profile], kind[profile]
-        by_class[at] = numbers.plus(by_class[at], weight[profile])
+        row, column = class_of[profile], kind[profile]
+        by_class[row, column] = numbers.plus(by_class[row, column], weight[profile])
     may = np.zeros((len(sizes), n_kinds), np.bool_)
     may[class_of, kind] = True
     label = _tied_classes(may, exponents, features)
@@ -164,9 +164,7 @@ def _sides(tables: Tables, factor: Factor) -> Bool:
     for at, side in enumerate(factor.sides):
         for class_, own in enumerate(tables.cells):
             if layout.fits(factor, at, class_):
-                found[at, start[class_] : start[class_ + 1]] = falsified(
-                    own.profile_truth, layout.column, factor.types[at], side
-                )
+                found[at, start[class_] : start[class_ + 1]] = falsified(own.profile_truth, layout.column, factor.types[at], side)
     return found
 
 
@@ -187,10 +185,11 @@ def _kinds(rows: Float64) -> tuple[Int64, Int64]:
 
 def _tied_classes(may: Bool, exponents: Float64, features: Sequence[Bool]) -> Int64:
     """Classes by component: tied where a pair weight is not 1, or where counts of both enter one clause."""
-    ties = may.astype(np.int64) @ (exponents != 0).astype(np.int64) @ may.T.astype(np.int64) > 0
+    number = may.astype(np.int64)
+    ties: Bool = np.greater(number @ (exponents != 0).astype(np.int64) @ number.T, 0)
     for part in features:
         in_term = (may & part.any(axis=0)[None, :]).any(axis=1)
-        ties |= in_term[:, None] & in_term[None, :]
+        ties = ties | np.outer(in_term, in_term)
     label = np.arange(len(may))
     while True:
         smaller = np.array([label[row].min(initial=at) for at, row in enumerate(ties)], np.int64)
@@ -200,9 +199,7 @@ def _tied_classes(may: Bool, exponents: Float64, features: Sequence[Bool]) -> In
         label = smaller
 
 
-def _lumps(
-    numbers: Numbers, classes: Int64, sizes: Int64, weight: Values
-) -> tuple[tuple[Lump, ...], Int64, list[Any]]:
+def _lumps(numbers: Numbers, classes: Int64, sizes: Int64, weight: Values) -> tuple[tuple[Lump, ...], Int64, list[Any]]:
     """Classes with proportional weights of kinds together; and the unit in which each class is weighed."""
     scale: list[Any] = []
     rows = []

@@ -47,11 +47,11 @@ class Numbers(ABC):
 
     @abstractmethod
     def factorials(self, most: int) -> Values:
-        """k! for k = 0, …, most."""
+        """K! for k = 0, …, most."""
 
     @abstractmethod
     def over(self, one: Values, other: Values) -> Values:
-        """one / other, element by element; 0 where one is 0."""
+        """One / other, element by element; 0 where one is 0."""
 
     @abstractmethod
     def times(self, one: Values, other: Values) -> Values:
@@ -71,7 +71,7 @@ class Numbers(ABC):
 
     @abstractmethod
     def share(self, part: Values, whole: Scalar) -> npt.NDArray[np.float64]:
-        """part / whole, as floats."""
+        """Part / whole, as floats."""
 
     @abstractmethod
     def log(self, value: Scalar) -> float:
@@ -112,9 +112,7 @@ class Logarithms(Numbers):
 
     def factorials(self, most: int) -> Values:
         """By the logarithm of the gamma function."""
-        from scipy.special import gammaln
-
-        return np.asarray(gammaln(np.arange(1, most + 2, dtype=np.float64)))
+        return np.array([math.lgamma(number + 1) for number in range(most + 1)])
 
     def over(self, one: Values, other: Values) -> Values:
         """Differences of logarithms."""
@@ -147,7 +145,7 @@ class Logarithms(Numbers):
 
     def share(self, part: Values, whole: Scalar) -> npt.NDArray[np.float64]:
         """Exponentials of differences."""
-        return np.exp(np.asarray(part, np.float64) - whole)
+        return np.asarray(np.exp(np.asarray(part, np.float64) - whole), np.float64)
 
     def log(self, value: Scalar) -> float:
         """Itself."""
@@ -189,7 +187,7 @@ class Decimals(Numbers):
     def exp(self, exponents: Values, impossible: Bool, minus: Bool | None = None) -> Values:
         """One by one."""
         found = _exp(exponents) if exponents.size else exponents.copy()
-        found = np.where(impossible, decimal.Decimal(0), found)
+        found = np.where(impossible, self.zeros(()), found)
         return found if minus is None else np.where(minus, -found, found)
 
     def zeros(self, shape: tuple[int, ...]) -> Values:
@@ -210,7 +208,7 @@ class Decimals(Numbers):
     def over(self, one: Values, other: Values) -> Values:
         """One by one."""
         none = self.is_zero(one)
-        return np.where(none, decimal.Decimal(0), one / np.where(none, decimal.Decimal(1), other))
+        return np.where(none, self.zeros(()), one / np.where(none, self.ones(()), other))
 
     def times(self, one: Values, other: Values) -> Values:
         """One by one."""

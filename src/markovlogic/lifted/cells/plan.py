@@ -106,8 +106,8 @@ def _smallest(problem: Problem, types: Sequence[str]) -> str | None:
 
 def _exclusive_types(problem: Problem, lowered: LoweredModel) -> list[str]:
     """Types of exclusive arguments of the predicates that rules mention; refuses large ones."""
-    parts = itertools.chain(lowered.templates, *(definition.cubes for definition in lowered.definitions))
-    mentioned = {literal.predicate for part in parts for literal in part.literals}
+    mentioned = {literal.predicate for template in lowered.templates for literal in template.literals}
+    mentioned |= {x.predicate for definition in lowered.definitions for cube in definition.cubes for x in cube.literals}
     found = []
     for name in sorted(mentioned & set(problem.model.predicates)):
         predicate = problem.model.predicates[name]
@@ -150,5 +150,3 @@ def _no_world() -> InputError:
         "no world satisfies the hard formulas together with the evidence",
         hint="a formula that ends with a full stop, or an exclusive argument, contradicts another one or a fact",
     )
-
-

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from markovlogic.arrays import Bool, Float64, Int64
-from markovlogic.data.evidence import TRUE, UNKNOWN, decode
+from markovlogic.data.evidence import TRUE, UNKNOWN, codes, decode
 from markovlogic.data.exclusive import group_of
 from markovlogic.lifted.cells.clauses import Key
 from markovlogic.lifted.cells.layout import Layout
@@ -91,7 +91,7 @@ class CellSolution:
         """P(atom) for atoms of one predicate, given by their codes; 0 or 1 for known ones."""
         statuses = self.problem.statuses[predicate]
         status = statuses.lookup(code)
-        found = (status == TRUE).astype(np.float64)
+        found: Float64 = (status == TRUE).astype(np.float64)
         is_open = status == UNKNOWN
         if not self.untouched.mentions(predicate):
             found[is_open] = self.untouched.marginal(predicate, code[is_open])
@@ -113,13 +113,17 @@ class CellSolution:
         same = np.zeros(len(args), np.int64)
         if len(places) == 2 and types[places[0]] == types[places[1]]:
             same = (args[:, places[0]] == args[:, places[1]]).astype(np.int64)
-        distinct, inverse = np.unique(np.column_stack([label, same]), axis=0, return_inverse=True)
+        radix = tuple(len(objects.classes) if at in places else size for at, size in enumerate(self._sizes(predicate)))
+        distinct, inverse = np.unique(codes(label, radix) * 2 + same, return_inverse=True)
         value = np.empty(len(distinct))
-        for row, entry in enumerate(distinct.tolist()):
+        for row, entry in enumerate(decode(distinct >> 1, radix).tolist()):
             key = Key(predicate, tuple(None if at in places else entry[at] for at in range(len(types))))
             classes = tuple(entry[at] for at in places)
-            value[row] = self._chance(key, classes[:1] if entry[-1] else classes)
-        return value[inverse.reshape(-1)]
+            value[row] = self._chance(key, classes[:1] if distinct[row] & 1 else classes)
+        return value[inverse]
+
+    def _sizes(self, predicate: str) -> tuple[int, ...]:
+        return self.problem.statuses[predicate].sizes
 
     def _chance(self, key: Key, classes: tuple[int, ...]) -> float:
         """P(atom) for objects of these classes; the same object twice counts once."""
@@ -151,5 +155,3 @@ class CellSolution:
         from markovlogic.lifted.cells.draws import draw
 
         return draw(self, count, np.random.default_rng(seed))
-
-

@@ -107,7 +107,7 @@ def states_of(layout: Layout, numbers: Numbers) -> Iterator[State]:
 
 
 def _assignments(layout: Layout) -> Iterator[tuple[Given, bool]]:
-    """Assignments of the 0-ary atoms that agree with what is known and with exclusive arguments; and whether they count negative."""
+    """Assignments of the 0-ary atoms that agree with what is known and exclusive arguments; and whether they count negative."""
     keys = sorted(key for key in layout.factors.keys if not key.open_positions)
     status = {key: layout.objects.status(key) for key in keys}
     free = [key for key in keys if status[key] == UNKNOWN]
@@ -120,5 +120,3 @@ def _assignments(layout: Layout) -> Iterator[tuple[Given, bool]]:
         given |= {key: status[key] != FALSE for key in keys if key not in given}
         if all(sum(given[key] for key in group) == 1 for group in groups):
             yield given, sum(not given[key] for key in free if key.predicate in skolem) % 2 == 1
-
-

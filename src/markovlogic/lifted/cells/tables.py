@@ -78,9 +78,7 @@ def tables_of(layout: Layout, given: Given, numbers: Numbers) -> Tables | None:
             continue
         name = _signature(layout, cells, one, other)
         if name not in made:
-            made[name] = pair_table(
-                layout, pair, (one, other), (cells[one].profile_truth, cells[other].profile_truth), numbers
-            )
+            made[name] = pair_table(layout, pair, (one, other), (cells[one].profile_truth, cells[other].profile_truth), numbers)
         pairs[one, other] = made[name]
     return Tables(numbers, layout, tuple(cells), pairs, tuple(live(layout.factors.count, given)))
 

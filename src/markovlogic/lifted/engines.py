@@ -1,0 +1,23 @@
+"""The engines that ground nothing, and the choice among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from markovlogic.language.templates import LoweredModel
+from markovlogic.lifted.answer import Refusal, Work
+from markovlogic.lifted.cells import plan_cells
+from markovlogic.problem import Problem
+
+Engine = Callable[[Problem, LoweredModel], Work | Refusal]
+
+ENGINES: tuple[Engine, ...] = (plan_cells,)
+
+
+def plan_lifted(problem: Problem, lowered: LoweredModel) -> Work | Refusal:
+    """The cheapest plan of all engines; or the reason of each why it has none."""
+    found = [engine(problem, lowered) for engine in ENGINES]
+    works = [work for work in found if not isinstance(work, Refusal)]
+    if works:
+        return min(works, key=lambda work: work.seconds)
+    return Refusal("; ".join(dict.fromkeys(refusal.reason for refusal in found if isinstance(refusal, Refusal))))
