@@ -10,20 +10,16 @@ Z = Σ over counts K of kinds, coefficient(K) · ∏_{s<t} r_st^{K_s K_t} · ∏
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64
+from markovlogic.arrays import Bool, Int64
 from markovlogic.lifted.cells.factors import Factor
 from markovlogic.lifted.cells.layout import falsified
-from markovlogic.lifted.cells.numbers import Logarithms, Numbers, Values
+from markovlogic.lifted.cells.numbers import Numbers, Scalar, Values
 from markovlogic.lifted.cells.tables import Tables
-
-SAME = 16 * float(np.finfo(np.float64).eps)  # relative; below it two sums of the same numbers in another order may differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,35 +68,30 @@ def merged(tables: Tables) -> Merged:
     numbers, start = tables.numbers, tables.start
     sizes = np.array([len(own) for own in tables.layout.objects.classes], np.int64)
     class_of = np.repeat(np.arange(len(sizes)), np.diff(start))
-    weight = np.concatenate([_profile_weights(numbers, own.weight, own.profile) for own in tables.cells] or [numbers.ones((0,))])
-    pair, exponents = _pair_matrix(tables)
-    constant, adjust = numbers.ones((1,)), numbers.ones(weight.shape)
-    if isinstance(numbers, Logarithms):
-        exponents, adjust, shift = _centred(exponents, start, sizes)
-        weight, pair, constant = weight + adjust, exponents, np.array([shift])
+    pair, adjust, constant, name = _centred(tables, sizes)
     sides = [_sides(tables, factor) for factor in tables.count]
-    kind, first = _kinds(np.concatenate([exponents, *(part.T.astype(np.float64) for part in sides)], axis=1))
-    pair, exponents = pair[np.ix_(first, first)], exponents[np.ix_(first, first)]
-    features = [part[:, first] for part in sides]
-    n_kinds = len(first)
-    by_class = numbers.zeros((len(sizes), n_kinds))
-    for profile in range(len(kind)):
-        row, column = class_of[profile], kind[profile]
-        by_class[row, column] = numbers.plus(by_class[row, column], weight[profile])
-    may = np.zeros((len(sizes), n_kinds), np.bool_)
+    kind, first = _alike(np.concatenate([name, *(part.T.astype(np.int64) for part in sides)], axis=1))
+    square = np.ix_(first, first)
+    pair, ones, features = pair[square], name[square] == 0, [part[:, first] for part in sides]
+    may = np.zeros((len(sizes), len(first)), np.bool_)
     may[class_of, kind] = True
-    label = _tied_classes(may, exponents, features)
+    weight = numbers.zeros(may.shape)
+    for at, own in enumerate(tables.cells):
+        for cell, value in zip((start[at] + own.profile).tolist(), own.weight.tolist(), strict=True):
+            value = numbers.times(value, adjust[cell])
+            weight[at, kind[cell]] = numbers.plus(weight[at, kind[cell]], value)
+    label = _tied_classes(may, ones, features)
     components, component_of, lump_of = [], np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
     place = np.zeros(len(kind), np.int64)
     for number, root in enumerate(np.unique(label)):
         classes = np.flatnonzero(label == root)
         kinds = np.flatnonzero(may[classes].any(axis=0))
-        lumps, of, scale = _lumps(numbers, classes, sizes, by_class[np.ix_(classes, kinds)])
-        for at, class_ in enumerate(classes):
-            own = class_of == class_
-            place[own] = np.searchsorted(kinds, kind[own])
-            adjust[own] = numbers.over(adjust[own], scale[at])
-            constant = numbers.times(constant, numbers.power(scale[at], sizes[class_ : class_ + 1]))
+        lumps, of, units = _lumps(numbers, classes, sizes, weight[np.ix_(classes, kinds)])
+        for unit, class_ in zip(units, classes, strict=True):
+            own_profiles = class_of == class_
+            place[own_profiles] = np.searchsorted(kinds, kind[own_profiles])
+            adjust[own_profiles] = numbers.over(adjust[own_profiles], unit)
+            constant = numbers.times(constant, numbers.power(unit, sizes[class_ : class_ + 1]))
         component_of[classes], lump_of[classes] = number, of
         terms = [
             CountTerm(factor.weight, part[:, kinds], factor.apart)
@@ -108,53 +99,44 @@ def merged(tables: Tables) -> Merged:
             if part[:, kinds].any()
         ]
         square = np.ix_(kinds, kinds)
-        components.append(Component(kinds, lumps, pair[square], exponents[square] == 0, tuple(terms)))
+        components.append(Component(kinds, lumps, pair[square], ones[square], tuple(terms)))
     return Merged(constant[0], tuple(components), component_of, lump_of, place, adjust)
 
 
-def _profile_weights(numbers: Numbers, weight: Values, profile: Int64) -> Values:
-    """The sum of the cells of each profile."""
-    return np.array(
-        [numbers.total(weight[profile == at]) for at in range(int(profile.max()) + 1)],
-        dtype=np.float64 if isinstance(numbers, Logarithms) else object,
-    )
+def _centred(tables: Tables, sizes: Int64) -> tuple[Values, Values, Values, Int64]:
+    """Pair weights of all profiles, without c·u_a·v_b in every block that has no 0.
 
-
-def _pair_matrix(tables: Tables) -> tuple[Values, Float64]:
-    """Pair weights of all profiles, and their logarithms as floats, by which kinds are told."""
+    Gives what is left, what the weights of profiles are multiplied by, the product of the c's, and names of what is left.
+    """
     numbers, start = tables.numbers, tables.start
-    pair = numbers.ones((int(start[-1]), int(start[-1])))
+    pair, adjust, constant = numbers.ones((int(start[-1]),) * 2), numbers.ones((int(start[-1]),)), numbers.ones((1,))
+    largest = 0.0
     for (one, other), table in tables.pairs.items():
         rows, columns = slice(start[one], start[one + 1]), slice(start[other], start[other + 1])
-        pair[rows, columns] = table.weight
-        pair[columns, rows] = table.weight.T
-    if isinstance(numbers, Logarithms):
-        return pair, pair
-    distinct = {value: numbers.log(value) for value in set(pair.ravel().tolist())}
-    logs = np.array([distinct[value] for value in pair.ravel().tolist()], np.float64).reshape(pair.shape)
-    return pair, logs
+        rest = table.weight
+        if not numbers.is_zero(rest).any():
+            largest = max(largest, *(abs(numbers.log(value)) for value in (rest.max(), rest.min())))
+            c, u = rest[0, 0], numbers.over(rest[:, 0], rest[0, 0])
+            v = numbers.over(rest[0, :], c)
+            rest = numbers.over(rest, numbers.times(c, numbers.times(u[:, None], v[None, :])))
+            times = sizes[one] - (one == other)
+            adjust[columns] = numbers.times(adjust[columns], _powers(numbers, v, int(times)))
+            if one != other:
+                adjust[rows] = numbers.times(adjust[rows], _powers(numbers, u, int(sizes[other])))
+            pairs = sizes[one] * times // 2 if one == other else sizes[one] * sizes[other]
+            constant = numbers.times(constant, numbers.power(c, np.array([pairs], np.int64)))
+        pair[rows, columns], pair[columns, rows] = rest, rest.T
+    name = numbers.names(pair, largest)
+    pair[name == 0] = numbers.ones((1,))[0]
+    return pair, adjust, constant, name
 
 
-def _centred(exponents: Float64, start: Int64, sizes: Int64) -> tuple[Float64, Float64, float]:
-    """Move u_a + v_b + c out of every finite block of log r; gives what is left, what weights gain, and the constants' sum."""
-    left, weight, shift = exponents.copy(), np.zeros(len(exponents)), 0.0
-    for one, other in itertools.combinations_with_replacement(range(len(sizes)), 2):
-        rows, columns = slice(start[one], start[one + 1]), slice(start[other], start[other + 1])
-        block = exponents[rows, columns]
-        if (one == other and sizes[one] == 1) or not np.isfinite(block).all():
-            continue
-        c, u, v = block[0, 0], block[:, 0] - block[0, 0], block[0, :] - block[0, 0]
-        rest = block - c - u[:, None] - v[None, :]
-        rest[np.abs(rest) <= SAME * max(1.0, float(np.abs(block).max()))] = 0.0
-        left[rows, columns], left[columns, rows] = rest, rest.T
-        if one == other:
-            weight[rows] += u * (sizes[one] - 1)
-            shift += c * (sizes[one] * (sizes[one] - 1) // 2)
-        else:
-            weight[rows] += u * sizes[other]
-            weight[columns] += v * sizes[one]
-            shift += c * (sizes[one] * sizes[other])
-    return left, weight, float(shift)
+def _powers(numbers: Numbers, values: Values, power: int) -> Values:
+    """Many numbers to one power."""
+    made = numbers.ones(values.shape)
+    for at, value in enumerate(values.tolist()):
+        made[at] = numbers.power(value, np.array([power], np.int64))[0]
+    return made
 
 
 def _sides(tables: Tables, factor: Factor) -> Bool:
@@ -168,27 +150,20 @@ def _sides(tables: Tables, factor: Factor) -> Bool:
     return found
 
 
-def _kinds(rows: Float64) -> tuple[Int64, Int64]:
-    """The kind of each row, and the first row of each kind; rows agree where they differ by rounding alone."""
-    finite = rows[np.isfinite(rows)]
-    tolerance = SAME * max(1.0, float(np.abs(finite).max(initial=0.0)))
-    kind = np.full(len(rows), -1, np.int64)
-    first: list[int] = []
-    with np.errstate(invalid="ignore"):
-        while (kind < 0).any():
-            row = int(np.argmax(kind < 0))
-            same = ((rows == rows[row]) | (np.abs(rows - rows[row]) <= tolerance)).all(axis=1) & (kind < 0)
-            kind[same] = len(first)
-            first.append(row)
-    return kind, np.array(first, np.int64)
+def _alike(rows: Int64) -> tuple[Int64, Int64]:
+    """A number for each row, equal ones for equal rows; and the first row of each."""
+    if not len(rows):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return inverse.reshape(-1).astype(np.int64), first.astype(np.int64)
 
 
-def _tied_classes(may: Bool, exponents: Float64, features: Sequence[Bool]) -> Int64:
+def _tied_classes(may: Bool, ones: Bool, features: Sequence[Bool]) -> Int64:
     """Classes by component: tied where a pair weight is not 1, or where counts of both enter one clause."""
     number = may.astype(np.int64)
-    ties: Bool = np.greater(number @ (exponents != 0).astype(np.int64) @ number.T, 0)
+    ties: Bool = np.greater(number @ (~ones).astype(np.int64) @ number.T, 0)
     for part in features:
-        in_term = (may & part.any(axis=0)[None, :]).any(axis=1)
+        in_term: Bool = np.any(may & np.any(part, axis=0, keepdims=True), axis=1)
         ties = ties | np.outer(in_term, in_term)
     label = np.arange(len(may))
     while True:
@@ -199,26 +174,13 @@ def _tied_classes(may: Bool, exponents: Float64, features: Sequence[Bool]) -> In
         label = smaller
 
 
-def _lumps(numbers: Numbers, classes: Int64, sizes: Int64, weight: Values) -> tuple[tuple[Lump, ...], Int64, list[Any]]:
+def _lumps(numbers: Numbers, classes: Int64, sizes: Int64, weight: Values) -> tuple[tuple[Lump, ...], Int64, list[Scalar]]:
     """Classes with proportional weights of kinds together; and the unit in which each class is weighed."""
-    scale: list[Any] = []
-    rows = []
-    for row in weight:
-        unit = numbers.ones((1,))[0]
-        if isinstance(numbers, Logarithms):
-            unit = float(row.max())
-            row = row - unit if np.isfinite(unit) else row
-            unit = unit if np.isfinite(unit) else 0.0
-        scale.append(unit)
-        rows.append(row)
-    if isinstance(numbers, Logarithms):
-        lump, first = _kinds(np.array(rows))
-    else:
-        known: dict[tuple[object, ...], int] = {}
-        lump = np.array([known.setdefault(tuple(row.tolist()), len(known)) for row in rows], np.int64)
-        first = np.unique(lump, return_index=True)[1]
+    units = [numbers.unit(row) for row in weight]
+    rows = np.array([numbers.over(row, unit) for row, unit in zip(weight, units, strict=True)], dtype=weight.dtype)
+    lump, first = _alike(numbers.names(rows, max((abs(numbers.log(numbers.size(unit))) for unit in units), default=0.0)))
     made = []
     for number, at in enumerate(first):
         own = classes[lump == number]
         made.append(Lump(tuple(own.tolist()), int(sizes[own].sum()), rows[at]))
-    return tuple(made), lump, scale
+    return tuple(made), lump, units

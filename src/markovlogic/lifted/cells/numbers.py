@@ -21,6 +21,9 @@ from markovlogic.arrays import Bool, Int64
 Values = npt.NDArray[Any]  # of float64 logarithms, or of decimals
 Scalar = Any
 
+SAME = 16 * float(np.finfo(np.float64).eps)  # relative: sums of the same numbers in another order differ by less
+GUARD_DIGITS = 10  # decimals that agree but for so many digits are the same number
+
 
 class Numbers(ABC):
     """Arithmetic with the values of one kind."""
@@ -80,6 +83,21 @@ class Numbers(ABC):
     @abstractmethod
     def is_zero(self, values: Values) -> Bool:
         """Which of them are 0."""
+
+    @abstractmethod
+    def names(self, values: Values, size: float) -> Int64:
+        """Equal names for numbers that are equal but for rounding; 1 has the name 0, and 0 the name -1.
+
+        size: of the logarithms that went into them, since rounding is relative to that.
+        """
+
+    @abstractmethod
+    def size(self, value: Scalar) -> Scalar:
+        """The value without its sign."""
+
+    @abstractmethod
+    def unit(self, values: Values) -> Scalar:
+        """One of the values, not 0, that the others can be divided by; 1 where all are 0."""
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -154,6 +172,24 @@ class Logarithms(Numbers):
     def is_zero(self, values: Values) -> Bool:
         """By infinity."""
         return np.isneginf(values)
+
+    def names(self, values: Values, size: float) -> Int64:
+        """Neighbours in order that differ by a few units in the last place are the same."""
+        named = np.full(values.shape, -1, np.int64)
+        finite = np.isfinite(values)
+        distinct, inverse = np.unique(np.append(values[finite], 0.0), return_inverse=True)
+        name = np.cumsum(np.diff(distinct, prepend=distinct[:1]) > SAME * max(1.0, size))[inverse]
+        named[finite] = np.where(name[:-1] == name[-1], 0, name[:-1] + 1)
+        return named
+
+    def size(self, value: Scalar) -> Scalar:
+        """There are no signs."""
+        return value
+
+    def unit(self, values: Values) -> Scalar:
+        """The largest."""
+        top = float(values.max(initial=-math.inf))
+        return top if top > -math.inf else 0.0
 
 
 _exp = np.frompyfunc(lambda x: x.exp(), 1, 1)
@@ -244,3 +280,18 @@ class Decimals(Numbers):
     def is_zero(self, values: Values) -> Bool:
         """By comparison."""
         return np.asarray(_is_zero(values), np.bool_)
+
+    def names(self, values: Values, size: float) -> Int64:
+        """What agrees in all digits but the last ones is the same."""
+        coarse = decimal.Context(prec=self.digits - GUARD_DIGITS, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
+        known: dict[decimal.Decimal, int] = {decimal.Decimal(0): -1, decimal.Decimal(1): 0}
+        named = [known.setdefault(coarse.plus(value), len(known)) for value in values.ravel().tolist()]
+        return np.array(named, np.int64).reshape(values.shape)
+
+    def size(self, value: Scalar) -> Scalar:
+        """By comparison with 0."""
+        return abs(value)
+
+    def unit(self, values: Values) -> Scalar:
+        """The first that is not 0."""
+        return next((value for value in values.tolist() if value), decimal.Decimal(1))
