@@ -10,6 +10,7 @@ Z = Σ over counts K of kinds, coefficient(K) · ∏_{s<t} r_st^{K_s K_t} · ∏
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -108,27 +109,87 @@ def _centred(tables: Tables, sizes: Int64) -> tuple[Values, Values, Values, Int6
 
     Gives what is left, what the weights of profiles are multiplied by, the product of the c's, and names of what is left.
     """
-    numbers, start = tables.numbers, tables.start
+    numbers, start, anchors = tables.numbers, tables.start, _Anchors(tables)
     pair, adjust, constant = numbers.ones((int(start[-1]),) * 2), numbers.ones((int(start[-1]),)), numbers.ones((1,))
     largest = 0.0
-    for (one, other), table in tables.pairs.items():
+    for one, other in itertools.combinations_with_replacement(range(len(sizes)), 2):
         rows, columns = slice(start[one], start[one + 1]), slice(start[other], start[other + 1])
-        rest = table.weight
-        if not numbers.is_zero(rest).any():
-            largest = max(largest, *(abs(numbers.log(value)) for value in (rest.max(), rest.min())))
-            c, u = rest[0, 0], numbers.over(rest[:, 0], rest[0, 0])
-            v = numbers.over(rest[0, :], c)
-            rest = numbers.over(rest, numbers.times(c, numbers.times(u[:, None], v[None, :])))
-            times = sizes[one] - (one == other)
-            adjust[columns] = numbers.times(adjust[columns], _powers(numbers, v, int(times)))
+        block, reference = anchors.block(one, other)
+        if block is None:
+            continue
+        if reference is not None:
+            largest = max(largest, *(abs(numbers.log(value)) for value in (block.max(), block.min())))
+            c, u, v = reference
+            block = numbers.over(block, numbers.times(c, numbers.times(u[:, None], v[None, :])))
+            times, pairs = int(sizes[one]) - (one == other), int(sizes[one] * sizes[other])
+            adjust[columns] = numbers.times(adjust[columns], _powers(numbers, v, times))
             if one != other:
                 adjust[rows] = numbers.times(adjust[rows], _powers(numbers, u, int(sizes[other])))
-            pairs = sizes[one] * times // 2 if one == other else sizes[one] * sizes[other]
+            else:
+                pairs = int(sizes[one]) * times // 2
             constant = numbers.times(constant, numbers.power(c, np.array([pairs], np.int64)))
-        pair[rows, columns], pair[columns, rows] = rest, rest.T
+        pair[rows, columns], pair[columns, rows] = block, block.T
     name = numbers.names(pair, largest)
     pair[name == 0] = numbers.ones((1,))[0]
     return pair, adjust, constant, name
+
+
+class _Anchors:
+    """One class of each type that shows most profiles: blocks of other classes are divided by the same c, u and v as its own.
+
+    Then profiles that look alike stay alike, whatever is known of the classes they occur in.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables, classes = tables, tables.layout.objects.classes
+        anchor: dict[str, int] = {}
+        for at in sorted(range(len(classes)), key=lambda at: (len(classes[at]) < 2, -len(tables.cells[at].profile_truth))):
+            anchor.setdefault(classes[at].type_name, at)
+        self.anchor = [anchor[own.type_name] for own in classes]
+        known = {at: {row.tobytes(): i for i, row in enumerate(tables.cells[at].profile_truth)} for at in anchor.values()}
+        found = [
+            [known[self.anchor[at]].get(row.tobytes(), -1) for row in own.profile_truth] for at, own in enumerate(tables.cells)
+        ]
+        self.place = [np.array(places, np.int64) if -1 not in places else None for places in found]
+
+    def block(self, one: int, other: int) -> tuple[Values | None, tuple[Scalar, Values, Values] | None]:
+        """The pair weights of two classes, and c, u, v to divide them by; None where there are none.
+
+        Two objects of a class of one do not exist: their block is filled so that its profiles look like the anchor's.
+        """
+        numbers, table = self.tables.numbers, self.tables.pairs.get((one, other))
+        there = self._there(one, other)
+        if table is None:
+            if there is None:
+                return None, None
+            whole, rows, columns = there
+            reference = self._reference(whole)
+            if reference is None:
+                return whole[np.ix_(rows, columns)], None
+            c, u, v = reference
+            return numbers.over(whole, numbers.times(c, numbers.times(u[:, None], v[None, :])))[np.ix_(rows, columns)], None
+        if there is not None:
+            whole, rows, columns = there
+            if bool(np.all(whole[np.ix_(rows, columns)] == table.weight)):
+                reference = self._reference(whole)
+                return table.weight, None if reference is None else (reference[0], reference[1][rows], reference[2][columns])
+        return table.weight, self._reference(table.weight)
+
+    def _there(self, one: int, other: int) -> tuple[Values, Int64, Int64] | None:
+        """The anchors' own block, and where the profiles of the two classes stand in it."""
+        rows, columns, at = self.place[one], self.place[other], (self.anchor[one], self.anchor[other])
+        if rows is None or columns is None:
+            return None
+        table = self.tables.pairs.get((min(at), max(at)))
+        if table is None:
+            return None
+        return (table.weight if at[0] <= at[1] else table.weight.T), rows, columns
+
+    def _reference(self, whole: Values) -> tuple[Scalar, Values, Values] | None:
+        numbers = self.tables.numbers
+        if numbers.is_zero(whole).any():
+            return None
+        return whole[0, 0], numbers.over(whole[:, 0], whole[0, 0]), numbers.over(whole[0, :], whole[0, 0])
 
 
 def _powers(numbers: Numbers, values: Values, power: int) -> Values:
