@@ -14,19 +14,22 @@ from markovlogic.problem import AtomIndex, Problem, Statuses
 from markovlogic.problem.worlds import open_groups
 
 
-def conditioned(problem: Problem, literals: Sequence[int]) -> Problem:
-    """The problem in which these literals of open atoms (2·atom + sign) are facts; the rest of a true value's group is false."""
+def conditioned(problem: Problem, literals: Sequence[int]) -> Problem | None:
+    """The problem in which these literals of open atoms (2·atom + sign) are facts; the rest of a true value's group is false.
+
+    None where two of them contradict each other: two values of one group.
+    """
     facts: dict[str, dict[int, int]] = {}
     for literal in literals:
         at = int(np.searchsorted(problem.atoms.start, literal >> 1, side="right")) - 1
         name = problem.atoms.predicates[at]
         statuses = problem.statuses[name]
         code = statuses.unrank(np.array([(literal >> 1) - problem.atoms.start[at]], np.int64))
-        own = facts.setdefault(name, {})
-        if literal & 1:
-            for other in _group(problem, name, code).tolist():
-                own.setdefault(other, FALSE)
-        own[int(code[0])] = TRUE if literal & 1 else FALSE
+        own, truth = facts.setdefault(name, {}), TRUE if literal & 1 else FALSE
+        others = [other for other in _group(problem, name, code).tolist() if truth == TRUE and other != code[0]]
+        for atom, wanted in ((int(code[0]), truth), *((other, FALSE) for other in others)):
+            if own.setdefault(atom, wanted) != wanted:
+                return None
     changed = dict(problem.statuses)
     for name, own in facts.items():
         changed[name] = _with(problem.statuses[name], own)

@@ -112,7 +112,10 @@ def _event(case: Case, solution: Solution, literals: list[int]) -> float:
         code = problem.statuses[name].unrank(np.array([(literals[0] >> 1) - problem.atoms.start[at]], np.int64))
         chance = float(solution.marginal(name, code)[0])
         return chance if literals[0] & 1 else 1.0 - chance
-    work = plan_lifted(conditioned(problem, literals), case.posed.lowered)
+    given = conditioned(problem, literals)
+    if given is None:
+        return 0.0
+    work = plan_lifted(given, case.posed.lowered)
     if isinstance(work, Refusal) or abs(solution.log_z) > LOSES_DIGITS:
         why = work.reason if isinstance(work, Refusal) else "log Z is so large that a ratio of two would keep too few digits"
         raise UnsupportedError(Fault(f"no lifted inference for a conjunction of the query: {why}", hint="ask for single atoms"))
