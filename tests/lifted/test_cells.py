@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.lifted.liftable import all_marginals, enumerated, liftable, posed
+from tests.lifted.liftable import all_marginals, always_closed, enumerated, liftable, posed
 from tests.strategies import RandomProblem, problems
 
 from markovlogic.errors import InputError
 from markovlogic.lifted.answer import Refusal
 from markovlogic.lifted.cells import CellWork, plan_cells
+from markovlogic.lifted.cells.closed import ClosedSums
+from markovlogic.lifted.cells.costs import cheapest
+from markovlogic.lifted.cells.lattice import Sums
 
 TOLERANCE = 1e-10
 MANY = settings(
-    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 
@@ -50,7 +54,9 @@ def compare(problem: RandomProblem) -> bool | None:
     return True
 
 
-def test_models_of_one_and_two_objects() -> None:
+@pytest.mark.parametrize("way", [cheapest, Sums, always_closed], ids=["cheapest", "plain", "closed"])
+def test_models_of_one_and_two_objects(monkeypatch: pytest.MonkeyPatch, way: Callable[..., Sums | ClosedSums]) -> None:
+    monkeypatch.setattr("markovlogic.lifted.cells.state.cheapest", way)
     seen = {True: 0, False: 0, None: 0}
 
     @MANY

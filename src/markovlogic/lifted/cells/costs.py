@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from markovlogic.lifted.cells.closed import ClosedSums, free_set
 from markovlogic.lifted.cells.lattice import Sums
+from markovlogic.lifted.cells.merging import Component
+from markovlogic.lifted.cells.numbers import Numbers
 from markovlogic.lifted.cells.tables import Tables
 
 # Measured on one core: multiplying two terms and adding them to an array, one pair weight of one count vector.
@@ -29,23 +32,49 @@ class SumCost:
     memory_bytes: float
 
 
-def sum_cost(sums: Sums) -> SumCost:
+def cheapest(numbers: Numbers, component: Component) -> Sums | ClosedSums:
+    """The way to sum over the counts of a component that takes less time."""
+    plain, free = Sums(numbers, component), free_set(numbers, component)
+    if free is None:
+        return plain
+    closed = ClosedSums(numbers, component, free)
+    return closed if sum_cost(closed).seconds < sum_cost(plain).seconds else plain
+
+
+def sum_cost(sums: Sums | ClosedSums) -> SumCost:
+    """What one way to sum would take."""
+    return _closed_cost(sums) if isinstance(sums, ClosedSums) else _plain_cost(sums)
+
+
+def _closed_cost(sums: ClosedSums) -> SumCost:
+    n_free, n_others, n_lumps = len(sums.free.kinds), int((~sums.is_free).sum()), len(sums.component.lumps)
+    vectors = float(sums.vectors)
+    pinned = sum(len(kinds) + inside * n_free for kinds, inside in sums.supports)
+    powers = n_others**2 / 2 + n_free * (n_others + n_lumps + 2) + 4 * n_lumps * (n_others + 1) + 8 * len(sums.component.terms)
+    seconds = vectors * powers * (1 + pinned) * SECONDS_A_POWER
+    memory = vectors * (n_lumps * (n_others + n_free + 2) + n_free + 6) * BYTES_A_COUNT
+    return SumCost(vectors, 0.0, seconds, memory)
+
+
+def _plain_cost(sums: Sums) -> SumCost:
     """Of the whole sum and of the sums with one object pinned, as marginals of unary atoms need them."""
     component = sums.component
     n_kinds = len(component.kinds)
     support = [~sums.numbers.is_zero(lump.weight) for lump in component.lumps]
     vectors, products, dense = 1.0, 0.0, 0.0
-    met = np.zeros(n_kinds, np.bool_)
+    met, objects = np.zeros(n_kinds, np.bool_), 0
     most = np.zeros(n_kinds)
     for at in sums.order:
         size, own = component.lumps[at].size, support[at]
         rows = float(math.comb(size + max(int(own.sum()), 1) - 1, max(int(own.sum()), 1) - 1))
         most[own] += size
+        objects += size
         if (met & own).any() and rows > 1 and vectors > 1:
             products += rows * vectors
             cells = float(np.prod(np.delete(most, int(np.argmax(most))) + 1))
             dense = max(dense, cells)
-            vectors = min(rows * vectors, cells)
+            met_kinds = int((met | own).sum())
+            vectors = min(rows * vectors, cells, float(math.comb(objects + met_kinds - 1, objects)))
         else:
             vectors *= rows
         met |= own

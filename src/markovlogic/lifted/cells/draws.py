@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Bool, Float64, Int64
+from markovlogic.arrays import Bool, Int64
 from markovlogic.data.evidence import UNKNOWN, codes
 from markovlogic.errors import Fault, ResourceError, UnsupportedError
 from markovlogic.lifted.cells.clauses import Key
-from markovlogic.lifted.cells.lattice import Sums
 from markovlogic.lifted.cells.pairs import LinkPart
 from markovlogic.lifted.cells.state import State
 from markovlogic.problem import Problem
@@ -81,7 +80,7 @@ class _Drawing:
         classes = self.layout.objects.classes
         cells = [np.zeros((self.count, len(own)), np.int64) for own in classes]
         for sums in self.state.sums:
-            split = _splits(sums, self.count, self.rng)
+            split = sums.splits(self.count, self.rng)
             for lump, counts in zip(sums.component.lumps, split, strict=True):
                 kinds = np.repeat(np.tile(np.arange(counts.shape[1]), self.count), counts.ravel()).reshape(self.count, lump.size)
                 kinds = self.rng.permuted(kinds, axis=1)
@@ -156,33 +155,3 @@ class _Drawing:
                 size = np.diff(group.start)
                 chosen = group.start[:-1] + self.rng.integers(0, size, (self.count, len(size)))
                 self.world[np.arange(self.count)[:, None], group.atom[chosen]] = True
-
-
-def _splits(sums: Sums, count: int, rng: np.random.Generator) -> list[Int64]:
-    """For each lump of a component its counts of kinds in every draw, (count, n_kinds)."""
-    lumps = sums.component.lumps
-    whole = sums.product()
-    left = whole.counts[_drawn(sums.terms(whole), count, rng)]
-    split = [np.zeros_like(left) for _ in lumps]
-    for length in range(len(sums.order), 0, -1):
-        at = sums.order[length - 1]
-        own = sums.lump(at, lumps[at].size)
-        before = sums.prefix(tuple(lumps[i].size for i in sums.order[: length - 1]))
-        if len(before.value) == 1 or len(own.value) == 1:
-            split[at] = np.repeat(own.counts, count, axis=0) if len(own.value) == 1 else left - before.counts[0]
-        else:
-            known = {tuple(row): value for row, value in zip(before.counts.tolist(), before.value.tolist(), strict=True)}
-            distinct, inverse = np.unique(left, axis=0, return_inverse=True)
-            for number, row in enumerate(distinct):
-                rest = (row - own.counts).tolist()
-                weight = own.value + np.array([known.get(tuple(one), -np.inf) for one in rest])
-                mine = np.flatnonzero(inverse.reshape(-1) == number)
-                split[at][mine] = own.counts[_drawn(weight, len(mine), rng)]
-        left = left - split[at]
-    return split
-
-
-def _drawn(log_weight: Float64, count: int, rng: np.random.Generator) -> Int64:
-    """Row numbers, in proportion to weights."""
-    share = np.exp(log_weight - log_weight.max())
-    return rng.choice(len(share), size=count, p=share / share.sum())

@@ -90,9 +90,34 @@ class Sums:
             pairs = counts[:, one] * (counts[:, other] - 1) // 2 if one == other else counts[:, one] * counts[:, other]
             value = numbers.times(value, numbers.power(component.pair[one, other], pairs))
         for term in component.terms:
-            unit = numbers.exp(-numbers.no_exponents((1,)) - _finite(numbers, term), np.array([math.isinf(term.weight)]))[0]
-            value = numbers.times(value, numbers.power(unit, falsifying(term, counts)))
+            value = numbers.times(value, numbers.power(factor_of(numbers, term), falsifying(term, counts)))
         return value
+
+    def splits(self, count: int, rng: np.random.Generator) -> list[Int64]:
+        """For each lump its counts of kinds in so many draws, (count, n_kinds): the last lump of the product first."""
+        numbers, lumps = self.numbers, self.component.lumps
+        whole = self.product()
+        left = whole.counts[_drawn(numbers, self.terms(whole), count, rng)]
+        split = [np.zeros_like(left) for _ in lumps]
+        for length in range(len(self.order), 0, -1):
+            at = self.order[length - 1]
+            own = self.lump(at, lumps[at].size)
+            before = self.prefix(tuple(lumps[i].size for i in self.order[: length - 1]))
+            if len(own.value) == 1:
+                split[at] = np.repeat(own.counts, count, axis=0)
+            elif len(before.value) == 1:
+                split[at] = left - before.counts[0]
+            else:
+                known = {tuple(row): value for row, value in zip(before.counts.tolist(), before.value.tolist(), strict=True)}
+                zero = numbers.zeros((1,))[0]
+                distinct, inverse = np.unique(left, axis=0, return_inverse=True)
+                for number, row in enumerate(distinct):
+                    rest = [known.get(tuple(one), zero) for one in (row - own.counts).tolist()]
+                    weight = numbers.times(own.value, np.array(rest, own.value.dtype))
+                    mine = np.flatnonzero(inverse.reshape(-1) == number)
+                    split[at][mine] = own.counts[_drawn(numbers, weight, len(mine), rng)]
+            left = left - split[at]
+        return split
 
     def _times(self, one: Polynomial, other: Polynomial) -> Polynomial:
         """The product of two polynomials."""
@@ -116,8 +141,17 @@ class Sums:
         return Polynomial(keys.counts(found), dense[found])
 
 
-def _finite(numbers: Numbers, term: CountTerm) -> Scalar:
-    return numbers.exponent(0.0 if math.isinf(term.weight) else term.weight)
+def _drawn(numbers: Numbers, weight: Values, count: int, rng: np.random.Generator) -> Int64:
+    """Row numbers, in proportion to weights."""
+    share = numbers.share(weight, numbers.total(weight))
+    return rng.choice(len(share), size=count, p=share / share.sum())
+
+
+def factor_of(numbers: Numbers, term: CountTerm) -> Scalar:
+    """What each falsified substitution of a clause over counts multiplies by: e^−weight, or 0."""
+    is_hard = math.isinf(term.weight)
+    exponent = numbers.no_exponents((1,)) - numbers.exponent(0.0 if is_hard else term.weight)
+    return numbers.exp(exponent, np.array([is_hard]))[0]
 
 
 def compositions(total: int, parts: int) -> Int64:

@@ -69,6 +69,10 @@ class Numbers(ABC):
         """One number to many whole powers; 0 to the power of 0 is 1."""
 
     @abstractmethod
+    def powers(self, bases: Values, exponents: Int64) -> Values:
+        """Each number to a whole power of its own; 0 to the power of 0 is 1."""
+
+    @abstractmethod
     def total(self, values: Values, axis: int | None = None) -> Any:
         """The sum, along an axis or of all."""
 
@@ -151,6 +155,11 @@ class Logarithms(Numbers):
             return np.where(exponents == 0, 0.0, -np.inf)
         return exponents * float(base)
 
+    def powers(self, bases: Values, exponents: Int64) -> Values:
+        """Multiples of the logarithms."""
+        with np.errstate(invalid="ignore"):
+            return np.where(exponents == 0, 0.0, exponents * bases)
+
     def total(self, values: Values, axis: int | None = None) -> Any:
         """Through the largest one."""
         if not values.size:
@@ -193,6 +202,7 @@ class Logarithms(Numbers):
 
 
 _exp = np.frompyfunc(lambda x: x.exp(), 1, 1)
+_power = np.frompyfunc(lambda base, power: base ** int(power) if power else decimal.Decimal(1), 2, 1)
 _is_zero = np.frompyfunc(lambda x: not x, 1, 1)
 _float = np.frompyfunc(float, 1, 1)
 
@@ -260,6 +270,10 @@ class Decimals(Numbers):
         powers = np.empty(len(distinct), object)
         powers[:] = [base ** int(power) if power else decimal.Decimal(1) for power in distinct]
         return powers[inverse.reshape(exponents.shape)]
+
+    def powers(self, bases: Values, exponents: Int64) -> Values:
+        """One by one."""
+        return np.asarray(_power(bases, exponents), object)
 
     def total(self, values: Values, axis: int | None = None) -> Any:
         """One by one."""

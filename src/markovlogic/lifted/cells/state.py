@@ -11,7 +11,7 @@ import numpy as np
 from markovlogic.arrays import Int64
 from markovlogic.data.evidence import FALSE, UNKNOWN
 from markovlogic.lifted.cells.clauses import Key, TooLarge
-from markovlogic.lifted.cells.lattice import Sums
+from markovlogic.lifted.cells.costs import cheapest
 from markovlogic.lifted.cells.layout import Layout
 from markovlogic.lifted.cells.merging import Merged, merged
 from markovlogic.lifted.cells.numbers import Numbers, Scalar, Values
@@ -26,7 +26,7 @@ class State:
     def __init__(self, tables: Tables, given: Given, weight: Scalar) -> None:
         self.numbers, self.tables, self.given = tables.numbers, tables, given
         self.merged: Merged = merged(tables)
-        self.sums = [Sums(self.numbers, component) for component in self.merged.components]
+        self.sums = [cheapest(self.numbers, component) for component in self.merged.components]
         self._outside = self.numbers.times(weight, self.merged.constant)
 
     @cached_property
