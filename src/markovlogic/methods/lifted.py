@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markovlogic.errors import Fault, InputError, UnsupportedError
+from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
 from markovlogic.lifted.answer import Refusal, Solution
 from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
@@ -74,7 +74,7 @@ class LiftedMethod(Method):
         work, patience = case.lifted, current()
         if isinstance(work, Refusal):
             hint = "leave --method out: auto takes a method that suits, and explain shows which"
-            raise UnsupportedError(Fault(f"no lifted inference: {work.reason}", hint=hint))
+            raise ResourceError(f"no lifted inference: {work.reason} ({hint})")
         patience.allowance = LONG if work.seconds > SHORT_SECONDS else SURE
         with case.watch("sample"):
             case.resources.progress.stage("lifted inference")
@@ -118,7 +118,7 @@ def _event(case: Case, solution: Solution, literals: list[int]) -> float:
     work = plan_lifted(given, case.posed.lowered)
     if isinstance(work, Refusal) or abs(solution.log_z) > LOSES_DIGITS:
         why = work.reason if isinstance(work, Refusal) else "log Z is so large that a ratio of two would keep too few digits"
-        raise UnsupportedError(Fault(f"no lifted inference for a conjunction of the query: {why}", hint="ask for single atoms"))
+        raise ResourceError(f"no lifted inference for a conjunction of the query: {why} (ask for single atoms)")
     try:
         return float(np.clip(math.exp(work.solve().log_z - solution.log_z), 0.0, 1.0))
     except InputError:  # no world has it

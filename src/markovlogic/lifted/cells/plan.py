@@ -133,7 +133,9 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
         raise TooLarge(
             f"the sum over counts of {_counted(layout)} has {vectors:,.0f} terms and would take about {seconds:,.0f} s"
         )
-    reason = f"sums over counts of {_counted(layout)}: {vectors:,.0f} count vectors"
+    reason = f"sums over counts of {_counted(layout)}: {vectors:,.0f} count vectors" if layout.objects.classes else "sums"
+    if n_states > 1:
+        reason += f" for each of up to {n_states:,} assignments of the atoms that are about no object of a large type"
     if signed:
         reason += ", in decimals because existentials make terms of either sign"
     return CellWork(layout, signed, seconds, int(memory), reason)
@@ -142,7 +144,7 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
 def _counted(layout: Layout) -> str:
     types: Mapping[str, int] = {of: sum(c.type_name == of for c in layout.objects.classes) for of in layout.objects.class_of}
     shown = [f"{of} ({count} class{'es' if count != 1 else ''})" for of, count in types.items()]
-    return ", ".join(shown) or "nothing"
+    return ", ".join(shown)
 
 
 def _no_world() -> InputError:
