@@ -70,7 +70,7 @@ def make_plan(case: Case, wish: Wish, *, explaining: bool = False) -> Plan:
         return wish.method.plan(case, wish, "asked for")
     reasons: list[str] = []
     for method in all_methods():
-        if not method.listed:  # a variant of one that was asked already
+        if not method.listed or method.passes(case, wish):  # a variant of one that was asked already, or nothing for it
             continue
         if needs_network(method):
             _ground_for(case, explaining=explaining)

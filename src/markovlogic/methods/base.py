@@ -98,6 +98,10 @@ class Method(ABC):
     def cost(self, case: Case, wish: Wish) -> Cost:
         """What it would take: from predicted sizes, or from the ground network where there is one."""
 
+    def passes(self, case: Case, wish: Wish) -> bool:
+        """Whether `auto` need not even ask what it would cost: nothing is planned, and nothing loaded for that."""
+        return False
+
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """What it says when `auto` asks; None: it is for those who ask for it by name."""
         return None

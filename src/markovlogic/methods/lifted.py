@@ -46,13 +46,16 @@ class LiftedMethod(Method):
             return Cost(None, None, f"not liftable: {work.reason}; auto asks methods on the ground network", possible=False)
         return Cost(work.seconds, work.memory_bytes + ANSWER_ROW_BYTES * _rows(case), work.reason)
 
+    def passes(self, case: Case, wish: Wish) -> bool:
+        """Where draws or a network are wanted, or the ground network is tiny."""
+        other_network = wish.network is not None and wish.network not in self.networks
+        return other_network or wish.sampling.needs_draws or len(case.posed.problem.atoms) <= FEW_ATOMS
+
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
-        """Take what is cheap, unless draws are wanted or the ground network is tiny; say nothing where there is no way."""
+        """Take what is cheap; say nothing where there is no way."""
         limit = wish.sampling.time_limit
         patience = PATIENCE if limit is None else min(PATIENCE, max(limit, SHORT_SECONDS))
-        if wish.sampling.needs_draws or not cost.possible or len(case.posed.problem.atoms) <= FEW_ATOMS:
-            return Offer(False, "")
-        if wish.network is not None and wish.network not in self.networks:
+        if not cost.possible:
             return Offer(False, "")
         if cost.seconds is None or cost.seconds > patience:
             return Offer(False, f"lifted inference would take about {cost.seconds or math.inf:,.0f} s")

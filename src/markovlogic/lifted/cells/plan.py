@@ -25,6 +25,8 @@ MOST_WRITTEN_OUT = 8  # constants of a type that is written out because three ob
 MOST_SECONDS = 600.0
 MOST_VECTORS = 50_000_000
 MOST_STATES_SEEN = 4  # of the 0-ary atoms, from which the cost of all is taken
+MOST_ROUNDING = 1e-11  # of marginals in floats; decimals take over beyond it, where they are quick
+SHORT_SECONDS = 5.0
 FIRST_DIGITS = 40
 SPARE_DIGITS = 20
 MOST_DIGITS = 4000
@@ -46,13 +48,14 @@ class CellWork:
         if size.numbers.log(size.total) == -math.inf:
             raise _no_world()
         if not self.signed:
-            return size
-        largest = size.numbers.log(size.total)  # of what cancels: the sum without signs
+            exact = size.rounding > MOST_ROUNDING and self.seconds * SLOWER_IN_DECIMALS < SHORT_SECONDS
+            return self._solved(Decimals(FIRST_DIGITS)) if exact else size
+        largest = size.numbers.log(size.total) + size.numbers.log(size.unit)  # of what cancels: the sum without signs
         digits = FIRST_DIGITS
         while digits <= MOST_DIGITS:
             found = self._solved(Decimals(digits))
             with found.numbers.active():
-                log_total = found.numbers.log(found.total)
+                log_total = found.numbers.log(found.total) + found.numbers.log(found.unit)
             lost = (largest - log_total) / math.log(10) if log_total > -math.inf else math.inf
             if lost + SPARE_DIGITS <= digits:
                 return found

@@ -14,7 +14,7 @@ from markovlogic.data.evidence import TRUE, UNKNOWN, codes, decode
 from markovlogic.data.exclusive import group_of
 from markovlogic.lifted.cells.clauses import Key
 from markovlogic.lifted.cells.layout import Layout
-from markovlogic.lifted.cells.numbers import Numbers, Scalar
+from markovlogic.lifted.cells.numbers import Logarithms, Numbers, Scalar
 from markovlogic.lifted.cells.state import State
 from markovlogic.problem import Problem
 
@@ -75,17 +75,31 @@ class CellSolution:
         self.problem = layout.objects.problem
         self.untouched = Untouched(self.problem, frozenset(layout.factors.keys))
         self._known: dict[tuple[Key, tuple[int, ...]], float] = {}
+        with numbers.active():
+            outside = np.array([state.outside for state in states]) if states else numbers.zeros((0,))
+            self.unit = numbers.size(numbers.unit(outside))
+            for state in states:
+                state.unit = self.unit
+
+    @property
+    def rounding(self) -> float:
+        """About how far marginals may be off because floats round; 0 in decimals."""
+        if not isinstance(self.numbers, Logarithms):
+            return 0.0
+        finite = [state.largest_exponent for state in self.states if state.total > -math.inf]
+        return 4 * float(np.finfo(np.float64).eps) * max(finite, default=0.0)
 
     @cached_property
     def total(self) -> Scalar:
-        """The sum over all worlds of the mentioned atoms, without the constants of clauses."""
+        """The sum over all worlds of the mentioned atoms, in its unit and without the constants of clauses."""
         return self._sum([state.total for state in self.states])
 
     @property
     def log_z(self) -> float:
         """Natural logarithm of the partition function, in the convention of exact inference."""
         with self.numbers.active():
-            return self.numbers.log(self.total) + self.layout.objects.flat.constant + self.untouched.log_worlds()
+            parts = (self.numbers.log(self.total), self.numbers.log(self.unit), self.untouched.log_worlds())
+            return math.fsum((*parts, self.layout.objects.flat.constant))
 
     def marginal(self, predicate: str, code: Int64) -> Float64:
         """P(atom) for atoms of one predicate, given by their codes; 0 or 1 for known ones."""

@@ -27,16 +27,22 @@ class State:
         self.numbers, self.tables, self.given = tables.numbers, tables, given
         self.merged: Merged = merged(tables)
         self.sums = [cheapest(self.numbers, component) for component in self.merged.components]
-        self._outside = self.numbers.times(weight, self.merged.constant)
+        self.outside = self.numbers.times(weight, self.merged.constant)
+        self.unit = self.numbers.ones(())[()]  # sums are told in it: large constants would cost digits of ratios
 
     @cached_property
     def total(self) -> Scalar:
         """The whole sum."""
         return self.pinned(())
 
+    @property
+    def largest_exponent(self) -> float:
+        """The size of the logarithms that sums are made of: rounding in floats is relative to it."""
+        return max((abs(self.numbers.log(self.numbers.size(sums.value()))) for sums in self.sums), default=0.0)
+
     def pinned(self, objects: tuple[tuple[int, int], ...]) -> Scalar:
         """The sum with different objects, given by class and kind, pinned: each with weight 1."""
-        found = self._outside
+        found = self.numbers.over(self.outside, self.unit)
         for number, sums in enumerate(self.sums):
             own = [(int(self.merged.lump_of[c]), kind) for c, kind in objects if self.merged.component_of[c] == number]
             found = self.numbers.times(found, sums.value(tuple(own)))
