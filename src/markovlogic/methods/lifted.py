@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markovlogic.errors import InputError, ResourceError
+from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.lifted.answer import Refusal, Solution
 from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
@@ -59,6 +60,8 @@ class LiftedMethod(Method):
             return Offer(False, "")
         if cost.seconds is None or cost.seconds > patience:
             return Offer(False, f"lifted inference would take about {cost.seconds or math.inf:,.0f} s")
+        if cost.memory_bytes is not None and cost.memory_bytes > case.memory_limit:
+            return Offer(False, f"lifted inference would need about {show_bytes(cost.memory_bytes)}")
         return Offer(True, f"lifted inference is cheap: {cost.reason}")
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:

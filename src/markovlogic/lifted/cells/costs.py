@@ -41,23 +41,27 @@ def cheapest(numbers: Numbers, component: Component) -> Sums | ClosedSums:
     return closed if sum_cost(closed).seconds < sum_cost(plain).seconds else plain
 
 
-def sum_cost(sums: Sums | ClosedSums) -> SumCost:
-    """What one way to sum would take."""
-    return _closed_cost(sums) if isinstance(sums, ClosedSums) else _plain_cost(sums)
+def sum_cost(sums: Sums | ClosedSums, *, pairs: bool = False) -> SumCost:
+    """What one way to sum would take: the whole sum, and those with one object pinned; with two as well, for binary atoms."""
+    return _closed_cost(sums, pairs) if isinstance(sums, ClosedSums) else _plain_cost(sums, pairs)
 
 
-def _closed_cost(sums: ClosedSums) -> SumCost:
+def _times(pinned: int, pairs: bool) -> int:
+    """How many sums there are, with so many ways to pin one object."""
+    return 1 + pinned + (pinned * (pinned + 1) // 2 if pairs else 0)
+
+
+def _closed_cost(sums: ClosedSums, pairs: bool) -> SumCost:
     n_free, n_others, n_lumps = len(sums.free.kinds), int((~sums.is_free).sum()), len(sums.component.lumps)
     vectors = float(sums.vectors)
     pinned = sum(len(kinds) + inside * n_free for kinds, inside in sums.supports)
     powers = n_others**2 / 2 + n_free * (n_others + n_lumps + 2) + 4 * n_lumps * (n_others + 1) + 8 * len(sums.component.terms)
-    seconds = vectors * powers * (1 + pinned) * SECONDS_A_POWER
+    seconds = vectors * powers * _times(pinned, pairs) * SECONDS_A_POWER
     memory = vectors * (n_lumps * (n_others + n_free + 2) + n_free + 6) * BYTES_A_COUNT
     return SumCost(vectors, 0.0, seconds, memory)
 
 
-def _plain_cost(sums: Sums) -> SumCost:
-    """Of the whole sum and of the sums with one object pinned, as marginals of unary atoms need them."""
+def _plain_cost(sums: Sums, pairs: bool) -> SumCost:
     component = sums.component
     n_kinds = len(component.kinds)
     support = [~sums.numbers.is_zero(lump.weight) for lump in component.lumps]
@@ -81,8 +85,9 @@ def _plain_cost(sums: Sums) -> SumCost:
     pinned = sum(int(own.sum()) for own in support)
     changed = sum(1 for own in support if own.sum() > 1)
     powers = float((~component.ones).sum() + n_kinds) / 2 + 4 * n_kinds + 8 * len(component.terms)
-    seconds = products * (1 + changed) * SECONDS_A_PRODUCT + vectors * powers * (1 + pinned) * SECONDS_A_POWER
-    memory = (1 + changed) * vectors * (n_kinds + 4) * BYTES_A_COUNT + 2 * dense * BYTES_A_COUNT
+    made = _times(changed, pairs)  # polynomials
+    seconds = products * made * SECONDS_A_PRODUCT + vectors * powers * _times(pinned, pairs) * SECONDS_A_POWER
+    memory = made * vectors * (n_kinds + 4) * BYTES_A_COUNT + 2 * dense * BYTES_A_COUNT
     return SumCost(vectors, products, seconds, memory)
 
 

@@ -126,7 +126,8 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
     tables_seconds = max((tables_cost(state.tables) for state in states), default=0.0)
     free = sum(not key.open_positions for key in layout.factors.keys)
     n_states = 2**free if len(states) == MOST_STATES_SEEN else len(states)
-    costs = [[sum_cost(sums) for sums in state.sums] for state in states]
+    pairs = _asks_for_pairs(layout)
+    costs = [[sum_cost(sums, pairs=pairs) for sums in state.sums] for state in states]
     vectors = max((cost.vectors for each in costs for cost in each), default=1.0)
     slower = SLOWER_IN_DECIMALS if signed else 1.0
     sums_seconds = sum(cost.seconds for each in costs for cost in each) * slower / max(1, len(states))
@@ -142,6 +143,14 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
     if signed:
         reason += ", in decimals because existentials make terms of either sign"
     return CellWork(layout, signed, seconds, int(memory), reason)
+
+
+def _asks_for_pairs(layout: Layout) -> bool:
+    """Whether the query asks for atoms of two objects."""
+    wide = {key.predicate for key in layout.links}
+    asked = {item.predicate for item in layout.objects.problem.query if item.predicate is not None}
+    asked |= {literal.predicate for item in layout.objects.problem.query for literal in item.literals or ()}
+    return bool(wide & asked)
 
 
 def _counted(layout: Layout) -> str:

@@ -128,13 +128,14 @@ class CellSolution:
         if len(places) == 2 and types[places[0]] == types[places[1]]:
             same = (args[:, places[0]] == args[:, places[1]]).astype(np.int64)
         radix = tuple(len(objects.classes) if at in places else size for at, size in enumerate(self._sizes(predicate)))
-        distinct, inverse = np.unique(codes(label, radix) * 2 + same, return_inverse=True)
-        value = np.empty(len(distinct))
-        for row, entry in enumerate(decode(distinct >> 1, radix).tolist()):
+        name = codes(label, radix) * 2 + same  # few numbers, since classes and written-out constants are few
+        met = np.flatnonzero(np.bincount(name, minlength=2 * math.prod(radix)))
+        value = np.empty(2 * math.prod(radix))
+        for number, entry in zip(met.tolist(), decode(met >> 1, radix).tolist(), strict=True):
             key = Key(predicate, tuple(None if at in places else entry[at] for at in range(len(types))))
             classes = tuple(entry[at] for at in places)
-            value[row] = self._chance(key, classes[:1] if distinct[row] & 1 else classes)
-        return value[inverse]
+            value[number] = self._chance(key, classes[:1] if number & 1 else classes)
+        return value[name]
 
     def _sizes(self, predicate: str) -> tuple[int, ...]:
         return self.problem.statuses[predicate].sizes
