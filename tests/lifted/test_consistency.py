@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.lifted.liftable import posed
 
 from markovlogic.lifted.answer import Refusal, Solution
@@ -56,3 +58,25 @@ def test_marginals_are_ratios_of_sums(name: str) -> None:
         assert given is not None
         expected = math.exp(solved(given, made).log_z - solution.log_z)
         assert solution.marginal(predicate, codes)[0] == pytest.approx(expected, abs=1e-10), (predicate, code)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_random_rules_over_nine_people(data: st.DataObject) -> None:
+    """As above, on random rules of one and two people, with several classes of more than one."""
+    names = [f"P{i}" for i in range(9)]
+    atoms = ["S(x)", "S(y)", "T(x)", "T(y)", "F(x, y)", "F(y, x)", "F(x, x)"]
+    lines = [f"p = {{{', '.join(names)}}}", "S(p)", "T(p)", "F(p, p)", "0.4 S(P0) v T(x)"]
+    for _ in range(data.draw(st.integers(1, 3))):
+        literals = [data.draw(st.sampled_from(["", "!"])) + data.draw(st.sampled_from(atoms)) for _ in range(3)]
+        lines.append(f"{data.draw(st.sampled_from(['0.3', '-0.2', '0.05']))} {' v '.join(literals)}")
+    facts = [f"{data.draw(st.sampled_from(['', '!', '?']))}S({name})\n" for name in names[2:7]]
+    made = posed("\n".join(lines) + "\n", "".join(facts), "S,T,F")
+    problem, solution = made.problem, solved(made.problem, made)
+    for predicate in ("S", "T", "F"):
+        code = problem.atoms.codes(predicate)
+        codes = code[[data.draw(st.integers(0, len(code) - 1))]]
+        given_fact = conditioned(problem, [2 * int(problem.atoms.numbers(predicate, codes)[0]) + 1])
+        assert given_fact is not None
+        expected = math.exp(solved(given_fact, made).log_z - solution.log_z)
+        assert solution.marginal(predicate, codes)[0] == pytest.approx(expected, abs=1e-10)

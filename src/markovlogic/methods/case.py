@@ -150,6 +150,14 @@ class Case:
         return plan_lifted(self.posed.problem, self.posed.lowered)
 
     @cached_property
+    def lifted_events(self) -> list[Work | Refusal | None]:
+        """The same with each open conjunction of the query as evidence, in their order; None where it contradicts itself."""
+        from markovlogic.lifted.engines import plan_event
+
+        events = [literals.tolist() for literals in self.asked.open_events]
+        return [plan_event(self.posed.problem, self.posed.lowered, literals) for literals in events if len(literals) > 1]
+
+    @cached_property
     def reach(self) -> Reach:
         """Whether single-site moves reach every possible world, as far as it is known."""
         from markovlogic.samplers.irreducible import Reach, single_site_reach

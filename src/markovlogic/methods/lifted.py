@@ -11,7 +11,7 @@ import numpy as np
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
-from markovlogic.lifted.answer import Refusal, Solution
+from markovlogic.lifted.answer import Refusal, Solution, Work
 from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 20.0  # seconds that `auto` gives to lifted inference
 FEW_ATOMS = 24  # so many open atoms or fewer: listing all worlds of the ground network is as quick, and `auto` leaves it to that
+MOST_CONJUNCTIONS = 100  # of a query
 BITS_AT_ONCE = 100_000_000  # truth values of draws that are made before they are written
 LOSES_DIGITS = 1e-10 / float(np.finfo(np.float64).eps)  # log Z of that size gives events with fewer than ten digits
 
@@ -45,7 +46,12 @@ class LiftedMethod(Method):
         work = case.lifted
         if isinstance(work, Refusal):
             return Cost(None, None, f"not liftable: {work.reason}; auto asks methods on the ground network", possible=False)
-        return Cost(work.seconds, work.memory_bytes + ANSWER_ROW_BYTES * _rows(case), work.reason)
+        works = [work, *(_event_works(case) if _conjunctions(case) else ())]
+        for one in works:
+            if isinstance(one, Refusal):
+                return Cost(None, None, f"a conjunction of the query is not liftable: {one.reason}", possible=False)
+        seconds = sum(one.seconds for one in works if not isinstance(one, Refusal))
+        return Cost(seconds, work.memory_bytes + ANSWER_ROW_BYTES * _rows(case), work.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:
         """Where draws or a network are wanted, or the ground network is tiny."""
@@ -78,6 +84,8 @@ class LiftedMethod(Method):
         from markovlogic.results import Account
 
         work, patience = case.lifted, current()
+        if _conjunctions(case) > MOST_CONJUNCTIONS:
+            work = _event_works(case)[0]
         if isinstance(work, Refusal):
             hint = "leave --method out: auto takes a method that suits, and explain shows which"
             raise ResourceError(f"no lifted inference: {work.reason} ({hint})")
@@ -87,7 +95,7 @@ class LiftedMethod(Method):
             solution = work.solve()
             problem = case.posed.problem
             parts = [solution.marginal(part.predicate, part.code[part.number >= 0]) for part in case.asked.atoms]
-            events = np.array([_event(case, solution, literals.tolist()) for literals in case.asked.open_events], np.float64)
+            events = _events(case, solution)
             account = Account(log_z=solution.log_z)
             if plan.schedule is not None:
                 _write_worlds(case, solution, plan.schedule)
@@ -106,22 +114,39 @@ def _rows(case: Case) -> int:
     return sum(problem.statuses[name].n_open for name in whole) + len(problem.query)
 
 
-def _event(case: Case, solution: Solution, literals: list[int]) -> float:
-    """P(conjunction): from a marginal where it is one literal, else from log Z with the conjunction as evidence."""
-    from markovlogic.lifted.conditioned import conditioned
-    from markovlogic.lifted.engines import plan_lifted
+def _conjunctions(case: Case) -> int:
+    """How many items of the query hold more than one literal."""
+    return sum(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query)
 
+
+def _event_works(case: Case) -> list[Work | Refusal]:
+    """The plans of conjunctions that need a sum of their own; too many are refused before any is made."""
+    if _conjunctions(case) > MOST_CONJUNCTIONS:
+        return [Refusal(f"more than {MOST_CONJUNCTIONS} of them, and each takes a sum of its own")]
+    return [work for work in case.lifted_events if work is not None]
+
+
+def _events(case: Case, solution: Solution) -> Float64:
+    """P(conjunction): from a marginal where it is one literal, else from log Z with the conjunction as evidence."""
+    found = []
+    works = iter(case.lifted_events if _conjunctions(case) <= MOST_CONJUNCTIONS else [])
+    for literals in case.asked.open_events:
+        found.append(_single(case, solution, int(literals[0])) if len(literals) == 1 else _ratio(next(works), solution))
+    return np.array(found, np.float64)
+
+
+def _single(case: Case, solution: Solution, literal: int) -> float:
     problem = case.posed.problem
-    if len(literals) == 1:
-        at = int(np.searchsorted(problem.atoms.start, literals[0] >> 1, side="right")) - 1
-        name = problem.atoms.predicates[at]
-        code = problem.statuses[name].unrank(np.array([(literals[0] >> 1) - problem.atoms.start[at]], np.int64))
-        chance = float(solution.marginal(name, code)[0])
-        return chance if literals[0] & 1 else 1.0 - chance
-    given = conditioned(problem, literals)
-    if given is None:
+    at = int(np.searchsorted(problem.atoms.start, literal >> 1, side="right")) - 1
+    name = problem.atoms.predicates[at]
+    code = problem.statuses[name].unrank(np.array([(literal >> 1) - problem.atoms.start[at]], np.int64))
+    chance = float(solution.marginal(name, code)[0])
+    return chance if literal & 1 else 1.0 - chance
+
+
+def _ratio(work: Work | Refusal | None, solution: Solution) -> float:
+    if work is None:  # it contradicts itself
         return 0.0
-    work = plan_lifted(given, case.posed.lowered)
     if isinstance(work, Refusal) or abs(solution.log_z) > LOSES_DIGITS:
         why = work.reason if isinstance(work, Refusal) else "log Z is so large that a ratio of two would keep too few digits"
         raise ResourceError(f"no lifted inference for a conjunction of the query: {why} (ask for single atoms)")

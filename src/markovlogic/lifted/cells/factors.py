@@ -63,6 +63,8 @@ class JoinsThree(Exception):
         """For people: which formula, where, and which types its variables have."""
         rule = rules[self.clause.rule]
         names = ", ".join(dict.fromkeys(name for name, _ in rule.types)) or ", ".join(self.clause.types)
+        if any(number is not None for number in self.clause.pinned):
+            names += " and the constants that it names"
         return f"{rule.place}: {rule.text} ties three or more objects together ({names})"
 
 

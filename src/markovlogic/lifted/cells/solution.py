@@ -130,12 +130,12 @@ class CellSolution:
         radix = tuple(len(objects.classes) if at in places else size for at, size in enumerate(self._sizes(predicate)))
         name = codes(label, radix) * 2 + same  # few numbers, since classes and written-out constants are few
         met = np.flatnonzero(np.bincount(name, minlength=2 * math.prod(radix)))
-        value = np.empty(2 * math.prod(radix))
+        value: Float64 = np.empty(2 * math.prod(radix), np.float64)
         for number, entry in zip(met.tolist(), decode(met >> 1, radix).tolist(), strict=True):
             key = Key(predicate, tuple(None if at in places else entry[at] for at in range(len(types))))
             classes = tuple(entry[at] for at in places)
             value[number] = self._chance(key, classes[:1] if number & 1 else classes)
-        return value[name]
+        return np.asarray(value[name], np.float64)
 
     def _sizes(self, predicate: str) -> tuple[int, ...]:
         return self.problem.statuses[predicate].sizes

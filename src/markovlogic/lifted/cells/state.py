@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from markovlogic import patience
 from markovlogic.arrays import Int64
 from markovlogic.data.evidence import FALSE, UNKNOWN
 from markovlogic.lifted.cells.clauses import Key, TooLarge
@@ -42,6 +43,7 @@ class State:
 
     def pinned(self, objects: tuple[tuple[int, int], ...]) -> Scalar:
         """The sum with different objects, given by class and kind, pinned: each with weight 1."""
+        patience.check()
         found = self.numbers.over(self.outside, self.unit)
         for number, sums in enumerate(self.sums):
             own = [(int(self.merged.lump_of[c]), kind) for c, kind in objects if self.merged.component_of[c] == number]
