@@ -13,15 +13,24 @@ from markovlogic.problem import Problem
 Engine = Callable[[Problem, LoweredModel], Work | Refusal]
 
 ENGINES: tuple[Engine, ...] = (plan_cells,)
+QUICK_SECONDS = 1.0  # a plan that good is taken without asking further: planning takes time too
 
 
 def plan_lifted(problem: Problem, lowered: LoweredModel) -> Work | Refusal:
-    """The cheapest plan of all engines; or the reason of each why it has none."""
-    found = [engine(problem, lowered) for engine in ENGINES]
-    works = [work for work in found if not isinstance(work, Refusal)]
-    if works:
-        return min(works, key=lambda work: work.seconds)
-    return Refusal("; ".join(dict.fromkeys(refusal.reason for refusal in found if isinstance(refusal, Refusal))))
+    """The cheapest plan of all engines, in their order until one is quick; or the reason of each why it has none."""
+    works: list[Work] = []
+    reasons: dict[str, None] = {}
+    for engine in ENGINES:
+        found = engine(problem, lowered)
+        if isinstance(found, Refusal):
+            reasons[found.reason] = None
+            continue
+        works.append(found)
+        if found.seconds < QUICK_SECONDS:
+            break
+    if not works:
+        return Refusal("; ".join(reasons))
+    return min(works, key=lambda work: work.seconds)
 
 
 def plan_event(problem: Problem, lowered: LoweredModel, literals: Sequence[int]) -> Work | Refusal | None:
