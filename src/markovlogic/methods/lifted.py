@@ -45,7 +45,7 @@ class LiftedMethod(Method):
         """By the plan of the engine that would be taken; or why none can be."""
         work = case.lifted
         if isinstance(work, Refusal):
-            return Cost(None, None, f"not liftable: {work.reason}; auto asks methods on the ground network", possible=False)
+            return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
         works = [work, *(_event_works(case) if _conjunctions(case) else ())]
         for one in works:
             if isinstance(one, Refusal):
