@@ -22,7 +22,7 @@ from markovlogic.methods.table import AUTO, all_methods, method_named
 from markovlogic.networks.kinds import BUILT, NetworkKind
 from markovlogic.posing import Assumptions, Evidences, Models, Queries, pose_problem
 from markovlogic.progress import SILENT, Progress
-from markovlogic.running.sampling import Sampling
+from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
 
 NETWORKS = (AUTO, *(kind for kind in BUILT if kind is not NetworkKind.NONE))
 PLANNED_NETWORKS = tuple(kind for kind in NetworkKind if kind not in BUILT)
@@ -44,10 +44,11 @@ def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> W
 
 def _check_fit(method: Method, wish: Wish) -> None:
     """Refuse options that a method has no use for and could not obey."""
-    if not method.samples and wish.sampling.needs_draws:
+    about = [said for said in wish.sampling.about_draws() if not (method.writes_worlds and said in ABOUT_WORLDS)]
+    if not method.samples and about:
         others = ", ".join(other.name for other in all_methods() if other.samples)
         raise InputError(
-            f"{', '.join(wish.sampling.about_draws())}: only for sampling methods, not for {method.name}",
+            f"{', '.join(about)}: only for sampling methods, not for {method.name}",
             hint=f"leave it out, or choose one of {others}",
         )
     if wish.network is not None and wish.network not in method.networks:
@@ -68,7 +69,7 @@ def make_plan(case: Case, wish: Wish, *, explaining: bool = False) -> Plan:
         return wish.method.plan(case, wish, "asked for")
     reasons: list[str] = []
     for method in all_methods():
-        if not method.listed:  # a variant of one that was asked already
+        if not method.listed or method.passes(case, wish):  # a variant of one that was asked already, or nothing for it
             continue
         if needs_network(method):
             _ground_for(case, explaining=explaining)

@@ -55,7 +55,7 @@ def test_hard_rules_that_trap_single_moves_are_answered_by_mcsat(mln, tmp_path):
     assert explained(mln, tmp_path / "m.mln", "-q", "F")["plan"]["method"] == "mcsat"
 
 
-@pytest.mark.parametrize("option", [("--method", "lifted"), ("--network", "counting"), ("--memory-limit", "x")])
+@pytest.mark.parametrize("option", [("--method", "partition"), ("--network", "counting"), ("--memory-limit", "x")])
 def test_bad_usage(mln, smokers, option):
     assert mln("explain", smokers[0], "-q", "Smokes", *option).code == 2
 

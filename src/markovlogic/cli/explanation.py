@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from markovlogic.grounding.memory import show_bytes
+from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
     from markovlogic.planner import Explanation
@@ -38,7 +39,7 @@ def explanation_view(found: Explanation) -> RenderableType:
     for row in rows:
         sizes.add_row(*row)
     plan = Text.assemble(
-        ("plan: ", "bold"), f"{found.plan.method} on the {found.plan.network} network, estimator {found.plan.estimator}"
+        ("plan: ", "bold"), f"{found.plan.method} on {_what(found.plan.network)}, estimator {found.plan.estimator}"
     )
     methods = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for name, justify in (("method", "left"), ("guarantee", "left"), ("time", "right"), ("memory", "right"), ("", "left")):
@@ -50,6 +51,10 @@ def explanation_view(found: Explanation) -> RenderableType:
         methods.add_row(candidate.method, candidate.guarantee, _seconds(candidate.seconds), memory, reason, style=style)
     details = (Text(line) for line in found.details)
     return Group(sizes, Text(), plan, Text(f"because {found.plan.reason}"), *details, Text(), methods)
+
+
+def _what(network: str) -> str:
+    return "the problem itself" if network == NetworkKind.NONE else f"the {network} network"
 
 
 def _count(number: int | None) -> str:

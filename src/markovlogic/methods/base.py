@@ -100,6 +100,11 @@ class Method(ABC):
         return None
 
     @property
+    def writes_worlds(self) -> bool:
+        """Whether it can write worlds, though it runs no chains."""
+        return self.samples
+
+    @property
     def takes_proposals(self) -> bool:
         """Whether `--compress` names the source of its proposals, and leaves the target alone."""
         return False
@@ -107,6 +112,10 @@ class Method(ABC):
     @abstractmethod
     def cost(self, case: Case, wish: Wish) -> Cost:
         """What it would take: from predicted sizes, or from the ground network where there is one."""
+
+    def passes(self, case: Case, wish: Wish) -> bool:
+        """Whether `auto` need not even ask what it would cost: nothing is planned, and nothing loaded for that."""
+        return False
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """What it says when `auto` asks; None: it is for those who ask for it by name."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from markovlogic.exact.planning import ExactPlan
     from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
+    from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.networks.components import Components
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.samplers.irreducible import Reach
@@ -139,6 +140,22 @@ class Case:
                 found = str(refusal).removesuffix(SAMPLE_INSTEAD)
             self._exact_plans[way] = found
         return self._exact_plans[way]
+
+    @cached_property
+    def lifted(self) -> Work | Refusal:
+        """How the problem would be solved with nothing grounded, or why not."""
+        from markovlogic.lifted.engines import plan_lifted
+
+        self.resources.progress.stage("plan")
+        return plan_lifted(self.posed.problem, self.posed.lowered)
+
+    @cached_property
+    def lifted_events(self) -> list[Work | Refusal | None]:
+        """The same with each open conjunction of the query as evidence, in their order; None where it contradicts itself."""
+        from markovlogic.lifted.engines import plan_event
+
+        events = [literals.tolist() for literals in self.asked.open_events]
+        return [plan_event(self.posed.problem, self.posed.lowered, literals) for literals in events if len(literals) > 1]
 
     @cached_property
     def reach(self) -> Reach:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 TABLE = (
+    "lifted",
     "exact",
     "enumerate",
     "eliminate",
@@ -29,7 +30,7 @@ TABLE = (
     "bp",
     "lifted-bp",
 )
-PLANNED = ("lifted", "partition")
+PLANNED = ("partition",)
 
 
 def method_named(name: str) -> Method:

@@ -11,7 +11,8 @@ from markovlogic.errors import InputError
 
 DRAWS = 1000  # a chain, where nobody said
 BURN_IN_SHARE = 4  # of so many draws one more is made before
-ABOUT_DRAWS = ("--worlds", "--thin", "--checkpoint", "--resume", "--keep-draws", "--estimator")
+ABOUT_WORLDS = ("--worlds", "--thin")
+ABOUT_DRAWS = (*ABOUT_WORLDS, "--checkpoint", "--resume", "--keep-draws", "--estimator")
 
 Path = str | os.PathLike[str]
 

@@ -1,0 +1,166 @@
+"""Whether the cell method can take a problem, what it would cost, and how it is solved."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markovlogic.errors import InputError
+from markovlogic.language.templates import LoweredModel
+from markovlogic.lifted.answer import Refusal
+from markovlogic.lifted.cells.classes import object_classes
+from markovlogic.lifted.cells.clauses import FlatModel, TooLarge, flat_model
+from markovlogic.lifted.cells.costs import SLOWER_IN_DECIMALS, sum_cost, tables_cost
+from markovlogic.lifted.cells.factors import Factors, JoinsThree, factors_of
+from markovlogic.lifted.cells.layout import Layout, layout_of
+from markovlogic.lifted.cells.numbers import Decimals, Logarithms, Numbers
+from markovlogic.lifted.cells.solution import CellSolution
+from markovlogic.lifted.cells.state import states_of
+from markovlogic.problem import Problem
+
+MOST_VALUES = 64  # of an exclusive argument
+MOST_WRITTEN_OUT = 8  # constants of a type that is written out because three objects would meet otherwise
+MOST_SECONDS = 600.0
+MOST_VECTORS = 50_000_000
+MOST_STATES_SEEN = 4  # of the 0-ary atoms, from which the cost of all is taken
+MOST_ROUNDING = 1e-11  # of marginals in floats; decimals take over beyond it, where they are quick
+SHORT_SECONDS = 5.0
+FIRST_DIGITS = 40
+SPARE_DIGITS = 20
+MOST_DIGITS = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class CellWork:
+    """A plan of the cell method."""
+
+    layout: Layout
+    signed: bool  # Skolem predicates make terms of either sign
+    seconds: float
+    memory_bytes: int
+    reason: str
+
+    def solve(self) -> CellSolution:
+        """Sum; in decimals, with as many digits as cancellation needs, where terms have signs."""
+        size = self._solved(Logarithms())
+        if size.numbers.log(size.total) == -math.inf:
+            raise _no_world()
+        if not self.signed:
+            exact = size.rounding > MOST_ROUNDING and self.seconds * SLOWER_IN_DECIMALS < SHORT_SECONDS
+            return self._solved(Decimals(FIRST_DIGITS)) if exact else size
+        largest = size.numbers.log(size.total) + size.numbers.log(size.unit)  # of what cancels: the sum without signs
+        digits = FIRST_DIGITS
+        while digits <= MOST_DIGITS:
+            found = self._solved(Decimals(digits))
+            with found.numbers.active():
+                log_total = found.numbers.log(found.total) + found.numbers.log(found.unit)
+            lost = (largest - log_total) / math.log(10) if log_total > -math.inf else math.inf
+            if lost + SPARE_DIGITS <= digits:
+                return found
+            digits = 4 * digits if math.isnan(lost) or lost > digits else math.ceil(lost) + SPARE_DIGITS + 5
+        raise _no_world()
+
+    def _solved(self, numbers: Numbers) -> CellSolution:
+        with numbers.active():
+            solution = CellSolution(self.layout, numbers, tuple(states_of(self.layout, numbers)))
+            _ = solution.total
+        return solution
+
+
+def plan_cells(problem: Problem, lowered: LoweredModel) -> CellWork | Refusal:
+    """Plan, without grounding anything; or say which formula, variables or evidence stand in the way."""
+    try:
+        flat, factors = _written_out(problem, lowered)
+        layout = layout_of(object_classes(problem, flat, factors.keys), factors)
+        return _work(layout, signed=bool(flat.skolem))
+    except TooLarge as reason:
+        return Refusal(str(reason))
+    except JoinsThree as found:
+        return Refusal(found.told(problem.model.rules))
+
+
+def _written_out(problem: Problem, lowered: LoweredModel) -> tuple[FlatModel, Factors]:
+    """Write out types until no clause ties three objects together: those of exclusive arguments, then small ones."""
+    small = set(_exclusive_types(problem, lowered))
+    while True:
+        flat = flat_model(problem, lowered, frozenset(small))
+        try:
+            factors = factors_of(problem, flat)
+            wide = [flat.open_types(key) for key in sorted(factors.keys) if len(key.open_positions) > 2]
+            if not wide:
+                return flat, factors
+            of = _smallest(problem, wide[0])
+            if of is None:
+                return flat, factors  # refused by the layout, with the predicate's name
+        except JoinsThree as found:
+            of = _smallest(problem, found.clause.types)
+            if of is None:
+                raise
+        small.add(of)
+
+
+def _smallest(problem: Problem, types: Sequence[str]) -> str | None:
+    """The type with the fewest constants, if they are few enough."""
+    sizes = sorted((len(problem.domains[of]), of) for of in set(types))
+    return sizes[0][1] if sizes and sizes[0][0] <= MOST_WRITTEN_OUT else None
+
+
+def _exclusive_types(problem: Problem, lowered: LoweredModel) -> list[str]:
+    """Types of exclusive arguments of the predicates that rules mention; refuses large ones."""
+    mentioned = {literal.predicate for template in lowered.templates for literal in template.literals}
+    mentioned |= {x.predicate for definition in lowered.definitions for cube in definition.cubes for x in cube.literals}
+    found = []
+    for name in sorted(mentioned & set(problem.model.predicates)):
+        predicate = problem.model.predicates[name]
+        for of, marked in zip(predicate.types, predicate.exclusive, strict=True):
+            if marked and len(problem.domains[of]) > MOST_VALUES:
+                raise TooLarge(f"the exclusive argument {of} of {name} has {len(problem.domains[of]):,} values")
+            found += [of] if marked else []
+    return found
+
+
+def _work(layout: Layout, *, signed: bool) -> CellWork:
+    states = list(itertools.islice(states_of(layout, Logarithms()), MOST_STATES_SEEN))
+    tables_seconds = max((tables_cost(state.tables) for state in states), default=0.0)
+    free = sum(not key.open_positions for key in layout.factors.keys)
+    n_states = 2**free if len(states) == MOST_STATES_SEEN else len(states)
+    pairs = _asks_for_pairs(layout)
+    costs = [[sum_cost(sums, pairs=pairs) for sums in state.sums] for state in states]
+    vectors = max((cost.vectors for each in costs for cost in each), default=1.0)
+    slower = SLOWER_IN_DECIMALS if signed else 1.0
+    sums_seconds = sum(cost.seconds for each in costs for cost in each) * slower / max(1, len(states))
+    seconds = n_states * (tables_seconds * (3 if signed else 1) + sums_seconds)
+    memory = n_states * max((sum(cost.memory_bytes for cost in each) for each in costs), default=0.0) * (10 if signed else 1)
+    if vectors > MOST_VECTORS or seconds > MOST_SECONDS:
+        raise TooLarge(
+            f"the sum over counts of {_counted(layout)} has {vectors:,.0f} terms and would take about {seconds:,.0f} s"
+        )
+    reason = f"sums over counts of {_counted(layout)}: {vectors:,.0f} count vectors" if layout.objects.classes else "sums"
+    if n_states > 1:
+        reason += f" for each of up to {n_states:,} assignments of the atoms that are about no object of a large type"
+    if signed:
+        reason += ", in decimals because existentials make terms of either sign"
+    return CellWork(layout, signed, seconds, int(memory), reason)
+
+
+def _asks_for_pairs(layout: Layout) -> bool:
+    """Whether the query asks for atoms of two objects."""
+    wide = {key.predicate for key in layout.links}
+    asked = {item.predicate for item in layout.objects.problem.query if item.predicate is not None}
+    asked |= {literal.predicate for item in layout.objects.problem.query for literal in item.literals or ()}
+    return bool(wide & asked)
+
+
+def _counted(layout: Layout) -> str:
+    types: Mapping[str, int] = {of: sum(c.type_name == of for c in layout.objects.classes) for of in layout.objects.class_of}
+    shown = [f"{of} ({count} class{'es' if count != 1 else ''})" for of, count in types.items()]
+    return ", ".join(shown)
+
+
+def _no_world() -> InputError:
+    return InputError(
+        "no world satisfies the hard formulas together with the evidence",
+        hint="a formula that ends with a full stop, or an exclusive argument, contradicts another one or a fact",
+    )

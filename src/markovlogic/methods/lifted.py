@@ -1,0 +1,200 @@
+"""Lifted inference: exact marginals from the rules themselves, polynomial in the number of objects; nothing is grounded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markovlogic.errors import InputError, ResourceError
+from markovlogic.grounding.memory import show_bytes
+from markovlogic.guarantee import Guarantee
+from markovlogic.lifted.answer import Refusal, Solution, Work
+from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
+from markovlogic.networks.kinds import NetworkKind
+from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from markovlogic.arrays import Bool, Float64
+    from markovlogic.methods.case import Case
+    from markovlogic.questions import Answer
+    from markovlogic.running.sampling import Schedule
+
+PATIENCE = 20.0  # seconds that `auto` gives to lifted inference
+FEW_ATOMS = 24  # so many open atoms or fewer: listing all worlds of the ground network is as quick, and `auto` leaves it to that
+MOST_CONJUNCTIONS = 100  # of a query
+BITS_AT_ONCE = 100_000_000  # truth values of draws that are made before they are written
+LOSES_DIGITS = 1e-10 / float(np.finfo(np.float64).eps)  # log Z of that size gives events with fewer than ten digits
+
+
+@dataclass(frozen=True)
+class LiftedMethod(Method):
+    """Sums over counts of objects of each kind, by the engine that would be quickest."""
+
+    @property
+    def writes_worlds(self) -> bool:
+        """Independent draws."""
+        return True
+
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """By the plan of the engine that would be taken; or why none can be."""
+        work = case.lifted
+        if isinstance(work, Refusal):
+            return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
+        works = [work, *(_event_works(case) if _conjunctions(case) else ())]
+        for one in works:
+            if isinstance(one, Refusal):
+                return Cost(None, None, f"a conjunction of the query is not liftable: {one.reason}", possible=False)
+        seconds = sum(one.seconds for one in works if not isinstance(one, Refusal))
+        return Cost(seconds, work.memory_bytes + ANSWER_ROW_BYTES * _rows(case), work.reason)
+
+    def passes(self, case: Case, wish: Wish) -> bool:
+        """Where draws or a network are wanted, or the ground network is tiny."""
+        other_network = wish.network is not None and wish.network not in self.networks
+        return other_network or wish.sampling.needs_draws or len(case.posed.problem.atoms) <= FEW_ATOMS
+
+    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
+        """Take what is cheap; say nothing where there is no way."""
+        limit = wish.sampling.time_limit
+        patience = PATIENCE if limit is None else min(PATIENCE, max(limit, SHORT_SECONDS))
+        if not cost.possible:
+            return Offer(False, "")
+        if cost.seconds is None or cost.seconds > patience:
+            return Offer(False, f"lifted inference would take about {cost.seconds or math.inf:,.0f} s")
+        if cost.memory_bytes is not None and cost.memory_bytes > case.memory_limit:
+            return Offer(False, f"lifted inference would need about {show_bytes(cost.memory_bytes)}")
+        return Offer(True, f"lifted inference is cheap: {cost.reason}")
+
+    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+        """Whether worlds are drawn is all that is left to decide."""
+        schedule = wish.sampling.schedule(1) if wish.sampling.worlds is not None else None
+        used = {"--worlds", "--thin", "--draws", "--chains", "--seed"} if schedule is not None else set()
+        said = [name for name in wish.sampling.given() if name != "--time-limit" and name not in used]
+        notes = (f"the numbers are exact, so {', '.join(said)} had nothing to do",) if said else ()
+        return Plan(self, NetworkKind.NONE, reason, self.cost(case, wish), schedule=schedule, notes=notes)
+
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """Log Z and marginals; worlds where they are asked for."""
+        from markovlogic.questions import Answer, Values
+        from markovlogic.results import Account
+
+        work, patience = case.lifted, current()
+        if _conjunctions(case) > MOST_CONJUNCTIONS:
+            work = _event_works(case)[0]
+        if isinstance(work, Refusal):
+            hint = "leave --method out: auto takes a method that suits, and explain shows which"
+            raise ResourceError(f"no lifted inference: {work.reason} ({hint})")
+        patience.allowance = LONG if work.seconds > SHORT_SECONDS else SURE
+        with case.watch("sample"):
+            case.resources.progress.stage("lifted inference")
+            solution = work.solve()
+            problem = case.posed.problem
+            parts = [solution.marginal(part.predicate, part.code[part.number >= 0]) for part in case.asked.atoms]
+            events = _events(case, solution)
+            account = Account(log_z=solution.log_z)
+            if plan.schedule is not None:
+                _write_worlds(case, solution, plan.schedule)
+                account = Account(
+                    chains=plan.schedule.chains, draws=plan.schedule.draws, seed=plan.schedule.seed, log_z=solution.log_z
+                )
+        values: Float64 = np.concatenate(parts) if parts else np.zeros(0)
+        assert len(problem.atoms) or not len(values)
+        return Answer(Values.exact(np.clip(values, 0.0, 1.0)), Values.exact(events), Guarantee.EXACT, account)
+
+
+def _rows(case: Case) -> int:
+    """Rows of the answer, without listing them."""
+    problem = case.posed.problem
+    whole = {item.predicate for item in problem.query if item.predicate is not None}
+    return sum(problem.statuses[name].n_open for name in whole) + len(problem.query)
+
+
+def _conjunctions(case: Case) -> int:
+    """How many items of the query hold more than one literal."""
+    return sum(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query)
+
+
+def _event_works(case: Case) -> list[Work | Refusal]:
+    """The plans of conjunctions that need a sum of their own; too many are refused before any is made."""
+    if _conjunctions(case) > MOST_CONJUNCTIONS:
+        return [Refusal(f"more than {MOST_CONJUNCTIONS} of them, and each takes a sum of its own")]
+    return [work for work in case.lifted_events if work is not None]
+
+
+def _events(case: Case, solution: Solution) -> Float64:
+    """P(conjunction): from a marginal where it is one literal, else from log Z with the conjunction as evidence."""
+    found = []
+    works = iter(case.lifted_events if _conjunctions(case) <= MOST_CONJUNCTIONS else [])
+    for literals in case.asked.open_events:
+        found.append(_single(case, solution, int(literals[0])) if len(literals) == 1 else _ratio(next(works), solution))
+    return np.array(found, np.float64)
+
+
+def _single(case: Case, solution: Solution, literal: int) -> float:
+    problem = case.posed.problem
+    at = int(np.searchsorted(problem.atoms.start, literal >> 1, side="right")) - 1
+    name = problem.atoms.predicates[at]
+    code = problem.statuses[name].unrank(np.array([(literal >> 1) - problem.atoms.start[at]], np.int64))
+    chance = float(solution.marginal(name, code)[0])
+    return chance if literal & 1 else 1.0 - chance
+
+
+def _ratio(work: Work | Refusal | None, solution: Solution) -> float:
+    if work is None:  # it contradicts itself
+        return 0.0
+    if isinstance(work, Refusal) or abs(solution.log_z) > LOSES_DIGITS:
+        why = work.reason if isinstance(work, Refusal) else "log Z is so large that a ratio of two would keep too few digits"
+        raise ResourceError(f"no lifted inference for a conjunction of the query: {why} (ask for single atoms)")
+    try:
+        return float(np.clip(math.exp(work.solve().log_z - solution.log_z), 0.0, 1.0))
+    except InputError:  # no world has it
+        return 0.0
+
+
+def _write_worlds(case: Case, solution: Solution, schedule: Schedule) -> None:
+    """Independent draws, as chains would write them."""
+    from markovlogic.running.worlds import WorldsSink
+
+    assert schedule.worlds is not None
+    asked, problem = case.asked, case.posed.problem
+    sink = WorldsSink(schedule.worlds, case.open_names())
+    sink.begin(asked.numbers.astype(np.int32), thin=schedule.thin, checkpoint=None)
+    try:
+        widths = [min(64, schedule.chains - first) for first in range(0, schedule.chains, 64)]
+        for batch, width in enumerate(widths):
+            watcher = sink.watch(batch, width)
+            shift = np.arange(width, dtype=np.uint64)[:, None]
+            kept = 0
+            for worlds in _blocks(solution, schedule, (batch, width), len(problem.atoms)):
+                for world in worlds:
+                    kept += 1
+                    words = np.bitwise_or.reduce(world.astype(np.uint64) << shift, axis=0)
+                    watcher.see(kept * schedule.thin, words)
+        sink.finish()
+    finally:
+        sink.close()
+
+
+def _blocks(solution: Solution, schedule: Schedule, batch: tuple[int, int], n_atoms: int) -> Iterator[Bool]:
+    """The draws that are kept, (n_draws, width, n_atoms), a bounded number at once; each block has a seed of its own."""
+    number, width = batch
+    left, block = schedule.draws // schedule.thin, 0
+    step = max(1, BITS_AT_ONCE // max(1, n_atoms * width))
+    while left > 0:
+        size = min(step, left)
+        seed = np.random.SeedSequence([schedule.seed, number, block]).generate_state(1, np.uint64)[0]
+        yield solution.draw(size * width, int(seed)).reshape(size, width, n_atoms)
+        left, block = left - size, block + 1
+
+
+METHOD = LiftedMethod(
+    name="lifted",
+    summary="exact inference that grounds nothing: sums over how many objects are of each kind; polynomial in their number",
+    networks=(NetworkKind.NONE,),
+    promise=Guarantee.EXACT,
+)
