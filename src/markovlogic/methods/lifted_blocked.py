@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from markovlogic.errors import InputError
+from markovlogic.errors import UnsupportedError
 from markovlogic.estimate.tallies import tally_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, Plan, Wish
@@ -55,8 +55,8 @@ class LiftedBlockedMethod(SamplingMethod):
 
         try:
             graph = LiftedBlocked().graph(self.network(case))
-        except InputError as refusal:
-            return Cost(None, None, str(refusal.faults[0].message), possible=False)
+        except UnsupportedError as refusal:
+            return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
         problem = case.posed.problem
         cells = sum(cluster.cells for cluster in graph.clusters)
         steps = sum(c.unit.n_rows if isinstance(c.unit, RowUnit) else 1 for c in graph.clusters)
@@ -89,7 +89,8 @@ class LiftedBlockedMethod(SamplingMethod):
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """As any sampler's, with the cluster graph."""
-        return replace(super().plan(case, wish, reason), details=tuple(self._graph(case, wish).lines()))
+        made = super().plan(case, wish, reason)
+        return replace(made, details=tuple(self._graph(case, wish).lines())) if made.cost.possible else made
 
 
 METHOD = LiftedBlockedMethod(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import isinf, prod
 
 from markovlogic.data.domains import Domain
-from markovlogic.errors import InputError
+from markovlogic.errors import Fault, Place, UnsupportedError
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
 from markovlogic.problem import Problem
@@ -51,20 +51,23 @@ def terms_of(problem: Problem, lowered: LoweredModel) -> tuple[FalseTerm, ...]:
     rules = problem.model.rules
     if lowered.definitions:
         rule = rules[lowered.definitions[0].rule]
-        raise InputError(f"quantifiers inside a formula have no place in clusters of predicates: {rule.text} ({rule.place})")
+        raise _unsupported("clusters of predicates have no place for a quantifier inside a formula", rule.place, rule.text)
     if problem.groups:
-        name = problem.groups[0].predicate
-        raise InputError(f"{name} is exclusive in an argument, and clusters of predicates know no groups")
+        predicate = problem.model.predicates[problem.groups[0].predicate]
+        what = f"clusters of predicates know no groups, and {predicate.name} is exclusive in an argument"
+        raise _unsupported(what, predicate.place, "")
     made: list[FalseTerm] = []
     for template in lowered.templates:
         if isinf(template.weight):
             rule = rules[template.rule]
-            raise InputError(
-                f"hard rules may keep blocks of predicates from reaching every world: {rule.text} ({rule.place})",
-                hint="give the rule a weight, or take --method mcsat",
-            )
+            raise _unsupported("hard rules may keep blocks of predicates from reaching every world", rule.place, rule.text)
         made += _terms(template, problem.domains, problem)
     return tuple(made)
+
+
+def _unsupported(what: str, place: Place, text: str) -> UnsupportedError:
+    hint = "leave --method out, or take another one; explain lists those that can do it"
+    return UnsupportedError(Fault(f"{what}: {text}" if text else what, place, text, hint=hint))
 
 
 def _terms(template: ClauseTemplate, domains: Mapping[str, Domain], problem: Problem) -> Iterator[FalseTerm]:
