@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.part_tests import PACKAGE, PartTests
+from tools.part_tests import KERNELS, PACKAGE, PartTests
 
 # What the tests read: sources with their compiled kernels, tests, and the documents whose examples are run.
 _LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".mutants", ".hypothesis", "*_cache", "demo", "site", "dist", "results*.json")
-_KERNELS = "kernels"
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Copy:
         Times of files are put back too: Numba and Python take a compiled file for current when they agree.
         """
         package = self.project / "src" / PACKAGE
-        if package / _KERNELS not in source.parents:
+        if package / KERNELS not in source.parents:
             times, original = source.stat(), source.read_bytes()
             source.write_text(text)
             try:
@@ -38,14 +37,14 @@ class Copy:
                 os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
             return
         kept = self.project.parent / "kept-kernels"
-        shutil.copytree(package / _KERNELS, kept)
+        shutil.copytree(package / KERNELS, kept)
         try:
             source.write_text(text)
             self._drop_compiled(source)
             yield
         finally:
-            shutil.rmtree(package / _KERNELS)
-            kept.rename(package / _KERNELS)
+            shutil.rmtree(package / KERNELS)
+            kept.rename(package / KERNELS)
 
     def _drop_compiled(self, source: Path) -> None:
         """Forget what was compiled from a kernel's file or from files that import it, and say that the rest is current.
@@ -54,7 +53,7 @@ class Copy:
         """
         from markovlogic.kernels import sources_digest
 
-        kernels = self.project / "src" / PACKAGE / _KERNELS
+        kernels = self.project / "src" / PACKAGE / KERNELS
         module = ".".join(source.relative_to(self.project / "src").with_suffix("").parts)
         for user in self.tests.importers(module.removesuffix(".__init__")):
             file = self.tests.sources[user]

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from tools.copying import Copy, copy_project
 from tools.faults import Site, plant, sites_of
-from tools.part_tests import PACKAGE, PartTests
+from tools.part_tests import KERNELS, PACKAGE, PartTests
 from tools.watching import VARIABLE, Orders
 
 PROJECT = Path(__file__).parents[1]
@@ -123,7 +123,7 @@ def judge(copy: Copy, fault: Fault, limits: Limits, seconds: dict[str, float]) -
     """Plant one fault, run the tests of its part, take it out again."""
     source = copy.project / "src" / PACKAGE / fault.file
     names = files_of_tests(copy.tests, fault.file, seconds)
-    if fault.file.startswith("kernels/"):
+    if fault.file.startswith(f"{KERNELS}/"):
         limits = Limits(limits.test + KERNEL_SECONDS, limits.all + KERNEL_SECONDS)
     began = time.monotonic()
     with copy.with_fault(source, plant(source.read_text(), fault.site, fault.instead)):

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 PACKAGE = "markovlogic"
+KERNELS = "kernels"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class PartTests:
     def tests_of(self, source: Path) -> list[list[Path]]:
         """Test files in four ranks, nearest first: of the same name, that import it, that import what imports it, of its folder.
 
-        The third rank is asked of kernels, which are called through their samplers, and where the others are empty.
+        The third rank is asked of kernels, which are called through other kernels and samplers, and where the others are empty.
         """
         relative = source.relative_to(self.project / "src" / PACKAGE)
         module = _module(source.relative_to(self.project / "src"))
@@ -60,8 +61,9 @@ class PartTests:
         direct = [path for path, used in self.test_imports.items() if module in used]
         folder = [path for path in self.test_imports if path.parent == self.project / "tests" / relative.parts[0]]
         far: list[Path] = []
-        if relative.parts[0] == "kernels" or not (named or direct or folder):
-            users = {user for user, used in self.imports.items() if module in used}
+        if relative.parts[0] == KERNELS or not (named or direct or folder):
+            among = {module} | {user for user in self.importers(module) if user.startswith(f"{PACKAGE}.{KERNELS}")}
+            users = {user for user, used in self.imports.items() if used & among}
             far = [path for path, used in self.test_imports.items() if used & users]
         return _without_repeats([named, direct, far, folder])
 

@@ -257,6 +257,17 @@ def test_the_orbit_of_a_sequence_stops_at_its_limit():
     assert sequence_orbit([shift], np.array([1, 4]), most=8) is None
 
 
+def test_what_a_generated_group_leaves_alone_has_no_pool():
+    swap = GeneratedGroup([np.array([1, 0, 2, 3], np.int32)], 4)
+    events = [np.array([5, 7]), np.array([1, 5]), np.array([1, 3])]  # untouched; moved; moved onto itself
+    pools = orbit_pools(swap, np.array([2, 0], np.int32), events)
+    assert pools.atom_pool.tolist() == [-1, 0] and pools.member.tolist() == [1, 3]
+    assert [count is None for count in pools.event_count] == [True, False, True]
+    assert pools.n_pools == 2 and pools.size.tolist() == [2, 2]
+    nothing = orbit_pools(GeneratedGroup([], 4), np.array([0], np.int32), events)
+    assert nothing.n_pools == 0
+
+
 def test_evidence_is_never_averaged_over(people):
     """Atoms of D, whose diagonal is known to be true, are in no pool with those of others; known atoms have no number."""
     pools = orbit_pools(group_of(people), np.arange(len(people.atoms), dtype=np.int32))
