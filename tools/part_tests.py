@@ -8,6 +8,8 @@ from pathlib import Path
 
 PACKAGE = "markovlogic"
 KERNELS = "kernels"
+# What neither names nor imports tell: these hold every draw of every sampler, and so all that chains start from and run on.
+ALSO = dict.fromkeys((KERNELS, "networks", "samplers"), ("tests/samplers/test_recorded_steps.py",))
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class PartTests:
             among = {module} | {user for user in self.importers(module) if user.startswith(f"{PACKAGE}.{KERNELS}")}
             users = {user for user, used in self.imports.items() if used & among}
             far = [path for path, used in self.test_imports.items() if used & users]
-        return _without_repeats([named, direct, far, folder])
+        also = [path for name in ALSO.get(relative.parts[0], ()) if (path := self.project / name).exists()]
+        return _without_repeats([named, direct, also + far, folder])
 
 
 def _module(path: Path) -> str:
