@@ -87,6 +87,28 @@ def test_networks_without_rules_say_what_is_known() -> None:
     assert error is not None and not len(error.conflict.rules) and "no world" in str(error)
 
 
+def test_how_long_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restarts are longer each time; trials of fewer rules have flips for each of their clauses."""
+    monkeypatch.setattr(search_module, "RESTARTS", 3)
+    given: list[int] = []
+    walk = Walk.go
+
+    def go(self: Walk, world: np.ndarray, generator: np.ndarray, flips: int, until: float) -> bool:
+        given.append(flips)
+        return walk(self, world, generator, flips, until)
+
+    monkeypatch.setattr(Walk, "go", go)
+    network = network_of(4, [(np.inf, [a, b]) for a in (0, 1) for b in (2, 3)] + [(np.inf, [4, 7])])
+    error = conflict_of(replace(network, hard_rule=np.array([0, 0, 1, 1, 2], np.int32)))
+    assert error is not None and error.conflict.rules.tolist() == [0, 1] and error.conflict.is_least
+    assert not error.conflict.is_proven
+    assert (error.conflict.n_clauses, error.conflict.least_broken) == (5, 1)
+    first = 10_000 + 10 * 5
+    assert given[:3] == [first, 2 * first, 3 * first] and error.conflict.flips == 6 * first
+    assert f"found in {6 * first:,} flips of WalkSAT: at best 1 of 5 ground hard rules" in str(error)
+    assert given[3:] == [20_000 + 4 * 3, 20_000 + 4 * 3, 20_000 + 4 * 4]  # without rule 0, without 1, without 2
+
+
 def test_how_a_walk_is_cut_does_not_matter() -> None:
     rng = np.random.default_rng(3)
     rows = {tuple(sorted(rng.choice(60, 3, replace=False).tolist())) for _ in range(240)}
