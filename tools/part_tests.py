@@ -8,8 +8,11 @@ from pathlib import Path
 
 PACKAGE = "markovlogic"
 KERNELS = "kernels"
-# What neither names nor imports tell: these hold every draw of every sampler, and so all that chains start from and run on.
-ALSO = dict.fromkeys((KERNELS, "networks", "samplers"), ("tests/samplers/test_recorded_steps.py",))
+# What neither names nor imports tell: the first holds every draw of every sampler, and so all that chains start from and run on;
+# the second what is planned and then done.
+ALSO = dict.fromkeys((KERNELS, "networks", "samplers"), ("tests/samplers/test_recorded_steps.py",)) | dict.fromkeys(
+    ("inference.py", "methods"), ("tests/test_planner.py",)
+)
 
 
 @dataclass(frozen=True)
