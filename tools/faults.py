@@ -130,6 +130,8 @@ class _Text:
             return
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             return
+        if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: it asserts, and changes nothing that is right
+            return
         yield from self.own_sites(node)
         for name, value in ast.iter_fields(node):
             if name in _SKIPPED_FIELDS:

@@ -52,6 +52,7 @@ def f(a: "int | None", b: Literal[1] = x) -> A | B:
     c: D | E = f"{a + 1}"
     if TYPE_CHECKING:
         a = 1
+    zip(a, b, strict=True)
 '''
     assert mutants(source) == []
 
