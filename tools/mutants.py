@@ -32,7 +32,7 @@ PROJECT = Path(__file__).parents[1]
 KEPT = PROJECT / ".mutants"
 LEFT_OUT = ("experiments", "cli")  # what they do is shown to people, and seen by people
 MEMORY_SHARE = 0.5  # of the machine's memory: a fault may ask for all of it
-KERNEL_SECONDS = 120.0  # added to a test's limit where kernels are compiled first
+KERNEL_SECONDS = 60.0  # added to a test's limit where kernels are compiled first
 
 
 @dataclass(frozen=True)
