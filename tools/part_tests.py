@@ -55,9 +55,9 @@ class PartTests:
         return _reached(module, users)
 
     def tests_of(self, source: Path) -> list[list[Path]]:
-        """Test files in four ranks, nearest first: of the same name, that import it, that import what imports it, of its folder.
+        """Test files in ranks, nearest first: of the same name, in `ALSO`, that import it, that import what imports it, of its folder.
 
-        The third rank is asked of kernels, which are called through other kernels and samplers, and where the others are empty.
+        The last but one is asked of kernels, which are called through other kernels and samplers, and where the others are empty.
         """
         relative = source.relative_to(self.project / "src" / PACKAGE)
         module = _module(source.relative_to(self.project / "src"))
@@ -71,7 +71,7 @@ class PartTests:
             users = {user for user, used in self.imports.items() if used & among}
             far = [path for path, used in self.test_imports.items() if used & users]
         also = [path for name in ALSO.get(relative.parts[0], ()) if (path := self.project / name).exists()]
-        return _without_repeats([named, direct, also + far, folder])
+        return _without_repeats([named, also, direct, far, folder])
 
 
 def _module(path: Path) -> str:
