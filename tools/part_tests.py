@@ -55,7 +55,7 @@ class PartTests:
         return _reached(module, users)
 
     def tests_of(self, source: Path) -> list[list[Path]]:
-        """Test files in ranks, nearest first: of the same name, in `ALSO`, that import it, that import what imports it, of its folder.
+        """Test files in ranks: of the same name, in `ALSO`, that import it, that import what imports it, of its folder.
 
         The last but one is asked of kernels, which are called through other kernels and samplers, and where the others are empty.
         """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from tests.grounding.from_text import posed
 
@@ -103,5 +101,4 @@ def test_joins_worth_it_are_counted_while_time_allows(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "_WORTH_COUNTING", 170)
     assert predict(problem, lowered).rows == (16,)
     monkeypatch.setattr(module, "_WORTH_COUNTING", 160)
-    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
     assert predict(problem, lowered, budget_seconds=-1.0).rows == (16,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -122,3 +123,30 @@ def test_how_a_walk_is_cut_does_not_matter() -> None:
         walk.go(world, generator, 500, np.inf)
         ends.append((world.tobytes(), generator.tobytes()))
     assert ends[0] == ends[1] == ends[2]
+
+
+@pytest.mark.parametrize(
+    ("step", "pieces"), [(0.0, [100, 200, 400, 800]), (0.1, [100, 100, 100]), (0.3, [100, 50, 25, 12, 6, 3, 1, 1])]
+)
+def test_pieces_are_cut_by_the_clock(step: float, pieces: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They last about a tenth of a second: quicker ones are doubled, much slower ones halved, down to a single flip."""
+    clock = itertools.count()
+    monkeypatch.setattr(search_module, "time", SimpleNamespace(monotonic=lambda: step * next(clock)))
+    part = hard_part(network_of(2, [(np.inf, [a, b]) for a in (0, 1) for b in (2, 3)]))
+    walk, world, generator = Walk(part, part.value.copy()), np.zeros(2, np.uint8), np.arange(1, 5, dtype=np.uint64)
+    assert not walk.go(world, generator, sum(pieces), np.inf) and walk.flips == sum(pieces)
+    after = {0.0: 2 * pieces[-1], 0.1: pieces[-1], 0.3: 1}
+    assert walk._flips_a_piece == after[step] and walk.least == 1
+    late = Walk(part, part.value.copy())
+    assert not late.go(world, generator, 10**6, step * next(clock)) and (step == 0 or late.flips == 100)
+
+
+def test_an_interrupt_ends_a_walk() -> None:
+    from markovlogic.errors import Interrupted
+    from markovlogic.patience import Patience, current
+
+    part = hard_part(network_of(2, [(np.inf, [a, b]) for a in (0, 1) for b in (2, 3)]))
+    with Patience().of_this_run():
+        current().ask()
+        with pytest.raises(Interrupted):
+            Walk(part, part.value.copy()).go(np.zeros(2, np.uint8), np.arange(1, 5, dtype=np.uint64), 10**6, np.inf)
