@@ -31,6 +31,7 @@ from tools.watching import VARIABLE, Orders
 PROJECT = Path(__file__).parents[1]
 KEPT = PROJECT / ".mutants"
 LEFT_OUT = ("experiments", "cli")  # what they do is shown to people, and seen by people
+ENDED = " (ended by signal "
 MEMORY_SHARE = 0.5  # of the machine's memory: a fault may ask for all of it
 KERNEL_SECONDS = 60.0  # added to a test's limit where kernels are compiled first
 
@@ -130,7 +131,7 @@ def judge(copy: Copy, fault: Fault, limits: Limits, seconds: dict[str, float]) -
         status, seen = run_tests(copy.project, names, limits, first_failure=True)
     took = time.monotonic() - began
     if status < 0:
-        return Verdict(fault, "killed", f"{seen.get('running', 'the start of pytest')} (ended by signal {-status})", took)
+        return Verdict(fault, "killed", f"{seen.get('running', 'the start of pytest')}{ENDED}{-status})", took)
     if seen["failed"]:
         return Verdict(fault, "killed", str(seen["failed"]), took)
     measured = seen["seconds"]
@@ -142,7 +143,10 @@ def judge(copy: Copy, fault: Fault, limits: Limits, seconds: dict[str, float]) -
 
 def without_faults(copy: Copy, verdicts: list[Verdict], limits: Limits) -> list[Verdict]:
     """The tests that killed have to pass where there is no fault; what they killed is unjudged if they do not."""
-    tests = sorted({verdict.by for verdict in verdicts if verdict.fate == "killed" and " (ended" not in verdict.by})
+    by = [verdict.by.partition(ENDED)[0] for verdict in verdicts]
+    tests = sorted(
+        {test for test, verdict in zip(by, verdicts, strict=True) if verdict.fate == "killed" and test.startswith("tests/")}
+    )
     if not tests:
         return verdicts
     roomy = Limits(limits.test, limits.all * len(tests))
@@ -151,7 +155,9 @@ def without_faults(copy: Copy, verdicts: list[Verdict], limits: Limits) -> list[
         return verdicts
     print(f"without any fault the tests of the faults fail, first of all {seen.get('failed') or seen.get('running')}")
     print((copy.project.parent / "output.txt").read_text()[-2000:])
-    return [Verdict(v.fault, "unjudged" if v.by in tests else v.fate, v.by, v.seconds) for v in verdicts]
+    return [
+        Verdict(v.fault, "unjudged" if test in tests else v.fate, v.by, v.seconds) for test, v in zip(by, verdicts, strict=True)
+    ]
 
 
 def table(verdicts: list[Verdict]) -> str:

@@ -86,5 +86,5 @@ class Watch:
 def pytest_configure(config: pytest.Config) -> None:
     """Take the orders."""
     orders = Orders(**json.loads(os.environ[VARIABLE]))
-    resource.setrlimit(resource.RLIMIT_AS, (orders.memory_bytes, orders.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_DATA, (orders.memory_bytes, orders.memory_bytes))
     config.pluginmanager.register(Watch(orders))
