@@ -25,7 +25,7 @@ def test_the_strongest_comes_first_and_evidence_that_splits_nothing_is_left_out(
     assert [item.n_classes for item in found] == [
         4,
         3,
-    ]  # whoever is exchanged, Q(A,B) or Q(C,D) would move; C and D are alike to P
+    ]  # to Q all are different, C and D are alike to P
     assert found[1].pair is not None and found[1].pair[0] == "C"  # of the largest class
 
 
