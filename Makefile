@@ -6,7 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 JOBS ?= 2
 
-.PHONY: help setup demo test check bench docs clean
+.PHONY: help setup demo test check bench mutants docs clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -26,8 +26,8 @@ demo: setup  ## generate a problem, infer, print the table, write a chart
 	@echo "chart and table: demo/marginals.html"
 
 check: setup  ## lint, types, layers
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -38,9 +38,12 @@ test: check  ## all checks and all tests
 bench: setup  ## measure speed and memory (minutes); writes benchmarks/results.json
 	$(BIN)/pytest benchmarks -p benchmark -n 0 --benchmark-json=benchmarks/results.json
 
+mutants: setup  ## plant faults in a copy and list those that no test sees (minutes); MUTANTS='--count 100 --seed 7 --only estimate'
+	$(BIN)/python -m tools.mutants $(MUTANTS)
+
 docs: setup  ## build the documentation site in site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	$(BIN)/mkdocs build --strict
 
 clean:  ## remove what was built
-	rm -rf .venv demo site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .mutants demo site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -85,3 +85,19 @@ def test_what_need_not_end_is_left_alone() -> None:
     ended = threading.Event()
     with Patience(1000.0).ending(ended.set):
         assert not ended.wait(0.2)
+
+
+def test_a_run_that_is_over_binds_nobody() -> None:
+    """A limited run that failed long ago would else make everything overdue that has no patience of its own, like `explain`."""
+    outer = Patience()
+    with pytest.raises(KeyError), outer.of_this_run(), Patience(0.1, outer=outer).of_this_run() as inner:
+        inner._begun -= 100.0  # as if it had begun then
+        assert outer.overdue() > 90
+        with inner.of_this_run():
+            pass
+        assert outer.inner is inner  # a part of it has ended, not all
+        raise KeyError
+    assert outer.inner is None and outer.overdue() == 0
+    with Patience(0.1, outer=outer).of_this_run() as inner:
+        inner.has_answer = True
+    assert outer.has_answer

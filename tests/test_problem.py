@@ -213,6 +213,38 @@ def test_query_atoms():
     assert c.number.tolist() == [first_c, first_c + 1, -1, -1, first_c + 2, -1]
 
 
+def test_ground_atoms_of_a_query():
+    """Single positive literals are atoms, each once and in order; the rest are conjunctions."""
+    evidence = evidence_of({"P": {(1,): TRUE}, "Q": {(0, 1): FALSE}})
+    query = ["Q(A1,B0)", "P(A2)", "P(A1)", "P(A0)", "P(A2)", "!P(A1)", "P(A0) ^ Q(A2,B1)"]
+    problem = pose(MODEL, evidence, query, open_=["Q"])
+    p, q = query_atoms(problem)
+    assert (p.predicate, p.code.tolist()) == ("P", [0, 2]) and (q.predicate, q.code.tolist()) == ("Q", [2])
+    assert p.number.tolist() == problem.atoms.numbers("P", np.array([0, 2])).tolist() and (p.truth == UNKNOWN).all()
+    p, q = query_atoms(problem, include_evidence=True)
+    assert p.code.tolist() == [0, 1, 2] and p.truth.tolist() == [UNKNOWN, TRUE, UNKNOWN] and p.number[1] == -1
+    assert [len(item.literals or ()) for item in problem.query] == [1, 1, 1, 1, 1, 1, 2]
+    everything, _ = query_atoms(pose(MODEL, evidence, ["P", "P(A1)", "Q(A0,B0)"]))
+    assert everything.code.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("size", "told"), [(0, "the type has no constants"), (5, "known are A0, A1, A2, A3, A4)"), (6, "A3, A4, …)")]
+)
+def test_constants_that_are_known_are_named_up_to_five(size, told):
+    with pytest.raises(InputError) as caught:
+        pose(model_of("P(a)"), evidence_of({}, {"a": size}, model_of("P(a)")), "P(Zebra)")
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(("n", "told"), [(8, "P6, P7)"), (9, "P6, P7, …)")])
+def test_predicates_that_are_declared_are_named_up_to_eight(n, told):
+    model = model_of(*(f"P{number}" for number in range(n)))
+    with pytest.raises(InputError) as caught:
+        pose(model, evidence_of({}, {}, model), "Zebra")
+    assert told in str(caught.value)
+
+
 def test_query_items_keep_codes_and_text():
     problem = pose(MODEL, evidence_of({}), "Flag, Q(A1, B1) ^ !P(A2)")
     whole, both = problem.query

@@ -136,6 +136,14 @@ class Patience:
             yield self
         finally:
             _current.reset(token)
+            if _current.get() is not self:
+                self._leave()
+
+    def _leave(self) -> None:
+        """The run is over: its limit binds nobody who goes on afterwards."""
+        if self.outer is not None and self.outer.inner is self:
+            self.outer.has_answer |= self.has_answer
+            self.outer.inner = None
 
 
 _current: ContextVar[Patience] = ContextVar("patience", default=Patience())  # noqa: B039 - endless, and nobody asks it

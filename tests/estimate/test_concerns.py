@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.estimate.concerns import Course, run_concerns, still_remarks, worst_rhat, worst_stderr
+from markovlogic.estimate.concerns import Course, has_converged, run_concerns, still_remarks, worst_rhat, worst_stderr
 from markovlogic.estimate.diagnostics import Estimates, undefined
 
 
@@ -43,6 +43,61 @@ def test_the_worst_atom_is_named_with_the_count() -> None:
 def test_few_independent_draws() -> None:
     (sentence,) = told(made([1.0] * 3, ess=[np.nan, 399, 12]))
     assert "2 of 3" in sentence and "lowest 12 for P(2)" in sentence
+
+
+def test_limits_are_meant_exactly() -> None:
+    """R-hat below 1.01 and an effective size of 400 are good enough; a target is met when it is reached."""
+    assert told(made([1.0], ess=[400.0])) == [] and len(told(made([1.0], ess=[399.9]))) == 1
+    assert len(told(made([1.01]))) == 1 and told(made([1.0099])) == []
+    assert told(made([1.0], stderr=0.25), target_stderr=0.25) == []
+
+
+def drifting(drift: list[float]) -> Estimates:
+    return replace(made([1.0] * len(drift)), drift=np.array(drift))
+
+
+def test_drift_is_judged_by_students_law_over_all_rows() -> None:
+    from scipy import stats
+
+    limit = float(stats.t.ppf(1 - 1e-3 / (2 * 4), 63))
+    assert told(drifting([np.nan, 0.0, limit - 0.01, -limit + 0.01])) == []
+    (sentence,) = told(drifting([limit + 0.01, 0.0, np.nan, -limit - 0.5]))
+    assert "still on its way: for 2 of 4" in sentence and f"P(3) ({-limit - 0.5:+.1f} standard errors)" in sentence
+    assert told(drifting([50.0]), chains=1) == []
+    assert told(drifting([1000.0]), chains=2) != []
+
+
+def test_convergence_is_the_absence_of_disagreement_drift_and_standstill() -> None:
+    good, none = made([1.0, np.nan]), undefined(0)
+    course = Course("draws", 64, 100, False, None, ())
+    assert has_converged(good, none, course) and not has_converged(good, none, replace(course, draws=0))
+    for bad in (made([1.0, 1.01]), drifting([0.0, 9.0]), made([np.nan], never=[True])):
+        assert not has_converged(bad, none, course) and not has_converged(good, bad, course)
+    few = made([1.0], ess=[3.0], stderr=1.0)  # errors are large: another question
+    assert has_converged(few, none, course)
+    rare = replace(made([np.nan], never=[True]), mean=np.array([1e-7]))
+    assert has_converged(rare, none, replace(course, conditional=True))
+    assert not has_converged(good, rare, replace(course, conditional=True))  # of conjunctions no conditionals are averaged
+
+
+def test_phases_by_start_are_told_where_they_differ() -> None:
+    starts = ("empty", "empty", "full", "full")
+    apart = replace(made([1.5]), chain_mean=np.array([[0.1, 0.3, 0.7, 0.9]]))
+    (sentence,) = told(apart, starts=starts)
+    assert "(0.8 from starts 'full', 0.2 from starts 'empty')" in sentence
+    near = replace(apart, chain_mean=np.array([[0.5, 0.5, 0.5, 0.69]]))
+    just = replace(apart, chain_mean=np.array([[0.5, 0.5, 0.5, 0.75]]))
+    assert "from starts" not in told(near, starts=starts)[0] and "from starts" in told(just, starts=starts)[0]
+    for some in (("empty",) * 4, ("",) * 4, ("empty", "full"), ()):
+        assert "from starts" not in told(apart, starts=some)[0]
+
+
+def test_a_move_is_to_be_expected_from_five_on() -> None:
+    """Expected moves are the rarer value's probability times the draws whose conditionals were averaged."""
+    for mean in (5 / 6400, 1 - 5 / 6400):
+        at = replace(made([np.nan], ess=[np.nan], never=[True]), mean=np.array([mean]))
+        assert told(replace(at, mean=at.mean + (1e-6 if mean > 0.5 else -1e-6)), conditional=True) == []
+        assert len(told(replace(at, mean=at.mean + (-1e-6 if mean > 0.5 else 1e-6)), conditional=True)) == 1
 
 
 def test_still_atoms_have_their_share_told() -> None:

@@ -180,6 +180,31 @@ def test_large_orbits_are_counted_by_parts_and_larger_ones_drawn():
     assert isinstance(count_of(pattern_of(many, classes, mixed)), DrawnCount)
 
 
+def test_events_of_all_ways_stand_side_by_side(people):
+    """Rows of counts follow each other: an event's value is the one it has alone, whatever stands before it."""
+    classes = twin_classes(people)
+    pairs = [("E", "F"), ("F", "G"), ("A", "E"), ("G", "H"), ("E", "A")]
+    events = [np.array([2 * atom_of(people, "Smokes", a) + 1, 2 * atom_of(people, "Cancer", b)]) for a, b in pairs]
+    patterns = [pattern_of(people, classes, event) for event in events]
+    merged = [substitutions._merged(pattern) for pattern in patterns]
+    assert all(len(count.parts) > 1 for count in merged)
+    drawn = DrawnCount(patterns[2], size=50)
+    counts = (merged[0], ListedCount(substitutions._listed(patterns[1])), drawn, None, merged[3], merged[4])
+    atoms = np.arange(len(people.atoms), dtype=np.int32)
+    pools = replace(orbit_pools(group_of(people), atoms, []), event_count=counts)
+    worlds = some_worlds(len(people.atoms), 5, 20)
+    found = values(pools, worlds)
+    alone = values(orbit_pools(group_of(people), atoms, []), worlds)
+    np.testing.assert_array_equal(found[: pools.n_atom_pools], alone)
+    rows = found[pools.n_atom_pools :]
+    assert len(rows) == 5
+    for row, count in ((0, counts[0]), (1, counts[1]), (3, counts[4]), (4, counts[5])):
+        np.testing.assert_allclose(rows[row], counted(count, worlds), rtol=0, atol=1e-14)
+    number = 2  # the stream of an event is numbered by its place among all events
+    only = replace(pools, event_count=(None,) * number + (drawn,))
+    np.testing.assert_array_equal(rows[2], values(only, worlds)[-1])
+
+
 def test_a_conjunction_of_very_many_constants_is_drawn(people):
     event = np.array([2 * atom_of(people, "Smokes", name) + 1 for name in "ABCDEFGHIJKL"])
     pattern = pattern_of(people, twin_classes(people), event)
@@ -230,6 +255,17 @@ def test_the_orbit_of_a_sequence_stops_at_its_limit():
     found = sequence_orbit([shift], np.array([1, 4]), most=9)
     assert found.tolist() == sorted(sorted([2 * a + 1, 2 * ((a + 2) % 9)]) for a in range(9))
     assert sequence_orbit([shift], np.array([1, 4]), most=8) is None
+
+
+def test_what_a_generated_group_leaves_alone_has_no_pool():
+    swap = GeneratedGroup([np.array([1, 0, 2, 3], np.int32)], 4)
+    events = [np.array([5, 7]), np.array([1, 5]), np.array([1, 3])]  # untouched; moved; moved onto itself
+    pools = orbit_pools(swap, np.array([2, 0], np.int32), events)
+    assert pools.atom_pool.tolist() == [-1, 0] and pools.member.tolist() == [1, 3]
+    assert [count is None for count in pools.event_count] == [True, False, True]
+    assert pools.n_pools == 2 and pools.size.tolist() == [2, 2]
+    nothing = orbit_pools(GeneratedGroup([], 4), np.array([0], np.int32), events)
+    assert nothing.n_pools == 0
 
 
 def test_evidence_is_never_averaged_over(people):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,6 +46,25 @@ def test_what_counts_is_the_end_of_the_run_and_depends_on_its_length_alone(
         elif clock.draws > SHORTEST_SEGMENT * n_slots:
             # as near to the share as slots allow: half of them at least are in use
             assert abs(dropped - min(burn_in, share * clock.draws)) <= max(clock.longest_segment, 0.3 * clock.draws)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(planned=st.integers(1, 300), burn_in=st.integers(0, 300), n_slots=st.sampled_from([8, 16]), stop=st.integers(1, 700))
+def test_slots_are_dropped_up_to_their_middle(planned: int, burn_in: int, n_slots: int, stop: int) -> None:
+    """A slot counts if its middle lies beyond the draws to be dropped, rounded up; the last one always does."""
+    clock = SlotClock.start(planned, n_slots, burn_in)
+    while clock.draws < stop:
+        while clock.must_fold:
+            clock.fold()
+        clock.draws += min(clock.room(), stop - clock.draws)
+    to_drop = min(burn_in, math.ceil(max(burn_in / (burn_in + planned), LEAST_DROPPED) * stop))
+    begin, first = 0, 0
+    for length in clock.lengths():
+        if begin + length / 2 > to_drop or begin + length == stop:
+            break
+        begin, first = begin + length, first + 1
+    assert clock.kept() == {slot: n for slot, n in enumerate(clock.lengths()) if slot >= first and n}
+    assert clock.unfinished == (clock.lengths()[-1] if clock.slot < len(clock.lengths()) else 0)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

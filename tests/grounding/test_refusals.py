@@ -7,6 +7,7 @@ import os
 import signal
 import tempfile
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from tests.grounding.made import problem_of, rule
 
 from markovlogic.data.evidence import FALSE, TRUE
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.grounding.engine import engine
+from markovlogic.grounding import ground as ground_module
+from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.ground import ground
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.grounding.predict import predict
@@ -170,3 +172,15 @@ def test_progress_goes_forward_to_its_total() -> None:
     assert [name for name, _ in seen.stages] == ["predict", "ground", "assemble"]
     assert seen.done == sorted(seen.done)
     assert seen.done[-1] == seen.stages[1][1] == 8000
+
+
+def test_the_database_gets_its_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+
+    def opened(limit: int, threads: int | None = None) -> AbstractContextManager[Engine]:
+        given.append(limit)
+        return engine(limit, threads)
+
+    monkeypatch.setattr(ground_module, "engine", opened)
+    ground(*transitivity(2), memory_limit=2_000_000_000)
+    assert given == [int(ground_module._DATABASE_SHARE * 2_000_000_000)] and 0 < given[0] < 2_000_000_000

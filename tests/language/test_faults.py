@@ -24,11 +24,16 @@ def faults_of(text):
     ]
 
 
+NINE, NINE_THINGS = ", ".join("x" * 9), ", ".join(["thing"] * 9)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "column", "says"),
     [
         ("1.5 Smoke(x)", 1, 5, "undeclared predicate Smoke (did you mean Smokes?)"),
         ("1 Zebra(x, y)", 1, 3, "undeclared predicate Zebra (declare it by"),
+        (f"1 Zebra({NINE})", 1, 3, f"undeclared predicate Zebra (declare it by a line such as Zebra({NINE_THINGS})"),
+        (f"1 Zebra({NINE}, x)", 1, 3, "undeclared predicate Zebra"),
         ("2 Smokes(x,y)", 1, 3, "Smokes takes 1 argument, found 2; declared as Smokes(person)"),
         ("2 Flag(x)", 1, 3, "Flag takes 0 arguments, found 1"),
         ("Friends(x)", 1, 1, "Friends takes 2 arguments, found 1"),

@@ -300,3 +300,12 @@ def test_cubes_are_orthogonal_and_cover(node):
         assert any(all(world[abs(x)] == (x > 0) for x in term) for term in terms) == truth
     assert (cubes == [()]) == (n_true == 2 ** len(names))
     assert (cubes == []) == (terms == []) == (n_true == 0)
+
+
+def test_long_disjunctions_and_conjunctions_are_not_expanded_variable_by_variable():
+    """A chain of as many cubes as literals, found at once: expansion would go deeper than Python allows."""
+    chain = orthogonal_cubes(("or", tuple(range(1, 2001))))
+    assert chain[0] == (1,) and chain[-1] == (*range(-1, -2000, -1), 2000) and len(chain) == 2000
+    assert orthogonal_cubes(("and", tuple(range(1, 2001)))) == [tuple(range(1, 2001))]
+    pairs = ("or", tuple(("and", (2 * at + 1, 2 * at + 2)) for at in range(9)))
+    assert len(orthogonal_cubes(pairs)) == 2**9 - 1

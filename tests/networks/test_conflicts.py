@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -87,6 +88,28 @@ def test_networks_without_rules_say_what_is_known() -> None:
     assert error is not None and not len(error.conflict.rules) and "no world" in str(error)
 
 
+def test_how_long_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restarts are longer each time; trials of fewer rules have flips for each of their clauses."""
+    monkeypatch.setattr(search_module, "RESTARTS", 3)
+    given: list[int] = []
+    walk = Walk.go
+
+    def go(self: Walk, world: np.ndarray, generator: np.ndarray, flips: int, until: float) -> bool:
+        given.append(flips)
+        return walk(self, world, generator, flips, until)
+
+    monkeypatch.setattr(Walk, "go", go)
+    network = network_of(4, [(np.inf, [a, b]) for a in (0, 1) for b in (2, 3)] + [(np.inf, [4, 7])])
+    error = conflict_of(replace(network, hard_rule=np.array([0, 0, 1, 1, 2], np.int32)))
+    assert error is not None and error.conflict.rules.tolist() == [0, 1] and error.conflict.is_least
+    assert not error.conflict.is_proven
+    assert (error.conflict.n_clauses, error.conflict.least_broken) == (5, 1)
+    first = 10_000 + 10 * 5
+    assert given[:3] == [first, 2 * first, 3 * first] and error.conflict.flips == 6 * first
+    assert f"found in {6 * first:,} flips of WalkSAT: at best 1 of 5 ground hard rules" in str(error)
+    assert given[3:] == [20_000 + 4 * 3, 20_000 + 4 * 3, 20_000 + 4 * 4]  # without rule 0, without 1, without 2
+
+
 def test_how_a_walk_is_cut_does_not_matter() -> None:
     rng = np.random.default_rng(3)
     rows = {tuple(sorted(rng.choice(60, 3, replace=False).tolist())) for _ in range(240)}
@@ -100,3 +123,30 @@ def test_how_a_walk_is_cut_does_not_matter() -> None:
         walk.go(world, generator, 500, np.inf)
         ends.append((world.tobytes(), generator.tobytes()))
     assert ends[0] == ends[1] == ends[2]
+
+
+@pytest.mark.parametrize(
+    ("step", "pieces"), [(0.0, [100, 200, 400, 800]), (0.1, [100, 100, 100]), (0.3, [100, 50, 25, 12, 6, 3, 1, 1])]
+)
+def test_pieces_are_cut_by_the_clock(step: float, pieces: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They last about a tenth of a second: quicker ones are doubled, much slower ones halved, down to a single flip."""
+    clock = itertools.count()
+    monkeypatch.setattr(search_module, "time", SimpleNamespace(monotonic=lambda: step * next(clock)))
+    part = hard_part(network_of(2, [(np.inf, [a, b]) for a in (0, 1) for b in (2, 3)]))
+    walk, world, generator = Walk(part, part.value.copy()), np.zeros(2, np.uint8), np.arange(1, 5, dtype=np.uint64)
+    assert not walk.go(world, generator, sum(pieces), np.inf) and walk.flips == sum(pieces)
+    after = {0.0: 2 * pieces[-1], 0.1: pieces[-1], 0.3: 1}
+    assert walk._flips_a_piece == after[step] and walk.least == 1
+    late = Walk(part, part.value.copy())
+    assert not late.go(world, generator, 10**6, step * next(clock)) and (step == 0 or late.flips == 100)
+
+
+def test_an_interrupt_ends_a_walk() -> None:
+    from markovlogic.errors import Interrupted
+    from markovlogic.patience import Patience, current
+
+    part = hard_part(network_of(2, [(np.inf, [a, b]) for a in (0, 1) for b in (2, 3)]))
+    with Patience().of_this_run():
+        current().ask()
+        with pytest.raises(Interrupted):
+            Walk(part, part.value.copy()).go(np.zeros(2, np.uint8), np.arange(1, 5, dtype=np.uint64), 10**6, np.inf)

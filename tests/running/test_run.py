@@ -232,3 +232,21 @@ def test_queries_in_any_order() -> None:
     forward = plain_run(network)
     backward = plain_run(network, query_atoms=all_atoms(network)[::-1])
     np.testing.assert_array_equal(forward.atoms.mean, backward.atoms.mean[::-1])
+
+
+def test_a_search_for_a_start_is_a_stage_of_its_own_told_once() -> None:
+    from markovlogic.running.run import _Waiting
+
+    told: list[tuple[object, ...]] = []
+
+    class Seen:
+        def stage(self, name: str, total: float | None = None) -> None:
+            told.append((name,))
+
+        def advance(self, done: float, note: str = "") -> None:
+            told.append((done, note))
+
+    waiting = _Waiting(Seen())
+    waiting.tell("two rules broken")
+    waiting.tell("one rule broken")
+    assert told == [("search",), (0, "two rules broken"), (0, "one rule broken")]

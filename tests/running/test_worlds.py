@@ -27,6 +27,8 @@ def test_the_file_holds_the_draws(tmp_path: Path, chains: int, thin: int, monkey
     table = pq.read_table(path)
     kept = result.kept
     assert kept is not None and table.column_names == ["chain", "draw", *NAMES]
+    draws_a_group = max(1, 500 // (5 * chains))  # so many cells are held at once
+    assert pq.ParquetFile(path).num_row_groups == -(-(50 // thin) // draws_a_group)
     assert table.num_rows == chains * (50 // thin) and list(tmp_path.iterdir()) == [path]
     truth = np.column_stack([table[name].to_numpy() for name in NAMES])
     np.testing.assert_array_equal(truth, kept.transpose(1, 0, 2).reshape(-1, 5))

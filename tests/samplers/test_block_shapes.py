@@ -8,7 +8,7 @@ from tests.samplers.gibbs_checks import NETWORKS
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.samplers.blocked import Blocked
+from markovlogic.samplers.blocked import MOST_BITS, Blocked
 
 
 def grid(side: int, weight: float = 1.0) -> GroundNetwork:
@@ -75,7 +75,9 @@ def test_blocks_that_cannot_be() -> None:
     )
     with pytest.raises(InputError, match="exclusive group"):
         Blocked(blocks=[[int(large[0])]]).build(network, 8)
-    with pytest.raises(InputError, match="twice"):
+    with pytest.raises(InputError, match="the exclusive group of atoms 2, 3, 4 "):
+        Blocked(blocks=[[0], [3, 1], [2, 4]]).build(network_of(6, groups=[[2, 3, 4]]), 8)
+    with pytest.raises(InputError, match="atom 1 is in the blocks twice"):
         Blocked(blocks=[[0, 1], [1]])
     with pytest.raises(InputError, match="numbered 0 to 8"):
         Blocked(blocks=[[9]]).build(network, 8)
@@ -91,6 +93,11 @@ def test_blocks_that_cannot_be() -> None:
         Blocked(blocks=3)  # type: ignore[arg-type]
     for wrong in ({"width": 0}, {"width": 40}, {"width": 2.5}, {"divisions": 0}, {"width": True}):
         with pytest.raises(InputError, match="whole number"):
+            Blocked(**wrong)  # type: ignore[arg-type]
+    for right in ({"width": 1}, {"width": MOST_BITS - 1}, {"divisions": 1}, {"divisions": 16}, {"blocks": [[0], [2**31 - 1]]}):
+        Blocked(**right)  # type: ignore[arg-type]
+    for wrong in ({"width": MOST_BITS}, {"divisions": 17}, {"blocks": [[2**31]]}):
+        with pytest.raises(InputError):
             Blocked(**wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="64"):
         Blocked().build(network, 65)

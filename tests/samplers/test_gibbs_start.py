@@ -163,3 +163,12 @@ def test_a_large_tied_component_is_of_unknown_reach() -> None:
     network = network_of(31, clauses)
     assert single_site_reach(network) is Reach.UNKNOWN
     assert any("may not reach" in sentence for sentence in Gibbs().build(network, 2).concerns({}))
+
+
+@pytest.mark.parametrize("sign", [0, 1])
+def test_decided_atoms_satisfy_nothing_for_good(sign: int) -> None:
+    """Two atoms are tied unless a third is as it should be: free, it lets them go; decided the other way, it does not."""
+    tied = [(np.inf, [1, 2, 4 + sign]), (np.inf, [0, 3, 4 + sign])]
+    assert single_site_reach(network_of(3, tied)) is Reach.ALL
+    assert single_site_reach(network_of(3, tied, bias={2: -np.inf if sign else np.inf})) is Reach.PART
+    assert single_site_reach(network_of(3, tied, bias={2: np.inf if sign else -np.inf})) is Reach.ALL

@@ -190,7 +190,7 @@ def student_factor(degrees: Float64) -> Float64:
 
 
 def _split_rhat(block: Slices) -> tuple[Float64, Bool]:
-    """Split R-hat of 0/1 draws, and whether no half of any chain moved (W = 0); R-hat is nan there and where a half is too short.
+    """Split R-hat of 0/1 draws, and whether no chain moved; R-hat is nan where a half is too short.
 
     R = √((((n−1)/n)·W + B/n)/W) over the halves of all chains (ALGORITHMS 3.13; Gelman et al., BDA3, 11.4).
     The halves may differ in length when a run stops early: W then pools squared deviations, B weighs by length, n is the average.
@@ -202,7 +202,6 @@ def _split_rhat(block: Slices) -> tuple[Float64, Bool]:
     size = np.array([block.lengths[p].sum() for p in parts])
     means = np.stack([block.counts[p].sum(axis=0) for p in parts]) / size[:, None, None]  # (2, n_rows, n_chains)
     squares = np.einsum("s,src->r", size, means * (1 - means))  # within halves, for 0/1 values
-    frozen = squares <= 0
     n_pieces, length = means.shape[0] * means.shape[2], float(size.mean())
     if n_pieces < 2 or size.min() < 2:
         # too short to split: whether anything moved is all that can be told
@@ -211,13 +210,11 @@ def _split_rhat(block: Slices) -> tuple[Float64, Bool]:
     within = squares / (means.shape[2] * float((size - 1).sum()))
     grand = np.einsum("s,src->r", size, means) / (size.sum() * means.shape[2])
     between = np.einsum("s,src->r", size, (means - grand[:, None]) ** 2) / (n_pieces - 1)
+    # halves that kept one value each make W = 0: R-hat is inf if they differ, which a chain that moved in the middle does
     with np.errstate(divide="ignore", invalid="ignore"):
         rhat = np.sqrt(((length - 1) / length * within + between / length) / within)
-    # a chain that moved between its halves only is no frozen chain
     whole = block.counts.sum(axis=0)
-    still = ((whole == 0) | (whole == ends[-1])).all(axis=1)
-    rhat[frozen & ~still] = np.inf
-    return rhat, still
+    return rhat, ((whole == 0) | (whole == ends[-1])).all(axis=1)
 
 
 def middle(lengths: npt.ArrayLike) -> int:

@@ -1,0 +1,104 @@
+"""What methods say of a case: of its network where that is at hand, of its predicted sizes else, and never more than is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import markovlogic as mln
+from markovlogic.estimate.estimator import Estimator
+from markovlogic.measures import Stopwatch
+from markovlogic.methods import case as case_module
+from markovlogic.methods.base import Wish
+from markovlogic.methods.case import Case, Resources, Scale, case_of
+from markovlogic.methods.rates import Use
+from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.table import method_named
+from markovlogic.posing import Posed
+from markovlogic.problem import pose
+from markovlogic.running.sampling import Sampling
+
+RULES = """
+person = {A, B, C}
+class = {X, Y}
+Friends(person, person)
+Smokes(person)
+In(person, class!)
+1.5 Friends(x, y) ^ Smokes(x) => Smokes(y)
+0.4 In(p, X) => Smokes(p)
+0.2 Smokes(x) => EXIST y Friends(x, y)
+"""
+WISH = Wish(Sampling(draws=100))
+
+
+@contextmanager
+def opened(rules: str = RULES, memory_limit: int | None = None) -> Iterator[Case]:
+    model = mln.Model.parse(rules)
+    posed = Posed(pose(model, model.evidence(), ["Friends", "Smokes", "In"]))
+    with case_of(posed, Resources(memory_limit=memory_limit), Stopwatch()) as case:
+        yield case
+
+
+def gibbs() -> SamplingMethod:
+    found = method_named("gibbs")
+    assert isinstance(found, SamplingMethod)
+    return found
+
+
+def test_scales_before_and_after_grounding() -> None:
+    with opened() as case:
+        before, sizes = case.scale, case.sizes
+        literals = sizes.literals_at_most + 6  # the atoms of the three exclusive groups
+        size = 24 * sizes.clauses_at_most + 8 * literals + 16 * 18
+        assert before == Scale(18, 18, sizes.clauses_at_most, literals, size, predicted=True)
+        network = case.ground()
+        after = case.scale
+        literals = network.n_literals + 6 + len(network.definition_literal)
+        assert after == Scale(18, network.n_all, network.n_clauses, literals, network.nbytes, predicted=False)
+        assert after.literals <= before.literals and after.clauses <= before.clauses
+
+
+def test_a_cost_is_that_of_the_rates() -> None:
+    method = gibbs()
+    for grounded in (False, True):
+        with opened() as case:
+            if grounded:
+                case.ground()
+            cost = method.cost(case, WISH)
+            use = Use(WISH.sampling.schedule(64), Estimator(conditional=True), 18, 0, None)
+            assert cost.seconds == pytest.approx(method.rates.seconds(case.scale, use), rel=1e-12)
+            assert cost.memory_bytes == max(case.sizes.memory_bytes, method.rates.memory_bytes(case.scale, use))
+            assert cost.possible and cost.reason == "64 chains of 100 draws"
+
+
+def test_what_takes_long_to_ground_has_no_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_module, "REFINING_SECONDS", 0.0)
+    with opened() as case:
+        assert not case.can_refine
+        cost = gibbs().cost(case, WISH)
+        assert cost.seconds is None and cost.possible and cost.memory_bytes == case.sizes.memory_bytes
+        assert cost.reason.startswith("grounding needs up to ")
+        case.ground()  # somebody asked for it all the same: now it is known
+        assert gibbs().cost(case, WISH).seconds is not None
+
+
+def test_what_does_not_fit_is_not_possible() -> None:
+    with opened() as case:
+        needed = case.sizes.memory_bytes
+    for limit, fits in ((needed, True), (needed - 1, False)):
+        with opened(memory_limit=limit) as case:
+            assert case.can_refine == fits
+            assert gibbs().cost(case, WISH).possible == fits
+
+
+def test_hard_rules_are_told_where_they_may_confine() -> None:
+    tied = RULES + "Smokes(A) <=> Smokes(B).\n"
+    with opened(tied) as case:
+        assert "hard clauses may keep single-site moves from reaching every world" in gibbs().cost(case, WISH).reason
+    free = RULES + "Smokes(A) v Smokes(B).\n"
+    with opened(free) as case:
+        case.ground()
+        assert "hard" not in gibbs().cost(case, WISH).reason
+        assert "hard" not in method_named("mcsat").cost(case, WISH).reason

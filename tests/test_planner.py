@@ -1,0 +1,96 @@
+"""What `explain` says of a small problem whose every number is known, grounded and not."""
+
+from __future__ import annotations
+
+import pytest
+
+import markovlogic as mln
+from markovlogic.methods import case as case_module
+from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.table import all_methods, method_named
+from markovlogic.planner import needs_network
+
+RULES = """
+person = {A, B, C, D}
+class = {X, Y, Z}
+Friends(person, person)
+Smokes(person)
+Rich(person)
+In(person, class!)
+1.5 Friends(x, y) ^ Smokes(x) => Smokes(y)
+0.4 In(p, X) => Rich(p)
+"""
+QUERY = ["Smokes", "Rich", "In"]
+
+
+def problem() -> tuple[mln.Model, mln.Evidence]:
+    import pyarrow as pa
+
+    model = mln.Model.parse(RULES)
+    return model, model.evidence(Friends=pa.table({"a": ["A", "B", "B"], "b": ["B", "C", "B"]}))
+
+
+def test_numbers_of_the_ground_network() -> None:
+    told = mln.explain(*problem(), QUERY)
+    assert (told.groundings, told.atoms, told.exclusive_groups) == (16 + 4, 4 + 4 + 12, 4)
+    # A-B-C are linked by two rules of two literals (B's friendship with itself is a tautology); each p has one over its group
+    assert (told.clauses, told.literals, told.clauses_at_most) == (2 + 4, 4 + 8, None)
+    assert told.components == 1 + 1 + 4  # A, B, C; D alone; each person's riches and class
+    assert told.largest_component == 4
+    made = told.as_dict()
+    assert "clauses_at_most" not in made and "fallback" not in made["plan"] and made["clauses"] == 6
+    assert [c["method"] for c in made["candidates"]] == [method.name for method in all_methods() if method.listed]
+    assert all(candidate.possible for candidate in told.candidates if candidate.method in ("enumerate", "gibbs"))
+
+
+def test_variants_are_candidates_where_they_were_asked_for() -> None:
+    hidden = [method for method in all_methods() if not method.listed]
+    for method in hidden:
+        told = mln.explain(*problem(), QUERY, method=method.name)
+        assert method.name in [candidate.method for candidate in told.candidates]
+        assert told.plan.method == method.name and told.plan.reason == "asked for"
+
+
+def test_a_grounding_that_takes_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(case_module, "REFINING_SECONDS", 0.0)
+    told = mln.explain(*problem(), QUERY, method="gibbs")
+    assert (told.clauses, told.literals, told.components, told.largest_component) == (None,) * 4
+    assert told.clauses_at_most is not None and told.clauses_at_most >= 6
+    assert told.plan.reason.startswith("grounding needs up to ") and "too long for an explanation; asked for" in told.plan.reason
+    assert told.as_dict()["clauses_at_most"] == told.clauses_at_most
+
+
+def test_what_does_not_fit_would_be_refused() -> None:
+    told = mln.explain(*problem(), QUERY, method="gibbs", memory_limit=1000)
+    assert told.plan.reason.startswith("would be refused: grounding needs") and "the memory limit is" in told.plan.reason
+    assert not next(candidate for candidate in told.candidates if candidate.method == "gibbs").possible
+    with pytest.raises(mln.ResourceError):
+        mln.infer(*problem(), QUERY, method="gibbs", memory_limit=1000)
+
+
+def test_the_memory_limit_holds_for_the_whole_plan() -> None:
+    needed = mln.explain(*problem(), QUERY, method="gibbs", estimator="sample").memory_bytes
+    options = {"method": "gibbs", "estimator": "sample", "draws": 1000}
+    assert mln.infer(*problem(), QUERY, memory_limit=needed, **options).run.method == "gibbs"
+    with pytest.raises(mln.ResourceError, match=r"gibbs would need about .*; ask for fewer chains than 64") as caught:
+        mln.infer(*problem(), QUERY, memory_limit=needed - 1, **options)
+    assert (caught.value.needed, caught.value.limit) == (needed, needed - 1)
+
+
+SAMPLING = [method.name for method in all_methods() if isinstance(method, SamplingMethod) and needs_network(method)]
+
+
+@pytest.mark.parametrize("method", SAMPLING)
+def test_a_plan_that_was_made_without_the_network_is_made_again_with_it(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the grounding was waited for by the plan changes nothing about the draws.
+
+    But for those that move by symmetry: the door to it was opened by the plan, before there was a network to search.
+    """
+    options = {"method": method, "draws": 20, "chains": 4, "seed": 1}
+    soon = mln.infer(*problem(), QUERY, **options)
+    monkeypatch.setattr(case_module, "REFINING_SECONDS", 0.0)
+    late = mln.infer(*problem(), QUERY, **options)
+    assert method_named(method).samples and late.run.clauses == soon.run.clauses == 6
+    if method != "orbital":
+        assert late.probability.tolist() == soon.probability.tolist()
+    assert (late.run.estimator, late.guarantee) == (soon.run.estimator, soon.guarantee)

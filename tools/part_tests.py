@@ -1,0 +1,114 @@
+"""Which test files belong to a source file: by name, by folder, and by what they import."""
+
+import ast
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+PACKAGE = "markovlogic"
+KERNELS = "kernels"
+# What neither names nor imports tell: the first holds every draw of every sampler, and so all that chains start from and run on;
+# the second what is planned and then done.
+ALSO = dict.fromkeys((KERNELS, "networks", "samplers"), ("tests/samplers/test_recorded_steps.py",)) | dict.fromkeys(
+    ("inference.py", "methods"), ("tests/test_planner.py",)
+)
+
+
+@dataclass(frozen=True)
+class PartTests:
+    """The tests of a project whose sources are in src/markovlogic and whose tests in tests/."""
+
+    project: Path
+
+    @cached_property
+    def sources(self) -> dict[str, Path]:
+        """Module names and their files."""
+        root = self.project / "src"
+        return {_module(path.relative_to(root)): path for path in sorted((root / PACKAGE).rglob("*.py"))}
+
+    @cached_property
+    def test_modules(self) -> dict[str, Path]:
+        """Test files and the helpers they share."""
+        return {_module(path.relative_to(self.project)): path for path in sorted((self.project / "tests").rglob("*.py"))}
+
+    @cached_property
+    def imports(self) -> dict[str, frozenset[str]]:
+        """The modules of the package that each module of the package imports itself."""
+        return {module: _imported(path, self.sources.keys()) for module, path in self.sources.items()}
+
+    @cached_property
+    def test_imports(self) -> dict[Path, frozenset[str]]:
+        """The modules of the package that each test file imports, by itself or through its helpers."""
+        known = self.sources.keys() | self.test_modules.keys()
+        direct = {module: _imported(path, known) for module, path in self.test_modules.items()}
+        found = {}
+        for module, path in self.test_modules.items():
+            if path.name.startswith("test_"):
+                helpers = _reached(module, {name: names & self.test_modules.keys() for name, names in direct.items()})
+                found[path] = frozenset().union(*(direct[helper] for helper in helpers)) & self.sources.keys()
+        return found
+
+    def importers(self, module: str) -> frozenset[str]:
+        """All modules of the package that import this one, directly or not, and itself."""
+        users = {name: frozenset(user for user, used in self.imports.items() if name in used) for name in self.sources}
+        return _reached(module, users)
+
+    def tests_of(self, source: Path) -> list[list[Path]]:
+        """Test files in ranks: of the same name, in `ALSO`, that import it, that import what imports it, of its folder
+        or named after that.
+
+        The last but one is asked of kernels, which are called through other kernels and samplers, and where the others are empty.
+        """
+        relative = source.relative_to(self.project / "src" / PACKAGE)
+        module = _module(source.relative_to(self.project / "src"))
+        names = [*relative.parts[1:-1], relative.stem]
+        named = [path for path in self.test_imports if any(path.stem.startswith(f"test_{name}") for name in names)]
+        direct = [path for path, used in self.test_imports.items() if module in used]
+        part, top = Path(relative.parts[0]).stem, self.project / "tests"
+        folder = [
+            path
+            for path in self.test_imports
+            if path.parent == top / part or (path.parent == top and path.stem.startswith(f"test_{part}"))
+        ]
+        far: list[Path] = []
+        if relative.parts[0] == KERNELS or not (named or direct or folder):
+            among = {module} | {user for user in self.importers(module) if user.startswith(f"{PACKAGE}.{KERNELS}")}
+            users = {user for user, used in self.imports.items() if used & among}
+            far = [path for path, used in self.test_imports.items() if used & users]
+        also = [path for name in ALSO.get(relative.parts[0], ()) if (path := self.project / name).exists()]
+        return _without_repeats([named, also, direct, far, folder])
+
+
+def _module(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported(path: Path, known: Set[str]) -> frozenset[str]:
+    """What a file imports anywhere in it, of the known modules; names that a package re-exports count as the package."""
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(named & known)
+
+
+def _reached(start: str, edges: dict[str, frozenset[str]]) -> frozenset[str]:
+    seen, waiting = {start}, [start]
+    while waiting:
+        new = edges[waiting.pop()] - seen
+        seen |= new
+        waiting.extend(new)
+    return frozenset(seen)
+
+
+def _without_repeats(ranks: list[list[Path]]) -> list[list[Path]]:
+    seen: set[Path] = set()
+    kept = []
+    for rank in ranks:
+        kept.append([path for path in rank if path not in seen])
+        seen.update(rank)
+    return kept
