@@ -16,13 +16,14 @@ import markovlogic as mln
 from markovlogic.data.readers import read_evidence
 from markovlogic.errors import InputError
 from markovlogic.grounding.ground import ground
+from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.tempering import PLANES, lane_energies, swap_rungs
 from markovlogic.language.lower import lower
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.problem import pose
 from markovlogic.samplers.base import LogZ
 from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.tempered import Tempered, TemperedSampler
+from markovlogic.samplers.tempered import SWAP_EVERY, TURN_EVERY, Tempered, TemperedSampler
 from markovlogic.samplers.tempered_log_z import worlds_allowed
 
 BETA = np.array([0.0, 0.3, 0.7, 1.0])
@@ -167,7 +168,7 @@ def worst_z(network: GroundNetwork, target: GroundNetwork, seed: int) -> float:
     batches = 125
     for number in range(batches):
         state = sampler_at(target, sampler, 1000 * seed + number, rng)
-        sampler.step(state, 17)  # swaps, and worlds turned over once
+        sampler.step(state, SWAP_EVERY * TURN_EVERY + 1)  # swaps, and worlds turned over once
         words = state.world[: target.n_atoms]
         total += ((words[:, None] >> np.arange(16, dtype=np.uint64)) & np.uint64(1)).sum(axis=1)
     p = all_worlds(target).marginal[: target.n_atoms]
@@ -203,6 +204,40 @@ def test_log_z_covers_the_truth_and_the_twin_does_not() -> None:
         twin += abs(found.log_z.value - all_worlds(network).log_z - 0.3) <= 1.96 * found.log_z.stderr
     assert inside >= 105
     assert twin < 60
+
+
+def test_counted_draws_are_the_worlds_that_the_state_shows() -> None:
+    """However steps are cut, and with swaps and turned worlds between them."""
+    network = random_network(np.random.default_rng(4), 6, 8)
+    sampler = Tempered(rungs=8).build(network, 8)
+    whole, single = sampler.init(np.random.SeedSequence(2)), sampler.init(np.random.SeedSequence(2))
+    at_once, one_by_one, shown = (np.zeros((network.n_all, 8), np.uint64) for _ in range(3))
+    sampler.step(whole, 100, at_once)
+    for _ in range(100):
+        sampler.step(single, 1, one_by_one)
+        add_world(shown, single.world)
+    assert (at_once == one_by_one).all() and (at_once == shown).all()
+    assert (whole.world == single.world).all() and (whole.lane_of == single.lane_of).all()
+
+
+def test_rungs_move_in_burn_in_only_and_between_rounds_of_doubling_length() -> None:
+    """What a limit may let count later: within a round nothing that was seen changes the kernel."""
+    network = random_network(np.random.default_rng(5), 6, 8)
+    sampler = Tempered(rungs=8).build(network, 8)
+    state = sampler.init(np.random.SeedSequence(2))
+    moved, before = [], state.beta.copy()
+    for sweep in range(400):
+        sampler.step(state, 1, burn_in=True)
+        if (state.beta != before).any():
+            moved.append(sweep // SWAP_EVERY)
+            before = state.beta.copy()
+    lengths = np.diff([0, *moved])
+    assert len(moved) >= 4 and (lengths[1:] == 2 * lengths[:-1]).all()
+    for _ in range(400):
+        sampler.step(state, 1)
+    assert (state.beta == before).all()
+    sampler.step(state, 100, burn_in=True)  # once draws have counted, nothing adapts any more
+    assert (state.beta == before).all()
 
 
 def test_the_hottest_rung_counts_the_worlds_that_hard_rules_leave() -> None:

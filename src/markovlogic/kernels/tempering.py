@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 
-from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.literals import ALL, literal_word
 from markovlogic.kernels.random import next_uniform
@@ -194,17 +193,41 @@ def turn_over(soft, world, turned, possible, ladders):
     return accepted
 
 
-@called
-def coldest_worlds(lanes, lane_of, world, planes):
-    """The worlds on the coldest rungs: bit m of world[a] is atom a in ladder m; `planes` counts them unless it is empty."""
+@internal
+def _cold_word(word, lane_of):
+    """Word whose bit m is that of the lane on ladder m's coldest rung."""
     coldest = lane_of.shape[1] - 1
+    found = np.uint64(0)
+    for ladder in range(lane_of.shape[0]):
+        found |= ((word >> np.uint64(lane_of[ladder, coldest])) & ONE) << np.uint64(ladder)
+    return found
+
+
+@called
+def coldest_worlds(lanes, lane_of, world):
+    """The worlds on the coldest rungs: bit m of world[a] is atom a in ladder m."""
     for atom in range(lanes.shape[0]):
-        word = np.uint64(0)
-        for ladder in range(lane_of.shape[0]):
-            word |= ((lanes[atom] >> np.uint64(lane_of[ladder, coldest])) & ONE) << np.uint64(ladder)
-        world[atom] = word
-    if planes.shape[0] > 0:
-        add_world(planes, world)
+        world[atom] = _cold_word(lanes[atom], lane_of)
+
+
+@called
+def count_coldest(counted, sweeps, lane_of, planes):
+    """Move what vertical counters of all lanes hold after so many sweeps to the counters of the coldest rungs, and clear them.
+
+    counted, planes: (n_all, 8), see `kernels.counters`; swaps come between sweeps that are counted together with no others.
+    """
+    digits = 1
+    while sweeps >> digits:
+        digits += 1
+    for atom in range(counted.shape[0]):
+        for digit in range(digits):
+            carry, plane = _cold_word(counted[atom, digit], lane_of), digit
+            counted[atom, digit] = np.uint64(0)
+            while carry and plane < 8:
+                old = planes[atom, plane]
+                planes[atom, plane] = old ^ carry
+                carry &= old
+                plane += 1
 
 
 @called

@@ -26,10 +26,11 @@ from markovlogic.samplers.gibbs import Gibbs, GibbsSampler, GibbsState
 from markovlogic.samplers.tempered_log_z import free_steps, joined_batches, worlds_allowed
 
 LANES = 64
-SWAP_EVERY = 2  # sweeps: looking at all clauses takes two fifths to two thirds of one; each sweep mixes little better
+SWAP_EVERY = 3  # sweeps: looking at all clauses takes two fifths to two thirds of one
 FIRST_ROUND = 4  # swaps before rungs are placed for the first time; rounds double
 FEW_TRIPS = 4  # journeys from the hottest to the coldest rung, a chain, below which a run is no reason for trust
 TURN_EVERY = 8  # swaps between two attempts to turn worlds over
+LOOKS = 128  # at a ladder whose rungs stay where they are, before its worlds are weighed
 NO_PLANES = np.zeros((0, 8), np.uint64)
 
 
@@ -180,26 +181,30 @@ class TemperedSampler(Sampler):
         burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` sweeps of all lanes in place; a draw is the coldest world of each ladder."""
+        from markovlogic.kernels.tempering import count_coldest
+
         require_sweeps(sweeps)
         counts = {"round_trips": 0, "swaps": 0, "ladders": 0}
-        if not burn_in and not state.done[1]:
-            self._fix(state)
-            counts["ladders"] = self.n_chains  # once a batch, so that their sum is that of all
         ladders = self.ladders(state)
+        extra = 0
+        if not burn_in and not state.done[1]:
+            extra = self._fix(state, ladders)
+            counts["ladders"] = self.n_chains  # once a batch, so that their sum is that of all
+        counted = NO_PLANES if planes is None else np.zeros_like(planes)
         left = sweeps
         while left:
-            piece = 1 if planes is not None else min(left, SWAP_EVERY - int(state.done[0]) % SWAP_EVERY)
-            self.base.sweep(state.base, piece, beta=ladders.lane_beta)
-            state.done[0] += piece
-            left -= piece
-            if int(state.done[0]) % SWAP_EVERY == 0:
+            since = int(state.done[0]) % SWAP_EVERY
+            if state.done[0] and not since:  # before sweeps, so that what is counted is what the state shows after the last
                 counts["round_trips"] += self._swap(state, ladders, burn_in=burn_in)
                 counts["swaps"] += 1
+            piece = min(left, SWAP_EVERY - since)
+            self.base.sweep(state.base, piece, counted, beta=ladders.lane_beta)
             if planes is not None:
-                self._show(state, planes)
-        if planes is None:
-            self._show(state)
-        return StepInfo(self.network.n_atoms * self.n_chains * self.settings.rungs * sweeps, {} if burn_in else counts)
+                count_coldest(counted, piece, state.lane_of, planes)
+            state.done[0] += piece
+            left -= piece
+        self._show(state)
+        return StepInfo(self.network.n_atoms * self.n_chains * self.settings.rungs * (sweeps + extra), {} if burn_in else counts)
 
     def ladders(self, state: TemperedState) -> Ladders:
         """The state's arrays and room, as the kernels take them."""
@@ -225,11 +230,11 @@ class TemperedSampler(Sampler):
             chosen = (state.base.world >> heaviest) & np.uint64(1) != 0
             state.base.world[:] = np.where(chosen, state.base.world | lanes, state.base.world & ~lanes)
 
-    def _show(self, state: TemperedState, planes: npt.NDArray[np.uint64] = NO_PLANES) -> None:
-        """Let the state's world be that of the coldest rungs, and count it."""
+    def _show(self, state: TemperedState) -> None:
+        """Let the state's world be that of the coldest rungs."""
         from markovlogic.kernels.tempering import coldest_worlds
 
-        coldest_worlds(state.base.world, state.lane_of, state.world, planes)
+        coldest_worlds(state.base.world, state.lane_of, state.world)
 
     def energies(self, world: Words) -> Float64:
         """(64,) what beta multiplies, of each lane's world."""
@@ -243,9 +248,9 @@ class TemperedSampler(Sampler):
         """One round of swaps; gives how many replicas came from the hottest to the coldest rung."""
         from markovlogic.kernels.tempering import exchange
 
-        arrived = int(exchange(self.soft, state.base.world, ladders, int(state.done[0]) // SWAP_EVERY % 2))
+        arrived = int(exchange(self.soft, state.base.world, ladders, int(state.looks[0]) % 2))
         state.looks[0] += 1
-        if int(state.done[0]) // SWAP_EVERY % TURN_EVERY == 0:
+        if int(state.looks[0]) % TURN_EVERY == 0:
             self.turn_over(state, ladders)
         if burn_in and not state.done[1]:
             state.rounds[0] += 1
@@ -296,12 +301,21 @@ class TemperedSampler(Sampler):
         state.beta[0], state.beta[-1] = 0.0, 1.0
         self._forget(state)
 
-    def _fix(self, state: TemperedState) -> None:
-        """The first draw counts now: rungs stay where they are, and what burn-in found about the normalisers is kept."""
+    def _fix(self, state: TemperedState, ladders: Ladders) -> int:
+        """The first draw counts now: rungs stay where they are. Gives the sweeps that it took to learn what weights need.
+
+        Weights of rungs need their normalisers, from looks at the ladder since rungs were placed last, which may be few.
+        """
+        state.done[1] = 1
+        extra = 0
+        while self.settings.reweight and state.looks[0] < LOOKS:
+            self.base.sweep(state.base, SWAP_EVERY, beta=ladders.lane_beta)
+            self._swap(state, ladders, burn_in=False)
+            extra += SWAP_EVERY
         if state.looks[0]:
             state.free[1:] = np.cumsum(free_steps(state.bridge))
-        state.done[1] = 1
         self._forget(state)
+        return extra
 
     def _forget(self, state: TemperedState) -> None:
         state.tally[:] = 0.0
@@ -336,7 +350,7 @@ class TemperedSampler(Sampler):
         if not (np.isfinite(state.free).all() and np.isfinite(state.tally).all() and not np.isnan(state.bridge).any()):
             raise ValueError("what was found about the ladder holds numbers that are none")
         cold = np.zeros_like(state.world)
-        coldest_worlds(state.base.world, state.lane_of, cold, NO_PLANES)
+        coldest_worlds(state.base.world, state.lane_of, cold)
         if (cold != state.world).any():
             raise ValueError("the worlds are not those on the coldest rungs")
 
