@@ -7,16 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.multimodal import Multimodal, by_counts, hub, phases
 from tests.oracle.worlds import all_worlds, random_network
 from tests.running.made import run
 from tests.samplers.gibbs_checks import limit
 
+import markovlogic as mln
+from markovlogic.data.readers import read_evidence
 from markovlogic.errors import InputError
-from markovlogic.kernels.tempering import lane_energies, swap_rungs
+from markovlogic.grounding.ground import ground
+from markovlogic.kernels.counters import add_world
+from markovlogic.kernels.tempering import PLANES, lane_energies, swap_rungs
+from markovlogic.language.lower import lower
 from markovlogic.networks.ground import GroundNetwork, network_of
+from markovlogic.problem import pose
 from markovlogic.samplers.base import LogZ
 from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.tempered import Tempered, TemperedSampler, worlds_allowed
+from markovlogic.samplers.tempered import SWAP_EVERY, TURN_EVERY, Tempered, TemperedSampler
+from markovlogic.samplers.tempered_log_z import worlds_allowed
 
 BETA = np.array([0.0, 0.3, 0.7, 1.0])
 
@@ -40,7 +48,7 @@ def test_energies_of_lanes_are_the_finite_weights_of_what_is_true() -> None:
         for lane, index in enumerate(possible):
             lanes |= worlds.world[index].astype(np.uint64) << np.uint64(lane)
         found = np.zeros(64)
-        lane_energies(sampler.soft, lanes, found)
+        lane_energies(sampler.soft, lanes, np.zeros(PLANES, np.uint64), found)
         np.testing.assert_allclose(found[: len(possible)], energy[possible], atol=1e-9)
 
 
@@ -75,6 +83,66 @@ def test_swaps_leave_the_extended_target_invariant(wrong: float, holds: bool) ->
     assert (off < 1e-12) == holds
 
 
+def turned_chances(network: GroundNetwork, judged: GroundNetwork) -> float:
+    """How far moves that turn worlds over, made for `network`, are from detailed balance for `judged`; by enumeration."""
+    worlds, energy, n = all_worlds(judged), energies(judged), judged.n_atoms
+    place = {tuple(world[:n].tolist()): at for at, world in enumerate(worlds.world)}
+    sampler = Tempered(rungs=len(BETA)).build(network, 16)
+    state = sampler.init(np.random.SeedSequence(1))
+    state.beta[:] = BETA
+    possible = np.flatnonzero(np.isfinite(energy))
+    flow: dict[tuple[int, int], tuple[int | None, float]] = {}
+    for begin in range(0, len(possible), 16):
+        chunk = possible[begin : begin + 16]
+        state.base.world[:] = 0
+        for ladder in range(16):
+            lanes = np.bitwise_or.reduce(np.uint64(1) << state.lane_of[ladder].astype(np.uint64))
+            state.base.world[:] |= worlds.world[chunk[ladder % len(chunk)]].astype(np.uint64) * lanes
+        ladders = sampler.ladders(state)
+        ladders.energy[:] = sampler.energies(state.base.world)
+        sampler.turn_over(state, ladders)
+        for ladder, at in enumerate(chunk):
+            turned = worlds.world[at][:n].astype(np.bool_).copy()
+            free = np.isfinite(judged.atom_bias[:n])
+            free[judged.group_atom] = False
+            turned[free] ^= True
+            to = place.get(tuple(turned.astype(worlds.world.dtype).tolist()))
+            for rung in range(len(BETA)):
+                flow[int(at), rung] = to, float(ladders.proposal[state.lane_of[ladder, rung]])
+    off = 0.0
+    for (at, rung), (to, chance) in flow.items():
+        if to is None or not np.isfinite(energy[to]):
+            off = max(off, chance)  # no move to where nothing may be
+        else:
+            assert flow[to, rung][0] == at
+            ratio = np.exp(BETA[rung] * (energy[to] - energy[at]))
+            off = max(off, abs(chance - ratio * flow[to, rung][1]) / max(ratio, 1.0))
+    return off
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_turning_over_leaves_every_rung_invariant(seed: int) -> None:
+    network = random_network(np.random.default_rng(seed), 5, 7, groups=seed % 2, hidden=seed // 3, hard=seed % 3)
+    assert turned_chances(network, network) < 1e-12
+
+
+def test_the_check_of_turning_over_catches_a_wrong_weight() -> None:
+    network = random_network(np.random.default_rng(0), 5, 7)
+    assert turned_chances(doubled(network), network) > 1e-3
+
+
+def doubled(network: GroundNetwork) -> GroundNetwork:
+    """The same clauses with wrong weights."""
+    return network_of(
+        5,
+        [
+            (float(w) * 2 + 0.5, network.clause_literal[a:b].tolist())
+            for w, a, b in zip(network.clause_weight, network.clause_start[:-1], network.clause_start[1:], strict=True)
+        ],
+        bias={atom: float(value) for atom, value in enumerate(network.atom_bias)},
+    )
+
+
 def sampler_at(network: GroundNetwork, sampler: TemperedSampler, seed: int, rng: np.random.Generator) -> Any:
     """A state in equilibrium: every lane an exact draw of its rung's target, rungs fixed at BETA."""
     state = sampler.init(np.random.SeedSequence(seed))
@@ -100,7 +168,7 @@ def worst_z(network: GroundNetwork, target: GroundNetwork, seed: int) -> float:
     batches = 125
     for number in range(batches):
         state = sampler_at(target, sampler, 1000 * seed + number, rng)
-        sampler.step(state, 9)
+        sampler.step(state, SWAP_EVERY * TURN_EVERY + 1)  # swaps, and worlds turned over once
         words = state.world[: target.n_atoms]
         total += ((words[:, None] >> np.arange(16, dtype=np.uint64)) & np.uint64(1)).sum(axis=1)
     p = all_worlds(target).marginal[: target.n_atoms]
@@ -117,14 +185,7 @@ def test_the_coldest_rung_stays_in_equilibrium(seed: int) -> None:
 
 def test_the_check_above_catches_a_wrong_weight() -> None:
     network = random_network(np.random.default_rng(0), 5, 7)
-    wrong = network_of(
-        5,
-        [
-            (float(w) * 2 + 0.5, network.clause_literal[a:b].tolist())
-            for w, a, b in zip(network.clause_weight, network.clause_start[:-1], network.clause_start[1:], strict=True)
-        ],
-        bias={atom: float(value) for atom, value in enumerate(network.atom_bias)},
-    )
+    wrong = doubled(network)
     assert worst_z(wrong, network, 0) > limit(5)
 
 
@@ -143,6 +204,40 @@ def test_log_z_covers_the_truth_and_the_twin_does_not() -> None:
         twin += abs(found.log_z.value - all_worlds(network).log_z - 0.3) <= 1.96 * found.log_z.stderr
     assert inside >= 105
     assert twin < 60
+
+
+def test_counted_draws_are_the_worlds_that_the_state_shows() -> None:
+    """However steps are cut, and with swaps and turned worlds between them."""
+    network = random_network(np.random.default_rng(4), 6, 8)
+    sampler = Tempered(rungs=8).build(network, 8)
+    whole, single = sampler.init(np.random.SeedSequence(2)), sampler.init(np.random.SeedSequence(2))
+    at_once, one_by_one, shown = (np.zeros((network.n_all, 8), np.uint64) for _ in range(3))
+    sampler.step(whole, 100, at_once)
+    for _ in range(100):
+        sampler.step(single, 1, one_by_one)
+        add_world(shown, single.world)
+    assert (at_once == one_by_one).all() and (at_once == shown).all()
+    assert (whole.world == single.world).all() and (whole.lane_of == single.lane_of).all()
+
+
+def test_rungs_move_in_burn_in_only_and_between_rounds_of_doubling_length() -> None:
+    """What a limit may let count later: within a round nothing that was seen changes the kernel."""
+    network = random_network(np.random.default_rng(5), 6, 8)
+    sampler = Tempered(rungs=8).build(network, 8)
+    state = sampler.init(np.random.SeedSequence(2))
+    moved, before = [], state.beta.copy()
+    for sweep in range(400):
+        sampler.step(state, 1, burn_in=True)
+        if (state.beta != before).any():
+            moved.append(sweep // SWAP_EVERY)
+            before = state.beta.copy()
+    lengths = np.diff([0, *moved])
+    assert len(moved) >= 4 and (lengths[1:] == 2 * lengths[:-1]).all()
+    for _ in range(400):
+        sampler.step(state, 1)
+    assert (state.beta == before).all()
+    sampler.step(state, 100, burn_in=True)  # once draws have counted, nothing adapts any more
+    assert (state.beta == before).all()
 
 
 def test_the_hottest_rung_counts_the_worlds_that_hard_rules_leave() -> None:
@@ -197,3 +292,52 @@ def test_beta_multiplies_all_that_is_finite() -> None:
     assert soft.atom.tolist() == [0, 1] and soft.bias.tolist() == [1.0, -2.0]
     assert soft.weight.tolist() == [2.0, 0.5] and soft.clause_start.tolist() == [0, 2, 4]
     assert soft.clause_literal.tolist() == [0, 5, 1, 3]
+
+
+STARTS = ("true", "false", "random", "mixed")
+
+
+def grounded(model: Multimodal) -> GroundNetwork:
+    parsed = mln.Model.parse(model.rules)
+    return ground(pose(parsed, read_evidence(parsed, []), model.query.split(",")), lower(parsed))
+
+
+def run_from(start: str, network: GroundNetwork, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any:
+    """A run whose lanes all start as the word says; mixed: every second one true."""
+    n = network.n_atoms
+    words = {"true": 2**64 - 1, "false": 0, "mixed": 0xAAAAAAAAAAAAAAAA}
+
+    def start_worlds(self: Any, n_chains: int, seed: Any, kind: Any, first: int = 0) -> np.ndarray:
+        if start == "random":
+            return np.random.default_rng(seed).integers(0, 2**64, n, dtype=np.uint64)
+        return np.full(n, words[start], np.uint64)
+
+    monkeypatch.setattr(GroundNetwork, "start_worlds", start_worlds)
+    return run(Tempered(), network, query_atoms=np.arange(n), chains=8, **options)
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_first_order_transition_is_crossed_from_any_start(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All false is far from all true, which holds nearly all of the weight; the default number of draws.
+
+    Five stated errors of the coldest marginal, of Student's kind, and of ln Z: false-alarm rate below 1e-5.
+    """
+    n, field, triple = 30, 3.0, 0.0036
+    network = grounded(phases(n, field, triple))
+    share, log_z = by_counts(n, lambda k: field * (n - k) + triple * k**3)
+    found = run_from(start, network, monkeypatch, seed=3)
+    assert abs(found.atoms.mean.mean() - share) < 5 * found.atoms.stderr.max()
+    assert not found.sampler_concerns and found.counts["round_trips"] >= 32
+    assert isinstance(found.log_z, LogZ)
+    assert abs(found.log_z.value - log_z) < 5 * found.log_z.stderr
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_hub_is_right_where_both_phases_start_and_told_where_not(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B is true but for e^-65; on middle rungs its phase has a weight of e^-8, so that none is found there."""
+    model = hub(50, 400.0, 10.0)
+    found = run_from(start, grounded(model), monkeypatch, seed=1)
+    if start in ("true", "mixed"):
+        assert found.atoms.mean.min() > 0.999
+    else:
+        assert found.sampler_concerns or not found.converged

@@ -1,37 +1,105 @@
 """Replica exchange between lanes: energies of 64 worlds, swaps of neighbouring rungs, the worlds of the coldest rungs.
 
 ALGORITHMS.md 3.16; even and odd pairs take turns, which makes the walk of a replica along the ladder non-reversible (Syed,
-Bouchard-Cote, Deligiannidis, Doucet 2022). Temperatures are swapped, not worlds.
+Bouchard-Cote, Deligiannidis, Doucet 2022). Temperatures are swapped, not worlds. Worlds may be turned over on their rungs.
 """
 
 import math
 
 import numpy as np
 
-from markovlogic.kernels.internal import called
+from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.literals import ALL, literal_word
 from markovlogic.kernels.random import next_uniform
 
 LANES = 64
 ONE = np.uint64(1)
+PLANES = 40  # binary digits of the number of clauses of one weight
+FEW = 8  # clauses of one weight that are not worth counting
+
+
+@internal
+def _true_word(soft, clause, world):
+    """Word of the lanes in which a clause is true."""
+    at, end = np.uint64(soft.clause_start[clause]), np.uint64(soft.clause_start[clause + 1])
+    word = literal_word(world, soft.clause_literal[at])
+    at += ONE
+    while at < end and word != ALL:  # without the second condition LLVM makes a slow vector loop of it
+        word |= literal_word(world, soft.clause_literal[at])
+        at += ONE
+    return word
+
+
+@internal
+def _added(one, two, three):
+    """Sum and carry of three bits in each lane: a full adder."""
+    half = one ^ two
+    return half ^ three, (one & two) | (half & three)
+
+
+@internal
+def _ripple(planes, plane, carry):
+    """Add a bit of each lane to its counter, from this binary digit upwards."""
+    while carry:
+        old = planes[plane]
+        planes[plane] = old ^ carry
+        carry &= old
+        plane += 1
+
+
+@internal
+def _count_clauses(soft, begin, end, world, planes):
+    """Count the true clauses of each lane in bit planes, eight clauses at a time (Harley and Seal's carry-save adders)."""
+    ones, twos, fours = np.uint64(0), np.uint64(0), np.uint64(0)
+    clause = begin
+    while clause + 8 <= end:
+        ones, twos_a = _added(ones, _true_word(soft, clause, world), _true_word(soft, clause + 1, world))
+        ones, twos_b = _added(ones, _true_word(soft, clause + 2, world), _true_word(soft, clause + 3, world))
+        twos, fours_a = _added(twos, twos_a, twos_b)
+        ones, twos_a = _added(ones, _true_word(soft, clause + 4, world), _true_word(soft, clause + 5, world))
+        ones, twos_b = _added(ones, _true_word(soft, clause + 6, world), _true_word(soft, clause + 7, world))
+        twos, fours_b = _added(twos, twos_a, twos_b)
+        fours, eights = _added(fours, fours_a, fours_b)
+        _ripple(planes, 3, eights)
+        clause += 8
+    _ripple(planes, 2, fours)
+    _ripple(planes, 1, twos)
+    _ripple(planes, 0, ones)
+    while clause < end:
+        _ripple(planes, 0, _true_word(soft, clause, world))
+        clause += 1
+
+
+@internal
+def _add_weight(energy, word, weight):
+    """Add a weight to the lanes of a word."""
+    for lane in range(LANES):
+        energy[lane] += weight * np.float64((word >> np.uint64(lane)) & ONE)
 
 
 @called
-def lane_energies(soft, world, energy):
-    """Add up, for each lane, the finite weights of what is true in its world. soft: `samplers.tempered.Soft`; energy: (64,)."""
+def lane_energies(soft, world, planes, energy):
+    """Add up, for each lane, the finite weights of what is true in its world. soft: `samplers.tempered.Soft`.
+
+    planes: (PLANES,) uint64 to work in; energy: (64,). Grounded rules give few weights to many clauses, so clauses of equal
+    weight are counted first, in a few operations on words each, and weighed once.
+    """
     for lane in range(LANES):
         energy[lane] = 0.0
-    for at in range(soft.atom.shape[0]):
-        word, weight = world[soft.atom[at]], soft.bias[at]
-        for lane in range(LANES):
-            energy[lane] += weight * np.float64((word >> np.uint64(lane)) & ONE)
-    for clause in range(soft.weight.shape[0]):
-        word = np.uint64(0)
-        for at in range(soft.clause_start[clause], soft.clause_start[clause + 1]):
-            literal = soft.clause_literal[at]
-            word |= world[literal >> 1] if literal & 1 else ~world[literal >> 1]
-        weight = soft.weight[clause]
-        for lane in range(LANES):
-            energy[lane] += weight * np.float64((word >> np.uint64(lane)) & ONE)
+    for run in range(soft.weight.shape[0]):
+        begin, end = soft.run_start[run], soft.run_start[run + 1]
+        if end - begin < FEW:
+            for clause in range(begin, end):
+                _add_weight(energy, _true_word(soft, clause, world), soft.weight[run])
+            continue
+        for plane in range(PLANES):
+            planes[plane] = np.uint64(0)
+        _count_clauses(soft, begin, end, world, planes)
+        unit = soft.weight[run]
+        for plane in range(PLANES):
+            if planes[plane]:
+                _add_weight(energy, planes[plane], unit)
+            unit *= 2.0
 
 
 @called
@@ -87,13 +155,79 @@ def add_bridges(energy, beta, lane_of, bridge):
 
 
 @called
-def coldest_worlds(lanes, cold, world):
-    """The worlds on the coldest rungs: bit m of world[a] is atom a in lane cold[m]."""
+def exchange(soft, world, ladders, parity):
+    """Look at all lanes once and swap neighbouring rungs; gives how many replicas came from the hottest to the coldest rung.
+
+    ladders: `samplers.tempered.Ladders`, all of whose arrays may change.
+    """
+    energy, lane_of = ladders.energy, ladders.lane_of
+    lane_energies(soft, world, ladders.planes, energy)
+    add_bridges(energy, ladders.beta, lane_of, ladders.bridge)
+    swap_rungs(energy, ladders.beta, lane_of, parity, ladders.generator, ladders.tally)
+    return follow_replicas(lane_of, ladders.heading)
+
+
+@called
+def turn_over(soft, world, turned, possible, ladders):
+    """Let each lane move to its turned world with probability min(1, exp(beta (L(turned) - L(world)))), where that is possible.
+
+    Turning is an involution, so the proposal is symmetric. ladders: as for `exchange`, with the energies of the present worlds;
+    its `proposal` gets the probabilities.
+    """
+    proposal = ladders.proposal
+    lane_energies(soft, turned, ladders.planes, proposal)
+    accepted = np.uint64(0)
+    for ladder in range(ladders.lane_of.shape[0]):
+        for rung in range(ladders.lane_of.shape[1]):
+            lane = ladders.lane_of[ladder, rung]
+            gain = ladders.beta[rung] * (proposal[lane] - ladders.energy[lane])
+            chance = 1.0 if gain >= 0 else math.exp(gain)
+            if not (possible >> np.uint64(lane)) & ONE:
+                chance = 0.0
+            proposal[lane] = chance
+            if next_uniform(ladders.generator) < chance:
+                accepted |= ONE << np.uint64(lane)
+    if accepted:
+        for atom in range(world.shape[0]):
+            world[atom] = (world[atom] & ~accepted) | (turned[atom] & accepted)
+    return accepted
+
+
+@internal
+def _cold_word(word, lane_of):
+    """Word whose bit m is that of the lane on ladder m's coldest rung."""
+    coldest = lane_of.shape[1] - 1
+    found = np.uint64(0)
+    for ladder in range(lane_of.shape[0]):
+        found |= ((word >> np.uint64(lane_of[ladder, coldest])) & ONE) << np.uint64(ladder)
+    return found
+
+
+@called
+def coldest_worlds(lanes, lane_of, world):
+    """The worlds on the coldest rungs: bit m of world[a] is atom a in ladder m."""
     for atom in range(lanes.shape[0]):
-        word = np.uint64(0)
-        for ladder in range(cold.shape[0]):
-            word |= ((lanes[atom] >> np.uint64(cold[ladder])) & ONE) << np.uint64(ladder)
-        world[atom] = word
+        world[atom] = _cold_word(lanes[atom], lane_of)
+
+
+@called
+def count_coldest(counted, sweeps, lane_of, planes):
+    """Move what vertical counters of all lanes hold after so many sweeps to the counters of the coldest rungs, and clear them.
+
+    counted, planes: (n_all, 8), see `kernels.counters`; swaps come between sweeps that are counted together with no others.
+    """
+    digits = 1
+    while sweeps >> digits:
+        digits += 1
+    for atom in range(counted.shape[0]):
+        for digit in range(digits):
+            carry, plane = _cold_word(counted[atom, digit], lane_of), digit
+            counted[atom, digit] = np.uint64(0)
+            while carry and plane < 8:
+                old = planes[atom, plane]
+                planes[atom, plane] = old ^ carry
+                carry &= old
+                plane += 1
 
 
 @called

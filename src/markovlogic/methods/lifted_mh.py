@@ -11,7 +11,9 @@ METHOD = SamplingMethod(
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.CORRECTED,
     home=("markovlogic.samplers.lifted_mh", "LiftedMH"),
-    chains=8,
+    # As many as a batch of the base chain has: 64 take hardly twice the seconds of 8. A phase of weight 0.004 was missed in
+    # silence by 3 of 10 runs with 8 chains, 1 with 16, none with 32 and 64.
+    chains=64,
     rates=Rates(
         row=120e-9,
         literal=4e-9,

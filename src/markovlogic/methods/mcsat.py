@@ -30,7 +30,7 @@ METHOD = MCSATMethod(
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.mcsat", "MCSAT"),
-    chains=16,
-    rates=Rates(row=200e-9, literal=45e-9, prepare=5e-7, literal_bytes=25, work_bytes=22, batch_chains=2),
+    chains=32,  # of 16, two runs in five miss a phase of "triples, small" in tests/multimodal.py in silence; of 32, none
+    rates=Rates(row=110e-9, literal=30e-9, prepare=5e-7, literal_bytes=25, work_bytes=22, batch_chains=2),
     confined_moves="",
 )

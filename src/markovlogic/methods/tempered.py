@@ -30,6 +30,7 @@ METHOD = TemperedMethod(
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.tempered", "Tempered"),
+    # Ladders of 16 rungs, two batches: each crosses between phases by itself, and eight are enough for errors from their spread.
     chains=8,
     rates=Rates(row=60e-9, literal=6e-9, row_bytes=230, literal_bytes=40, batch_chains=4, single_steps=True),
 )

@@ -3,7 +3,8 @@
 The extended target is the product over the rungs of a ladder of pi^beta, where beta multiplies soft weights and finite biases,
 and hard clauses, groups and definitions stay as they are (ALGORITHMS.md 3.16). A lane's log-odds are multiplied by its beta just
 before the draw; after every few sweeps neighbours on a ladder swap their betas. A *chain* is a ladder: its draws are the worlds
-on its coldest rung, where beta is 1. Rungs are placed in burn-in only, so that all of them are rejected equally often.
+on its coldest rung, where beta is 1. Rungs are placed in burn-in only, so that all of them are rejected equally often. Now and
+then each lane may turn its world over, which joins phases that heat alone does not (`TemperedSampler.turn_over`).
 """
 
 from __future__ import annotations
@@ -16,19 +17,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int32, Int64, Words, frozen
-from markovlogic.errors import InputError, ResourceError
-from markovlogic.estimate.diagnostics import student_factor
+from markovlogic.arrays import Float64, Int32, Int64, Words, frozen, offsets
+from markovlogic.errors import InputError
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.restoring import require_generators, require_permutations, require_within
 from markovlogic.samplers.base import LogZ, Sampler, Settings, StepInfo, Units, require_sweeps
 from markovlogic.samplers.gibbs import Gibbs, GibbsSampler, GibbsState
+from markovlogic.samplers.tempered_log_z import free_steps, joined_batches, worlds_allowed
 
 LANES = 64
-SWAP_EVERY = 4  # sweeps: looking at all clauses costs a part of a sweep
+SWAP_EVERY = 3  # sweeps: looking at all clauses takes two fifths to two thirds of one
 FIRST_ROUND = 4  # swaps before rungs are placed for the first time; rounds double
 FEW_TRIPS = 4  # journeys from the hottest to the coldest rung, a chain, below which a run is no reason for trust
-NO_PLANES, NO_CONDITIONALS = np.zeros((0, 8), np.uint64), np.zeros((0, 0), np.float32)
+TURN_EVERY = 8  # swaps between two attempts to turn worlds over
+LOOKS = 128  # at a ladder whose rungs stay where they are, before its worlds are weighed
+NO_PLANES = np.zeros((0, 8), np.uint64)
 
 
 @dataclass(frozen=True)
@@ -65,13 +68,27 @@ class Tempered(Settings):
 
 
 class Soft(NamedTuple):
-    """What beta multiplies, as the kernel reads it: finite biases that are not 0, and soft clauses."""
+    """What beta multiplies, as the kernel reads it, weight by weight: soft clauses, and biases as clauses of one literal."""
 
-    atom: Int32
-    bias: Float64
+    run_start: Int64  # (n_weights + 1,) clauses of one weight follow each other
+    weight: Float64  # (n_weights,)
     clause_start: Int64
     clause_literal: Int32
-    weight: Float64
+
+
+class Ladders(NamedTuple):
+    """What one round of swaps reads and changes: arrays of the state, and room to work in."""
+
+    beta: Float64
+    lane_of: Int64
+    generator: npt.NDArray[np.uint64]
+    tally: Float64
+    bridge: Float64
+    heading: Int64
+    energy: Float64  # (64,) of the lanes' worlds when they were last looked at
+    proposal: Float64  # (64,) energies of the worlds that were proposed last, then the chances that they had
+    planes: Words  # (PLANES,)
+    lane_beta: npt.NDArray[np.float32]  # (64,) of each lane, for the sweeps
 
 
 class TemperedState(NamedTuple):
@@ -110,9 +127,17 @@ class TemperedSampler(Sampler):
         """What beta multiplies."""
         network = self.network
         atom = np.flatnonzero(np.isfinite(network.atom_bias) & (network.atom_bias != 0)).astype(np.int32)
-        start = np.ascontiguousarray(network.clause_start[: network.n_soft + 1])
-        literal = network.clause_literal[: int(start[-1])]
-        return frozen(Soft(atom, network.atom_bias[atom], start, literal, network.clause_weight[: network.n_soft].copy()))
+        start = network.clause_start[: network.n_soft + 1]
+        every = np.concatenate([network.atom_bias[atom], network.clause_weight[: network.n_soft]])
+        length = np.concatenate([np.ones(len(atom), np.int64), np.diff(start)])
+        order = np.lexsort((length, every))  # short ones first: a processor guesses lengths that come in order
+        length = length[order]
+        first = np.concatenate([np.arange(len(atom)), len(atom) + start[:-1]])[order]  # of each clause among all literals
+        clause_start = offsets(length)
+        place = np.repeat(first - clause_start[:-1], length) + np.arange(int(clause_start[-1]))
+        literal = np.concatenate([2 * atom + 1, network.clause_literal[: int(start[-1])]]).astype(np.int32)[place]
+        weight, run_start = np.unique(every[order], return_index=True)
+        return frozen(Soft(np.append(run_start, len(every)).astype(np.int64), weight, clause_start, literal))
 
     @property
     def units(self) -> Units | None:
@@ -142,6 +167,7 @@ class TemperedSampler(Sampler):
             heading=np.zeros(LANES, np.int64),
             free=np.zeros(rungs),
         )
+        self._arrange(state)
         self._show(state)
         return state
 
@@ -155,64 +181,116 @@ class TemperedSampler(Sampler):
         burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` sweeps of all lanes in place; a draw is the coldest world of each ladder."""
-        from markovlogic.kernels.counters import add_world
+        from markovlogic.kernels.tempering import count_coldest
 
         require_sweeps(sweeps)
         counts = {"round_trips": 0, "swaps": 0, "ladders": 0}
+        ladders = self.ladders(state)
+        extra = 0
         if not burn_in and not state.done[1]:
-            self._fix(state)
+            extra = self._fix(state, ladders)
             counts["ladders"] = self.n_chains  # once a batch, so that their sum is that of all
+        counted = NO_PLANES if planes is None else np.zeros_like(planes)
         left = sweeps
         while left:
-            until_swap = SWAP_EVERY - int(state.done[0]) % SWAP_EVERY
-            piece = 1 if planes is not None else min(left, until_swap)
-            self.base.sweep(state.base, piece, NO_PLANES, NO_CONDITIONALS, self._lane_betas(state))
+            since = int(state.done[0]) % SWAP_EVERY
+            if state.done[0] and not since:  # before sweeps, so that what is counted is what the state shows after the last
+                counts["round_trips"] += self._swap(state, ladders, burn_in=burn_in)
+                counts["swaps"] += 1
+            piece = min(left, SWAP_EVERY - since)
+            self.base.sweep(state.base, piece, counted, beta=ladders.lane_beta)
+            if planes is not None:
+                count_coldest(counted, piece, state.lane_of, planes)
             state.done[0] += piece
             left -= piece
-            if int(state.done[0]) % SWAP_EVERY == 0:
-                counts["round_trips"] += self._swap(state, burn_in=burn_in)
-                counts["swaps"] += 1
-            if planes is not None:
-                self._show(state)
-                add_world(planes, state.world)
-        if planes is None:
-            self._show(state)
-        return StepInfo(self.network.n_atoms * self.n_chains * self.settings.rungs * sweeps, {} if burn_in else counts)
+        self._show(state)
+        return StepInfo(self.network.n_atoms * self.n_chains * self.settings.rungs * (sweeps + extra), {} if burn_in else counts)
 
-    def _lane_betas(self, state: TemperedState) -> npt.NDArray[np.float32]:
-        found = np.ones(LANES, np.float32)
-        found[state.lane_of] = state.beta.astype(np.float32)[None, :]
-        return found
+    def ladders(self, state: TemperedState) -> Ladders:
+        """The state's arrays and room, as the kernels take them."""
+        from markovlogic.kernels.tempering import PLANES
+
+        room = np.zeros(LANES), np.zeros(LANES), np.zeros(PLANES, np.uint64), np.ones(LANES, np.float32)
+        ladders = Ladders(state.beta, state.lane_of, state.generator, state.tally, state.bridge, state.heading, *room)
+        ladders.lane_beta[state.lane_of] = state.beta
+        return ladders
+
+    def _arrange(self, state: TemperedState) -> None:
+        """Put the starts on rungs: heavier ones on colder rungs, where swaps would bring them; on hot ones they melt first.
+
+        Every second ladder starts with copies of its heaviest world alone. What is heavy and rare melts in a few sweeps on rungs
+        that are too hot for it, while a ladder without it waits for it to be found there, for thousands of sweeps where the
+        transition is of first order. The others start from elsewhere, so that they disagree where heat does not join the two.
+        """
+        energy = self.energies(state.base.world)[state.lane_of]
+        state.lane_of[:] = np.take_along_axis(state.lane_of, np.argsort(energy, axis=1, kind="stable"), axis=1)
+        for ladder in range(1, self.n_chains, 2):
+            heaviest = np.uint64(state.lane_of[ladder, -1])
+            lanes = np.bitwise_or.reduce(np.uint64(1) << state.lane_of[ladder].astype(np.uint64))
+            chosen = (state.base.world >> heaviest) & np.uint64(1) != 0
+            state.base.world[:] = np.where(chosen, state.base.world | lanes, state.base.world & ~lanes)
 
     def _show(self, state: TemperedState) -> None:
         """Let the state's world be that of the coldest rungs."""
         from markovlogic.kernels.tempering import coldest_worlds
 
-        coldest_worlds(state.base.world, np.ascontiguousarray(state.lane_of[:, -1]), state.world)
+        coldest_worlds(state.base.world, state.lane_of, state.world)
 
-    def _energies(self, state: TemperedState) -> Float64:
-        from markovlogic.kernels.tempering import lane_energies
+    def energies(self, world: Words) -> Float64:
+        """(64,) what beta multiplies, of each lane's world."""
+        from markovlogic.kernels.tempering import PLANES, lane_energies
 
         energy = np.zeros(LANES)
-        lane_energies(self.soft, state.base.world, energy)
+        lane_energies(self.soft, world, np.zeros(PLANES, np.uint64), energy)
         return energy
 
-    def _swap(self, state: TemperedState, *, burn_in: bool) -> int:
+    def _swap(self, state: TemperedState, ladders: Ladders, *, burn_in: bool) -> int:
         """One round of swaps; gives how many replicas came from the hottest to the coldest rung."""
-        from markovlogic.kernels.tempering import add_bridges, follow_replicas, swap_rungs
+        from markovlogic.kernels.tempering import exchange
 
-        energy = self._energies(state)
-        add_bridges(energy, state.beta, state.lane_of, state.bridge)
+        arrived = int(exchange(self.soft, state.base.world, ladders, int(state.looks[0]) % 2))
         state.looks[0] += 1
-        parity = (int(state.done[0]) // SWAP_EVERY) % 2
-        swap_rungs(energy, state.beta, state.lane_of, parity, state.generator, state.tally)
-        arrived = int(follow_replicas(state.lane_of, state.heading))
+        if int(state.looks[0]) % TURN_EVERY == 0:
+            self.turn_over(state, ladders)
         if burn_in and not state.done[1]:
             state.rounds[0] += 1
             if state.rounds[0] == state.rounds[1]:
                 self._place(state)
                 state.rounds[:] = 0, 2 * state.rounds[1]
+        ladders.lane_beta[state.lane_of] = state.beta
         return arrived
+
+    @cached_property
+    def _turning(self) -> Words:
+        """(n_all,) ones in all lanes for atoms that turning over changes: open ones, outside of groups, that nothing decides."""
+        network = self.network
+        changes = np.zeros(network.n_all, np.bool_)
+        changes[: network.n_atoms] = np.isfinite(network.atom_bias[: network.n_atoms])
+        changes[network.group_atom] = False
+        lanes = np.uint64((1 << (self.n_chains * self.settings.rungs)) - 1)
+        return frozen(np.where(changes, lanes, np.uint64(0)))
+
+    def turn_over(self, state: TemperedState, ladders: Ladders) -> None:
+        """Propose to every lane the world in which all atoms are the other way round, a Metropolis move on its rung.
+
+        Rules over many people often have two phases, most of them true or most of them false, with a first-order transition
+        between them that swaps pass once in thousands of sweeps. On middle rungs the two are about equally heavy.
+        """
+        from markovlogic.kernels.hidden import compute_hidden
+        from markovlogic.kernels.literals import broken_word
+        from markovlogic.kernels.tempering import turn_over
+
+        network = self.network
+        turned = state.base.world ^ self._turning
+        if network.n_hidden:
+            hidden = frozen(np.arange(network.n_atoms, network.n_all, dtype=np.int32))
+            compute_hidden(network.definition_start, network.definition_literal, network.n_atoms, hidden, turned)
+            turned[network.n_atoms :] &= np.uint64((1 << (self.n_chains * self.settings.rungs)) - 1)
+        broken = int(broken_word(network.clause_start, network.clause_literal, network.n_soft, turned, self.base.n_chains))
+        bias = network.atom_bias[network.n_atoms :]
+        for wrong in (~turned[network.n_atoms :][bias == np.inf], turned[network.n_atoms :][bias == -np.inf]):
+            broken |= int(np.bitwise_or.reduce(wrong, initial=np.uint64(0)))
+        turn_over(self.soft, state.base.world, turned, np.uint64(~broken & ((1 << LANES) - 1)), ladders)
 
     def _place(self, state: TemperedState) -> None:
         """Place the rungs so that the barrier between neighbours, the share of rejected swaps, is the same everywhere."""
@@ -223,12 +301,21 @@ class TemperedSampler(Sampler):
         state.beta[0], state.beta[-1] = 0.0, 1.0
         self._forget(state)
 
-    def _fix(self, state: TemperedState) -> None:
-        """The first draw counts now: rungs stay where they are, and what burn-in found about the normalisers is kept."""
-        if state.looks[0]:
-            state.free[1:] = np.cumsum(_steps(state.bridge))
+    def _fix(self, state: TemperedState, ladders: Ladders) -> int:
+        """The first draw counts now: rungs stay where they are. Gives the sweeps that it took to learn what weights need.
+
+        Weights of rungs need their normalisers, from looks at the ladder since rungs were placed last, which may be few.
+        """
         state.done[1] = 1
+        extra = 0
+        while self.settings.reweight and state.looks[0] < LOOKS:
+            self.base.sweep(state.base, SWAP_EVERY, beta=ladders.lane_beta)
+            self._swap(state, ladders, burn_in=False)
+            extra += SWAP_EVERY
+        if state.looks[0]:
+            state.free[1:] = np.cumsum(free_steps(state.bridge))
         self._forget(state)
+        return extra
 
     def _forget(self, state: TemperedState) -> None:
         state.tally[:] = 0.0
@@ -239,7 +326,7 @@ class TemperedSampler(Sampler):
         """Weighted truth: each lane counts with pi(x) over the mixture of all rungs' densities at x (the balance heuristic)."""
         from markovlogic.kernels.tempering import weighted_truth
 
-        energy = self._energies(state)
+        energy = self.energies(state.base.world)
         mixture = np.logaddexp.reduce(state.beta[:, None] * energy - state.free[:, None], axis=0)
         weight = np.exp(energy - state.free[-1] - mixture)
         values = np.zeros((self.network.n_atoms + 1, self.n_chains))
@@ -263,7 +350,7 @@ class TemperedSampler(Sampler):
         if not (np.isfinite(state.free).all() and np.isfinite(state.tally).all() and not np.isnan(state.bridge).any()):
             raise ValueError("what was found about the ladder holds numbers that are none")
         cold = np.zeros_like(state.world)
-        coldest_worlds(state.base.world, np.ascontiguousarray(state.lane_of[:, -1]), cold)
+        coldest_worlds(state.base.world, state.lane_of, cold)
         if (cold != state.world).any():
             raise ValueError("the worlds are not those on the coldest rungs")
 
@@ -287,50 +374,3 @@ class TemperedSampler(Sampler):
             return hottest
         change = joined_batches([state.bridge for state in states])
         return LogZ(hottest + self.network.log_constant + change.value, change.stderr)
-
-
-def joined_batches(bridges: Sequence[Float64]) -> LogZ:
-    """Ln Z(1)/Z(0) from the ladders of all batches, which place their rungs each for itself.
-
-    The error comes from leaving out one ladder at a time (jackknife); from the spread of the batches where each has one ladder.
-    """
-    ladders = np.array([bridge.shape[1] for bridge in bridges], np.float64)
-    share = ladders / ladders.sum()
-    whole = np.array([float(_steps(bridge).sum()) for bridge in bridges])
-    value = float(share @ whole)
-    if (ladders > 1).all():
-        variance = float(share**2 @ np.array([_jackknife_variance(bridge) for bridge in bridges]))
-        degrees = float((ladders - 1).sum())
-    elif len(bridges) > 1:
-        variance, degrees = float(whole.var(ddof=1)) / len(bridges), len(bridges) - 1.0
-    else:
-        return LogZ(value, float("nan"))
-    return LogZ(value, float(np.sqrt(variance) * student_factor(np.array([degrees]))[0]))
-
-
-def _jackknife_variance(bridge: Float64) -> float:
-    n = bridge.shape[1]
-    without = np.array([float(_steps(np.delete(bridge, ladder, axis=1)).sum()) for ladder in range(n)])
-    return float((n - 1) / n * ((without - without.mean()) ** 2).sum())
-
-
-def _steps(bridge: Float64) -> Float64:
-    """(n_rungs - 1,) log Z(upper) - log Z(lower), from the sums of all ladders."""
-    lower, upper = (np.logaddexp.reduce(bridge[:, :, side], axis=1) for side in (0, 1))
-    steps: Float64 = lower - upper
-    return steps
-
-
-def worlds_allowed(network: GroundNetwork) -> float | str:
-    """The logarithm of the number of worlds that hard clauses, groups and decided atoms leave; why not, where it is not known."""
-    from markovlogic.exact.effort import ONE_SECOND
-    from markovlogic.exact.planning import plan_exact
-    from markovlogic.exact.solve import solve
-    from markovlogic.networks.components import components
-
-    bare = network.hard_only()
-    try:
-        plan = plan_exact(bare, components(bare), effort=ONE_SECOND)
-    except ResourceError:
-        return "log_z is left out: hard rules tie too many atoms together for the worlds that they allow to be counted"
-    return solve(bare, plan=plan).log_z
