@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from markovlogic.results import Marginals
     from markovlogic.samplers.blocked import Blocked
     from markovlogic.samplers.gibbs import Gibbs
+    from markovlogic.samplers.lifted_blocked import LiftedBlocked
     from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
     from markovlogic.samplers.orbital import Orbital
@@ -46,6 +47,7 @@ _HOME = {
     "InputError": "errors",
     "Interrupted": "errors",
     "LiftedBP": "methods.lifted_bp",
+    "LiftedBlocked": "samplers.lifted_blocked",
     "LiftedMH": "samplers.lifted_mh",
     "MCSAT": "samplers.mcsat",
     "Marginals": "results",
@@ -72,6 +74,7 @@ __all__ = [
     "InputError",
     "Interrupted",
     "LiftedBP",
+    "LiftedBlocked",
     "LiftedMH",
     "Marginals",
     "MarkovLogicError",

@@ -1,0 +1,58 @@
+"""The cluster graph of the paper's example, its cost as the number of objects grows, and what is drawn in rows."""
+
+from __future__ import annotations
+
+import pytest
+from tests.grounding.from_text import posed
+
+from markovlogic.errors import InputError
+from markovlogic.lifted.blocks.clusters import Bounds, construct
+from markovlogic.lifted.blocks.network import TensorNetwork
+from markovlogic.samplers.lifted_blocked import LiftedBlocked
+
+EXAMPLE = "R(a, a)\nS(a, a)\nT(a, a)\n0.7 R(x, y) v S(y, z)\n0.4 S(y, z) v T(z, u)\n"
+
+
+def graph_of(text, n, **bounds):
+    names = ", ".join(f"A{i}" for i in range(n))
+    problem, lowered = posed(f"a = {{{names}}}\n{text}")
+    return construct(TensorNetwork.of(problem, lowered).field(literal_messages=False), Bounds(**bounds))
+
+
+def names_of(graph):
+    return {frozenset(cluster.predicates) for cluster in graph.clusters}
+
+
+@pytest.mark.parametrize("n", [10, 25, 100])
+def test_the_example_of_section_3_is_two_clusters(n):
+    """{R, S} and {T}, or its mirror; never all three, which no rule solves."""
+    found = names_of(graph_of(EXAMPLE, n))
+    assert found in ({frozenset("RS"), frozenset("T")}, {frozenset("R"), frozenset("ST")})
+
+
+def test_its_cost_grows_with_the_square_of_the_objects_and_its_messages_with_their_number():
+    small, large = graph_of(EXAMPLE, 20), graph_of(EXAMPLE, 80)
+    assert large.time / small.time == pytest.approx(16, rel=0.1)
+    assert large.space / small.space == pytest.approx(4)
+
+
+def test_bounds_decide_what_is_merged():
+    apart = graph_of(EXAMPLE, 10, alpha=1.0, beta=1.0)
+    assert len(apart.clusters) == 2  # merging makes time and space smaller, which needs no bound
+    cached = graph_of(EXAMPLE, 10, costs="cached")
+    assert len(cached.clusters) == 3  # with cached counts a cluster of two costs more, and 1.25 is not enough
+    assert len(graph_of(EXAMPLE, 10, costs="cached", alpha=1e9).clusters) == 2
+
+
+def test_an_ising_model_is_drawn_atom_by_atom_and_the_graph_says_why():
+    graph = graph_of("St(a)\nL(a, a)\n0.7 St(x) ^ L(x, y) => St(y)\n", 12)
+    (single,) = [cluster for cluster in graph.clusters if cluster.predicates == ("St",)]
+    assert "atom by atom, 12 in turn: no variable is common to St(x), St(y)" in single.note
+    assert any(single.note in line for line in graph.lines())
+
+
+def test_settings_are_checked():
+    with pytest.raises(InputError, match="expected a number above 0"):
+        LiftedBlocked(alpha=0)
+    with pytest.raises(InputError, match="expected joint or literal"):
+        LiftedBlocked(messages="both")  # type: ignore[arg-type]
