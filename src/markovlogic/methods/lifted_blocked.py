@@ -49,7 +49,6 @@ class LiftedBlockedMethod(SamplingMethod):
         self, case: Case, schedule: Schedule, estimator: Estimator, pools: OrbitPools | None, search_seconds: float
     ) -> Cost:
         """By cells of the clusters' arrays."""
-        from markovlogic.lifted.blocks.rows import RowUnit
         from markovlogic.running.crew import cores
         from markovlogic.samplers.lifted_blocked import CHAINS_A_BATCH, LiftedBlocked
 
@@ -59,7 +58,7 @@ class LiftedBlockedMethod(SamplingMethod):
             return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
         problem = case.posed.problem
         cells = sum(cluster.cells for cluster in graph.clusters)
-        steps = sum(c.unit.n_rows if isinstance(c.unit, RowUnit) else 1 for c in graph.clusters)
+        steps = sum(cluster.turns for cluster in graph.clusters)
         batches = -(-schedule.chains // CHAINS_A_BATCH)
         work = schedule.sweeps * (schedule.chains * cells * _CELL + batches * steps * _CLUSTER)
         n_atoms, n_query = len(problem.atoms), len(case.asked.numbers)

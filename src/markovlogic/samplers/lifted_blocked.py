@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Words
 from markovlogic.errors import InputError
-from markovlogic.lifted.blocks.clusters import Bounds, ClusterGraph, construct
+from markovlogic.lifted.blocks.clusters import Bounds, ClusterGraph, Field, construct
 from markovlogic.lifted.blocks.network import TensorNetwork, packed, unpacked, way_of
+from markovlogic.lifted.blocks.units import Unit
 from markovlogic.restoring import require_lanes, require_within
 from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target, require_sweeps
 
@@ -74,12 +75,14 @@ class LiftedBlocked(Settings):
 
     def graph(self, network: TensorNetwork) -> ClusterGraph:
         """The clusters of a network."""
-        bounds = Bounds(self.alpha, self.beta, self.costs)
-        return construct(network.field(literal_messages=self.messages == "literal"), bounds)
+        return construct(self._field(network), Bounds(self.alpha, self.beta, self.costs))
+
+    def _field(self, network: TensorNetwork) -> Field:
+        return network.field(literal_messages=self.messages == "literal")
 
     def build(self, network: TensorNetwork, n_chains: int) -> LiftedBlockedSampler:
         """A sampler for one batch of chains."""
-        return LiftedBlockedSampler(network, self.graph(network), n_chains)
+        return LiftedBlockedSampler(network, self.graph(network).units(self._field(network), network.known), n_chains)
 
 
 class LiftedBlockedState(NamedTuple):
@@ -95,7 +98,7 @@ class LiftedBlockedSampler(Sampler):
     """One batch of chains; see `samplers.base.Sampler`."""
 
     network: TensorNetwork
-    graph: ClusterGraph
+    units_drawn: tuple[Unit, ...]
     n_chains: int
 
     @property
@@ -131,8 +134,8 @@ class LiftedBlockedSampler(Sampler):
         for _ in range(sweeps):
             rng = np.random.default_rng([*state.key.tolist(), int(state.sweeps[0])])
             state.sweeps[0] += np.uint64(1)
-            for cluster in self.graph.clusters:
-                drawn = cluster.unit.draw(values, self.n_chains, rng)
+            for unit in self.units_drawn:
+                drawn = unit.draw(values, self.n_chains, rng)
                 values.update(drawn.value)
                 if conditionals is not None:
                     for name, chance in drawn.probability.items():

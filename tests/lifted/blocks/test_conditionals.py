@@ -15,7 +15,7 @@ from markovlogic.grounding.ground import ground
 from markovlogic.lifted.blocks.messages import messages_to
 from markovlogic.lifted.blocks.network import TensorNetwork
 from markovlogic.lifted.blocks.program import Unliftable
-from markovlogic.lifted.blocks.rows import RowUnit
+from markovlogic.lifted.blocks.rows import RowUnit, rows_of
 from markovlogic.lifted.blocks.units import ClusterUnit
 from markovlogic.samplers.lifted_blocked import LiftedBlocked
 
@@ -56,7 +56,7 @@ def clusters_of(network, literal=False):
             arguments = {name: field.arguments[name] for name in names}
             messages = messages_to(names, field.terms, literal=literal)
             with contextlib.suppress(Unliftable):
-                yield names, ClusterUnit(messages, {name: field.known[name] for name in names}, arguments, network.changing)
+                yield names, ClusterUnit(messages, {name: network.known[name] for name in names}, arguments, network.changing)
 
 
 def after_a_draw(network, unit, names, worlds, target):
@@ -141,7 +141,8 @@ def test_rows_give_the_probabilities_of_enumeration(seed, monkeypatch):
             sizes = network.problem.statuses[name].sizes
             if not sizes:
                 continue
-            unit = RowUnit(name, network.terms, network.known[name], sizes, network.changing)
+            rows = rows_of(name, network.terms, sizes)
+            unit = RowUnit(name, rows, network.known[name], sizes, network.changing)
             values = network.values(rng.random((1, network.n_atoms)) < 0.5)
             drawn = unit.draw(values, 1, rng)
             numbers = network.problem.atoms.range_of(name)

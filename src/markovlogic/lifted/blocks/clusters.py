@@ -15,7 +15,7 @@ from typing import Literal
 
 from markovlogic.lifted.blocks.messages import messages_to
 from markovlogic.lifted.blocks.program import Coins, Count, Each, Node, Parts, Program, Unliftable, compile_cluster
-from markovlogic.lifted.blocks.rows import RowUnit
+from markovlogic.lifted.blocks.rows import Rows, RowUnit, rows_of
 from markovlogic.lifted.blocks.schedule import Known
 from markovlogic.lifted.blocks.terms import FalseTerm
 from markovlogic.lifted.blocks.units import ClusterUnit, Unit
@@ -26,11 +26,10 @@ SLACK = 1.25  # α where nobody said: so many times the time of single predicate
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """What clusters are made of: the terms, the open predicates, their arguments' domain sizes, and the evidence on them."""
+    """What clusters are made of: the terms, and the open predicates with their arguments' domain sizes."""
 
     terms: tuple[FalseTerm, ...]
     arguments: Mapping[str, tuple[int, ...]]  # of open predicates
-    known: Mapping[str, Known]
     literal_messages: bool = False
 
 
@@ -48,9 +47,9 @@ class Cluster:
     """Predicates that are drawn together."""
 
     predicates: tuple[str, ...]
-    unit: Unit
     time: float
     cells: float  # the cached time, whatever the search went by
+    turns: int = 1  # rows that are drawn one after the other
     note: str = ""  # why a predicate is drawn in rows
 
 
@@ -64,6 +63,10 @@ class ClusterGraph:
     coupling: float
     alpha: float
     beta: float
+
+    def units(self, field: Field, known: Mapping[str, Known]) -> tuple[Unit, ...]:
+        """What a sweep draws, cluster by cluster, under the evidence."""
+        return tuple(_unit(cluster, field, known) for cluster in self.clusters)
 
     def lines(self) -> list[str]:
         """The graph as text: one line a cluster, with its cost and those that it hears."""
@@ -113,6 +116,7 @@ class _Search:
         self._time: dict[tuple[str, ...], float] = {}
         self._cells: dict[tuple[str, ...], float] = {}
         self._obstacle: dict[tuple[str, ...], str] = {}
+        self._rows: dict[str, Rows] = {}
 
     def time(self, clusters: list[tuple[str, ...]]) -> float:
         """T(G): the times of all clusters."""
@@ -131,15 +135,11 @@ class _Search:
                 self._obstacle[cluster] = str(obstacle)
                 self._time[cluster] = float("inf")
                 if len(cluster) == 1:
-                    rows = self._rows(cluster[0])
+                    rows = self._rows[cluster[0]] = rows_of(cluster[0], field.terms, field.arguments[cluster[0]])
                     self._cells[cluster] = rows.n_rows * _cells(rows.program.root, rows.program, 1.0)
                     literal = rows.n_rows * _time(rows.program.root, rows.program)
                     self._time[cluster] = self._cells[cluster] if self.costs == "cached" else literal
         return self._time[cluster]
-
-    def _rows(self, name: str) -> RowUnit:
-        field = self.field
-        return RowUnit(name, field.terms, field.known[name], field.arguments[name], field.arguments)
 
     def space(self, clusters: list[tuple[str, ...]]) -> float:
         """S(G): all messages between clusters, each once a receiver."""
@@ -174,18 +174,24 @@ class _Search:
         return found
 
     def cluster(self, names: tuple[str, ...]) -> Cluster:
-        """A cluster that can be drawn."""
-        field = self.field
+        """A cluster that can be drawn, whole or in rows."""
         time = self._time_of(names)
-        if names in self._obstacle:
-            rows = self._rows(names[0])
-            what = "atom by atom" if len(rows.positions) == len(rows.sizes) else "row by row"
-            note = f"drawn {what}, {rows.n_rows:,} in turn: {self._obstacle[names]}"
-            return Cluster(names, rows, time, self._cells[names], note)
-        messages = messages_to(names, field.terms, literal=field.literal_messages)
-        arguments = {name: field.arguments[name] for name in names}
-        known = {name: field.known[name] for name in names}
-        return Cluster(names, ClusterUnit(messages, known, arguments, field.arguments), time, self._cells[names])
+        if names not in self._obstacle:
+            return Cluster(names, time, self._cells[names])
+        rows = self._rows[names[0]]
+        what = "atom by atom" if len(rows.positions) == len(self.field.arguments[names[0]]) else "row by row"
+        note = f"drawn {what}, {rows.n_rows:,} in turn: {self._obstacle[names]}"
+        return Cluster(names, time, self._cells[names], rows.n_rows, note)
+
+
+def _unit(cluster: Cluster, field: Field, known: Mapping[str, Known]) -> Unit:
+    names = cluster.predicates
+    if cluster.note:
+        rows = rows_of(names[0], field.terms, field.arguments[names[0]])
+        return RowUnit(names[0], rows, known[names[0]], field.arguments[names[0]], field.arguments)
+    messages = messages_to(names, field.terms, literal=field.literal_messages)
+    arguments = {name: field.arguments[name] for name in names}
+    return ClusterUnit(messages, {name: known[name] for name in names}, arguments, field.arguments)
 
 
 def _time(node: Node, program: Program) -> float:

@@ -100,7 +100,7 @@ class TensorNetwork:
     def field(self, *, literal_messages: bool) -> Field:
         """What clusters are made of."""
         arguments = {name: self.problem.statuses[name].sizes for name in self.changing}
-        return Field(self.terms, arguments, self.known, literal_messages)
+        return Field(self.terms, arguments, literal_messages)
 
     def values(self, bits: Bools) -> dict[str, Bools]:
         """Worlds (n_chains, n_atoms) as one array a predicate, chains first; those of known predicates have no chains."""

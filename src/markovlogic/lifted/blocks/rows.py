@@ -157,26 +157,31 @@ def _row_term(term: FalseTerm, inside: frozenset[int], positions: tuple[int, ...
     return RowTerm(term, tuple(kept), outside, fixed, pinned, tuple(alike))
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Which arguments of a predicate are fixed, and how a row is drawn."""
+
+    positions: tuple[int, ...]
+    terms: tuple[RowTerm, ...]
+    program: Program
+    n_rows: int
+
+
 class RowUnit:
     """A predicate, row after row."""
 
     def __init__(
         self,
         predicate: str,
-        terms: tuple[FalseTerm, ...],
+        rows: Rows,
         known: Known,
         sizes: tuple[int, ...],
         changing: Collection[str],
     ) -> None:
         self.predicate, self.sizes, self.changing = predicate, sizes, frozenset(changing)
-        self.positions, self.terms, self.program = _fewest_rows(predicate, terms, sizes)
+        self.positions, self.terms, self.program = rows.positions, rows.terms, rows.program
         self._known = known
         self._schedules: dict[tuple[int, ...], Schedule] = {}
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows a sweep goes through."""
-        return prod(self.sizes[i] for i in self.positions)
 
     def draw(self, values: Mapping[str, Bools], n_chains: int, rng: np.random.Generator) -> Drawn:
         """New values of all rows, each given the rows drawn before it."""
@@ -214,9 +219,7 @@ class RowUnit:
         return self._schedules[key]
 
 
-def _fewest_rows(
-    predicate: str, terms: tuple[FalseTerm, ...], sizes: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[RowTerm, ...], Program]:
+def rows_of(predicate: str, terms: tuple[FalseTerm, ...], sizes: tuple[int, ...]) -> Rows:
     """The arguments to fix that leave the fewest rows, each of which theorem proving can draw."""
     choices = [c for n in range(1, len(sizes) + 1) for c in combinations(range(len(sizes)), n)]
     choices.sort(key=lambda c: (prod(sizes[i] for i in c), c))
@@ -224,7 +227,8 @@ def _fewest_rows(
         made = tuple(row_terms(terms, predicate, positions))
         free = {predicate: tuple(size for i, size in enumerate(sizes) if i not in positions)}
         try:
-            return positions, made, compile_cluster([term.inner(i) for i, term in enumerate(made)], free)
+            program = compile_cluster([term.inner(i) for i, term in enumerate(made)], free)
         except Unliftable:
             continue
+        return Rows(positions, made, program, prod(sizes[i] for i in positions))
     raise Unliftable(f"the atoms of {predicate} cannot be told apart")  # an atom alone is always a coin
