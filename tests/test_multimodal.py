@@ -32,7 +32,10 @@ MOST_ERRORS = 6.0
 
 def silent_miss(model: Multimodal, method: str, seed: int, **options: Any) -> str:
     """What was said wrongly and without a concern; empty where there is no such thing."""
-    result = mln.infer(mln.Model.parse(model.rules), None, model.query, method=method, seed=seed, **options)
+    try:
+        result = mln.infer(mln.Model.parse(model.rules), None, model.query, method=method, seed=seed, **options)
+    except mln.UnsupportedError:  # told before anything ran
+        return ""
     if result.concerns():
         return ""
     table = result.table().to_pydict()

@@ -36,7 +36,7 @@ def test_stats_of_a_sampler(mln, model, tmp_path):
 
 
 def test_defaults_are_those_of_the_method(mln, model, tmp_path):
-    for method, chains in (("gibbs", 64), ("mcsat", 16)):
+    for method, chains in (("gibbs", 64), ("mcsat", 32)):
         mln("infer", model, "-q", "P", "--method", method, "--draws", "8", "--stats", tmp_path / "s.json")
         stats = json.loads((tmp_path / "s.json").read_text())
         assert (stats["chains"], stats["burn_in"]) == (chains, 2)

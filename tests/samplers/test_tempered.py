@@ -289,9 +289,9 @@ def test_refusals() -> None:
 def test_beta_multiplies_all_that_is_finite() -> None:
     network = network_of(5, [(0.5, [1, 3]), (2.0, [0, 5]), (np.inf, [3, 7])], bias={0: 1.0, 1: -2.0, 2: np.inf, 3: -np.inf})
     soft = Tempered(rungs=2).build(network, 1).soft
-    assert soft.atom.tolist() == [0, 1] and soft.bias.tolist() == [1.0, -2.0]
-    assert soft.weight.tolist() == [2.0, 0.5] and soft.clause_start.tolist() == [0, 2, 4]
-    assert soft.clause_literal.tolist() == [0, 5, 1, 3]
+    assert soft.weight.tolist() == [-2.0, 0.5, 1.0, 2.0] and soft.run_start.tolist() == [0, 1, 2, 3, 4]
+    assert soft.clause_start.tolist() == [0, 1, 3, 4, 6]
+    assert soft.clause_literal.tolist() == [3, 1, 3, 1, 0, 5]
 
 
 STARTS = ("true", "false", "random", "mixed")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,11 @@ from markovlogic.data.arrow import numpy_numbers
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.plan import Plan
 from markovlogic.grounding.relations import Relation
-from markovlogic.temporary import TemporaryFolder
+from markovlogic.temporary import TemporaryFolder, remove_abandoned
 
 Columns = dict[str, npt.NDArray[np.integer]]
 
+FOLDERS = "markovlogic-"  # how names of temporary folders begin
 _BATCH = 1_000_000  # rows fetched at once
 
 
@@ -36,7 +39,7 @@ class Engine:
     def _connection(self) -> Any:
         import duckdb
 
-        folder = TemporaryFolder("markovlogic-")
+        folder = TemporaryFolder(FOLDERS)
         self._settings["temp_directory"] = str(folder.path)
         atexit.register(folder.close)  # for a run that nobody waits for any longer
         self._at_end.callback(atexit.unregister, folder.close)
@@ -147,6 +150,7 @@ def engine(memory_limit: int, threads: int | None = None) -> Iterator[Engine]:
     }
     if threads is not None:
         settings["threads"] = threads
+    remove_abandoned(FOLDERS, Path(tempfile.gettempdir()))  # also where this run will need none of its own
     database = Engine(settings)
     try:
         yield database
