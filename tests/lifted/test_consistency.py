@@ -60,7 +60,7 @@ def test_marginals_are_ratios_of_sums(name: str) -> None:
         assert solution.marginal(predicate, codes)[0] == pytest.approx(expected, abs=1e-10), (predicate, code)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_random_rules_over_nine_people(data: st.DataObject) -> None:
     """As above, on random rules of one and two people, with several classes of more than one."""

@@ -143,7 +143,7 @@ def assert_lifts(mln, db, open_):
     return lifted
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=70, deadline=None, derandomize=True)
 @given(problems(quantifiers=False))
 def test_random_problems(problem):
     assert_lifts(problem.mln, problem.db, problem.query)
