@@ -45,7 +45,7 @@ def test_auto_samples_where_draws_are_wanted(tmp_path: Path) -> None:
 
 
 def test_conjunctions_are_ratios_of_sums() -> None:
-    asked = "S(A)^!S(B),F(A,B)^F(B,A)^S(C),K(A,U)^K(B,U),!K(A,V)^!K(A,U),K(A,U)^K(A,V),!S(C)"
+    asked = "S(A)^!S(B),F(A,B)^F(B,A)^S(C),K(A,U)^K(B,U),!K(A,V)^!K(A,U),K(A,U)^K(A,V),!K(A,U)^!K(A,V)^!K(A,W),!S(C)"
     result = mln.infer(mln.Model.parse(SMALL), None, asked, method="lifted")
     exact = mln.infer(mln.Model.parse(SMALL), None, asked, method="exact")
     rows, expected = (found.table().to_pydict() for found in (result, exact))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from markovlogic.errors import InputError
+from markovlogic.errors import InputError, ResourceError
 from markovlogic.language.templates import LoweredModel
 from markovlogic.lifted.answer import Refusal
 from markovlogic.lifted.cells.classes import object_classes
@@ -26,6 +26,7 @@ MOST_SECONDS = 600.0
 MOST_VECTORS = 50_000_000
 MOST_STATES_SEEN = 4  # of the 0-ary atoms, from which the cost of all is taken
 MOST_ROUNDING = 1e-11  # of marginals in floats; decimals take over beyond it, where they are quick
+WRONG_ROUNDING = 1e-7  # beyond which floats are no answer, however long decimals take
 SHORT_SECONDS = 5.0
 FIRST_DIGITS = 40
 SPARE_DIGITS = 20
@@ -48,8 +49,14 @@ class CellWork:
         if size.numbers.log(size.total) == -math.inf:
             raise _no_world()
         if not self.signed:
-            exact = size.rounding > MOST_ROUNDING and self.seconds * SLOWER_IN_DECIMALS < SHORT_SECONDS
-            return self._solved(Decimals(FIRST_DIGITS)) if exact else size
+            slowly = self.seconds * SLOWER_IN_DECIMALS
+            exact = size.rounding > MOST_ROUNDING and slowly < SHORT_SECONDS
+            if size.rounding > WRONG_ROUNDING and slowly > MOST_SECONDS:
+                raise ResourceError(
+                    f"no lifted inference: weights are so large that floats round marginals by {size.rounding:.1g}, and a sum in"
+                    f" decimals would take about {slowly:,.0f} s (smaller weights, or hard rules in their place, would do)"
+                )
+            return self._solved(Decimals(FIRST_DIGITS)) if exact or size.rounding > WRONG_ROUNDING else size
         largest = size.numbers.log(size.total) + size.numbers.log(size.unit)  # of what cancels: the sum without signs
         digits = FIRST_DIGITS
         while digits <= MOST_DIGITS:
