@@ -150,6 +150,16 @@ class Case:
         return plan_lifted(self.posed.problem, self.posed.lowered)
 
     @cached_property
+    def lifted_draws(self) -> Work | Refusal:
+        """The same where worlds are drawn too: the plan above, or another one where its solution gives no draws."""
+        from markovlogic.lifted.answer import Refusal
+        from markovlogic.lifted.engines import plan_lifted
+
+        if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
+            return self.lifted
+        return plan_lifted(self.posed.problem, self.posed.lowered, drawing=True)
+
+    @cached_property
     def lifted_events(self) -> list[Work | Refusal | None]:
         """The same with each open conjunction of the query as evidence, in their order; None where it contradicts itself."""
         from markovlogic.lifted.engines import plan_event

@@ -43,7 +43,7 @@ class LiftedMethod(Method):
 
     def cost(self, case: Case, wish: Wish) -> Cost:
         """By the plan of the engine that would be taken; or why none can be."""
-        work = case.lifted
+        work = _work(case, drawing=wish.sampling.worlds is not None)
         if isinstance(work, Refusal):
             return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
         works = [work, *(_event_works(case) if _conjunctions(case) else ())]
@@ -76,14 +76,17 @@ class LiftedMethod(Method):
         used = {"--worlds", "--thin", "--draws", "--chains", "--seed"} if schedule is not None else set()
         said = [name for name in wish.sampling.given() if name != "--time-limit" and name not in used]
         notes = (f"the numbers are exact, so {', '.join(said)} had nothing to do",) if said else ()
-        return Plan(self, NetworkKind.NONE, reason, self.cost(case, wish), schedule=schedule, notes=notes)
+        cost = self.cost(case, wish)
+        if not cost.possible:
+            reason = f"{reason}; would be refused: {cost.reason}"
+        return Plan(self, NetworkKind.NONE, reason, cost, schedule=schedule, notes=notes)
 
     def answer(self, case: Case, plan: Plan) -> Answer:
         """Log Z and marginals; worlds where they are asked for."""
         from markovlogic.questions import Answer, Values
         from markovlogic.results import Account
 
-        work, patience = case.lifted, current()
+        work, patience = _work(case, drawing=plan.schedule is not None), current()
         if _conjunctions(case) > MOST_CONJUNCTIONS:
             work = _event_works(case)[0]
         if isinstance(work, Refusal):
@@ -105,6 +108,11 @@ class LiftedMethod(Method):
         values: Float64 = np.concatenate(parts) if parts else np.zeros(0)
         assert len(problem.atoms) or not len(values)
         return Answer(Values.exact(np.clip(values, 0.0, 1.0)), Values.exact(events), Guarantee.EXACT, account)
+
+
+def _work(case: Case, *, drawing: bool) -> Work | Refusal:
+    """The plan that is taken. Where no engine gives draws, the one without: it says which rule is in the way of them."""
+    return case.lifted_draws if drawing and not isinstance(case.lifted_draws, Refusal) else case.lifted
 
 
 def _rows(case: Case) -> int:

@@ -43,6 +43,11 @@ class CellWork:
     memory_bytes: int
     reason: str
 
+    @property
+    def can_draw(self) -> bool:
+        """Terms of either sign are no probabilities."""
+        return not self.signed
+
     def solve(self) -> CellSolution:
         """Sum; in decimals, with as many digits as cancellation needs, where terms have signs."""
         size = self._solved(Logarithms())
