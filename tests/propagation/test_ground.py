@@ -147,7 +147,7 @@ def test_nothing_at_all():
 @pytest.mark.parametrize("schedule", ["residual", "flooding"])
 @pytest.mark.parametrize("weight", [50.0, 1e3, 3e5])
 def test_large_messages_that_cancel_settle_closely(weight, schedule):
-    """Two values of a group, each with the same large bias: a message that is off by a billionth of itself would be off by much."""
+    """Two values of a group with the same large bias: what is off by a billionth of a large message is off by much."""
     found = propagate(ground_graph(network_of(2, [], bias={0: -weight, 1: -weight}, groups=[[0, 1]])), Rounds(schedule=schedule))
     assert found.converged and not found.n_cut
     np.testing.assert_allclose(found.probability, 0.5, atol=1e-7)
