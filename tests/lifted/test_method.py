@@ -132,3 +132,31 @@ def test_explain_tells_what_would_be_refused() -> None:
     with pytest.raises(ResourceError, match="no lifted inference"):
         mln.infer(model, None, "F", method="lifted")
     assert plan.method == "lifted" and "would be refused" in plan.reason
+
+
+def test_conjunctions_that_are_alike_are_summed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pair of people, with and without a known one; each by its own sum says the same."""
+    model = mln.Model.parse(
+        "p = {" + ", ".join(f"P{i}" for i in range(6)) + "}\nS(p)\nF(p, p)\n0.9 F(x, y) ^ S(x) => S(y)\n-0.4 S(P0)\n"
+    )
+    pairs = [(i, j) for i in range(6) for j in range(6)]
+    asked = ",".join(f"S(P{i})^!F(P{i},P{j}),S(P{j})^F(P{j},P{i})^!S(P5)" for i, j in pairs if i != 5 != j)
+    together = mln.infer(model, None, asked, method="lifted").table().to_pydict()
+    calls: list[int] = []
+    from markovlogic.lifted import events
+
+    plan = events.plan_event
+    monkeypatch.setattr(events, "plan_event", lambda *args: calls.append(1) or plan(*args))
+    mln.infer(model, None, asked, method="lifted")
+    assert 0 < len(calls) < 15
+    monkeypatch.setattr(events, "first_alike", lambda problem, found: list(range(len(found))))
+    apart = mln.infer(model, None, asked, method="lifted").table().to_pydict()
+    assert len(calls) > 50 and together["atom"] == apart["atom"]
+    np.testing.assert_allclose(together["probability"], apart["probability"], rtol=0, atol=1e-10)
+
+
+def test_many_different_conjunctions_are_refused_in_words_that_say_so() -> None:
+    rules = "".join(f"0.{i + 1} Smokes(P{i})\n" for i in range(20))
+    asked = ",".join(f"S(P{i})^S(P{j})" for i in range(20) for j in range(i))
+    with pytest.raises(ResourceError, match=r"190 conjunctions that no symmetry makes alike"):
+        mln.infer(mln.Model.parse(PEOPLE + SMOKERS + rules), None, asked.replace("S(", "Smokes("), method="lifted")

@@ -46,12 +46,10 @@ class LiftedMethod(Method):
         work = _work(case, drawing=wish.sampling.worlds is not None)
         if isinstance(work, Refusal):
             return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
-        works = [work, *(_event_works(case) if _conjunctions(case) else ())]
-        for one in works:
-            if isinstance(one, Refusal):
-                return Cost(None, None, f"a conjunction of the query is not liftable: {one.reason}", possible=False)
-        seconds = sum(one.seconds for one in works if not isinstance(one, Refusal))
-        return Cost(seconds, work.memory_bytes + ANSWER_ROW_BYTES * _rows(case), work.reason)
+        seconds = _event_seconds(case) if _has_conjunctions(case) else 0.0
+        if isinstance(seconds, Refusal):
+            return Cost(None, None, f"a conjunction of the query is not liftable: {seconds.reason}", possible=False)
+        return Cost(work.seconds + seconds, work.memory_bytes + ANSWER_ROW_BYTES * _rows(case), work.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:
         """Where draws or a network are wanted, or the ground network is tiny."""
@@ -87,8 +85,8 @@ class LiftedMethod(Method):
         from markovlogic.results import Account
 
         work, patience = _work(case, drawing=plan.schedule is not None), current()
-        if _conjunctions(case) > MOST_CONJUNCTIONS:
-            work = _event_works(case)[0]
+        if _has_conjunctions(case) and len(case.lifted_events.distinct) > MOST_CONJUNCTIONS:
+            work = _too_many(case)
         if isinstance(work, Refusal):
             hint = "leave --method out: auto takes a method that suits, and explain shows which"
             raise ResourceError(f"no lifted inference: {work.reason} ({hint})")
@@ -122,24 +120,45 @@ def _rows(case: Case) -> int:
     return sum(problem.statuses[name].n_open for name in whole) + len(problem.query)
 
 
-def _conjunctions(case: Case) -> int:
-    """How many items of the query hold more than one literal."""
-    return sum(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query)
+def _has_conjunctions(case: Case) -> bool:
+    """Whether an item of the query holds more than one literal."""
+    return any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query)
 
 
-def _event_works(case: Case) -> list[Work | Refusal]:
-    """The plans of conjunctions that need a sum of their own; too many are refused before any is made."""
-    if _conjunctions(case) > MOST_CONJUNCTIONS:
-        return [Refusal(f"more than {MOST_CONJUNCTIONS} of them, and each takes a sum of its own")]
-    return [work for work in case.lifted_events if work is not None]
+def _too_many(case: Case) -> Refusal:
+    return Refusal(
+        f"the query holds {len(case.lifted_events.distinct):,} conjunctions that no symmetry makes alike, each takes a sum of its"
+        f" own, and at most {MOST_CONJUNCTIONS} are taken"
+    )
+
+
+def _event_seconds(case: Case) -> float | Refusal:
+    """What the sums for conjunctions would take. Once those planned are long, the others are taken to be like them."""
+    plans, seconds = case.lifted_events, 0.0
+    if len(plans.distinct) > MOST_CONJUNCTIONS:
+        return _too_many(case)
+    for done, at in enumerate(plans.distinct, 1):
+        work = plans.work(at)
+        if isinstance(work, Refusal):
+            return work
+        seconds += work.seconds if work is not None else 0.0
+        if seconds > PATIENCE:
+            return seconds * len(plans.distinct) / done
+    return seconds
 
 
 def _events(case: Case, solution: Solution) -> Float64:
     """P(conjunction): from a marginal where it is one literal, else from log Z with the conjunction as evidence."""
-    found = []
-    works = iter(case.lifted_events if _conjunctions(case) <= MOST_CONJUNCTIONS else [])
+    found: list[float] = []
+    ratios: list[float] = []
     for literals in case.asked.open_events:
-        found.append(_single(case, solution, int(literals[0])) if len(literals) == 1 else _ratio(next(works), solution))
+        if len(literals) == 1:
+            found.append(_single(case, solution, int(literals[0])))
+            continue
+        plans, at = case.lifted_events, len(ratios)
+        first = plans.first_alike[at]
+        ratios.append(ratios[first] if first < at else _ratio(plans.work(at), solution))
+        found.append(ratios[at])
     return np.array(found, np.float64)
 
 
