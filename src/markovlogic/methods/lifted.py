@@ -46,10 +46,11 @@ class LiftedMethod(Method):
         work = _work(case, drawing=wish.sampling.worlds is not None)
         if isinstance(work, Refusal):
             return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
-        seconds = _event_seconds(case) if _has_conjunctions(case) else 0.0
-        if isinstance(seconds, Refusal):
-            return Cost(None, None, f"a conjunction of the query is not liftable: {seconds.reason}", possible=False)
-        return Cost(work.seconds + seconds, work.memory_bytes + ANSWER_ROW_BYTES * _rows(case), work.reason)
+        events = _events_cost(case) if _has_conjunctions(case) else (0.0, 0)
+        if isinstance(events, Refusal):
+            return Cost(None, None, f"a conjunction of the query is not liftable: {events.reason}", possible=False)
+        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * _rows(case)
+        return Cost(work.seconds + events[0], memory, work.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:
         """Where draws or a network are wanted, or the ground network is tiny."""
@@ -132,19 +133,20 @@ def _too_many(case: Case) -> Refusal:
     )
 
 
-def _event_seconds(case: Case) -> float | Refusal:
-    """What the sums for conjunctions would take. Once those planned are long, the others are taken to be like them."""
-    plans, seconds = case.lifted_events, 0.0
+def _events_cost(case: Case) -> tuple[float, int] | Refusal:
+    """Seconds and bytes of the sums for conjunctions. Once those planned are long, the others are taken to be like them."""
+    plans, seconds, memory = case.lifted_events, 0.0, 0
     if len(plans.distinct) > MOST_CONJUNCTIONS:
         return _too_many(case)
     for done, at in enumerate(plans.distinct, 1):
         work = plans.work(at)
         if isinstance(work, Refusal):
             return work
-        seconds += work.seconds if work is not None else 0.0
+        if work is not None:
+            seconds, memory = seconds + work.seconds, max(memory, work.memory_bytes)
         if seconds > PATIENCE:
-            return seconds * len(plans.distinct) / done
-    return seconds
+            return seconds * len(plans.distinct) / done, memory
+    return seconds, memory
 
 
 def _events(case: Case, solution: Solution) -> Float64:

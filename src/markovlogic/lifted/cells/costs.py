@@ -18,6 +18,8 @@ SECONDS_A_PRODUCT = 4e-8
 SECONDS_A_POWER = 1.2e-8
 SECONDS_A_PLACE = 2e-9  # of the array that products are added up in
 SLOWER_IN_DECIMALS = 60.0
+SECONDS_A_SUM = 1.5e-4  # of Python, whatever its size
+SECONDS_A_STATE = 2e-3  # of Python, for an assignment of the 0-ary atoms
 SECONDS_A_TABLE = 4e-4  # of cells or of a pair of classes
 SECONDS_AN_ENTRY = 5e-8
 BYTES_A_COUNT = 8
@@ -58,7 +60,7 @@ def _closed_cost(sums: ClosedSums, pairs: bool) -> SumCost:
     vectors = float(sums.vectors)
     pinned = sum(len(kinds) + inside * n_free for kinds, inside in sums.supports)
     powers = n_others**2 / 2 + n_free * (n_others + n_lumps + 2) + 4 * n_lumps * (n_others + 1) + 8 * len(sums.component.terms)
-    seconds = vectors * powers * _times(pinned, pairs) * SECONDS_A_POWER
+    seconds = (vectors * powers * SECONDS_A_POWER + SECONDS_A_SUM) * _times(pinned, pairs)
     memory = vectors * (n_lumps * (n_others + n_free + 2) + n_free + 6) * BYTES_A_COUNT
     return SumCost(vectors, 0.0, seconds, memory)
 
@@ -91,9 +93,8 @@ def _plain_cost(sums: Sums, pairs: bool) -> SumCost:
     changed = sum(1 for own in support if own.sum() > 1)
     powers = float((~component.ones).sum() + n_kinds) / 2 + 4 * n_kinds + 8 * len(component.terms)
     made = _times(changed, pairs)  # polynomials
-    seconds = (products * SECONDS_A_PRODUCT + dense * SECONDS_A_PLACE) * made + vectors * powers * _times(
-        pinned, pairs
-    ) * SECONDS_A_POWER
+    seconds = (products * SECONDS_A_PRODUCT + dense * SECONDS_A_PLACE) * made
+    seconds += (vectors * powers * SECONDS_A_POWER + SECONDS_A_SUM) * _times(pinned, pairs)
     memory = made * vectors * (n_kinds + 4) * BYTES_A_COUNT + 2 * dense * BYTES_A_COUNT
     return SumCost(vectors, products, seconds, memory)
 

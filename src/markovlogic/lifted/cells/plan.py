@@ -12,7 +12,7 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.lifted.answer import Refusal
 from markovlogic.lifted.cells.classes import object_classes
 from markovlogic.lifted.cells.clauses import FlatModel, TooLarge, flat_model
-from markovlogic.lifted.cells.costs import SLOWER_IN_DECIMALS, sum_cost, tables_cost
+from markovlogic.lifted.cells.costs import SECONDS_A_STATE, SLOWER_IN_DECIMALS, sum_cost, tables_cost
 from markovlogic.lifted.cells.factors import Factors, JoinsThree, factors_of
 from markovlogic.lifted.cells.layout import Layout, layout_of
 from markovlogic.lifted.cells.numbers import Decimals, Logarithms, Numbers
@@ -143,7 +143,7 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
     vectors = max((cost.vectors for each in costs for cost in each), default=1.0)
     slower = SLOWER_IN_DECIMALS if signed else 1.0
     sums_seconds = sum(cost.seconds for each in costs for cost in each) * slower / max(1, len(states))
-    seconds = n_states * (tables_seconds * (3 if signed else 1) + sums_seconds)
+    seconds = n_states * ((tables_seconds + SECONDS_A_STATE) * (3 if signed else 1) + sums_seconds)
     memory = n_states * max((sum(cost.memory_bytes for cost in each) for each in costs), default=0.0) * (10 if signed else 1)
     if vectors > MOST_VECTORS or seconds > MOST_SECONDS:
         raise TooLarge(
