@@ -14,7 +14,7 @@ PEOPLE = "p = {A, B, C}\nk = {U, V}\nS(p)\nF(p, p)\nK(p, k!)\n0.4 S(x) ^ F(x, y)
     ("rule", "line", "message"),
     [
         ("F(x, y) => F(y, x).", 7, "hard rules"),
-        ("0.3 S(x) => EXIST y (F(x, y) ^ S(y))", 7, "quantifiers"),
+        ("0.3 S(x) => EXIST y (F(x, y) ^ S(y))", 7, "quantifier"),
         ("0.3 K(x, U) => S(x)", 5, "exclusive"),
     ],
 )
