@@ -142,3 +142,18 @@ def test_hard_clauses_far_in_the_tails_stay_finite():
 def test_nothing_at_all():
     found = propagate(ground_graph(network_of(0)), CLOSE)
     assert found.converged and found.log_z_bethe == 0.0 and len(found.probability) == 0
+
+
+@pytest.mark.parametrize("schedule", ["residual", "flooding"])
+@pytest.mark.parametrize("weight", [50.0, 1e3, 3e5])
+def test_large_messages_that_cancel_settle_closely(weight, schedule):
+    """Two values of a group with the same large bias: what is off by a billionth of a large message is off by much."""
+    found = propagate(ground_graph(network_of(2, [], bias={0: -weight, 1: -weight}, groups=[[0, 1]])), Rounds(schedule=schedule))
+    assert found.converged and not found.n_cut
+    np.testing.assert_allclose(found.probability, 0.5, atol=1e-7)
+
+
+def test_damped_messages_that_are_cut_are_told():
+    """They come near to the largest message and never to it."""
+    found = propagate(ground_graph(network_of(2, [], bias={0: -1e9, 1: -1e9}, groups=[[0, 1]])), Rounds(0.5, schedule="flooding"))
+    assert found.n_cut == 2 and found.log_z_bethe is None

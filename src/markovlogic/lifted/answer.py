@@ -51,6 +51,11 @@ class Work(Protocol):
         """For people: how the problem is solved."""
         ...
 
+    @property
+    def can_draw(self) -> bool:
+        """Whether its solution gives draws."""
+        ...
+
     def solve(self) -> Solution:
         """Do it."""
         ...

@@ -17,7 +17,7 @@ from markovlogic.problem.worlds import open_groups
 def conditioned(problem: Problem, literals: Sequence[int]) -> Problem | None:
     """The problem in which these literals of open atoms (2·atom + sign) are facts; the rest of a true value's group is false.
 
-    None where two of them contradict each other: two values of one group.
+    None where they contradict each other: two values of one group are true, or all that are left of one are false.
     """
     facts: dict[str, dict[int, int]] = {}
     for literal in literals:
@@ -26,10 +26,13 @@ def conditioned(problem: Problem, literals: Sequence[int]) -> Problem | None:
         statuses = problem.statuses[name]
         code = statuses.unrank(np.array([(literal >> 1) - problem.atoms.start[at]], np.int64))
         own, truth = facts.setdefault(name, {}), TRUE if literal & 1 else FALSE
-        others = [other for other in _group(problem, name, code).tolist() if truth == TRUE and other != code[0]]
+        group = _group(problem, name, code).tolist()
+        others = [other for other in group if truth == TRUE and other != code[0]]
         for atom, wanted in ((int(code[0]), truth), *((other, FALSE) for other in others)):
             if own.setdefault(atom, wanted) != wanted:
                 return None
+        if group and all(own.get(atom) == FALSE for atom in group):
+            return None
     changed = dict(problem.statuses)
     for name, own in facts.items():
         changed[name] = _with(problem.statuses[name], own)

@@ -17,14 +17,20 @@ ENGINES: tuple[Engine, ...] = (plan_cells, plan_proof)
 QUICK_SECONDS = 1.0  # a plan that good is taken without asking further: planning takes time too
 
 
-def plan_lifted(problem: Problem, lowered: LoweredModel) -> Work | Refusal:
-    """The cheapest plan of all engines, in their order until one is quick; or the reason of each why it has none."""
+def plan_lifted(problem: Problem, lowered: LoweredModel, *, drawing: bool = False) -> Work | Refusal:
+    """The cheapest plan of all engines, in their order until one is quick; or the reason of each why it has none.
+
+    drawing: only plans whose solution gives draws.
+    """
     works: list[Work] = []
     reasons: dict[str, None] = {}
     for engine in ENGINES:
         found = engine(problem, lowered)
         if isinstance(found, Refusal):
             reasons[found.reason] = None
+            continue
+        if drawing and not found.can_draw:
+            reasons["the sums have terms of either sign, which are no probabilities"] = None
             continue
         works.append(found)
         if found.seconds < QUICK_SECONDS:

@@ -67,10 +67,11 @@ class BeliefPropagation(PropagationMethod):
             def given(literals: Sequence[int]) -> AtomBeliefs:
                 return AtomBeliefs(propagate(graph.given(literals), rounds, progress), lambda atoms: atoms)
 
-            remarks: tuple[str, ...] = ()
-            if graph.is_forest():
-                remarks = ("the factor graph has no loops, so belief propagation is exact once its messages have settled",)
-            return asked_on_network(case, network, given, remarks)
+            found = asked_on_network(case, network, given)
+            if graph.is_forest() and not found.base.beliefs.n_cut:
+                remark = "the factor graph has no loops, so belief propagation is exact once its messages have settled"
+                found = replace(found, remarks=(remark,))
+            return found
 
 
 METHOD = BeliefPropagation(

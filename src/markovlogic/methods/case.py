@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
     from markovlogic.lifted.answer import Refusal, Work
+    from markovlogic.lifted.events import EventPlans
     from markovlogic.networks.components import Components
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.samplers.irreducible import Reach
@@ -150,12 +151,22 @@ class Case:
         return plan_lifted(self.posed.problem, self.posed.lowered)
 
     @cached_property
-    def lifted_events(self) -> list[Work | Refusal | None]:
-        """The same with each open conjunction of the query as evidence, in their order; None where it contradicts itself."""
-        from markovlogic.lifted.engines import plan_event
+    def lifted_draws(self) -> Work | Refusal:
+        """The same where worlds are drawn too: the plan above, or another one where its solution gives no draws."""
+        from markovlogic.lifted.answer import Refusal
+        from markovlogic.lifted.engines import plan_lifted
 
-        events = [literals.tolist() for literals in self.asked.open_events]
-        return [plan_event(self.posed.problem, self.posed.lowered, literals) for literals in events if len(literals) > 1]
+        if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
+            return self.lifted
+        return plan_lifted(self.posed.problem, self.posed.lowered, drawing=True)
+
+    @cached_property
+    def lifted_events(self) -> EventPlans:
+        """The same with an open conjunction of the query as evidence, for each of them with more than one literal."""
+        from markovlogic.lifted.events import EventPlans
+
+        events = [literals.tolist() for literals in self.asked.open_events if len(literals) > 1]
+        return EventPlans(self.posed.problem, self.posed.lowered, events)
 
     @cached_property
     def reach(self) -> Reach:

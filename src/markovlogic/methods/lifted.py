@@ -43,15 +43,14 @@ class LiftedMethod(Method):
 
     def cost(self, case: Case, wish: Wish) -> Cost:
         """By the plan of the engine that would be taken; or why none can be."""
-        work = case.lifted
+        work = _work(case, drawing=wish.sampling.worlds is not None)
         if isinstance(work, Refusal):
             return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
-        works = [work, *(_event_works(case) if _conjunctions(case) else ())]
-        for one in works:
-            if isinstance(one, Refusal):
-                return Cost(None, None, f"a conjunction of the query is not liftable: {one.reason}", possible=False)
-        seconds = sum(one.seconds for one in works if not isinstance(one, Refusal))
-        return Cost(seconds, work.memory_bytes + ANSWER_ROW_BYTES * _rows(case), work.reason)
+        events = _events_cost(case) if _has_conjunctions(case) else (0.0, 0)
+        if isinstance(events, Refusal):
+            return Cost(None, None, f"a conjunction of the query is not liftable: {events.reason}", possible=False)
+        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * _rows(case)
+        return Cost(work.seconds + events[0], memory, work.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:
         """Where draws or a network are wanted, or the ground network is tiny."""
@@ -76,16 +75,19 @@ class LiftedMethod(Method):
         used = {"--worlds", "--thin", "--draws", "--chains", "--seed"} if schedule is not None else set()
         said = [name for name in wish.sampling.given() if name != "--time-limit" and name not in used]
         notes = (f"the numbers are exact, so {', '.join(said)} had nothing to do",) if said else ()
-        return Plan(self, NetworkKind.NONE, reason, self.cost(case, wish), schedule=schedule, notes=notes)
+        cost = self.cost(case, wish)
+        if not cost.possible:
+            reason = f"{reason}; would be refused: {cost.reason}"
+        return Plan(self, NetworkKind.NONE, reason, cost, schedule=schedule, notes=notes)
 
     def answer(self, case: Case, plan: Plan) -> Answer:
         """Log Z and marginals; worlds where they are asked for."""
         from markovlogic.questions import Answer, Values
         from markovlogic.results import Account
 
-        work, patience = case.lifted, current()
-        if _conjunctions(case) > MOST_CONJUNCTIONS:
-            work = _event_works(case)[0]
+        work, patience = _work(case, drawing=plan.schedule is not None), current()
+        if _has_conjunctions(case) and len(case.lifted_events.distinct) > MOST_CONJUNCTIONS:
+            work = _too_many(case)
         if isinstance(work, Refusal):
             hint = "leave --method out: auto takes a method that suits, and explain shows which"
             raise ResourceError(f"no lifted inference: {work.reason} ({hint})")
@@ -107,6 +109,11 @@ class LiftedMethod(Method):
         return Answer(Values.exact(np.clip(values, 0.0, 1.0)), Values.exact(events), Guarantee.EXACT, account)
 
 
+def _work(case: Case, *, drawing: bool) -> Work | Refusal:
+    """The plan that is taken. Where no engine gives draws, the one without: it says which rule is in the way of them."""
+    return case.lifted_draws if drawing and not isinstance(case.lifted_draws, Refusal) else case.lifted
+
+
 def _rows(case: Case) -> int:
     """Rows of the answer, without listing them."""
     problem = case.posed.problem
@@ -114,24 +121,46 @@ def _rows(case: Case) -> int:
     return sum(problem.statuses[name].n_open for name in whole) + len(problem.query)
 
 
-def _conjunctions(case: Case) -> int:
-    """How many items of the query hold more than one literal."""
-    return sum(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query)
+def _has_conjunctions(case: Case) -> bool:
+    """Whether an item of the query holds more than one literal."""
+    return any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query)
 
 
-def _event_works(case: Case) -> list[Work | Refusal]:
-    """The plans of conjunctions that need a sum of their own; too many are refused before any is made."""
-    if _conjunctions(case) > MOST_CONJUNCTIONS:
-        return [Refusal(f"more than {MOST_CONJUNCTIONS} of them, and each takes a sum of its own")]
-    return [work for work in case.lifted_events if work is not None]
+def _too_many(case: Case) -> Refusal:
+    return Refusal(
+        f"the query holds {len(case.lifted_events.distinct):,} conjunctions that no symmetry makes alike, each takes a sum of its"
+        f" own, and at most {MOST_CONJUNCTIONS} are taken"
+    )
+
+
+def _events_cost(case: Case) -> tuple[float, int] | Refusal:
+    """Seconds and bytes of the sums for conjunctions. Once those planned are long, the others are taken to be like them."""
+    plans, seconds, memory = case.lifted_events, 0.0, 0
+    if len(plans.distinct) > MOST_CONJUNCTIONS:
+        return _too_many(case)
+    for done, at in enumerate(plans.distinct, 1):
+        work = plans.work(at)
+        if isinstance(work, Refusal):
+            return work
+        if work is not None:
+            seconds, memory = seconds + work.seconds, max(memory, work.memory_bytes)
+        if seconds > PATIENCE:
+            return seconds * len(plans.distinct) / done, memory
+    return seconds, memory
 
 
 def _events(case: Case, solution: Solution) -> Float64:
     """P(conjunction): from a marginal where it is one literal, else from log Z with the conjunction as evidence."""
-    found = []
-    works = iter(case.lifted_events if _conjunctions(case) <= MOST_CONJUNCTIONS else [])
+    found: list[float] = []
+    ratios: list[float] = []
     for literals in case.asked.open_events:
-        found.append(_single(case, solution, int(literals[0])) if len(literals) == 1 else _ratio(next(works), solution))
+        if len(literals) == 1:
+            found.append(_single(case, solution, int(literals[0])))
+            continue
+        plans, at = case.lifted_events, len(ratios)
+        first = plans.first_alike[at]
+        ratios.append(ratios[first] if first < at else _ratio(plans.work(at), solution))
+        found.append(ratios[at])
     return np.array(found, np.float64)
 
 

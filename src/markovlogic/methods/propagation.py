@@ -162,8 +162,8 @@ def _concerns(found: Found, rounds: Rounds) -> tuple[str, ...]:
         )
     if beliefs.n_cut:
         told.append(
-            f"{beliefs.n_cut:,} messages grew beyond all bounds: hard rules in loops make belief propagation sure of itself; "
-            "take a sampling method"
+            f"{beliefs.n_cut:,} messages grew beyond all bounds: hard rules in loops, or weights of a million and more, make"
+            " belief propagation sure of itself; take a sampling method"
         )
     return tuple(told)
 

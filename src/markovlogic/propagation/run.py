@@ -26,6 +26,10 @@ FLOODED_PART = 4  # one in so many iterations
 HUB_WORK = 64  # neighbours of neighbours for each edge, from which on bounds cost more to keep than they save
 HEAP_EDGES = 1_000_000  # beyond, the heap's jumps through memory cost more than the rounds that it saves
 
+LARGE_MESSAGE = 100.0  # log-odds, beyond which messages have to settle more closely than the tolerance says
+NEARLY = 1 - 1e-6  # damped messages come near to where they are cut, and never to it
+LEAST_CHANGE = 4 * float(np.finfo(np.float64).eps)
+
 FEWEST_STEPS = 1000  # updates between two looks at the clock
 
 
@@ -88,12 +92,12 @@ def propagate(graph: FactorGraph, rounds: Rounds, progress: Progress = SILENT) -
         first = -(-rounds.iterations // FLOODED_PART)
         iterations, residual = _by_rounds(run, replace(rounds, iterations=first), progress)
         schedule = "flooding"
-        if residual > rounds.tolerance and first < rounds.iterations and not _is_over():
+        if residual > run.bound(rounds.tolerance) and first < rounds.iterations and not _is_over():
             schedule = "flooding, then residual"
             more, residual = _by_residual(run, graph, replace(rounds, iterations=rounds.iterations - first), progress)
             iterations += more
-    converged = residual <= rounds.tolerance
-    n_cut = int(np.count_nonzero(np.abs(run.message) == LARGEST))
+    converged = residual <= run.bound(rounds.tolerance)
+    n_cut = int(np.count_nonzero(np.isfinite(run.message) & (np.abs(run.message) > NEARLY * LARGEST)))
     log_z = run.log_z() if converged and not n_cut else None
     return Beliefs(run.log_odds(), converged, iterations, residual, log_z, n_cut, schedule)
 
@@ -173,6 +177,15 @@ class _Messages:
             if (false & true).any():
                 raise ImpossibleError
 
+    def bound(self, tolerance: float) -> float:
+        """The relative change below which messages count as settled.
+
+        Changes are told relative to messages, so large messages, which may cancel at an atom, have to settle more closely: a
+        billion that is off by a billionth is off by one. Nothing settles more closely than floats allow.
+        """
+        finite = np.abs(self.message[np.isfinite(self.message)])
+        return max(LEAST_CHANGE, tolerance * min(1.0, LARGE_MESSAGE / max(float(finite.max(initial=0.0)), 1.0)))
+
     def log_odds(self) -> Float64:
         """The belief of each node."""
         false, true = self._certain()
@@ -197,7 +210,7 @@ def _by_rounds(run: _Messages, rounds: Rounds, progress: Progress) -> tuple[int,
     residual = np.inf
     for done in range(rounds.iterations):
         residual = run.round()
-        if residual <= rounds.tolerance:
+        if residual <= rounds.tolerance and residual <= run.bound(rounds.tolerance):
             return done + 1, residual
         progress.advance(done + 1, f"largest change {residual:.1g}")
         if _is_over():
@@ -220,15 +233,14 @@ def _by_residual(run: _Messages, graph: FactorGraph, rounds: Rounds, progress: P
     run.listen()
     while True:
         residual = float(true_bounds(run.arrays, run.heard, run.message, queue[2], run.room))
-        if residual <= rounds.tolerance or made >= limit or over:
+        bound = run.bound(rounds.tolerance)
+        if residual <= bound or made >= limit or over:
             return -(-made // n), residual
         order(*queue)
         steps = asked = 0
         while steps == asked and made < limit and not over:
             asked = min(max(n, FEWEST_STEPS), limit - made)
-            steps = int(
-                speak(run.arrays, around, queue, (rounds.damping, rounds.tolerance, asked), run.heard, run.message, run.room)
-            )
+            steps = int(speak(run.arrays, around, queue, (rounds.damping, bound, asked), run.heard, run.message, run.room))
             made += steps
             run.listen()
             progress.advance(made / n)

@@ -15,10 +15,13 @@ from functools import cached_property
 
 import numpy as np
 
+from markovlogic import patience
 from markovlogic.arrays import Bool, Int64
 from markovlogic.lifted.cells.lattice import Pins, compositions, factor_of, falsifying
 from markovlogic.lifted.cells.merging import Component
 from markovlogic.lifted.cells.numbers import Numbers, Scalar, Values
+
+MOST_COMPARED = 4_000_000  # pair weights that are looked at in the search for a set: it is made for every plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,9 @@ def free_set(numbers: Numbers, component: Component) -> FreeSet | None:
     """The largest such set that is found by adding one kind after the other; None where it would have less than two."""
     pair, best = component.pair, np.zeros(0, np.int64)
     finite = [abs(numbers.log(value)) for value in pair[~numbers.is_zero(pair)].tolist()]
-    for first in range(len(pair)):
+    tried = max(1, min(len(pair), MOST_COMPARED // max(1, len(pair)) ** 2))
+    for first in np.linspace(0, len(pair) - 1, tried).astype(np.int64).tolist():
+        patience.check()
         usable = np.flatnonzero(~numbers.is_zero(pair[first]))
         if first not in usable:
             continue

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.lifted.cells.closed import ClosedSums, free_set
-from markovlogic.lifted.cells.lattice import Sums
+from markovlogic.lifted.cells.lattice import MOST_KEYS, Sums, is_dense
 from markovlogic.lifted.cells.merging import Component
 from markovlogic.lifted.cells.numbers import Numbers
 from markovlogic.lifted.cells.tables import Tables
@@ -16,10 +16,14 @@ from markovlogic.lifted.cells.tables import Tables
 # Measured on one core: multiplying two terms and adding them to an array, one pair weight of one count vector.
 SECONDS_A_PRODUCT = 4e-8
 SECONDS_A_POWER = 1.2e-8
+SECONDS_A_PLACE = 2e-9  # of the array that products are added up in
 SLOWER_IN_DECIMALS = 60.0
+SECONDS_A_SUM = 1.5e-4  # of Python, whatever its size
+SECONDS_A_STATE = 2e-3  # of Python, for an assignment of the 0-ary atoms
 SECONDS_A_TABLE = 4e-4  # of cells or of a pair of classes
 SECONDS_AN_ENTRY = 5e-8
 BYTES_A_COUNT = 8
+LISTED_AT_ONCE = 2  # copies of a key while keys are sorted
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def _closed_cost(sums: ClosedSums, pairs: bool) -> SumCost:
     vectors = float(sums.vectors)
     pinned = sum(len(kinds) + inside * n_free for kinds, inside in sums.supports)
     powers = n_others**2 / 2 + n_free * (n_others + n_lumps + 2) + 4 * n_lumps * (n_others + 1) + 8 * len(sums.component.terms)
-    seconds = vectors * powers * _times(pinned, pairs) * SECONDS_A_POWER
+    seconds = (vectors * powers * SECONDS_A_POWER + SECONDS_A_SUM) * _times(pinned, pairs)
     memory = vectors * (n_lumps * (n_others + n_free + 2) + n_free + 6) * BYTES_A_COUNT
     return SumCost(vectors, 0.0, seconds, memory)
 
@@ -76,7 +80,10 @@ def _plain_cost(sums: Sums, pairs: bool) -> SumCost:
         if (met & own).any() and rows > 1 and vectors > 1:
             products += rows * vectors
             cells = float(np.prod(np.delete(most, int(np.argmax(most))) + 1))
-            dense = max(dense, cells)
+            if cells > MOST_KEYS:
+                return SumCost(vectors, products, math.inf, math.inf)
+            places = cells if is_dense(cells, rows * vectors) else LISTED_AT_ONCE * rows * vectors
+            dense = max(dense, places)
             met_kinds = int((met | own).sum())
             vectors = min(rows * vectors, cells, float(math.comb(objects + met_kinds - 1, objects)))
         else:
@@ -86,7 +93,8 @@ def _plain_cost(sums: Sums, pairs: bool) -> SumCost:
     changed = sum(1 for own in support if own.sum() > 1)
     powers = float((~component.ones).sum() + n_kinds) / 2 + 4 * n_kinds + 8 * len(component.terms)
     made = _times(changed, pairs)  # polynomials
-    seconds = products * made * SECONDS_A_PRODUCT + vectors * powers * _times(pinned, pairs) * SECONDS_A_POWER
+    seconds = (products * SECONDS_A_PRODUCT + dense * SECONDS_A_PLACE) * made
+    seconds += (vectors * powers * SECONDS_A_POWER + SECONDS_A_SUM) * _times(pinned, pairs)
     memory = made * vectors * (n_kinds + 4) * BYTES_A_COUNT + 2 * dense * BYTES_A_COUNT
     return SumCost(vectors, products, seconds, memory)
 

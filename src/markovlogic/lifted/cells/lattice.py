@@ -18,7 +18,10 @@ import numpy as np
 from markovlogic import patience
 from markovlogic.arrays import Bool, Int64
 from markovlogic.lifted.cells.merging import Component, CountTerm
-from markovlogic.lifted.cells.numbers import Numbers, Scalar, Values
+from markovlogic.lifted.cells.numbers import Numbers, Scalar, Values, Whole
+
+LEAST_LISTED, KEYS_A_PRODUCT = 1_000_000, 10  # sorting a key takes about as long as looking through so many places
+MOST_KEYS = 2.0**62  # numbers of count vectors have to fit into 64 bits
 
 Pins = tuple[tuple[int, int], ...]  # objects taken out: the lump of each, and the kind that it is pinned to
 
@@ -130,15 +133,22 @@ class Sums:
             counts = (one.counts[:, None, :] + other.counts[None, :, :]).reshape(-1, one.counts.shape[1])
             return Polynomial(counts, numbers.times(one.value[:, None], other.value[None, :]).ravel())
         keys = _keys(one.counts, other.counts)
-        dense, met = numbers.zeros((keys.size,)), np.zeros(keys.size, np.bool_)
-        many = keys.of(one.counts)
-        for key, value in zip(keys.of(other.counts).tolist(), other.value.tolist(), strict=True):
+        many, few = keys.of(one.counts), keys.of(other.counts)
+        listed = None if is_dense(keys.size, len(many) * len(few)) else np.unique(many[:, None] + few[None, :])
+        size = keys.size if listed is None else len(listed)
+        sums, met = numbers.zeros((size,)), np.zeros(size, np.bool_)
+        for key, value in zip(few.tolist(), other.value.tolist(), strict=True):
             patience.check()
-            at = many + key
-            dense[at] = numbers.plus(dense[at], numbers.times(one.value, value))
+            at = many + key if listed is None else np.searchsorted(listed, many + key)
+            sums[at] = numbers.plus(sums[at], numbers.times(one.value, value))
             met[at] = True
         found = np.flatnonzero(met)
-        return Polynomial(keys.counts(found), dense[found])
+        return Polynomial(keys.counts(found if listed is None else listed), sums[found])
+
+
+def is_dense(n_keys: float, n_products: float) -> bool:
+    """Whether products of terms are added up in an array over all keys; where most of it would be empty, keys are listed."""
+    return n_keys <= LEAST_LISTED + KEYS_A_PRODUCT * n_products
 
 
 def _drawn(numbers: Numbers, weight: Values, count: int, rng: np.random.Generator) -> Int64:
@@ -166,16 +176,22 @@ def compositions(total: int, parts: int) -> Int64:
     return np.concatenate([rows, left[:, None]], axis=1)
 
 
-def falsifying(term: CountTerm, counts: Int64) -> Int64:
-    """How many substitutions falsify a clause over counts: by inclusion and exclusion over the pairs that must differ."""
-    total = np.zeros(len(counts), np.int64)
+def falsifying(term: CountTerm, counts: Int64) -> Whole:
+    """How many substitutions falsify a clause over counts: by inclusion and exclusion over the pairs that must differ.
+
+    Python's integers where 64 bits may not hold them: six variables over 3,000 objects are beyond.
+    """
+    most = int(counts.sum(axis=1).max(initial=0)) ** len(term.sides) << len(term.apart)
+    kind: type = np.int64 if most < 1 << 63 else object
+    counts = counts.astype(kind)
+    total: Whole = np.zeros(len(counts), kind)
     for length in range(len(term.apart) + 1):
         for equal in itertools.combinations(term.apart, length):
             label = list(range(len(term.sides)))
             for one, other in equal:
                 old, new = label[other], label[one]
                 label = [new if x == old else x for x in label]
-            product = np.full(len(counts), (-1) ** length, np.int64)
+            product: Whole = np.full(len(counts), (-1) ** length, kind)
             for root in set(label):
                 both = np.all([term.sides[at] for at in range(len(label)) if label[at] == root], axis=0)
                 product = product * counts[:, both].sum(axis=1)

@@ -20,6 +20,7 @@ from markovlogic.arrays import Bool, Int64
 
 Values = npt.NDArray[Any]  # of float64 logarithms, or of decimals
 Scalar = Any
+Whole = npt.NDArray[Any]  # of int64, or of Python's integers where they may be larger
 
 SAME = 16 * float(np.finfo(np.float64).eps)  # relative: sums of the same numbers in another order differ by less
 GUARD_DIGITS = 10  # decimals that agree but for so many digits are the same number
@@ -65,7 +66,7 @@ class Numbers(ABC):
         """Element by element."""
 
     @abstractmethod
-    def power(self, base: Scalar, exponents: Int64) -> Values:
+    def power(self, base: Scalar, exponents: Whole) -> Values:
         """One number to many whole powers; 0 to the power of 0 is 1."""
 
     @abstractmethod
@@ -149,11 +150,11 @@ class Logarithms(Numbers):
         """Through the larger one."""
         return np.logaddexp(one, other)
 
-    def power(self, base: Scalar, exponents: Int64) -> Values:
+    def power(self, base: Scalar, exponents: Whole) -> Values:
         """Multiples of the logarithm."""
         if base == -math.inf:
             return np.where(exponents == 0, 0.0, -np.inf)
-        return exponents * float(base)
+        return np.asarray(exponents, np.float64) * float(base)
 
     def powers(self, bases: Values, exponents: Int64) -> Values:
         """Multiples of the logarithms."""
@@ -264,7 +265,7 @@ class Decimals(Numbers):
         """One by one."""
         return np.add(one, other)
 
-    def power(self, base: Scalar, exponents: Int64) -> Values:
+    def power(self, base: Scalar, exponents: Whole) -> Values:
         """Each power that occurs once."""
         distinct, inverse = np.unique(exponents, return_inverse=True)
         powers = np.empty(len(distinct), object)

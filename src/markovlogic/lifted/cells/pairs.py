@@ -20,6 +20,7 @@ from markovlogic.lifted.cells.layout import Layout, falsified
 from markovlogic.lifted.cells.numbers import Numbers, Values
 
 MOST_PAIR_ATOMS = 12  # tied together by clauses
+MOST_ENTRIES = 4_000_000  # of one table: truth values of those atoms, times what either object may be
 
 Link = tuple[Key, bool]  # a binary atom of a pair: the key, and whether the second object comes first
 
@@ -142,6 +143,12 @@ def _tied(count: int, terms: _Terms) -> list[list[int]]:
 
 
 def _link_part(numbers: Numbers, names: tuple[Link, ...], part: Sequence[int], terms: _Terms) -> LinkPart:
+    entries = math.prod(terms.shape) << len(part)
+    if entries > MOST_ENTRIES:
+        raise TooLarge(
+            f"{len(part)} binary atoms of one pair of objects are tied together, and with what the two objects may be"
+            f" they make a table of {entries:,} entries, more than {MOST_ENTRIES:,}"
+        )
     place = {link: at for at, link in enumerate(part)}
     index = np.arange(1 << len(part))
     holds = {link: (index >> at) & 1 == 1 for link, at in place.items()}

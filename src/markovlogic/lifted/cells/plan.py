@@ -7,12 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from markovlogic.errors import InputError
+from markovlogic.errors import InputError, ResourceError
 from markovlogic.language.templates import LoweredModel
 from markovlogic.lifted.answer import Refusal
 from markovlogic.lifted.cells.classes import object_classes
 from markovlogic.lifted.cells.clauses import FlatModel, TooLarge, flat_model
-from markovlogic.lifted.cells.costs import SLOWER_IN_DECIMALS, sum_cost, tables_cost
+from markovlogic.lifted.cells.costs import SECONDS_A_STATE, SLOWER_IN_DECIMALS, sum_cost, tables_cost
 from markovlogic.lifted.cells.factors import Factors, JoinsThree, factors_of
 from markovlogic.lifted.cells.layout import Layout, layout_of
 from markovlogic.lifted.cells.numbers import Decimals, Logarithms, Numbers
@@ -26,6 +26,7 @@ MOST_SECONDS = 600.0
 MOST_VECTORS = 50_000_000
 MOST_STATES_SEEN = 4  # of the 0-ary atoms, from which the cost of all is taken
 MOST_ROUNDING = 1e-11  # of marginals in floats; decimals take over beyond it, where they are quick
+WRONG_ROUNDING = 1e-7  # beyond which floats are no answer, however long decimals take
 SHORT_SECONDS = 5.0
 FIRST_DIGITS = 40
 SPARE_DIGITS = 20
@@ -42,14 +43,25 @@ class CellWork:
     memory_bytes: int
     reason: str
 
+    @property
+    def can_draw(self) -> bool:
+        """Terms of either sign are no probabilities."""
+        return not self.signed
+
     def solve(self) -> CellSolution:
         """Sum; in decimals, with as many digits as cancellation needs, where terms have signs."""
         size = self._solved(Logarithms())
         if size.numbers.log(size.total) == -math.inf:
             raise _no_world()
         if not self.signed:
-            exact = size.rounding > MOST_ROUNDING and self.seconds * SLOWER_IN_DECIMALS < SHORT_SECONDS
-            return self._solved(Decimals(FIRST_DIGITS)) if exact else size
+            slowly = self.seconds * SLOWER_IN_DECIMALS
+            exact = size.rounding > MOST_ROUNDING and slowly < SHORT_SECONDS
+            if size.rounding > WRONG_ROUNDING and slowly > MOST_SECONDS:
+                raise ResourceError(
+                    f"no lifted inference: weights are so large that floats round marginals by {size.rounding:.1g}, and a sum in"
+                    f" decimals would take about {slowly:,.0f} s (smaller weights, or hard rules in their place, would do)"
+                )
+            return self._solved(Decimals(FIRST_DIGITS)) if exact or size.rounding > WRONG_ROUNDING else size
         largest = size.numbers.log(size.total) + size.numbers.log(size.unit)  # of what cancels: the sum without signs
         digits = FIRST_DIGITS
         while digits <= MOST_DIGITS:
@@ -131,7 +143,7 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
     vectors = max((cost.vectors for each in costs for cost in each), default=1.0)
     slower = SLOWER_IN_DECIMALS if signed else 1.0
     sums_seconds = sum(cost.seconds for each in costs for cost in each) * slower / max(1, len(states))
-    seconds = n_states * (tables_seconds * (3 if signed else 1) + sums_seconds)
+    seconds = n_states * ((tables_seconds + SECONDS_A_STATE) * (3 if signed else 1) + sums_seconds)
     memory = n_states * max((sum(cost.memory_bytes for cost in each) for each in costs), default=0.0) * (10 if signed else 1)
     if vectors > MOST_VECTORS or seconds > MOST_SECONDS:
         raise TooLarge(

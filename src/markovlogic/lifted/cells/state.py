@@ -102,6 +102,7 @@ class State:
 def states_of(layout: Layout, numbers: Numbers) -> Iterator[State]:
     """One state for each assignment of the 0-ary atoms that nothing forbids."""
     for given, minus in _assignments(layout):
+        patience.check()
         weight = numbers.no_exponents((1,))
         factors = live(layout.factors.nullary, given)
         if any(math.isinf(factor.weight) for factor in factors):

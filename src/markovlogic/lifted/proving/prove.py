@@ -97,6 +97,11 @@ class ProofWork:
         """For people."""
         return f"lifted rules: {', '.join(sorted(self.proof.rules - {'settled'})) or 'no atom depends on another'}"
 
+    @property
+    def can_draw(self) -> bool:
+        """Always: what it sums has no signs."""
+        return True
+
     def solve(self) -> ProofSolution:
         """Evaluate the plan; raises InputError when no world is possible."""
         size, weight = self.numbers()
