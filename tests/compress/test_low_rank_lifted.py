@@ -62,9 +62,7 @@ def test_full_rank_is_exact_with_unknown_links_too(tmp_path_factory, seed, asked
     path.write_text(facts_of(true) + facts_of(false & ~true, "!") + "Class(P2)\n")
     query = "Class,Links" if asked else "Class"
     truth = mln.infer(model_of(n), str(path), query, method="exact", open_=() if asked else ("Links",))
-    made = mln.infer(
-        model_of(n), str(path), query, method="lifted", compress="bmf", rank=1000, open_=() if asked else ("Links",)
-    )
+    made = mln.infer(model_of(n), str(path), query, method="lifted", compress="bmf", rank=1000, open_=() if asked else ("Links",))
     assert made.guarantee is Guarantee.EXACT
     assert list(made) == list(truth)
     np.testing.assert_allclose(made.probability, truth.probability, atol=1e-10)

@@ -22,6 +22,7 @@ PANELS: dict[str, str] = {  # id -> what a listing shows
     "E18b": "lifted Metropolis-Hastings against Gibbs on WebKB ([004])",
     "E18c": "lifted Metropolis-Hastings against Gibbs on an Ising grid ([004])",
     "E18d": "lifted Metropolis-Hastings against Gibbs on a Chimera graph ([004])",
+    "E18e": "lifted inference under evidence of low Boolean rank: time against rank ([004])",
 }
 FIGURES: dict[str, str] = {  # several panels together
     "E17": "all panels of E17 in one table and picture",
