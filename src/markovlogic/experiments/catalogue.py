@@ -8,6 +8,8 @@ from markovlogic.errors import InputError, nearest
 from markovlogic.experiments.outcome import Experiment
 
 PANELS: dict[str, str] = {  # id -> what a listing shows
+    "E4": "lifted blocked Gibbs: error over time on M1, R, S and T ([001] Fig. 2a)",
+    "E5": "lifted blocked Gibbs: error over time on M2, asthma ([001] Fig. 2b)",
     "E17a": "orbit estimator: asthma, 10 % evidence ([003] Fig. 2a)",
     "E17b": "orbit estimator: Friends & Smokers, 10 % evidence ([003] Fig. 2b)",
     "E17c": "orbit estimator: with transitivity, no evidence ([003] Fig. 2c)",
