@@ -10,6 +10,10 @@ from markovlogic.experiments.outcome import Experiment
 PANELS: dict[str, str] = {  # id -> what a listing shows
     "E4": "lifted blocked Gibbs: error over time on M1, R, S and T ([001] Fig. 2a)",
     "E5": "lifted blocked Gibbs: error over time on M2, asthma ([001] Fig. 2b)",
+    "E6": "lifted blocked Gibbs: mixing on M3 ([001] Fig. 2c)",
+    "E7": "lifted blocked Gibbs: mixing on M4, WebKB with all predicates open ([001] Fig. 2d)",
+    "E8": "lifted blocked Gibbs: seconds of 100 iterations on M3, 5 to 200 objects ([001] Fig. 2e)",
+    "E9": "lifted blocked Gibbs: seconds of 100 iterations on M4, 5 to 200 objects ([001] Fig. 2f)",
     "E17a": "orbit estimator: asthma, 10 % evidence ([003] Fig. 2a)",
     "E17b": "orbit estimator: Friends & Smokers, 10 % evidence ([003] Fig. 2b)",
     "E17c": "orbit estimator: with transitivity, no evidence ([003] Fig. 2c)",

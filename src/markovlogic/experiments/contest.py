@@ -15,14 +15,16 @@ import numpy as np
 
 from markovlogic.arrays import Float64
 from markovlogic.errors import ResourceError
+from markovlogic.experiments.follow import GOLD_SEED, Truth
 from markovlogic.experiments.stage import Stage
 from markovlogic.lifted.blocks.network import TensorNetwork
 from markovlogic.networks.base import Network
 from markovlogic.samplers.base import SWEEPS_PER_STEP, Settings
-from markovlogic.samplers.blocked import Blocked
+from markovlogic.samplers.blocked import Blocked, BlockedSampler
 from markovlogic.samplers.lifted_blocked import LiftedBlocked
 
 LBG, BG, SAME_CLUSTERS = "lifted-blocked", "blocked", "blocked, same clusters"
+MOST_WIDTH = 11  # of ground elimination with given blocks
 SAMPLE, CONDITIONAL = "sample", "conditional"
 
 
@@ -33,14 +35,6 @@ class Contender:
     name: str
     settings: Settings
     network: Network
-
-    def check(self) -> str | None:
-        """Why it cannot run here; None where it can."""
-        try:
-            self.settings.build(self.network, 1)
-        except ResourceError as refusal:
-            return f"{self.name}: {refusal}"
-        return None
 
 
 class Chains:
@@ -88,6 +82,24 @@ class Chains:
         return found
 
 
+def gold_of(contender: Contender, chains: int, burn_in: int, draws: int, seed: int) -> Truth:
+    """A long run: means of conditionals, with standard errors from the spread of its chains, and its halves compared."""
+    run = Chains(contender, chains, np.random.SeedSequence([seed, GOLD_SEED]))
+    run.advance(burn_in, count=False)
+    run.advance(draws // 2)
+    first = run.estimates()[CONDITIONAL]
+    run.advance(draws - draws // 2)
+    each = run.estimates()[CONDITIONAL]
+    second = (each * draws - first * (draws // 2)) / (draws - draws // 2)
+    difference = first - second
+    own = difference.std(axis=1, ddof=1) / np.sqrt(chains)
+    worst = float(np.abs(difference.mean(axis=1)[own > 0] / own[own > 0]).max(initial=0.0))
+    stderr = each.std(axis=1, ddof=1) / np.sqrt(chains)
+    checks = {"gold_largest_stderr": float(stderr.max()), "gold_worst_z_between_halves": worst}
+    how = f"gold run of {contender.name}: {chains} chains of {draws} draws after {burn_in} of burn-in"
+    return Truth(each.mean(axis=1), stderr, how, checks)
+
+
 def lifted_blocked(stage: Stage) -> Contender:
     """Lifted blocked Gibbs with the clusters that it constructs."""
     return Contender(LBG, LiftedBlocked(), TensorNetwork.of(stage.problem, stage.posed.lowered))
@@ -99,13 +111,23 @@ def blocked_ones(stage: Stage) -> tuple[list[Contender], list[str]]:
     assert isinstance(lifted.settings, LiftedBlocked) and isinstance(lifted.network, TensorNetwork)
     clusters = [cluster.predicates for cluster in lifted.settings.graph(lifted.network).clusters]
     blocks = [[atom for name in names for atom in stage.problem.atoms.range_of(name)] for names in clusters]
-    every = [
-        Contender(BG, Blocked(), stage.network),
-        Contender(SAME_CLUSTERS, Blocked(blocks=[block for block in blocks if block]), stage.network),
-    ]
-    reasons = [reason for reason in (one.check() for one in every) if reason is not None]
-    able = [one for one in every if one.check() is None]
-    return able, reasons
+    grown = Contender(BG, Blocked(), stage.network)
+    same = Contender(SAME_CLUSTERS, Blocked(blocks=[block for block in blocks if block]), stage.network)
+    reason = _too_wide(same)
+    return ([grown, same], []) if reason is None else ([grown], [reason])
+
+
+def _too_wide(contender: Contender) -> str | None:
+    """Why ground elimination of given blocks would not do; None where it would."""
+    try:
+        sampler = contender.settings.build(contender.network, 1)
+    except ResourceError as refusal:
+        return f"{contender.name}: {refusal}"
+    assert isinstance(sampler, BlockedSampler)
+    widest = max((int(np.diff(plan.scope_start).max(initial=0)) for plan in sampler.plans), default=0)
+    if widest > MOST_WIDTH:
+        return f"{contender.name}: left out, elimination makes tables of 2^{widest} entries, seconds for every sweep"
+    return None
 
 
 def clusters_of(stage: Stage) -> list[str]:

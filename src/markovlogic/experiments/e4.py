@@ -21,8 +21,8 @@ EXPERIMENT = Experiment(
     source="[001] Fig. 2(a)",
     claim="With 10 % evidence lifted blocked Gibbs is much more exact than blocked Gibbs and MC-SAT at equal time; lifted belief "
     "propagation is more exact still.",
-    quick=AccuracyScale(size=20, small=10, seconds=1.5, burn_in=20, gold_draws=2000),
-    full=AccuracyScale(size=50, small=18, seconds=60),
+    quick=AccuracyScale(size=20, small=10, seconds=1.5, burn_in=20, gold_draws=600),
+    full=AccuracyScale(size=50, small=18, seconds=30),
     run=run,
     draw=chart(TITLE),
 )

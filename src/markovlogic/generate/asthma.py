@@ -33,7 +33,7 @@ def rows(size: int, share: float) -> int:
 
 
 def build(request: Request) -> Generated:
-    """Weight 1 and random evidence atoms, in `unary` no friendships; `hard`: hard rules, and evidence about people as in [003]."""
+    """Weight 1 and random evidence atoms, in `unary` no friendships; `hard`: hard rules, evidence about people as in [003]."""
     size = request.size
     if request.variant == "hard":
         persons, given = smokers.people(request)
