@@ -58,7 +58,8 @@ class HubModel:
     def _bits(self, numbers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Float64:
         bits: Bool = (numbers[:, None] >> np.arange(len(self.field)) & 1).astype(np.bool_)
         possible = ~((bits & (self.field == -np.inf)) | (~bits & (self.field == np.inf))).any(axis=1)
-        return bits[possible].astype(np.float64)
+        made: Float64 = bits[possible].astype(np.float64)
+        return made
 
 
 def rst_truth(stage: Stage, first: float = 1.0, second: float = 1.0) -> Truth:

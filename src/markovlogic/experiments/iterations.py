@@ -56,7 +56,7 @@ def run_iterations(family: str, variant: str, scale: IterationScale, seed: int, 
     for size in scale.sizes:
         progress.stage(f"{size} objects")
         if size > scale.ground_to:
-            notes[f"{size} objects: not grounded, so {LBG} alone"] = None
+            notes[f"{size} objects: not grounded, left out"] = None
             continue
         stage = set_stage(family, size, scale.evidence, seed, variant=variant, progress=progress)
         clusters[size] = clusters_of(stage)
