@@ -42,6 +42,6 @@ def test_m3_with_200_objects(benchmark, share, tmp_path):
     benchmark.pedantic(iterate, rounds=3)
     benchmark.extra_info |= {"aim_seconds": AIM, "processor_seconds": min(work), "atoms": one.network.n_atoms}
     print(
-        f"{OBJECTS} objects, {share:.0%} known: {min(work):.2f} s of the processor, {benchmark.stats.stats.min:.2f} s by the clock"
+        f"{OBJECTS} objects, {share:.0%} known: {min(work):.2f} s processor, {benchmark.stats.stats.min:.2f} s clock"
         f" for {ITERATIONS} iterations, aim {AIM} s"
     )

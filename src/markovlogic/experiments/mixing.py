@@ -27,6 +27,7 @@ from markovlogic.progress import Progress
 
 GIBBS = "gibbs"
 COLUMNS = ("sampler", "repeat", "draws", "seconds", "log_rhat")
+SMALLEST = 1e-6  # log R of chains that agree is noise about 0, and charts have a logarithmic scale
 FEWEST = 10  # draws, from which on R says something
 
 
@@ -72,7 +73,8 @@ def run_mixing(family: str, variant: str, scale: MixingScale, seed: int, progres
     draws = {name: arrivals(laps, name, scale.level, "draws") for name in names}
     ratio = {f"{BG} over {LBG}": _ratio(times[BG], times[LBG])}
     verdict = at_least(ratio, 1, f"seconds until mean log R stays below {scale.level}")
-    in_draws = f"in draws: {BG} needs {_ratio(draws[BG], draws[LBG])} times those of {LBG}"
+    both = np.isfinite([*draws[BG], *draws[LBG]]).all()
+    in_draws = [f"in draws: {BG} needs {_ratio(draws[BG], draws[LBG])} times those of {LBG}"] if both else []
     late = [f"{name} did not come below it in every repetition" for name in names if not np.isfinite(times[name]).all()]
     ends = {name: [_end(laps, name, repeat) for repeat in range(1, scale.repeats + 1)] for name in names}
     measured = {
@@ -87,7 +89,7 @@ def run_mixing(family: str, variant: str, scale: MixingScale, seed: int, progres
             name: float(np.mean([1 + 2 * e.draws * e.log_rhat for e in last])) for name, last in ends.items()
         },
     }
-    verdict = Verdict(verdict.word, (*verdict.reasons, in_draws, *late, *notes))
+    verdict = Verdict(verdict.word, (*verdict.reasons, *in_draws, *late, *notes))
     return Outcome(Table(COLUMNS, [lap.row() for lap in laps]), measured, verdict, asdict(scale))
 
 
@@ -141,9 +143,11 @@ def chart(title: str) -> Callable[[Table], Any]:
     """Log R by time and by iterations."""
 
     def draw(table: Table) -> Any:
+        at = COLUMNS.index("log_rhat")
+        shown = Table(table.columns, [(*row[:at], max(float(str(row[at])), SMALLEST), *row[at + 1 :]) for row in table.rows])
         return beside(
             lines(
-                table,
+                shown,
                 Lines(
                     title=title,
                     x=x,
@@ -152,7 +156,7 @@ def chart(title: str) -> Callable[[Table], Any]:
                     at="draws",
                     over="repeat",
                     x_title=x_title,
-                    y_title="log of the mean R over atoms",
+                    y_title=f"log of the mean R over atoms, {SMALLEST:g} where below",
                 ),
             )
             for x, x_title in (("seconds", "seconds (all chains of a repetition)"), ("draws", "draws a chain"))
