@@ -22,7 +22,7 @@ EXPERIMENT = Experiment(
     claim="With 10 % evidence lifted blocked Gibbs is the most exact at equal time, more so than lifted belief propagation, "
     "blocked Gibbs and MC-SAT.",
     quick=AccuracyScale(size=20, small=10, seconds=1.5, burn_in=20, gold_draws=600),
-    full=AccuracyScale(size=50, small=18, seconds=30),
+    full=AccuracyScale(size=50, small=18, seconds=30, gold_draws=20_000),
     run=run,
     draw=chart(TITLE),
 )
