@@ -127,7 +127,7 @@ def test_only_binary_predicates_without_exclusive_arguments_are_factorised(tmp_p
     assert binary_predicates(problem_of(FACTS, tmp_path)) == ["Linked", "Word"]
     made = over_symmetric(pose(MODEL, None, "Course"), BMF(1))
     assert made.summary() == "no binary evidence to factorise: the target is unchanged"
-    assert made.guarantee is Guarantee.UNBOUNDED
+    assert made.guarantee is Guarantee.EXACT
 
 
 def test_refusals(tmp_path, monkeypatch):

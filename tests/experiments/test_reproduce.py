@@ -67,21 +67,52 @@ def test_sizes(tmp_path):
     assert set(table.column("model")) == {"plain", "transitive"}
     assert set(table.column("people")) == {3, 4, 5}
     reproduce.reproduce("E17g", tmp_path, quick=True)
-    assert "exact" in check_files(tmp_path, "E17g").column("estimator")
+    found = check_files(tmp_path, "E17g").column("estimator")
+    assert {"exact", "lifted, all marginals", "lifted, one marginal"} <= set(found)
+
+
+@pytest.mark.parametrize("name", ["E4", "E5"])
+def test_errors_of_lifted_blocked_gibbs_and_its_rivals(tmp_path, name):
+    reproduce.reproduce(name, tmp_path, quick=True)
+    table = check_files(tmp_path, name, "evidence", "objects", "sampler", "estimator", "seconds", "kl_estimate_truth")
+    assert set(table.column("evidence")) == {"unary atoms", "any atoms", "any atoms, few objects"}
+    samplers = set(table.column("sampler"))
+    assert samplers == {"lifted-blocked", "blocked", "blocked, same clusters", "mcsat", "gibbs", "lifted-bp"}
+    measured = json.loads((tmp_path / f"{name}.json").read_text())["measured"]
+    assert measured["unary atoms"]["truth"].startswith("exact: lifted")
+    assert measured["any atoms"]["gold_largest_stderr"] > 0
+    assert measured["any atoms, few objects"]["truth"].startswith("exact: sum")
+
+
+@pytest.mark.parametrize("name", ["E6", "E7"])
+def test_mixing(tmp_path, name):
+    reproduce.reproduce(name, tmp_path, quick=True)
+    table = check_files(tmp_path, name, "sampler", "repeat", "draws", "seconds", "log_rhat")
+    assert {"lifted-blocked", "blocked", "gibbs"} <= set(table.column("sampler"))
+
+
+@pytest.mark.parametrize("name", ["E8", "E9"])
+def test_seconds_of_iterations(tmp_path, name):
+    reproduce.reproduce(name, tmp_path, quick=True)
+    table = check_files(tmp_path, name, "objects", "sampler", "iterations", "seconds", "setting_up")
+    assert set(table.column("objects")) == {2, 3, 4}
+    reasons = json.loads((tmp_path / f"{name}.json").read_text())["reasons"]
+    assert any("5 objects: not grounded" in reason for reason in reasons)
 
 
 def test_a_figure_joins_its_panels_and_resumption_keeps_them(tmp_path):
     told = []
     done = reproduce.reproduce("e18", tmp_path, quick=True, tell=told.append)
-    assert [d.id for d in done] == ["E18a", "E18b", "E18c", "E18d", "E18"] and told == done
-    for name, column in (("E18a", "rank"), ("E18b", "rhat"), ("E18c", "acceptance"), ("E18d", "sampler")):
+    assert [d.id for d in done] == ["E18a", "E18b", "E18c", "E18d", "E18e", "E18"] and told == done
+    columns = {"E18a": "rank", "E18b": "rhat", "E18c": "acceptance", "E18d": "sampler", "E18e": "largest_error"}
+    for name, column in columns.items():
         check_files(tmp_path, name, column)
-    assert set(check_files(tmp_path, "E18", "panel", "rank", "rhat").column("panel")) == {d.id for d in done[:4]}
-    assert json.loads((tmp_path / "E18.json").read_text())["settings"]["panels"] == ["E18a", "E18b", "E18c", "E18d"]
+    assert set(check_files(tmp_path, "E18", "panel", "rank", "rhat").column("panel")) == set(columns)
+    assert json.loads((tmp_path / "E18.json").read_text())["settings"]["panels"] == list(columns)
     before = (tmp_path / "E18b.csv").stat().st_mtime_ns
     (tmp_path / "E18c.json").unlink()  # as if the run had been interrupted before it was whole
     again = {d.id: d.kept for d in reproduce.reproduce("E18", tmp_path, quick=True, resume=True)}
-    assert again == {"E18a": True, "E18b": True, "E18c": False, "E18d": True, "E18": False}
+    assert again == {"E18a": True, "E18b": True, "E18c": False, "E18d": True, "E18e": True, "E18": False}
     assert (tmp_path / "E18b.csv").stat().st_mtime_ns == before
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+from markovlogic.experiments.accuracy import AccuracyScale
 from markovlogic.experiments.catalogue import experiment
 from markovlogic.experiments.e18a import RankScale
+from markovlogic.experiments.e18e import LowRankScale
 from markovlogic.experiments.estimators import CurveScale
+from markovlogic.experiments.iterations import IterationScale
+from markovlogic.experiments.mixing import MixingScale
 from markovlogic.experiments.outcome import Experiment
 from markovlogic.experiments.racing import RaceScale
 from markovlogic.experiments.sizes import SizeScale
@@ -16,10 +20,20 @@ _CURVE = CurveScale(size=6, draws=_DRAWS, runs=3, gold_burn_in=5, gold_draws=40,
 _SIZES = SizeScale(people=(3, 4, 5), runs=2, most_draws=300, per_decade=5, gold_burn_in=5, gold_draws=100)
 _RANKS = RankScale(size=8, draws=10, ranks=(1, 2), runs=2, gold_burn_in=5, gold_draws=40)
 _RACE = RaceScale(size=3, draws=10, chains=3, repeats=2, burn_in=3, ranks=(1,), gold_burn_in=5, gold_draws=40)
+_ACCURACY = AccuracyScale(
+    size=4, small=3, seconds=0.01, runs=2, burn_in=2, most_draws=20, gold_chains=3, gold_burn_in=2, gold_draws=10
+)
+_MIXING = MixingScale(size=3, seconds=0.01, chains=3, repeats=2, burn_in=2, most_draws=30)
+_ITERATIONS = IterationScale(sizes=(2, 3, 4, 5), seconds=0.1, ground_to=4, from_size=2)
+_LOW_RANK = LowRankScale(pages=(6, 8, 10), topics=4, repeats=1)
 SCALES = (
-    {f"E17{panel}": _CURVE for panel in "abcdef"}
+    dict.fromkeys(("E4", "E5"), _ACCURACY)
+    | dict.fromkeys(("E6", "E7"), _MIXING)
+    | dict.fromkeys(("E8", "E9"), _ITERATIONS)
+    | {f"E17{panel}": _CURVE for panel in "abcdef"}
     | {f"E17{panel}": _SIZES for panel in "ghij"}
     | {"E18a": _RANKS, "E18b": dataclasses.replace(_RACE, size=8), "E18c": _RACE, "E18d": dataclasses.replace(_RACE, size=1)}
+    | {"E18e": _LOW_RANK}
 )
 
 

@@ -225,3 +225,17 @@ def test_wrong_arguments_are_explained(arguments: dict[str, object], message: st
 def test_an_absurd_size_is_refused_before_it_starts(name: str) -> None:
     with pytest.raises(ResourceError, match="smaller size"):
         make(name, 10**12, 1.0)
+
+
+def test_asthma_with_unary_evidence_knows_no_friendship() -> None:
+    generated = make("asthma", 20, 0.5, 1, variant="unary")
+    assert {predicate for _, predicate, _ in facts_of(generated)} == {"Asthma", "Smokes", "Cancer"}
+    assert generated.n_facts == 30
+
+
+def test_open_webkb_knows_a_share_of_all_ground_atoms() -> None:
+    """M4 of [001]: five classes, words and links, as many words as pages."""
+    generated = make("webkb", 20, 0.1, 1, variant="open")
+    assert generated.n_facts == (5 * 20 + 2 * 20 * 20) // 10
+    assert {predicate for _, predicate, _ in facts_of(generated)} >= {"HasWord", "Linked"}
+    assert set(generated.query.split(",")) == set(predicates_of(generated))

@@ -1,7 +1,9 @@
 """Over-symmetric approximation: a problem whose binary evidence is replaced by its low-rank form ([004]).
 
-It changes the target, and nothing bounds by how much; at full rank it is the problem itself. As a source of proposals
-(`factor_classes`) the same factors leave the target alone.
+It changes the target, and nothing bounds by how much; at full rank it is the problem itself, and the guarantee says so. The
+statuses that factors assert are equal for constants in the same factors, left and right: such constants are twins, so the lifted
+engines, which work on twin classes, have as many classes as there are combinations of memberships, with no rule rewritten. As a
+source of proposals (`factor_classes`) the same factors leave the target alone.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ class OverSymmetric:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The target is another one unless nothing changed; in either case no bound is computed."""
-        return Guarantee.UNBOUNDED
+        """Exact where nothing changed, at full rank or above it; another target otherwise, and no bound is known."""
+        changed = any(self.lost.values()) or any(self.asserted.values())
+        return Guarantee.UNBOUNDED if changed else Guarantee.EXACT
 
     def summary(self) -> str:
         """One sentence for the user."""
@@ -47,7 +50,8 @@ class OverSymmetric:
         for name, rank in self.rank.items():
             also = f", asserts {self.asserted[name]:,} unknown" if self.asserted[name] else ""
             parts.append(f"{name} at rank {rank} changes {self.lost[name]:,} known atoms{also}")
-        return f"evidence of low Boolean rank: {'; '.join(parts)}"
+        same = "; the target is unchanged" if self.guarantee is Guarantee.EXACT else ""
+        return f"evidence of low Boolean rank: {'; '.join(parts)}{same}"
 
 
 def over_symmetric(problem: Problem, settings: BMF) -> OverSymmetric:

@@ -8,6 +8,12 @@ from markovlogic.errors import InputError, nearest
 from markovlogic.experiments.outcome import Experiment
 
 PANELS: dict[str, str] = {  # id -> what a listing shows
+    "E4": "lifted blocked Gibbs: error over time on M1, R, S and T ([001] Fig. 2a)",
+    "E5": "lifted blocked Gibbs: error over time on M2, asthma ([001] Fig. 2b)",
+    "E6": "lifted blocked Gibbs: mixing on M3 ([001] Fig. 2c)",
+    "E7": "lifted blocked Gibbs: mixing on M4, WebKB with all predicates open ([001] Fig. 2d)",
+    "E8": "lifted blocked Gibbs: seconds of 100 iterations on M3, 5 to 200 objects ([001] Fig. 2e)",
+    "E9": "lifted blocked Gibbs: seconds of 100 iterations on M4, 5 to 200 objects ([001] Fig. 2f)",
     "E17a": "orbit estimator: asthma, 10 % evidence ([003] Fig. 2a)",
     "E17b": "orbit estimator: Friends & Smokers, 10 % evidence ([003] Fig. 2b)",
     "E17c": "orbit estimator: with transitivity, no evidence ([003] Fig. 2c)",
@@ -22,6 +28,7 @@ PANELS: dict[str, str] = {  # id -> what a listing shows
     "E18b": "lifted Metropolis-Hastings against Gibbs on WebKB ([004])",
     "E18c": "lifted Metropolis-Hastings against Gibbs on an Ising grid ([004])",
     "E18d": "lifted Metropolis-Hastings against Gibbs on a Chimera graph ([004])",
+    "E18e": "lifted inference under evidence of low Boolean rank: time against rank ([004])",
 }
 FIGURES: dict[str, str] = {  # several panels together
     "E17": "all panels of E17 in one table and picture",

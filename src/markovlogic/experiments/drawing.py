@@ -12,7 +12,18 @@ import numpy as np
 from markovlogic.experiments.outcome import Table
 
 COLOURS = ("#c0504d", "#3b6ea5", "#4f9d69", "#8064a2", "#d98c3f", "#4bacc6", "#7f7f7f", "#a3781f", "#b5578d", "#1f3a5f")
-KNOWN = {"sample": "#c0504d", "orbit": "#3b6ea5", "orbit-network": "#4f9d69", "exact": "#7f7f7f"}  # the same in all charts
+KNOWN = {  # the same in all charts
+    "sample": "#c0504d",
+    "orbit": "#3b6ea5",
+    "orbit-network": "#4f9d69",
+    "exact": "#7f7f7f",
+    "lifted-blocked": "#c0504d",
+    "blocked": "#3b6ea5",
+    "blocked, same clusters": "#4f9d69",
+    "mcsat": "#8064a2",
+    "lifted-bp": "#d98c3f",
+    "gibbs": "#2f2f2f",
+}
 FLOOR = 1e-12  # what is smaller is drawn here: a logarithmic scale has no zero
 
 

@@ -18,7 +18,8 @@ FORMULAS = (
 )
 
 SOFT_NOTE = """\
-The paper gives no weights; all are 1 here. Evidence: that share of all ground atoms, chosen at random, with random truth values.
+The paper gives no weights; all are 1 here. Evidence: that share of all ground atoms, chosen at random, with random truth values;
+in the variant unary, of the atoms about one person alone.
 Query all four predicates, so that the atoms that are not listed stay open."""
 
 HARD_NOTE = f"""\
@@ -32,7 +33,7 @@ def rows(size: int, share: float) -> int:
 
 
 def build(request: Request) -> Generated:
-    """Weight 1 and random evidence atoms; `hard`: hard rules, and evidence about people as in [003]."""
+    """Weight 1 and random evidence atoms, in `unary` no friendships; `hard`: hard rules, evidence about people as in [003]."""
     size = request.size
     if request.variant == "hard":
         persons, given = smokers.people(request)
@@ -43,5 +44,6 @@ def build(request: Request) -> Generated:
         rules = "".join(f"1.0 {formula}\n" for formula in FORMULAS)
         note = SOFT_NOTE
         unary = dict.fromkeys(("Asthma(P%d)", "Smokes(P%d)", "Cancer(P%d)"), (size,))
-        given = random_atoms(request.rng, {**unary, "Friends(P%d,P%d)": (size, size)}, request.share)
+        binary = {} if request.variant == "unary" else {"Friends(P%d,P%d)": (size, size)}
+        given = random_atoms(request.rng, {**unary, **binary}, request.share)
     return Generated("asthma", f"{persons}{DECLARATIONS}\n{rules}", given, "Asthma,Smokes,Cancer,Friends", note)

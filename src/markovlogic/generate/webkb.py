@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from markovlogic.arrays import Int64
-from markovlogic.generate.draws import facts, known_ones, structure, type_line, weights
+from markovlogic.generate.draws import facts, known_ones, random_atoms, structure, type_line, weights
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import Generated
 
@@ -21,17 +21,21 @@ KIND_OF_LINK = 0.6  # links and words that follow the page's class instead of ch
 NOTE = """\
 Each page has one class; its words and links depend on it. Evidence: all words and links, and the classes of that share of
 the pages. The page classes are not exclusive arguments but five predicates, as in the benchmark. Weights are uniform draws, kept
-so small that the marginals are not all 0 or 1 and the model has one phase."""
+so small that the marginals are not all 0 or 1 and the model has one phase.
+The variant open has as many words as pages, and nothing is known but that share of all ground atoms, links and words
+among them, chosen at random, with random truth values: query all predicates."""
 
 
 def rows(size: int, share: float) -> int:
-    """About how many facts and constants there will be."""
+    """About how many facts and constants there will be; the variant open may have fewer."""
     return size * (1 + WORDS_A_PAGE + LINKS_A_PAGE) + int(share * size) * len(CLASSES) + N_WORDS
 
 
 def build(request: Request) -> Generated:
     """Words and links drawn around hidden classes, which the evidence share reveals."""
     rng, size = request.rng, request.size
+    if request.variant == "open":
+        return _open(request)
     page_class = rng.integers(0, len(CLASSES), size)
     words, links = _words(rng, page_class), _links(rng, page_class)
     rules = _rules(rng)
@@ -39,9 +43,21 @@ def build(request: Request) -> Generated:
     given = structure("Linked(P%d,P%d)", links) + structure("HasWord(W%d,P%d)", words)
     for number, name in enumerate(CLASSES):
         given += facts(f"{name}(P%d)", known, page_class[known] == number)
-    types = type_line("page", "P%d", np.arange(size)) + type_line("word", "W%d", np.arange(N_WORDS))
-    declarations = "".join(f"{name}(page)\n" for name in CLASSES) + "HasWord(word, page)\nLinked(page, page)\n"
-    return Generated("webkb", f"{types}{declarations}\n{rules}", given, ",".join(CLASSES), NOTE)
+    return Generated("webkb", f"{_declarations(size, N_WORDS)}\n{rules}", given, ",".join(CLASSES), NOTE)
+
+
+def _open(request: Request) -> Generated:
+    """M4 of [001]: classes, words and links are all open but for random ground atoms."""
+    size, rules = request.size, _rules(request.rng)
+    atoms: dict[str, tuple[int, ...]] = dict.fromkeys((f"{name}(P%d)" for name in CLASSES), (size,))
+    atoms |= {"HasWord(W%d,P%d)": (size, size), "Linked(P%d,P%d)": (size, size)}
+    given = random_atoms(request.rng, atoms, request.share)
+    return Generated("webkb", f"{_declarations(size, size)}\n{rules}", given, ",".join((*CLASSES, "HasWord", "Linked")), NOTE)
+
+
+def _declarations(pages: int, words: int) -> str:
+    types = type_line("page", "P%d", np.arange(pages)) + type_line("word", "W%d", np.arange(words))
+    return types + "".join(f"{name}(page)\n" for name in CLASSES) + "HasWord(word, page)\nLinked(page, page)\n"
 
 
 def _rules(rng: np.random.Generator) -> str:
