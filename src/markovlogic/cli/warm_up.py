@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from markovlogic.cli import options
 from markovlogic.cli.telling import tell
@@ -48,10 +49,12 @@ def warm_up(quiet: options.Quiet = False) -> int:
 
 
 def compile_for(method: str) -> None:
-    """Run a method on every kind of network, for a moment."""
+    """Run a method on every kind of network that it can do, for a moment."""
+    from markovlogic.errors import UnsupportedError
     from markovlogic.inference import infer
     from markovlogic.model import Model
 
     for text, query in MODELS.values():
         for chains in CHAINS:
-            infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1)
+            with suppress(UnsupportedError):
+                infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1)
