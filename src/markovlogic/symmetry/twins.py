@@ -85,27 +85,24 @@ def named_constants(problem: Problem) -> dict[str, Int64]:
 
 def _terms(rule: Rule, model: Model) -> Iterator[tuple[str, Term]]:
     """Every term of a rule with its type; an equality of two constants has none, and tells nothing apart."""
-    type_of = rule.type_of
-
-    def walk(formula: Formula) -> Iterator[tuple[str, Term]]:
+    left_to_do: list[Formula] = [rule.formula]
+    while left_to_do:
+        formula = left_to_do.pop()
+        if isinstance(formula, Atom):  # most are, and rules come by the ten thousand
+            yield from zip(model.predicates[formula.predicate].types, formula.args, strict=True)
+            continue
         match formula:
-            case Atom(predicate=predicate, args=args):
-                yield from zip(model.predicates[predicate].types, args, strict=True)
             case Equal(left=left, right=right):
-                types = [type_of[side.name] for side in (left, right) if isinstance(side, Variable)]
+                types = [rule.type_of[side.name] for side in (left, right) if isinstance(side, Variable)]
                 if types:
                     yield types[0], left
                     yield types[0], right
             case Not(body=body) | Exists(body=body) | Forall(body=body):
-                yield from walk(body)
+                left_to_do.append(body)
             case And(parts=parts) | Or(parts=parts):
-                for part in parts:
-                    yield from walk(part)
+                left_to_do.extend(parts)
             case Implies(left=first, right=second) | Iff(left=first, right=second):
-                yield from walk(first)
-                yield from walk(second)
-
-    return walk(rule.formula)
+                left_to_do += (first, second)
 
 
 def set_apart(classes: Int32, alone: Int64) -> Int32:
