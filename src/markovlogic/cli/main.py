@@ -14,6 +14,7 @@ import typer
 
 from markovlogic.cli import explain, generate, infer, reproduce, symmetries, waiting, warm_up
 from markovlogic.cli.telling import tell
+from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
 from markovlogic.patience import interrupted
 from markovlogic.version import __version__
@@ -73,6 +74,7 @@ def mln(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
     _open_closed_streams()
+    collect_seldom()
     code = _guarded(arguments)
     try:
         sys.stdout.flush()
