@@ -1,4 +1,4 @@
-"""Read-only values and offsets."""
+"""Read-only values, offsets, and worlds as words."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markovlogic.arrays import frozen, offsets
+from markovlogic.arrays import frozen, offsets, packed, unpacked
 
 
 class Pair(NamedTuple):
@@ -35,3 +35,11 @@ def test_every_array_of_a_value_is_set_read_only():
 def test_offsets_are_where_rows_begin(lengths):
     assert offsets(lengths).tolist() == [sum(lengths[:n]) for n in range(len(lengths) + 1)]
     assert offsets(np.array(lengths, np.int32)).dtype == np.int64
+
+
+@pytest.mark.parametrize("n_chains", [1, 5, 64])
+def test_worlds_as_words_and_back(n_chains):
+    worlds = np.random.default_rng(n_chains).random((n_chains, 70)) < 0.5
+    words = packed(worlds)
+    assert words.dtype == np.uint64 and all(int(words[a]) >> c & 1 == worlds[c, a] for a in (0, 33, 69) for c in range(n_chains))
+    np.testing.assert_array_equal(unpacked(words, n_chains), worlds)

@@ -1,4 +1,4 @@
-"""Flat arrays, which all stages exchange: their types, read-only values, and offsets of rows in one array."""
+"""Flat arrays, which all stages exchange: their types, read-only values, offsets of rows in one array, and worlds as words."""
 
 from collections.abc import Sequence
 from dataclasses import is_dataclass
@@ -41,3 +41,16 @@ def offsets(lengths: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Int64:
     start = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=start[1:])
     return start
+
+
+def packed(worlds: Bool) -> Words:
+    """Worlds of up to 64 chains, (n_chains, n_atoms), as one word an atom."""
+    wide = np.zeros((worlds.shape[1], 64), np.bool_)
+    wide[:, : len(worlds)] = worlds.T
+    return np.packbits(wide, axis=1, bitorder="little").view(np.dtype("<u8")).reshape(-1).astype(np.uint64)
+
+
+def unpacked(words: Words, n_chains: int) -> Bool:
+    """The worlds of so many chains, (n_chains, n_atoms): the inverse of `packed`."""
+    bits = np.unpackbits(words.astype(np.dtype("<u8")).view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    return np.ascontiguousarray(bits[:, :n_chains].T).astype(np.bool_)

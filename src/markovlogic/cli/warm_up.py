@@ -48,13 +48,16 @@ def warm_up(quiet: options.Quiet = False) -> int:
     return 0
 
 
-def compile_for(method: str) -> None:
-    """Run a method on every kind of network that it can do, for a moment."""
+def compile_for(method: str) -> int:
+    """Run a method on every kind of network that it can do, for a moment; gives the number of runs."""
     from markovlogic.errors import UnsupportedError
     from markovlogic.inference import infer
     from markovlogic.model import Model
 
+    runs = 0
     for text, query in MODELS.values():
         for chains in CHAINS:
             with suppress(UnsupportedError):
                 infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1)
+                runs += 1
+    return runs

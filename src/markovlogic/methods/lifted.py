@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markovlogic.arrays import packed
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
@@ -197,13 +198,11 @@ def _write_worlds(case: Case, solution: Solution, schedule: Schedule) -> None:
         widths = [min(64, schedule.chains - first) for first in range(0, schedule.chains, 64)]
         for batch, width in enumerate(widths):
             watcher = sink.watch(batch, width)
-            shift = np.arange(width, dtype=np.uint64)[:, None]
             kept = 0
             for worlds in _blocks(solution, schedule, (batch, width), len(problem.atoms)):
                 for world in worlds:
                     kept += 1
-                    words = np.bitwise_or.reduce(world.astype(np.uint64) << shift, axis=0)
-                    watcher.see(kept * schedule.thin, words)
+                    watcher.see(kept * schedule.thin, packed(world))
         sink.finish()
     finally:
         sink.close()

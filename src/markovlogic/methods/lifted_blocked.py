@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markovlogic.errors import UnsupportedError
 from markovlogic.estimate.tallies import tally_bytes
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Plan, Wish
+from markovlogic.methods.base import Cost, MethodSettings, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.methods.sampling import SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from markovlogic.lifted.blocks.network import TensorNetwork
     from markovlogic.methods.case import Case
     from markovlogic.running.sampling import Schedule
+    from markovlogic.samplers.base import Settings
 
 # Measured (benchmarks/test_lifted_blocked.py): seconds and bytes
 _LOADING = 0.3
@@ -38,22 +39,31 @@ class LiftedBlockedMethod(SamplingMethod):
 
         return TensorNetwork.of(case.posed.problem, case.posed.lowered)
 
-    def _graph(self, case: Case, wish: Wish) -> ClusterGraph:
+    def _graph(self, case: Case, settings: MethodSettings | None) -> ClusterGraph:
         from markovlogic.samplers.lifted_blocked import LiftedBlocked
 
-        settings = self.settings(wish)
         assert isinstance(settings, LiftedBlocked)
         return settings.graph(self.network(case))
 
+    def _searching(self, case: Case) -> float:
+        """Twins are found at once."""
+        return 0.0
+
     def _cost(
-        self, case: Case, schedule: Schedule, estimator: Estimator, pools: OrbitPools | None, search_seconds: float
+        self,
+        case: Case,
+        schedule: Schedule,
+        settings: Settings,
+        estimator: Estimator,
+        pools: OrbitPools | None,
+        search_seconds: float,
     ) -> Cost:
         """By cells of the clusters' arrays."""
         from markovlogic.running.crew import cores
-        from markovlogic.samplers.lifted_blocked import CHAINS_A_BATCH, LiftedBlocked
+        from markovlogic.samplers.lifted_blocked import CHAINS_A_BATCH
 
         try:
-            graph = LiftedBlocked().graph(self.network(case))
+            graph = self._graph(case, settings)
         except UnsupportedError as refusal:
             return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
         problem = case.posed.problem
@@ -78,18 +88,10 @@ class LiftedBlockedMethod(SamplingMethod):
         reason = f"{schedule.chains} chains of {schedule.draws} draws over {' '.join(together)}"
         return Cost(search_seconds + _LOADING + work / min(batches, cores()), memory, reason)
 
-    def cost(self, case: Case, wish: Wish) -> Cost:
-        """Before any symmetry is known."""
-        from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator
-
-        schedule = wish.sampling.schedule(self.chains)
-        few = len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
-        return self._cost(case, schedule, Estimator(conditional=few), None, 0.0)
-
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """As any sampler's, with the cluster graph."""
         made = super().plan(case, wish, reason)
-        return replace(made, details=tuple(self._graph(case, wish).lines())) if made.cost.possible else made
+        return replace(made, details=tuple(self._graph(case, made.settings).lines())) if made.cost.possible else made
 
 
 METHOD = LiftedBlockedMethod(

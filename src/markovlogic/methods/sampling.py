@@ -75,11 +75,22 @@ class SamplingMethod(Method):
         """By rates a literal and an atom, as if `auto` had to find out what is averaged, before any symmetry is known."""
         schedule = wish.sampling.schedule(self.chains)
         few = len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
-        conditional = few and self.settings(wish).has_conditionals
-        return self._cost(case, schedule, Estimator(conditional=conditional), None, self.rates.searching(case.scale))
+        settings = self.settings(wish)
+        estimator = Estimator(conditional=few and settings.has_conditionals)
+        return self._cost(case, schedule, settings, estimator, None, self._searching(case))
+
+    def _searching(self, case: Case) -> float:
+        """Seconds that a search for symmetries may take, before it is made."""
+        return self.rates.searching(case.scale)
 
     def _cost(
-        self, case: Case, schedule: Schedule, estimator: Estimator, pools: OrbitPools | None, search_seconds: float
+        self,
+        case: Case,
+        schedule: Schedule,
+        settings: Settings,
+        estimator: Estimator,
+        pools: OrbitPools | None,
+        search_seconds: float,
     ) -> Cost:
         scale = case.scale
         if scale.predicted and not case.can_refine:
@@ -105,7 +116,7 @@ class SamplingMethod(Method):
             self,
             self.networks[0],
             reason,
-            self._cost(case, schedule, estimator, pools, case.watch.seconds["symmetry"]),
+            self._cost(case, schedule, settings, estimator, pools, case.watch.seconds["symmetry"]),
             estimator=estimator,
             settings=settings,
             schedule=schedule,

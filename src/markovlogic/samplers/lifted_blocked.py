@@ -12,13 +12,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Words
+from markovlogic.arrays import Words, packed, unpacked
 from markovlogic.errors import InputError
 from markovlogic.lifted.blocks.clusters import Bounds, ClusterGraph, Field, construct
-from markovlogic.lifted.blocks.network import TensorNetwork, packed, unpacked, way_of
+from markovlogic.lifted.blocks.network import TensorNetwork, way_of
 from markovlogic.lifted.blocks.units import Unit
 from markovlogic.restoring import require_lanes, require_within
-from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target, require_sweeps
+from markovlogic.samplers.base import Sampler, Settings, StepInfo, require_sweeps
 
 CHAINS_A_BATCH = 8  # arrays have chains as their first axis: enough to make up for Python, few enough for caches
 
@@ -63,15 +63,6 @@ class LiftedBlocked(Settings):
     def has_conditionals(self) -> bool:
         """From the node terms of every cluster."""
         return True
-
-    @property
-    def fixed_order(self) -> bool:
-        """Clusters of whole predicates are drawn in one order, which renamings of constants preserve."""
-        return False
-
-    def bind(self, target: Target) -> LiftedBlocked:
-        """Clusters are found when a sampler is built."""
-        return self
 
     def graph(self, network: TensorNetwork) -> ClusterGraph:
         """The clusters of a network."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.grounding.from_text import posed
 
+import markovlogic as mln
 from markovlogic.errors import InputError
 from markovlogic.lifted.blocks.clusters import Bounds, construct
 from markovlogic.lifted.blocks.network import TensorNetwork
@@ -56,3 +57,14 @@ def test_settings_are_checked():
         LiftedBlocked(alpha=0)
     with pytest.raises(InputError, match="expected joint or literal"):
         LiftedBlocked(messages="both")  # type: ignore[arg-type]
+
+
+def test_what_explain_predicts_is_of_the_clusters_that_were_asked_for():
+    text = f"a = {{{', '.join(f'A{i}' for i in range(12))}}}\n{EXAMPLE}"
+    told = {
+        costs: mln.explain(mln.Model.parse(text), None, "R,S,T", method=LiftedBlocked(costs=costs))
+        for costs in ("literal", "cached")
+    }
+    for costs, n_clusters in (("literal", 2), ("cached", 3)):
+        (candidate,) = [c for c in told[costs].candidates if c.method == "lifted-blocked"]
+        assert candidate.reason.count("{") == n_clusters == len(told[costs].details) - 1

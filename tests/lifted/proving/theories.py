@@ -63,7 +63,7 @@ class BruteNode(Node):
         )
 
     def draw(self, numbers: Numbers, copies: object, pen: object) -> None:
-        raise NotImplementedError
+        raise AssertionError("one rule is judged by its sums; nothing is drawn from it")
 
 
 def random_theory(rng: np.random.Generator, arities: Sequence[int], n_blocks: int, n_clauses: int, fixed: bool = False) -> Theory:

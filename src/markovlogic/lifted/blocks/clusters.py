@@ -148,7 +148,7 @@ class _Search:
         for cluster in clusters:
             seen = set()
             for message in messages_to(cluster, field.terms, literal=field.literal_messages):
-                seen |= {said for said in message.sizes() if said[0] in field.arguments}
+                seen |= {said for said in message.sent() if said[0] in field.arguments}
             for predicate, kept, _ in seen:
                 total += prod(field.arguments[predicate][i] for i in kept)
         return total

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.lifted.blocks.program import InnerTerm
-from markovlogic.lifted.blocks.tensors import CHAIN, Tensor, summed_product
+from markovlogic.lifted.blocks.tensors import Operand, Tensor, coefficient_of
 from markovlogic.lifted.blocks.terms import Factor, FalseTerm, Indicator
 
 Bools = npt.NDArray[np.bool_]
@@ -49,7 +49,7 @@ class Message:
         """Whether it changes while chains run."""
         return any(factor.predicate in changing for factor in self.outside)
 
-    def sizes(self) -> list[tuple[str, tuple[int, ...], bool]]:
+    def sent(self) -> list[tuple[str, tuple[int, ...], bool]]:
         """For the space function: the sender's predicate, the places that stay and the sign, of every atom outside."""
         found = []
         for factor in self.outside:
@@ -72,35 +72,14 @@ class Message:
 
     def coefficient(self, values: Mapping[str, Bools], changing: Collection[str], axis_of: Mapping[str, int]) -> Tensor:
         """The coefficient along the axes of the cluster's program; values of changing predicates have chains first."""
-        term = self.term
-        arrays: list[npt.NDArray[np.float64]] = []
-        subscripts: list[list[int]] = []
-        number = {name: i + 1 for i, name in enumerate(term.sizes)}
+        operands = []
         for factor in self.outside:
-            value = values[factor.predicate]
-            lead = [CHAIN] if factor.predicate in changing else []
-            places = [number[name] for name in factor.variables]
-            alone = {number[name] for name in self._alone(factor)}
-            at = tuple(len(lead) + i for i, place in enumerate(places) if place in alone)
-            arrays.append(_falsity(value, factor.positive, at))
-            subscripts.append(lead + [place for place in places if place not in alone])
-        for indicator in term.indicators:
-            arrays.append(_indicator(indicator, term.sizes))
-            other = [number[indicator.other]] if isinstance(indicator.other, str) else []
-            subscripts.append([number[indicator.variable], *other])
-        kept = sorted((axis_of[name], number[name]) for name in self.varies)
-        lead = [CHAIN] if any(CHAIN in own for own in subscripts) else []
-        seen = {place for own in subscripts for place in own}
-        inside = {number[name] for factor in self.inside for name in factor.variables}
-        loose = prod(size for name, size in term.sizes.items() if number[name] not in seen | inside and self._is_left(name))
-        if not arrays:
-            return Tensor((), np.full((), term.weight * loose))
-        array = summed_product(arrays, subscripts, lead + [place for _, place in kept])
-        return Tensor((*lead, *(axis for axis, _ in kept)), array * (term.weight * loose))
-
-    def _is_left(self, name: str) -> bool:
-        """Whether a variable outside was not summed within its only atom."""
-        return not any(name in factor.variables for factor in self.outside)
+            has_chains, alone = factor.predicate in changing, self._alone(factor)
+            at = tuple(has_chains + i for i, name in enumerate(factor.variables) if name in alone)
+            left = [name for name in factor.variables if name not in alone]
+            operands.append(Operand(_falsity(values[factor.predicate], factor.positive, at), left, has_chains))
+        operands += [indicated(indicator, self.term.sizes) for indicator in self.term.indicators]
+        return coefficient_of(self.term.weight, operands, axis_of)
 
 
 def _falsity(value: Bools, positive: bool, at: tuple[int, ...]) -> npt.NDArray[np.float64]:
@@ -112,12 +91,18 @@ def _falsity(value: Bools, positive: bool, at: tuple[int, ...]) -> npt.NDArray[n
     return n - count if positive else count
 
 
-def _indicator(indicator: Indicator, sizes: Mapping[str, int]) -> npt.NDArray[np.float64]:
+def indicated(indicator: Indicator, sizes: Mapping[str, int]) -> Operand:
+    """An indicator as numbers."""
     size = sizes[indicator.variable]
     if isinstance(indicator.other, str):
-        return np.eye(size)
+        return Operand(np.eye(size), (indicator.variable, indicator.other))
+    return Operand(one_hot(size, indicator.other), (indicator.variable,))
+
+
+def one_hot(size: int, place: int) -> npt.NDArray[np.float64]:
+    """One at a place, zero elsewhere."""
     found = np.zeros(size)
-    found[indicator.other] = 1.0
+    found[place] = 1.0
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Words
+from markovlogic.arrays import Words, packed
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.language.templates import LoweredModel
 from markovlogic.lifted.blocks.clusters import Field
@@ -176,16 +176,3 @@ class TensorNetwork:
 def way_of(chain: int) -> str:
     """How chain number so and so of a run starts."""
     return WAYS[chain % len(WAYS)]
-
-
-def packed(bits: Bools) -> Words:
-    """Worlds (n_chains, n_atoms) as words, chain-minor."""
-    wide = np.zeros((bits.shape[1], 64), np.bool_)
-    wide[:, : len(bits)] = bits.T
-    return np.packbits(wide, axis=1, bitorder="little").view(np.dtype("<u8")).reshape(-1).astype(np.uint64)
-
-
-def unpacked(words: Words, n_chains: int) -> Bools:
-    """The worlds of a batch, (n_chains, n_atoms)."""
-    bits = np.unpackbits(words.astype(np.dtype("<u8")).view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    return np.ascontiguousarray(bits[:, :n_chains].T).astype(np.bool_)

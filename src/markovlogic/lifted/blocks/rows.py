@@ -16,11 +16,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.lifted.blocks.messages import Bools
+from markovlogic.lifted.blocks.messages import Bools, indicated, one_hot
 from markovlogic.lifted.blocks.program import InnerTerm, Program, Unliftable, compile_cluster
 from markovlogic.lifted.blocks.schedule import Drawn, Known, Schedule
-from markovlogic.lifted.blocks.tensors import CHAIN, Tensor, summed_product
-from markovlogic.lifted.blocks.terms import Factor, FalseTerm
+from markovlogic.lifted.blocks.tensors import Operand, Tensor, coefficient_of
+from markovlogic.lifted.blocks.terms import Factor, FalseTerm, Indicator
 
 MOST_TOGETHER = 12  # atoms of one predicate in a term
 
@@ -62,55 +62,31 @@ class RowTerm:
         """The coefficient for one row; `emptied` are the falsities of the predicate's literals outside of it, by sign."""
         if any(row[i] != row[j] for i, j in self.alike):
             return Tensor((), np.zeros(()))
-        sizes = self.inner(0).sizes
-        number = {name: i + 1 for i, name in enumerate(sizes)}
-        arrays: list[npt.NDArray[np.float64]] = []
-        subscripts: list[list[int]] = []
+        operands = []
         for factor in self.outside:
-            lead = [CHAIN] if factor.predicate in changing else []
             value: npt.NDArray[np.generic] = emptied[factor.positive]
             if factor.predicate != predicate:
                 known = values[factor.predicate]
                 value = ~known if factor.positive else known
             index = tuple(row[self.fixed[name]] if name in self.fixed else slice(None) for name in factor.variables)
-            arrays.append(np.asarray(value[(..., *index)], np.float64))
-            subscripts.append(lead + [number[name] for name in factor.variables if name not in self.fixed])
-        for array, names in self._indicators(row, sizes):
-            arrays.append(array)
-            subscripts.append([number[name] for name in names])
-        seen = {place for own in subscripts for place in own}
-        inside = {number[name] for factor in self.inside for name in factor.variables}
-        loose = prod(size for name, size in sizes.items() if number[name] not in seen | inside and name not in self.fixed)
-        kept = sorted((axis_of[name], number[name]) for name in self.varies)
-        lead = [CHAIN] if any(CHAIN in own for own in subscripts) else []
-        if not arrays:
-            return Tensor((), np.full((), self.term.weight * loose))
-        array = summed_product(arrays, subscripts, lead + [place for _, place in kept])
-        return Tensor((*lead, *(axis for axis, _ in kept)), array * (self.term.weight * loose))
+            left = [name for name in factor.variables if name not in self.fixed]
+            operands.append(Operand(np.asarray(value[(..., *index)], np.float64), left, factor.predicate in changing))
+        return coefficient_of(self.term.weight, [*operands, *self._indicators(row)], axis_of)
 
-    def _indicators(
-        self, row: tuple[int, ...], sizes: Mapping[str, int]
-    ) -> Iterator[tuple[npt.NDArray[np.float64], tuple[str, ...]]]:
+    def _indicators(self, row: tuple[int, ...]) -> Iterator[Operand]:
+        sizes = self.inner(0).sizes
         for name, argument in self.pinned.items():
-            yield _one(sizes[name], row[argument]), (name,)
+            yield Operand(one_hot(sizes[name], row[argument]), (name,))
         for indicator in self.term.indicators:
             names = [name for name in (indicator.variable, indicator.other) if isinstance(name, str)]
-            free = tuple(name for name in names if name not in self.fixed)
+            free = [name for name in names if name not in self.fixed]
             places = [row[self.fixed[name]] for name in names if name in self.fixed]
             if isinstance(indicator.other, int):
                 places.append(indicator.other)
-            if len(free) == 2:
-                yield np.eye(sizes[free[0]]), free
-            elif len(free) == 1:
-                yield _one(sizes[free[0]], places[0]), free
+            if len(free) == 2 or not places[1:]:
+                yield indicated(Indicator(free[0], places[0] if places else free[1]), sizes)
             else:
-                yield np.asarray(float(places[0] == places[1])), ()
-
-
-def _one(size: int, place: int) -> npt.NDArray[np.float64]:
-    found = np.zeros(size)
-    found[place] = 1.0
-    return found
+                yield Operand(np.asarray(float(places[0] == places[1])), ())
 
 
 def row_terms(terms: tuple[FalseTerm, ...], predicate: str, positions: tuple[int, ...]) -> Iterator[RowTerm]:

@@ -49,29 +49,25 @@ class Schedule:
         self._evidence = {
             name: (own.true, own.unknown) for name, own in known.items() if own.true is not None and own.unknown is not None
         }
-        self._prepare(program.root, known)
+        self._prepare(program.root)
 
-    def _prepare(self, node: Node, known: Mapping[str, Known]) -> None:
+    def _prepare(self, node: Node) -> None:
         match node:
             case Parts(children=children):
                 for child in children:
-                    self._prepare(child, known)
+                    self._prepare(child)
             case Each(child=child):
-                self._prepare(child, known)
+                self._prepare(child)
             case Count():
-                self._prepare_count(node, known[node.predicate])
-                self._prepare(node.child, known)
+                self._prepare_count(node)
+                self._prepare(node.child)
             case Coins():
-                own = known[node.predicate]
-                if own.true is not None and own.unknown is not None:
-                    axes = tuple(np.argsort(node.places))
-                    placed = tuple(sorted(node.places))
-                    self._masks[node.predicate] = (
-                        Tensor(placed, own.true.transpose(axes)),
-                        Tensor(placed, own.unknown.transpose(axes)),
-                    )
+                if node.predicate in self._evidence:
+                    true, unknown = self._evidence[node.predicate]
+                    order, placed = tuple(np.argsort(node.places)), tuple(sorted(node.places))
+                    self._masks[node.predicate] = Tensor(placed, true.transpose(order)), Tensor(placed, unknown.transpose(order))
 
-    def _prepare_count(self, node: Count, known: Known) -> None:
+    def _prepare_count(self, node: Count) -> None:
         """Ln of the number of ways to have i true atoms: the unknown ones that are true beside those known to be."""
         from scipy.special import gammaln
 
@@ -79,13 +75,14 @@ class Schedule:
         counted = tuple(i for i, place in enumerate(node.places) if place is None)
         n = prod(sizes[i] for i in counted)
         kept = [(place, i) for i, place in enumerate(node.places) if place is not None]
-        if known.true is None or known.unknown is None:
+        known = self._evidence.get(node.predicate)
+        if known is None:
             true, unknown = Tensor((), np.zeros(())), Tensor((), np.full((), float(n)))
         else:
             axes = tuple(sorted(place for place, _ in kept))
             order = np.argsort([place for place, _ in kept])
-            true = Tensor(axes, known.true.sum(axis=counted).transpose(order))
-            unknown = Tensor(axes, known.unknown.sum(axis=counted).transpose(order))
+            true = Tensor(axes, known[0].sum(axis=counted).transpose(order))
+            unknown = Tensor(axes, known[1].sum(axis=counted).transpose(order))
         self._open[node.axis] = (true, unknown)
         axes = (*true.axes, node.axis)
         more = np.arange(n + 1.0) - true.along(axes)
@@ -220,7 +217,7 @@ class Schedule:
         order = [node.places.index(axis) for axis in decided] + counted
         back = np.argsort(order)
         shape = [sizes[i] for i in order]
-        known = self._known_of(node.predicate)
+        known = self._evidence.get(node.predicate)
         if width == 1:
             value = (spare > 0)[..., None]
             free = None if known is None else known[1].transpose(order).reshape(*rows[1:], width) > 0
@@ -239,9 +236,6 @@ class Schedule:
         drawn.value[node.predicate] = value.reshape(n_chains, *shape).transpose(moved)
         drawn.probability[node.predicate] = np.ascontiguousarray(probability).reshape(n_chains, *shape).transpose(moved)
 
-    def _known_of(self, predicate: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None:
-        return self._evidence.get(predicate)
-
     def _coins_down(
         self, node: Coins, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]
     ) -> None:
@@ -256,7 +250,7 @@ class Schedule:
         mean = contracted(path.weight, chance, branches, self.sizes) if branches else product(path.weight, chance)
         value = (rng.random(shape) < here).transpose(moved)
         probability = np.broadcast_to(mean.along(axes), shape).transpose(moved)
-        known = self._known_of(node.predicate)
+        known = self._evidence.get(node.predicate)
         if known is not None:
             certain, free = known[0] > 0, known[1] > 0
             value, probability = np.where(free, value, certain), np.where(free, probability, certain)

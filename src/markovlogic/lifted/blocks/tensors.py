@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,26 @@ def summed_product(arrays: Sequence[Array], places: Sequence[list[int]], kept: l
     operands: list[Any] = [item for pair in zip(arrays, places, strict=True) for item in pair]
     made: Array = np.einsum(*operands, kept, optimize="greedy" if len(arrays) > 1 else False)
     return made
+
+
+class Operand(NamedTuple):
+    """An array with a variable for each axis, after that of chains where it has one."""
+
+    array: Array
+    variables: Sequence[str]
+    has_chains: bool = False
+
+
+def coefficient_of(weight: float, operands: Sequence[Operand], axis_of: Mapping[str, int]) -> Tensor:
+    """The weight times the operands' product, summed over all variables but those that have an axis."""
+    if not operands:
+        return Tensor((), np.full((), weight))
+    number = {name: i + 1 for i, name in enumerate(dict.fromkeys(v for operand in operands for v in operand.variables))}
+    kept = sorted((axis, number[name]) for name, axis in axis_of.items() if name in number)
+    chains = [CHAIN] if any(operand.has_chains for operand in operands) else []
+    places = [[CHAIN] * operand.has_chains + [number[name] for name in operand.variables] for operand in operands]
+    array = summed_product([operand.array for operand in operands], places, chains + [place for _, place in kept])
+    return Tensor((*chains, *(axis for axis, _ in kept)), array * weight)
 
 
 def chosen(tensor: Tensor, drawn: Mapping[int, Tensor]) -> Tensor:

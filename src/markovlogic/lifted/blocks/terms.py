@@ -15,6 +15,7 @@ from markovlogic.data.domains import Domain
 from markovlogic.errors import Fault, Place, UnsupportedError
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
+from markovlogic.lifted.equal_terms import EqualTerms
 from markovlogic.problem import Problem
 
 
@@ -76,34 +77,13 @@ def _terms(template: ClauseTemplate, domains: Mapping[str, Domain], problem: Pro
     same = [(e.left, e.right) for e in template.equalities if not e.positive]
     differ = [(e.left, e.right) for e in template.equalities if e.positive]
     for chosen in range(1 << len(differ)):
-        pairs = same + [pair for i, pair in enumerate(differ) if chosen >> i & 1]
-        value = _unified(pairs, types)
-        if value is not None:
-            sign = -1.0 if bin(chosen).count("1") % 2 else 1.0
+        equal = EqualTerms()
+        if all(equal.join(*pair) for pair in (*same, *(pair for i, pair in enumerate(differ) if chosen >> i & 1))):
+            sign = -1.0 if chosen.bit_count() % 2 else 1.0
+            value = {name: equal.root(Variable(name)) for name in types}
             term = _substituted(template, sign * weight, value, types, problem)
             if term is not None:
                 yield term
-
-
-def _unified(pairs: list[tuple[Term, Term]], types: Mapping[str, str]) -> dict[str, Term] | None:
-    """What each variable stands for where both sides of every pair are the same; None where that cannot be."""
-    value: dict[str, Term] = {name: Variable(name) for name in types}
-
-    def resolved(term: Term) -> Term:
-        return value[term.name] if isinstance(term, Variable) else term
-
-    for one, other in pairs:
-        left, right = resolved(one), resolved(other)
-        if isinstance(left, Constant):
-            left, right = right, left
-        if isinstance(left, Constant):
-            if left.name != right.name:
-                return None
-            continue
-        for name, old in value.items():
-            if isinstance(old, Variable) and old.name == left.name:
-                value[name] = right
-    return value
 
 
 def _substituted(

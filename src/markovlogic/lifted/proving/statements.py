@@ -16,6 +16,7 @@ from markovlogic.data.exclusive import n_values
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import Definition, EqualityLiteral, Literal, LoweredModel
 from markovlogic.lifted.answer import Refusal
+from markovlogic.lifted.equal_terms import EqualTerms
 from markovlogic.problem import Problem
 from markovlogic.problem.statuses import Statuses
 
@@ -113,7 +114,7 @@ class _Writer:
     ) -> None:
         """Add a clause, with its equalities applied."""
         types = dict(variables)
-        same = _Same()
+        same = EqualTerms()
         equalities, literals = tuple(equalities), tuple(literals)
         for equality in equalities:
             if not equality.positive and not same.join(equality.left, equality.right):
@@ -214,30 +215,6 @@ def _choices(sizes: Sequence[int], exclusive: Sequence[bool]) -> Iterator[tuple[
     variable = iter(range(len(sizes)))
     ranges = [range(-1, -1 - size, -1) if marked else (next(variable),) for size, marked in zip(sizes, exclusive, strict=True)]
     return product(*ranges)
-
-
-class _Same:
-    """Terms that are equal; a constant stands for all that equal it."""
-
-    def __init__(self) -> None:
-        self.parent: dict[Term, Term] = {}
-
-    def root(self, term: Term) -> Term:
-        while (above := self.parent.get(term, term)) != term:
-            term = above
-        return term
-
-    def join(self, one: Term, other: Term) -> bool:
-        """Make two terms one; False where they are different constants."""
-        one, other = self.root(one), self.root(other)
-        if one == other:
-            return True
-        if isinstance(one, Constant):
-            one, other = other, one
-        if isinstance(one, Constant):
-            return False
-        self.parent[one] = other
-        return True
 
 
 def _negated(literal: Literal) -> Literal:
