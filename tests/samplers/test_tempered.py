@@ -290,7 +290,7 @@ def test_beta_multiplies_all_that_is_finite() -> None:
     network = network_of(5, [(0.5, [1, 3]), (2.0, [0, 5]), (np.inf, [3, 7])], bias={0: 1.0, 1: -2.0, 2: np.inf, 3: -np.inf})
     soft = Tempered(rungs=2).build(network, 1).soft
     assert soft.weight.tolist() == [-2.0, 0.5, 1.0, 2.0] and soft.length.tolist() == [1, 2, 1, 2]
-    assert soft.count.tolist() == [1, 1, 1, 1] and soft.start.tolist() == [0, 1, 3, 4]
+    assert soft.clauses.tolist() == [1, 1, 1, 1] and soft.start.tolist() == [0, 1, 3, 4]
     assert soft.literal.tolist() == [3, 1, 3, 1, 0, 5]
 
 
@@ -305,7 +305,7 @@ def test_clauses_of_equal_weight_and_length_are_counted_together() -> None:
     lanes = rng.integers(0, 1 << 63, 30, dtype=np.uint64) << np.uint64(1)
     sampler = Tempered(rungs=2).build(network, 1)
     found = sampler.energies(lanes)
-    assert sorted(sampler.soft.count.tolist()) == sorted(kinds.values())
+    assert sorted(sampler.soft.clauses.tolist()) == sorted(kinds.values())
     for lane in range(64):
         world = (lanes >> np.uint64(lane)) & np.uint64(1) != 0
         true = [weight for weight, literals in clauses if any(world[at >> 1] == bool(at & 1) for at in literals)]

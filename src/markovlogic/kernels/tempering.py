@@ -97,7 +97,7 @@ def lane_energies(soft, world, planes, energy):
     total = float64_zeros()
     for run in range(soft.weight.shape[0]):
         at, length = np.uint64(soft.start[run]), np.uint64(soft.length[run])
-        count, weight = soft.count[run], soft.weight[run]
+        count, weight = soft.clauses[run], soft.weight[run]
         if count < FEW:
             for _ in range(count):
                 total = add_real_where(total, _true_word(soft.literal, at, length, world), weight)

@@ -72,7 +72,7 @@ class Soft(NamedTuple):
 
     weight: Float64  # (n_runs,)
     length: Int64  # (n_runs,) literals of each clause
-    count: Int64  # (n_runs,) clauses
+    clauses: Int64  # (n_runs,) how many
     start: Int64  # (n_runs,) the first literal of the first clause; all others follow
     literal: Int32
 
