@@ -8,7 +8,7 @@ needs to know them (grounding, symmetry, networks, results). Open atoms are numb
 from markovlogic.problem.pose import pose
 from markovlogic.problem.query import QueryAtoms, query_atoms
 from markovlogic.problem.statuses import AtomIndex, Statuses
-from markovlogic.problem.values import ExclusiveGroups, GroundLiteral, Problem, QueryItem
+from markovlogic.problem.values import ExclusiveGroups, GroundLiteral, Problem, QueryItem, SoftAtoms
 
 __all__ = [
     "AtomIndex",
@@ -17,6 +17,7 @@ __all__ = [
     "Problem",
     "QueryAtoms",
     "QueryItem",
+    "SoftAtoms",
     "Statuses",
     "pose",
     "query_atoms",
