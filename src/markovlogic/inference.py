@@ -57,10 +57,10 @@ def infer(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Marginals:
-    """Infer P(atom | evidence) for every atom and conjunction of the query.
+    """Infer P(atom | evidence) for every atom and formula of the query.
 
-    model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, ground atoms and
-    conjunctions of ground literals. method: a name, or settings such as `MCSAT(lazy=True)`. What is None takes its default:
+    model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, atoms, patterns
+    (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. What is None takes its default:
     as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
     """
     sampling = Sampling(

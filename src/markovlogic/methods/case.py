@@ -169,10 +169,10 @@ class Case:
 
     @cached_property
     def lifted_events(self) -> EventPlans:
-        """The same with an open conjunction of the query as evidence, for each of them with more than one literal."""
+        """The same with a conjunction as evidence, for each cube of a formula of the query with more than one literal."""
         from markovlogic.lifted.events import EventPlans
 
-        events = [literals.tolist() for literals in self.asked.open_events if len(literals) > 1]
+        events = [literals.tolist() for literals in self.asked.cubes if len(literals) > 1]
         told = self.posed.told_by_rules
         return EventPlans(told.problem, told.lowered, events)
 

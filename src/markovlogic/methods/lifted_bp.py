@@ -93,8 +93,8 @@ def _work(case: Case, wish: Wish) -> int | str:
     """Forms of clauses and atoms to look at where nothing is grounded; or why something has to be."""
     if wish.network is NetworkKind.GROUND:
         return "asked for"
-    if any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query):
-        return "a conjunction tells its constants from the others"
+    if any(item.joins_atoms for item in case.posed.problem.query):
+        return "a formula tells its constants from the others"
     try:
         told = case.posed.told_by_rules
         work = work_of(told.problem, told.lowered, case.symmetry.classes.class_of)
