@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markovlogic.compress.table import compressor_of
-from markovlogic.errors import InferenceWarning, ResourceError
+from markovlogic.errors import Fault, InferenceWarning, ResourceError, UnsupportedError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
@@ -96,6 +96,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
     if wish.compressor is not None and changes_target:
         with watch("compress"):
             resources.progress.stage("compress")
+            _refuse_soft_evidence(posed)
             made = wish.compressor.compress(posed)
             wanted = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
             solved, target, summary = made.posed, made.guarantee, made.summary
@@ -112,6 +113,20 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         if target is not Guarantee.EXACT:  # of another model
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
         return marginals(posed.problem, case.asked, answer, _record(case, plan, answer))
+
+
+def _refuse_soft_evidence(posed: Posed) -> None:
+    """Compressions merge facts, and do not know what to make of numbers."""
+    faults = [
+        Fault(
+            f"soft evidence about {name} cannot be compressed",
+            posed.problem.model.predicates[name].place,
+            hint="leave --compress out, or give facts instead of probabilities",
+        )
+        for name in posed.problem.soft
+    ]
+    if faults:
+        raise UnsupportedError(faults)
 
 
 def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:

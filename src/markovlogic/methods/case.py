@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from markovlogic.data.names import atom_names
+from markovlogic.errors import UnsupportedError
 from markovlogic.grounding.ground import Grounding, grounding
 from markovlogic.grounding.memory import default_limit
 from markovlogic.measures import Stopwatch
@@ -145,10 +146,15 @@ class Case:
     @cached_property
     def lifted(self) -> Work | Refusal:
         """How the problem would be solved with nothing grounded, or why not."""
+        from markovlogic.lifted.answer import Refusal
         from markovlogic.lifted.engines import plan_lifted
 
         self.resources.progress.stage("plan")
-        return plan_lifted(self.posed.problem, self.posed.lowered)
+        try:
+            told = self.posed.told_by_rules
+        except UnsupportedError as refusal:
+            return Refusal(refusal.faults[0].message)
+        return plan_lifted(told.problem, told.lowered)
 
     @cached_property
     def lifted_draws(self) -> Work | Refusal:
@@ -158,7 +164,8 @@ class Case:
 
         if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
             return self.lifted
-        return plan_lifted(self.posed.problem, self.posed.lowered, drawing=True)
+        told = self.posed.told_by_rules
+        return plan_lifted(told.problem, told.lowered, drawing=True)
 
     @cached_property
     def lifted_events(self) -> EventPlans:
@@ -166,7 +173,8 @@ class Case:
         from markovlogic.lifted.events import EventPlans
 
         events = [literals.tolist() for literals in self.asked.cubes if len(literals) > 1]
-        return EventPlans(self.posed.problem, self.posed.lowered, events)
+        told = self.posed.told_by_rules
+        return EventPlans(told.problem, told.lowered, events)
 
     @cached_property
     def reach(self) -> Reach:

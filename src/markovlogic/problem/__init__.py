@@ -8,7 +8,15 @@ needs to know them (grounding, symmetry, networks, results). Open atoms are numb
 from markovlogic.problem.pose import pose
 from markovlogic.problem.query import QueryAtoms, query_atoms
 from markovlogic.problem.statuses import AtomIndex, Statuses
-from markovlogic.problem.values import ExclusiveGroups, GroundAtom, Problem, QueryItem, WantedAtoms, WantedFormula
+from markovlogic.problem.values import (
+    ExclusiveGroups,
+    GroundAtom,
+    Problem,
+    QueryItem,
+    SoftAtoms,
+    WantedAtoms,
+    WantedFormula,
+)
 
 __all__ = [
     "AtomIndex",
@@ -17,6 +25,7 @@ __all__ = [
     "Problem",
     "QueryAtoms",
     "QueryItem",
+    "SoftAtoms",
     "Statuses",
     "WantedAtoms",
     "WantedFormula",

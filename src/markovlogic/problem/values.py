@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Float64, Int64
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import Evidence
 from markovlogic.language.propositional import Node
@@ -68,6 +68,14 @@ class ExclusiveGroups:
 
 
 @dataclass(frozen=True, eq=False)
+class SoftAtoms:
+    """Soft evidence about one predicate: what is added to the log weight of a world where the atom is true."""
+
+    code: Int64  # (n,) sorted, distinct
+    log_odds: Float64  # (n,) finite, not zero
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Everything that inference is asked: the model, what is known, what is open, what is wanted."""
 
@@ -77,6 +85,7 @@ class Problem:
     statuses: Mapping[str, Statuses]  # for every predicate of the model
     atoms: AtomIndex
     groups: tuple[ExclusiveGroups, ...]  # open exclusive groups, one value for each predicate that has them
+    soft: Mapping[str, SoftAtoms] = field(default_factory=dict)  # by predicate, of those that have any; see `problem.soft`
 
     @property
     def domains(self) -> Mapping[str, Domain]:
