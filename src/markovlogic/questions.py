@@ -253,7 +253,7 @@ def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) ->
         draws = Draws(answer.kept, place[: len(is_open)][is_open], answer.thin)
     return Marginals(
         atom=name.take(order),
-        predicate=predicate[at],
+        predicate_of=predicate[at],
         code=code[at],
         probability=rows.probability,
         stderr=rows.stderr,
@@ -263,10 +263,18 @@ def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) ->
         run=run,
         predicates=predicates,
         domains=domains,
+        exclusive=tuple(problem.model.predicates[name].exclusive for name in predicates),
+        whole=tuple(name in _whole(problem) for name in predicates),
         notes=answer.concerns,
         remarks=(*asked.remarks, *answer.remarks),
         draws=draws,
     )
+
+
+def _whole(problem: Problem) -> set[str]:
+    """Predicates of which the query wants all atoms."""
+    wanted = [item.wanted for item in problem.query if isinstance(item.wanted, WantedAtoms)]
+    return {one.predicate for one in wanted if one.is_whole or not problem.model.predicates[one.predicate].arity}
 
 
 def _domains(problem: Problem, name: str) -> tuple[Domain, ...]:
