@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 import itertools
 import math
-=======
 from collections.abc import Callable
->>>>>>> part-decide
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -192,19 +189,10 @@ def _renumbered(wanted: Asked, moved: Moved) -> Asked:
         return replace(part, number=number, truth=truth)
 
     def event(one: AskedEvent) -> AskedEvent:
-<<<<<<< HEAD
-        atoms = {name - 1 for name in variables_of(one.node)}
-        names = {a + 1: bool(way.known[a]) if way.atom[a] < 0 else int(way.atom[a]) + 1 for a in atoms}
-        return AskedEvent.of(one.text, renamed(one.node, names))
-=======
-        literals = np.array(one.literals or (), np.int64)
-        number, truth = moved(literals >> 1)
-        is_open = number >= 0
-        if one.literals is None or ((truth == TRUE) != (literals & 1 == 1))[~is_open].any():
-            return AskedEvent(one.text, None)
-        left = 2 * number[is_open] + (literals[is_open] & 1)
-        return AskedEvent(one.text, tuple(np.unique(left).tolist()))
->>>>>>> part-decide
+        atoms = np.unique(np.array([name - 1 for name in variables_of(one.node)], np.int64))
+        number, truth = moved(atoms)
+        places = zip(atoms.tolist(), number.tolist(), (truth == TRUE).tolist(), strict=True)
+        return AskedEvent.of(one.text, renamed(one.node, {a + 1: n + 1 if n >= 0 else t for a, n, t in places}))
 
     return Asked(tuple(map(part_of, wanted.atoms)), tuple(map(event, wanted.events)), wanted.remarks)
 

@@ -12,14 +12,10 @@ import numpy as np
 
 from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
-<<<<<<< HEAD
-from markovlogic.errors import UnsupportedError
-from markovlogic.grounding.ground import Grounding, grounding
-=======
 from markovlogic.deciding import Decided, decide
+from markovlogic.errors import UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
->>>>>>> part-decide
 from markovlogic.grounding.memory import default_limit
 from markovlogic.measures import Stopwatch
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current

@@ -125,15 +125,9 @@ def asked_of(case: Case, given: Given, concerns: tuple[str, ...] = (), remarks: 
     cubes = [
         conjunction(literals.astype(np.int64), lambda known: given(known) if known else base) for literals in case.asked.cubes
     ]
-<<<<<<< HEAD
     converged = base.beliefs.converged and all(settled for _, settled in cubes)
     atoms, events = base.probability(case.asked.numbers), case.asked.summed(np.array([value for value, _ in cubes]))
-    return Found(base, atoms, events, converged, concerns, remarks)
-=======
-    converged = base.beliefs.converged and all(settled for _, settled in events)
-    atoms = base.probability(case.asked.numbers)
-    return Found(base, atoms, np.array([value for value, _ in events]), converged, concerns, remarks, case.asked)
->>>>>>> part-decide
+    return Found(base, atoms, events, converged, concerns, remarks, case.asked)
 
 
 def asked_on_network(case: Case, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:
