@@ -158,5 +158,6 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         clauses=None if case.network is None else case.network.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
+        query=tuple(item.text for item in problem.query),
         version=__version__,
     )
