@@ -108,7 +108,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)
         current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
-        remarks = (*plan.notes, *((summary,) if summary else ()), *answer.remarks)
+        remarks = (*posed.notes, *plan.notes, *((summary,) if summary else ()), *answer.remarks)
         answer = replace(answer, guarantee=answer.guarantee | target, remarks=remarks)
         if target is not Guarantee.EXACT:  # of another model
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
@@ -158,5 +158,6 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         clauses=None if case.network is None else case.network.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
+        query=tuple(item.text for item in problem.query),
         version=__version__,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -141,6 +143,7 @@ def infer(
             include_evidence=include_evidence,
             progress=progress,
         )
+    result = replace(result, run=replace(result.run, command=shlex.join(["mln", *sys.argv[1:]])))
     return _deliver(result, output, stats, quiet=quiet)
 
 

@@ -7,7 +7,7 @@ Places are for messages only and never take part in equality.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -166,6 +166,7 @@ class Model:
     constants: dict[str, tuple[str, ...]]
     declared_types: frozenset[str] = frozenset()
     source: str = field(default="<text>", compare=False)
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)  # constants of the declared types
 
 
 def atoms_of(formula: Formula) -> Iterator[Atom]:

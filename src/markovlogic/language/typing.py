@@ -44,7 +44,8 @@ def build_model(parsed: Parsed, source: str) -> Model:
     rules = [rule for statement in checker.formulas for rule in checker.rules(statement)]
     checker.raise_faults()
     constants = {name: tuple(listed) for name, listed in checker.constants.items()}
-    return Model(checker.predicates, tuple(rules), constants, frozenset(checker.declared), source)
+    listed = {name: tuple(statement.constants) for name, statement in checker.declared.items()}
+    return Model(checker.predicates, tuple(rules), constants, frozenset(listed), source, listed)
 
 
 @dataclass
