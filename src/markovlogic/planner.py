@@ -261,7 +261,7 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
         candidates=considered,
         decided=_decided_by(case),
         details=plan.details,
-        notes=case.posed.notes,
+        notes=case.whole.notes,
     )
 
 

@@ -106,4 +106,4 @@ def pose_problem(
     if not isinstance(facts, Evidence):
         facts = read_evidence(checked, evidence_sources(facts), closed_types=assumed.closed_types, progress=progress)
     problem = pose(checked, facts, query, open_=assumed.open_, closed=assumed.closed)
-    return Posed(problem, assumed.clause_weights, tuple(listed_names(assumed.open_)))
+    return Posed(problem, assumed.clause_weights, opened=tuple(listed_names(assumed.open_)))

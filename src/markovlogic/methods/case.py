@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -245,7 +245,7 @@ def _with_known(posed: Posed, decided: Decided) -> Posed:
     """The problem with what is decided known; the very one where that is nothing."""
     if decided.problem is posed.problem:
         return posed
-    return Posed(decided.problem, posed.clause_weights, posed.lowered)
+    return replace(posed, problem=decided.problem, rules=posed.lowered)
 
 
 @contextmanager
