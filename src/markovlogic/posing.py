@@ -47,10 +47,13 @@ class Posed:
 
     problem: Problem
     clause_weights: str = "formula"
+    rules: LoweredModel | None = None  # as clauses, where they are other than the model's, or were lowered already
 
     @cached_property
     def lowered(self) -> LoweredModel:
         """The rules as clauses with positive weights; refuses rules without a weight."""
+        if self.rules is not None:
+            return self.rules
         from markovlogic.language.lower import lower
 
         return lower(self.problem.model, self.clause_weights)

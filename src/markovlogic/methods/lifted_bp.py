@@ -91,10 +91,11 @@ class LiftedBeliefPropagation(PropagationMethod):
 
 def _work(case: Case, wish: Wish) -> int | str:
     """Forms of clauses and atoms to look at where nothing is grounded; or why something has to be."""
+    case = case.as_posed
     if wish.network is NetworkKind.GROUND:
         return "asked for"
-    if any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query):
-        return "a conjunction tells its constants from the others"
+    if any(item.joins_atoms for item in case.posed.problem.query):
+        return "a formula tells its constants from the others"
     try:
         told = case.posed.told_by_rules
         work = work_of(told.problem, told.lowered, case.symmetry.classes.class_of)
@@ -106,11 +107,13 @@ def _work(case: Case, wish: Wish) -> int | str:
 
 
 def _lifted_cost(case: Case, work: int) -> Cost:
+    case = case.as_posed
     memory = WORK_BYTES * work + ANSWER_ROW_BYTES * len(case.asked.numbers)
     return Cost(LOADING + WORK_SECONDS * work, int(memory), "nothing is grounded: constants fall into few classes")
 
 
 def _by_classes(case: Case, rounds: Rounds) -> Found:
+    case = case.as_posed
     posed, progress = case.posed, case.resources.progress
     with case.watch("symmetry"):
         progress.stage("lift")
