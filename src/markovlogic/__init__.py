@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
+    from markovlogic.learning.learn import learn
+    from markovlogic.learning.result import Learned
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.model import Model, load
@@ -49,6 +51,7 @@ _HOME = {
     "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
+    "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
     "LiftedMH": "samplers.lifted_mh",
@@ -63,6 +66,7 @@ _HOME = {
     "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
+    "learn": "learning.learn",
     "load": "model",
     "symmetries": "symmetry_report",
 }
@@ -79,6 +83,7 @@ __all__ = [
     "InferenceWarning",
     "InputError",
     "Interrupted",
+    "Learned",
     "LiftedBP",
     "LiftedBlocked",
     "LiftedMH",
@@ -93,6 +98,7 @@ __all__ = [
     "evaluate",
     "explain",
     "infer",
+    "learn",
     "load",
     "symmetries",
 ]

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import evaluate, explain, generate, infer, reproduce, symmetries, waiting, warm_up
+from markovlogic.cli import evaluate, explain, generate, infer, learn, reproduce, symmetries, waiting, warm_up
 from markovlogic.cli.telling import tell
 from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
@@ -50,6 +50,7 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     infer.infer,
     explain.explain,
     symmetries.symmetries,
+    learn.learn,
     evaluate.evaluate,
     generate.generate,
     reproduce.reproduce,
