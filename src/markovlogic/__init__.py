@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
+    from markovlogic.maximization import maximize
+    from markovlogic.maximizing.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.model import Model, load
@@ -57,9 +59,11 @@ _HOME = {
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
     "UnsupportedError": "errors",
+    "World": "maximizing.result",
     "explain": "planner",
     "infer": "inference",
     "load": "model",
+    "maximize": "maximization",
     "symmetries": "symmetry_report",
 }
 
@@ -83,10 +87,12 @@ __all__ = [
     "ResourceError",
     "Tempered",
     "UnsupportedError",
+    "World",
     "__version__",
     "explain",
     "infer",
     "load",
+    "maximize",
     "symmetries",
 ]
 

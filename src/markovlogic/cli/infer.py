@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def infer(
     from markovlogic.cli.progress import shown_progress
     from markovlogic.methods.said import settings_said
 
-    _check_outputs((output, stats, worlds), (model, *(evidence or ())))
+    check_outputs((output, stats, worlds), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         result = inference.infer(
             model,
@@ -139,21 +139,6 @@ def infer(
             progress=progress,
         )
     return _deliver(result, output, stats, quiet=quiet)
-
-
-def _check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
-    """Refuse now what would fail, or do harm, after the computation."""
-    from markovlogic.errors import InputError
-    from markovlogic.report.atomic import check_writable, same_file
-
-    given = [path for path in outputs if path is not None]
-    read = [part.split("=", 1)[-1] for text in inputs for part in (text, *text.split(","))]
-    for number, path in enumerate(given):
-        if any(same_file(path, other) for other in read):
-            raise InputError(f"{path} is an input file and would be overwritten", hint="choose another output name")
-        if any(same_file(path, other) for other in given[:number]):
-            raise InputError(f"{path} is given for two outputs", hint="choose another name for one of them")
-        check_writable(path)
 
 
 def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet: bool) -> int:
