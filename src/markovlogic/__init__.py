@@ -19,7 +19,8 @@ from markovlogic.version import __version__
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
     from markovlogic.data.evidence import Evidence
-    from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
     from markovlogic.maximization import maximize
@@ -43,9 +44,11 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
+    "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
     "LiftedBP": "methods.lifted_bp",
@@ -60,6 +63,7 @@ _HOME = {
     "Tempered": "samplers.tempered",
     "UnsupportedError": "errors",
     "World": "maximizing.result",
+    "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
     "load": "model",
@@ -72,9 +76,11 @@ __all__ = [
     "BP",
     "MCSAT",
     "Blocked",
+    "Evaluation",
     "Evidence",
     "Gibbs",
     "Guarantee",
+    "InferenceWarning",
     "InputError",
     "Interrupted",
     "LiftedBP",
@@ -89,6 +95,7 @@ __all__ = [
     "UnsupportedError",
     "World",
     "__version__",
+    "evaluate",
     "explain",
     "infer",
     "load",

@@ -21,8 +21,9 @@ from markovlogic.methods.no_world import rules_named
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
-from markovlogic.problem import Problem, QueryItem, query_atoms
-from markovlogic.progress import SILENT, Progress
+from markovlogic.problem import QueryItem, WantedAtoms, WantedFormula
+from markovlogic.progress import Progress
+from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
 
 
@@ -44,7 +45,7 @@ def maximize(
     memory_limit: int | None = None,
     include_evidence: bool = False,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool | None = None,
 ) -> World:
     """Find the most probable world given the evidence, and say what is proved about it.
 
@@ -58,37 +59,39 @@ def maximize(
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    resources, watch = Resources(memory_limit, threads, progress), Stopwatch()
+    watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
-    with Patience(limit, outer=current()).of_this_run():
+    with progress_of(progress) as shown, Patience(limit, outer=current()).of_this_run():
         with watch("read"):
-            posed = pose_problem(model, evidence, query, assumed, progress=progress)
-            asked = _asked(posed.problem)
-        world = _solved(posed, asked, Work(way, settings, memory_limit, threads, progress), resources, watch, include_evidence)
+            posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))
+        work = Work(way, settings, memory_limit, threads, shown)
+        world = _solved(posed, work, Resources(memory_limit, threads, shown), watch, include_evidence=include_evidence)
     return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 
 
-def _asked(problem: Problem) -> Problem:
-    """The problem with a query for all open atoms where there is none; a world has no answer to a conjunction."""
+def _asked(posed: Posed) -> Posed:
+    """The problem with a query for all open atoms where there is none; a world has no answer to a formula."""
+    problem = posed.problem
     for item in problem.query:
-        if item.literals is not None and (len(item.literals) != 1 or not item.literals[0].positive):
+        if isinstance(item.wanted, WantedFormula):
             raise InputError(
                 f"{item.text} is no atom: the most probable world is told atom by atom",
                 hint="ask for predicates and ground atoms, or for its probability with mln infer",
             )
     if problem.query:
-        return problem
-    return replace(problem, query=tuple(QueryItem(name, name, None) for name in problem.statuses))
+        return posed
+    everything = tuple(QueryItem(name, WantedAtoms(name)) for name in problem.statuses)
+    return replace(posed, problem=replace(problem, query=everything))
 
 
-def _solved(posed: Posed, asked: Problem, work: Work, resources: Resources, watch: Stopwatch, include_evidence: bool) -> World:
-    with case_of(posed, resources, watch) as case, rules_named(posed.problem.model.rules):
+def _solved(posed: Posed, work: Work, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> World:
+    with case_of(posed, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
         network = case.ground()
         _refuse_what_does_not_fit(case, work.way)
         current().allowance = SURE
         with watch("sample"):
             found = maximize_network(network, replace(work, memory_limit=case.memory_limit))
-        return _world(asked, work, found, case, include_evidence)
+        return _world(work, found, case)
 
 
 def _refuse_what_does_not_fit(case: Case, way: Way) -> None:
@@ -102,11 +105,12 @@ def _refuse_what_does_not_fit(case: Case, way: Way) -> None:
         )
 
 
-def _world(asked: Problem, work: Work, found: Optimum, case: Case, include_evidence: bool) -> World:
+def _world(work: Work, found: Optimum, case: Case) -> World:
+    """Put names to what was found, in the numbers of the problem as it was posed."""
     from markovlogic.version import __version__
 
-    parts = []
-    for part in query_atoms(asked, include_evidence=include_evidence):
+    asked, parts = case.whole.problem, []
+    for part in case.asked.atoms:
         truth = part.truth == TRUE
         is_open = part.truth == UNKNOWN
         truth[is_open] = found.world[part.number[is_open]]

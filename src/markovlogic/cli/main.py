@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import explain, generate, infer, map, reproduce, symmetries, waiting, warm_up
+from markovlogic.cli import evaluate, explain, generate, infer, map, reproduce, symmetries, waiting, warm_up
 from markovlogic.cli.telling import tell
 from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
@@ -46,11 +46,12 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-COMMANDS = (
+COMMANDS: tuple[Callable[..., int], ...] = (
     infer.infer,
     map.map_,
     explain.explain,
     symmetries.symmetries,
+    evaluate.evaluate,
     generate.generate,
     reproduce.reproduce,
     warm_up.warm_up,

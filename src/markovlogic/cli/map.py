@@ -91,7 +91,7 @@ def map_(
     options.positive(time_limit, "--time-limit")
 
     from markovlogic import maximization
-    from markovlogic.cli.progress import shown_progress
+    from markovlogic.report.progress import shown_progress
 
     check_outputs((output, stats), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:

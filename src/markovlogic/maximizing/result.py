@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,8 @@ from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.data.names import atom_names
 from markovlogic.guarantee import Guarantee
-from markovlogic.problem import GroundLiteral, Problem
-from markovlogic.problem.query import resolve_query
+from markovlogic.problem import Problem, WantedAtoms
+from markovlogic.problem.query import matching_codes, resolve_query
 from markovlogic.results import RunRecord
 
 
@@ -129,22 +129,22 @@ class World:
 
     def __getitem__(self, atom: str) -> bool:
         """Whether an atom of the query is true in the world, by its name."""
-        wanted = self._literal(atom)
+        predicate, code = self._code(atom)
         for part in self.parts:
-            if part.predicate == wanted.predicate:
-                at = int(np.searchsorted(part.code, wanted.code))
-                if at < len(part.code) and part.code[at] == wanted.code:
-                    return bool(part.truth[at]) == wanted.positive
+            if part.predicate == predicate:
+                at = int(np.searchsorted(part.code, code))
+                if at < len(part.code) and part.code[at] == code:
+                    return bool(part.truth[at])
         raise KeyError(f"{atom} was not asked for, or is known from evidence")
 
-    def _literal(self, text: str) -> GroundLiteral:
+    def _code(self, text: str) -> tuple[str, int]:
         items = resolve_query(self.problem.model, self.problem.domains, text)
-        if len(items) == 1:
-            name, literals = items[0].predicate, items[0].literals
-            if name is not None and not self.problem.model.predicates[name].arity:
-                return GroundLiteral(name, 0, True)
-            if literals is not None and len(literals) == 1:
-                return literals[0]
+        wanted = items[0].wanted if len(items) == 1 else None
+        if isinstance(wanted, WantedAtoms):
+            sizes = tuple(map(len, self._domains(wanted.predicate)))
+            constants = wanted.constants if sizes else ()
+            if constants is not None and None not in constants:
+                return wanted.predicate, int(matching_codes(replace(wanted, constants=constants), sizes)[0])
         raise KeyError(f"{text} is no ground atom")
 
     def concerns(self) -> list[str]:

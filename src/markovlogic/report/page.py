@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.report.charts import chart
+from markovlogic.report.charts import chart, vega_lite_version
 from markovlogic.report.tables import agreement, effective, most_probable, number
 from markovlogic.results import Marginals
 
@@ -79,7 +79,7 @@ def page(result: Marginals) -> str:
     if result.run.converged is not None:
         told = f'<p class="{"dim" if result.converged else "concern"}">{html.escape(agreement(result))}</p>\n'
     return _PAGE.format(
-        script=_vega(),
+        script=vega(),
         agreement=told,
         guarantee=result.guarantee.value,
         meaning=GUARANTEES[result.guarantee.value],
@@ -92,14 +92,12 @@ def page(result: Marginals) -> str:
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
     """The drawing library's source, from the installed package."""
-    import altair
     import vl_convert
 
-    major, minor = altair.SCHEMA_VERSION.lstrip("v").split(".")[:2]
     bundle: Any = vl_convert.javascript_bundle  # its stub demands a snippet, which is optional
-    return str(bundle(vl_version=f"v{major}_{minor}")).replace("</script", "<\\/script")
+    return str(bundle(vl_version=vega_lite_version())).replace("</script", "<\\/script")
 
 
 def _row(result: Marginals, row: int, least: npt.NDArray[np.bool_]) -> str:
