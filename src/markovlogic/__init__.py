@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from markovlogic.inference import infer
     from markovlogic.learning.learn import learn
     from markovlogic.learning.result import Learned
+    from markovlogic.maximization import maximize
+    from markovlogic.maximizing.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.model import Model, load
@@ -63,11 +65,13 @@ _HOME = {
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
     "UnsupportedError": "errors",
+    "World": "maximizing.result",
     "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
     "learn": "learning.learn",
     "load": "model",
+    "maximize": "maximization",
     "symmetries": "symmetry_report",
 }
 
@@ -94,12 +98,14 @@ __all__ = [
     "ResourceError",
     "Tempered",
     "UnsupportedError",
+    "World",
     "__version__",
     "evaluate",
     "explain",
     "infer",
     "learn",
     "load",
+    "maximize",
     "symmetries",
 ]
 

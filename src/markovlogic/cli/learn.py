@@ -82,7 +82,7 @@ def learn(
     quiet: options.Quiet = False,
 ) -> int:
     """Learn the weights of rules from training databases, each of which is a world of its own."""
-    from markovlogic.cli.progress import shown_progress
+    from markovlogic.report.progress import shown_progress
     from markovlogic.errors import InputError
     from markovlogic.learning import folds as cross_validation
     from markovlogic.learning import learn as learning

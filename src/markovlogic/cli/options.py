@@ -128,6 +128,13 @@ def positive(value: float | None, option: str) -> float | None:
     return value
 
 
+def share(value: float | None, option: str) -> float | None:
+    """A number from 0 to 1, or None when it was not given."""
+    if value is not None and not 0.0 <= value <= 1.0:
+        raise InputError(f"{option} must be a share from 0 to 1, not {value:g}")
+    return value
+
+
 def at_least(value: int | None, least: int, option: str) -> int | None:
     """A whole number of some size, or None when it was not given."""
     if value is not None and value < least:
