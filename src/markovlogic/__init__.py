@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
     from markovlogic.methods.bp import BP
@@ -41,6 +42,7 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
@@ -57,6 +59,7 @@ _HOME = {
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
     "UnsupportedError": "errors",
+    "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
     "load": "model",
@@ -68,6 +71,7 @@ __all__ = [
     "BP",
     "MCSAT",
     "Blocked",
+    "Evaluation",
     "Evidence",
     "Gibbs",
     "Guarantee",
@@ -84,6 +88,7 @@ __all__ = [
     "Tempered",
     "UnsupportedError",
     "__version__",
+    "evaluate",
     "explain",
     "infer",
     "load",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markovlogic.compress.table import compressor_of
-from markovlogic.errors import ResourceError
+from markovlogic.errors import Fault, ResourceError, UnsupportedError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
@@ -57,10 +57,10 @@ def infer(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Marginals:
-    """Infer P(atom | evidence) for every atom and conjunction of the query.
+    """Infer P(atom | evidence) for every atom and formula of the query.
 
-    model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, ground atoms and
-    conjunctions of ground literals. method: a name, or settings such as `MCSAT(lazy=True)`. What is None takes its default:
+    model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, atoms, patterns
+    (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. What is None takes its default:
     as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
     """
     sampling = Sampling(
@@ -88,6 +88,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
     if wish.compressor is not None and changes_target:
         with watch("compress"):
             resources.progress.stage("compress")
+            _refuse_soft_evidence(posed)
             made = wish.compressor.compress(posed)
             wanted = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
             solved, target, summary = made.posed, made.guarantee, made.summary
@@ -104,6 +105,20 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         if target is not Guarantee.EXACT:  # of another model
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
         return marginals(posed.problem, answer.asked or case.asked, answer, _record(case, plan, answer))
+
+
+def _refuse_soft_evidence(posed: Posed) -> None:
+    """Compressions merge facts, and do not know what to make of numbers."""
+    faults = [
+        Fault(
+            f"soft evidence about {name} cannot be compressed",
+            posed.problem.model.predicates[name].place,
+            hint="leave --compress out, or give facts instead of probabilities",
+        )
+        for name in posed.problem.soft
+    ]
+    if faults:
+        raise UnsupportedError(faults)
 
 
 def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:

@@ -18,6 +18,7 @@ from markovlogic.data.evidence import Evidence
 from markovlogic.errors import known_name
 from markovlogic.language import syntax
 from markovlogic.problem import Problem, pose
+from markovlogic.problem.soft import ToldByRules, told_by_rules
 from markovlogic.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ class Posed:
         return lower(self.problem.model, self.clause_weights)
 
     @cached_property
+    def told_by_rules(self) -> ToldByRules:
+        """The same with soft evidence as rules, for what works on rules; refuses soft evidence of too many values."""
+        return told_by_rules(self.problem, self.lowered)
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest of what is asked of which model under which evidence: a checkpoint of anything else is refused."""
         problem = self.problem
@@ -69,6 +75,10 @@ class Posed:
             digest.update(repr((name, statuses.sizes, statuses.default, len(statuses.code))).encode())
             digest.update(np.ascontiguousarray(statuses.code).data)
             digest.update(np.ascontiguousarray(statuses.status).data)
+        for name, soft in problem.soft.items():
+            digest.update(repr((name, len(soft.code))).encode())
+            digest.update(np.ascontiguousarray(soft.code).data)
+            digest.update(np.ascontiguousarray(soft.log_odds).data)
         return digest.hexdigest()
 
 

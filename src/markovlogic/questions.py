@@ -1,7 +1,9 @@
-"""What the query of a problem wants to see: atoms, conjunctions, what of that is known already; and the answer's form."""
+"""What the query of a problem wants to see: atoms, formulas, what of that is known already; and the answer's form."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,14 +13,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from markovlogic.arrays import Float64, Int32, Int64
+from markovlogic.arrays import Float64, Int32, Int64, offsets
 from markovlogic.compress.base import Projection
 from markovlogic.data.arrow import arrow_texts, numpy_numbers
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.data.names import atom_names
+from markovlogic.errors import ResourceError
 from markovlogic.guarantee import Guarantee
-from markovlogic.problem import Problem, QueryAtoms, QueryItem, Statuses, query_atoms
+from markovlogic.language.propositional import MAX_CUBES, Node, TooManyCubes, negate, orthogonal_cubes, renamed, variables_of
+from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
+from markovlogic.problem.query import matching_codes
 from markovlogic.results import EVENT, Account, Draws, Marginals, RunRecord
 
 
@@ -42,12 +47,40 @@ class Values:
         return Values(self.probability[rows], self.stderr[rows], self.rhat[rows], self.ess[rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AskedEvent:
-    """A conjunction; `literals` (2·atom + sign) is what the evidence leaves of it, None when the evidence makes it false."""
+    """A ground formula of the query, with what is known substituted.
+
+    A method has to estimate how probable it is that one of the `cubes` (conjunctions of literals 2·atom + sign) holds. No two of
+    them hold together, so that is the sum over them; where `negated`, they cover the negation, which takes fewer.
+    """
 
     text: str
-    literals: tuple[int, ...] | None
+    node: Node  # literal ±(atom + 1)
+    cubes: tuple[Int32, ...]
+    negated: bool
+
+    @staticmethod
+    def of(text: str, node: Node) -> AskedEvent:
+        """The formula or its negation as few cubes."""
+        ways = [(cubes, negated) for negated in (False, True) if (cubes := _cubes(negate(node) if negated else node)) is not None]
+        if not ways:
+            raise ResourceError(f"{text} has more than {MAX_CUBES:,} cases that exclude each other; ask for its parts")
+        cubes, negated = min(ways, key=lambda way: len(way[0]))
+        return AskedEvent(text, node, tuple(cubes), negated)
+
+    @property
+    def known(self) -> bool | None:
+        """Its truth where the evidence decides it."""
+        return self.node if isinstance(self.node, bool) else self.negated if not self.cubes else None
+
+
+def _cubes(node: Node) -> list[Int32] | None:
+    try:
+        found = orthogonal_cubes(node)
+    except TooManyCubes:
+        return None
+    return [np.array(sorted(2 * (abs(q) - 1) + (q > 0) for q in cube), np.int32) for cube in found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +98,55 @@ class Asked:
         return np.concatenate(parts) if parts else np.zeros(0, np.int64)
 
     @property
-    def open_events(self) -> list[Int32]:
-        """Literals of the events that a method has to estimate."""
-        return [np.array(event.literals, np.int32) for event in self.events if event.literals]
+    def open_events(self) -> list[AskedEvent]:
+        """The events that a method has to estimate."""
+        return [event for event in self.events if event.known is None]
+
+    @property
+    def cubes(self) -> list[Int32]:
+        """Their cubes, one event's after the other's."""
+        return [cube for event in self.open_events for cube in event.cubes]
+
+    def summed(self, probability: Float64) -> Float64:
+        """Probabilities of the open events, from those of their cubes."""
+        start = offsets([len(event.cubes) for event in self.open_events])
+        total = [math.fsum(probability[first:last]) for first, last in itertools.pairwise(start.tolist())]
+        return np.clip(np.array(total, np.float64), 0.0, 1.0)
 
 
 def asked(problem: Problem, *, include_evidence: bool) -> Asked:
-    """Resolve the query: whole predicates, single atoms and conjunctions, each row once."""
+    """Resolve the query: whole predicates, patterns, single atoms and formulas, each row once."""
     events: dict[str, AskedEvent] = {}
     remarks: dict[str, None] = {}
     for item in problem.query:
-        if item.literals is None:
-            continue
-        if len(item.literals) == 1 and item.literals[0].positive:
-            status = _status(problem.statuses[item.literals[0].predicate], item.literals[0].code)
-            if status != UNKNOWN and not include_evidence:
-                remarks[f"{item.text} is known from evidence ({'true' if status == TRUE else 'false'}) and left out"] = None
-        else:
-            events[item.text] = _event(problem, item)
-    return Asked(query_atoms(problem, include_evidence=include_evidence), tuple(events.values()), tuple(remarks))
+        if isinstance(item.wanted, WantedFormula):
+            events[item.text] = AskedEvent.of(item.text, _substituted(problem, item.wanted))
+    atoms = query_atoms(problem, include_evidence=include_evidence)
+    if not include_evidence:
+        remarks = dict.fromkeys(remark for item in problem.query if (remark := _left_out(problem, item)))
+    return Asked(atoms, tuple(events.values()), tuple(remarks))
+
+
+def _left_out(problem: Problem, item: QueryItem) -> str:
+    """Why a single atom, or a whole pattern, is not among the rows."""
+    if not isinstance(item.wanted, WantedAtoms) or item.wanted.constants is None or item.wanted.is_whole:
+        return ""
+    statuses = problem.statuses[item.wanted.predicate]
+    status = statuses.lookup(matching_codes(item.wanted, statuses.sizes))
+    if len(status) != 1:
+        return f"all atoms of {item.text} are known from evidence and left out" if (status != UNKNOWN).all() else ""
+    known = {TRUE: "true", FALSE: "false"}.get(int(status[0]))
+    return f"{item.text} is known from evidence ({known}) and left out" if known else ""
+
+
+def _substituted(problem: Problem, wanted: WantedFormula) -> Node:
+    """The formula over open atoms, literal ±(number + 1); what is known is put in."""
+    names: dict[int, Node] = {}
+    for at, atom in enumerate(wanted.atoms, 1):
+        code = np.array([atom.code], np.int64)
+        status = int(problem.statuses[atom.predicate].lookup(code)[0])
+        names[at] = status == TRUE if status != UNKNOWN else int(problem.atoms.numbers(atom.predicate, code)[0]) + 1
+    return renamed(wanted.node, names)
 
 
 Moved = Callable[[Int64], tuple[Int64, npt.NDArray[np.int8]]]  # open atoms' numbers → those elsewhere or -1, and what is known
@@ -126,35 +189,14 @@ def _renumbered(wanted: Asked, moved: Moved) -> Asked:
         return replace(part, number=number, truth=truth)
 
     def event(one: AskedEvent) -> AskedEvent:
-        literals = np.array(one.literals or (), np.int64)
-        number, truth = moved(literals >> 1)
-        is_open = number >= 0
-        if one.literals is None or ((truth == TRUE) != (literals & 1 == 1))[~is_open].any():
-            return AskedEvent(one.text, None)
-        left = 2 * number[is_open] + (literals[is_open] & 1)
-        return AskedEvent(one.text, tuple(np.unique(left).tolist()))
+        atoms = np.array(sorted(variables_of(one.node)), np.int64) - 1
+        number, truth = (found.tolist() for found in moved(atoms))
+        names: dict[int, Node] = {}
+        for atom, there, known in zip(atoms.tolist(), number, truth, strict=True):
+            names[atom + 1] = there + 1 if there >= 0 else known == TRUE
+        return AskedEvent.of(one.text, renamed(one.node, names))
 
     return Asked(tuple(map(part_of, wanted.atoms)), tuple(map(event, wanted.events)), wanted.remarks)
-
-
-def _status(statuses: Statuses, code: int) -> int:
-    return int(statuses.lookup(np.array([code], np.int64))[0])
-
-
-def _event(problem: Problem, item: QueryItem) -> AskedEvent:
-    """Substitute what is known: a false literal decides the conjunction, a true one leaves it."""
-    left: set[int] = set()
-    for literal in item.literals or ():
-        status = _status(problem.statuses[literal.predicate], literal.code)
-        if status != UNKNOWN:
-            if (status == TRUE) != literal.positive:
-                return AskedEvent(item.text, None)
-            continue
-        number = int(problem.atoms.numbers(literal.predicate, np.array([literal.code], np.int64))[0])
-        left.add(2 * number + literal.positive)
-    if any(literal ^ 1 in left for literal in left):
-        return AskedEvent(item.text, None)
-    return AskedEvent(item.text, tuple(sorted(left)))
 
 
 NO_ACCOUNT = Account()
@@ -162,7 +204,7 @@ NO_ACCOUNT = Account()
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a method says: values of `Asked.numbers` and `Asked.open_events` in their order, and how they came about."""
+    """What a method says: values of `Asked.numbers` and of the `cubes` of `Asked.open_events`, and how they came about."""
 
     atoms: Values
     events: Values
@@ -226,8 +268,10 @@ def _rows(asked: Asked, atoms: Values, events: Values) -> tuple[Values, npt.NDAr
     nothing = np.zeros(0, np.int8)
     truth = np.concatenate([nothing, *(part.truth for part in asked.atoms)])
     is_open = truth == UNKNOWN
-    decided = [1.0 if event.literals == () else 0.0 for event in asked.events]
-    estimated = np.append(is_open, [bool(event.literals) for event in asked.events]).astype(bool)
+    decided = [float(bool(event.known)) for event in asked.events]
+    estimated = np.append(is_open, [event.known is None for event in asked.events]).astype(bool)
+    negated = np.array([event.negated for event in asked.open_events], bool)
+    events = replace(events, probability=np.where(negated, 1.0 - events.probability, events.probability))
     known = Values.exact(np.append((truth == TRUE).astype(np.float64), decided))
     columns = []
     for name in Values.__dataclass_fields__:

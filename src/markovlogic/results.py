@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars
 
 
-EVENT = -1  # in place of a predicate's number: the row is a conjunction, not an atom
+EVENT = -1  # in place of a predicate's number: the row is a formula, not an atom
 
 
 class Estimate(float):
@@ -135,7 +135,7 @@ class Draws:
 class Marginals:
     """P(atom is true | evidence) for every row, sampling error and the method's own bias kept apart.
 
-    Rows are sorted by the code points of `atom`. A row with predicate EVENT is a conjunction from the query.
+    Rows are sorted by the code points of `atom`. A row with predicate EVENT is a formula from the query.
     """
 
     atom: Any  # (n,) Arrow large_string: `Friends(Ann,Bob)`
@@ -164,7 +164,7 @@ class Marginals:
         return isinstance(atom, str) and self._row(atom) is not None
 
     def __getitem__(self, atom: str) -> Estimate:
-        """The estimate of one atom or conjunction, by its name; spaces outside quotes do not matter."""
+        """The estimate of one atom or formula, by its name; spaces outside quotes do not matter."""
         row = self._row(atom)
         if row is None:
             names = self.atom[:100_000].to_pylist()

@@ -34,7 +34,8 @@ Query = Annotated[
         "-q",
         "--query",
         metavar="ATOMS",
-        help="What to infer, separated by commas: predicates, ground atoms, conjunctions such as Smokes(Ann)^!Cancer(Bob).",
+        help="What to infer, separated by commas: predicates, atoms, patterns such as Same(A1,_), ground formulas such as "
+        "Smokes(Ann)^!Cancer(Bob).",
         rich_help_panel=PROBLEM,
     ),
 ]

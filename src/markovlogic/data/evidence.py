@@ -13,6 +13,7 @@ from markovlogic.data.domains import Domain
 from markovlogic.errors import ResourceError
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
+SOFT = 3  # of facts on their way here; in `Facts` the atom is unknown and has log-odds
 MOST_ATOMS = 1 << 61  # of one predicate: a code with its truth beside it still fits 63 bits
 
 
@@ -22,6 +23,8 @@ class Facts:
 
     args: npt.NDArray[np.int32]  # (n_facts, arity) constant numbers
     truth: npt.NDArray[np.int8]  # (n_facts,) FALSE, TRUE or UNKNOWN
+    # (n_facts,) what soft evidence adds to the log weight of worlds where the atom is true, 0 elsewhere; None: there is none
+    log_odds: npt.NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.truth)

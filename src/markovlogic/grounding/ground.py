@@ -26,6 +26,7 @@ from markovlogic.language.templates import ClauseTemplate, LoweredModel
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.problem.names import atom_name
+from markovlogic.problem.soft import soft_log_odds
 from markovlogic.progress import SILENT, Progress
 
 _MOST_ATOMS = 2**30  # literals are 32-bit integers
@@ -141,6 +142,9 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
         raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms) + len(nodes), limit=_MOST_ATOMS)
     progress.stage("assemble")
     patience.check()
+    soft = soft_log_odds(problem)
+    assembler.constant(soft.constant)
+    assembler.soft(soft.atom, soft.log_odds)
     try:
         return assembler.network(problem.groups)
     except Contradiction as found:

@@ -13,6 +13,7 @@ import numpy as np
 from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
 from markovlogic.deciding import Decided, decide
+from markovlogic.errors import UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit
@@ -186,10 +187,15 @@ class Case:
     @cached_property
     def lifted(self) -> Work | Refusal:
         """How the problem would be solved with nothing grounded, or why not."""
+        from markovlogic.lifted.answer import Refusal
         from markovlogic.lifted.engines import plan_lifted
 
         self.resources.progress.stage("plan")
-        return plan_lifted(self.posed.problem, self.posed.lowered)
+        try:
+            told = self.posed.told_by_rules
+        except UnsupportedError as refusal:
+            return Refusal(refusal.faults[0].message)
+        return plan_lifted(told.problem, told.lowered)
 
     @cached_property
     def lifted_draws(self) -> Work | Refusal:
@@ -199,15 +205,17 @@ class Case:
 
         if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
             return self.lifted
-        return plan_lifted(self.posed.problem, self.posed.lowered, drawing=True)
+        told = self.posed.told_by_rules
+        return plan_lifted(told.problem, told.lowered, drawing=True)
 
     @cached_property
     def lifted_events(self) -> EventPlans:
-        """The same with an open conjunction of the query as evidence, for each of them with more than one literal."""
+        """The same with a conjunction as evidence, for each cube of a formula of the query with more than one literal."""
         from markovlogic.lifted.events import EventPlans
 
-        events = [literals.tolist() for literals in self.asked.open_events if len(literals) > 1]
-        return EventPlans(self.posed.problem, self.posed.lowered, events)
+        events = [literals.tolist() for literals in self.asked.cubes if len(literals) > 1]
+        told = self.posed.told_by_rules
+        return EventPlans(told.problem, told.lowered, events)
 
     @cached_property
     def reach(self) -> Reach:

@@ -17,6 +17,7 @@ from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
+from markovlogic.problem import WantedAtoms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ class LiftedMethod(Method):
             return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
         events = _events_cost(case) if _has_conjunctions(case) else (0.0, 0)
         if isinstance(events, Refusal):
-            return Cost(None, None, f"a conjunction of the query is not liftable: {events.reason}", possible=False)
+            return Cost(None, None, f"a formula of the query is not liftable: {events.reason}", possible=False)
         memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * _rows(case)
         return Cost(work.seconds + events[0], memory, work.reason)
 
@@ -118,15 +119,15 @@ def _work(case: Case, *, drawing: bool) -> Work | Refusal:
 
 
 def _rows(case: Case) -> int:
-    """Rows of the answer, without listing them."""
+    """Rows of the answer at most, without listing them."""
     problem = case.posed.problem
-    whole = {item.predicate for item in problem.query if item.predicate is not None}
-    return sum(problem.statuses[name].n_open for name in whole) + len(problem.query)
+    many = {item.wanted.predicate for item in problem.query if isinstance(item.wanted, WantedAtoms)}
+    return sum(problem.statuses[name].n_open for name in many) + len(problem.query)
 
 
 def _has_conjunctions(case: Case) -> bool:
-    """Whether an item of the query holds more than one literal."""
-    return any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query)
+    """Whether an item of the query joins atoms."""
+    return any(item.joins_atoms for item in case.posed.problem.query)
 
 
 def _too_many(case: Case) -> Refusal:
@@ -153,10 +154,10 @@ def _events_cost(case: Case) -> tuple[float, int] | Refusal:
 
 
 def _events(case: Case, solution: Solution) -> Float64:
-    """P(conjunction): from a marginal where it is one literal, else from log Z with the conjunction as evidence."""
+    """P(formula), the sum over its cubes: a marginal where it is one literal, else from log Z with the cube as evidence."""
     found: list[float] = []
     ratios: list[float] = []
-    for literals in case.asked.open_events:
+    for literals in case.asked.cubes:
         if len(literals) == 1:
             found.append(_single(case, solution, int(literals[0])))
             continue
@@ -164,7 +165,7 @@ def _events(case: Case, solution: Solution) -> Float64:
         first = plans.first_alike[at]
         ratios.append(ratios[first] if first < at else _ratio(plans.work(at), solution))
         found.append(ratios[at])
-    return np.array(found, np.float64)
+    return case.asked.summed(np.array(found, np.float64))
 
 
 def _single(case: Case, solution: Solution, literal: int) -> float:
@@ -181,7 +182,7 @@ def _ratio(work: Work | Refusal | None, solution: Solution) -> float:
         return 0.0
     if isinstance(work, Refusal) or abs(solution.log_z) > LOSES_DIGITS:
         why = work.reason if isinstance(work, Refusal) else "log Z is so large that a ratio of two would keep too few digits"
-        raise ResourceError(f"no lifted inference for a conjunction of the query: {why} (ask for single atoms)")
+        raise ResourceError(f"no lifted inference for a formula of the query: {why} (ask for single atoms)")
     try:
         return float(np.clip(math.exp(work.solve().log_z - solution.log_z), 0.0, 1.0))
     except InputError:  # no world has it

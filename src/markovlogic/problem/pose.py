@@ -13,6 +13,7 @@ from markovlogic.data.readers import read_evidence
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.language.syntax import Model
 from markovlogic.problem.query import queried_predicates, resolve_query, unknown_predicates
+from markovlogic.problem.soft import soft_atoms
 from markovlogic.problem.statuses import AtomIndex
 from markovlogic.problem.values import Problem
 from markovlogic.problem.worlds import open_groups, statuses_of
@@ -76,7 +77,8 @@ def pose(
     groups = (open_groups(predicate, statuses[name], atoms) for name, predicate in model.predicates.items())
     if domains is not evidence.domains:
         evidence = Evidence(domains, evidence.facts, evidence.sources, evidence.observed)
-    return Problem(model, evidence, items, statuses, atoms, tuple(group for group in groups if group is not None))
+    open_ones = tuple(group for group in groups if group is not None)
+    return Problem(model, evidence, items, statuses, atoms, open_ones, soft_atoms(evidence, statuses))
 
 
 def _listed(names: str | Iterable[str]) -> list[str]:

@@ -79,7 +79,7 @@ def page(result: Marginals) -> str:
     if result.run.converged is not None:
         told = f'<p class="{"dim" if result.converged else "concern"}">{html.escape(agreement(result))}</p>\n'
     return _PAGE.format(
-        script=_vega(),
+        script=vega(),
         agreement=told,
         guarantee=result.guarantee.value,
         meaning=GUARANTEES[result.guarantee.value],
@@ -92,7 +92,7 @@ def page(result: Marginals) -> str:
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
     """The drawing library's source, from the installed package."""
     import altair
     import vl_convert
