@@ -19,7 +19,7 @@ from markovlogic.version import __version__
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
     from markovlogic.data.evidence import Evidence
-    from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
@@ -46,6 +46,7 @@ _HOME = {
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
+    "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
     "LiftedBP": "methods.lifted_bp",
@@ -75,6 +76,7 @@ __all__ = [
     "Evidence",
     "Gibbs",
     "Guarantee",
+    "InferenceWarning",
     "InputError",
     "Interrupted",
     "LiftedBP",

@@ -22,7 +22,8 @@ from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.methods.table import AUTO, all_methods, method_named
 from markovlogic.networks.kinds import BUILT, NetworkKind
 from markovlogic.posing import Assumptions, Evidences, Models, Queries, pose_problem
-from markovlogic.progress import SILENT, Progress
+from markovlogic.progress import Progress
+from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
 
 NETWORKS = (AUTO, *(kind for kind in BUILT if kind is not NetworkKind.NONE))
@@ -162,6 +163,32 @@ class Explanation:
     decided: tuple[DecidedBy, ...] = ()  # what hard rules decide before anything is grounded
     details: tuple[str, ...] = ()  # more about the plan, in lines
 
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from html import escape
+
+        from markovlogic.report.notebook import table_html
+
+        sizes = self.as_dict() | {"memory": show_bytes(self.memory_bytes)}
+        names = ("groundings", "atoms", "clauses", "clauses_at_most", "literals", "components", "largest_component",
+                 "exclusive_groups", "memory")  # fmt: skip
+        known = {name.replace("_", " "): sizes[name] for name in names if sizes.get(name) is not None}
+        rows = [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in known.items()]
+        plan = self.plan
+        told = f"<p>plan: <b>{plan.method}</b>, network {plan.network}, estimator {plan.estimator}: {escape(plan.reason)}</p>"
+        considered = [
+            (
+                one.method,
+                one.guarantee,
+                "-" if one.seconds is None or not one.possible else f"{one.seconds:,.2g} s",
+                "-" if one.memory_bytes is None or not one.possible else show_bytes(one.memory_bytes),
+                escape(one.reason),
+            )
+            for one in self.candidates
+        ]
+        methods = table_html(["method", "guarantee", "time", "memory", ""], considered, left=2, last=1)
+        return table_html(["size", ""], rows, left=1) + told + methods
+
     def as_dict(self) -> dict[str, Any]:
         """The explanation as `explain --json` writes it."""
         made = asdict(self)
@@ -187,7 +214,7 @@ def explain(
     closed_types: bool = False,
     clause_weights: str = "formula",
     memory_limit: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool | None = None,
 ) -> Explanation:
     """Say how big a problem is, how it would be solved and what that would cost; nothing long runs.
 
@@ -195,9 +222,10 @@ def explain(
     """
     wish = wish_of(method, network, Sampling(estimator=estimator))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    posed = pose_problem(model, evidence, query, assumed, progress=progress)
-    with case_of(posed, Resources(memory_limit, None, progress), Stopwatch()) as case:
-        return explanation(case, wish)
+    with progress_of(progress) as shown:
+        posed = pose_problem(model, evidence, query, assumed, progress=shown)
+        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch()) as case:
+            return explanation(case, wish)
 
 
 def explanation(case: Case, wish: Wish) -> Explanation:

@@ -189,12 +189,10 @@ def _renumbered(wanted: Asked, moved: Moved) -> Asked:
         return replace(part, number=number, truth=truth)
 
     def event(one: AskedEvent) -> AskedEvent:
-        atoms = np.array(sorted(variables_of(one.node)), np.int64) - 1
-        number, truth = (found.tolist() for found in moved(atoms))
-        names: dict[int, Node] = {}
-        for atom, there, known in zip(atoms.tolist(), number, truth, strict=True):
-            names[atom + 1] = there + 1 if there >= 0 else known == TRUE
-        return AskedEvent.of(one.text, renamed(one.node, names))
+        atoms = np.unique(np.array([name - 1 for name in variables_of(one.node)], np.int64))
+        number, truth = moved(atoms)
+        places = zip(atoms.tolist(), number.tolist(), (truth == TRUE).tolist(), strict=True)
+        return AskedEvent.of(one.text, renamed(one.node, {a + 1: n + 1 if n >= 0 else t for a, n, t in places}))
 
     return Asked(tuple(map(part_of, wanted.atoms)), tuple(map(event, wanted.events)), wanted.remarks)
 
@@ -243,7 +241,7 @@ def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) ->
         draws = Draws(answer.kept, place[: len(is_open)][is_open], answer.thin)
     return Marginals(
         atom=name.take(order),
-        predicate=predicate[at],
+        predicate_of=predicate[at],
         code=code[at],
         probability=rows.probability,
         stderr=rows.stderr,
@@ -253,10 +251,18 @@ def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) ->
         run=run,
         predicates=predicates,
         domains=domains,
+        exclusive=tuple(problem.model.predicates[name].exclusive for name in predicates),
+        whole=tuple(name in _whole(problem) for name in predicates),
         notes=answer.concerns,
         remarks=(*asked.remarks, *answer.remarks),
         draws=draws,
     )
+
+
+def _whole(problem: Problem) -> set[str]:
+    """Predicates of which the query wants all atoms."""
+    wanted = [item.wanted for item in problem.query if isinstance(item.wanted, WantedAtoms)]
+    return {one.predicate for one in wanted if one.is_whole or not problem.model.predicates[one.predicate].arity}
 
 
 def _domains(problem: Problem, name: str) -> tuple[Domain, ...]:

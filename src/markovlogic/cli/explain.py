@@ -30,7 +30,7 @@ def explain(
     limit = options.memory_size(memory_limit)
 
     from markovlogic import planner
-    from markovlogic.cli.progress import shown_progress
+    from markovlogic.report.progress import shown_progress
 
     with shown_progress(quiet=quiet) as progress:
         found = planner.explain(

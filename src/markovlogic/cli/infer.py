@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,11 +107,13 @@ def infer(
     options.positive(target_stderr, "--target-stderr")
 
     from markovlogic import inference
-    from markovlogic.cli.progress import shown_progress
+    from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_said
+    from markovlogic.report.progress import shown_progress
 
     _check_outputs((output, stats, worlds), (model, *(evidence or ())))
-    with shown_progress(quiet=quiet) as progress:
+    with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
         result = inference.infer(
             model,
             evidence or (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from contextlib import suppress
 
 from markovlogic.cli import options
@@ -27,8 +28,8 @@ def warm_up(quiet: options.Quiet = False) -> int:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    from markovlogic.cli.progress import shown_progress
     from markovlogic.methods.table import all_methods
+    from markovlogic.report.progress import shown_progress
     from markovlogic.running.crew import cores
 
     begun = time.perf_counter()
@@ -50,14 +51,15 @@ def warm_up(quiet: options.Quiet = False) -> int:
 
 def compile_for(method: str) -> int:
     """Run a method on every kind of network that it can do, for a moment; gives the number of runs."""
-    from markovlogic.errors import UnsupportedError
+    from markovlogic.errors import InferenceWarning, UnsupportedError
     from markovlogic.inference import infer
     from markovlogic.model import Model
 
     runs = 0
     for text, query in MODELS.values():
         for chains in CHAINS:
-            with suppress(UnsupportedError):
-                infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1)
+            with suppress(UnsupportedError), warnings.catch_warnings():
+                warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
+                infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1, progress=False)
                 runs += 1
     return runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,6 +39,14 @@ class Evidence:
     facts: Mapping[str, Facts]  # only predicates that have at least one fact
     sources: tuple[str, ...] = field(default=())
     observed: frozenset[str] = field(default=frozenset())  # predicates that a table was given for, even one without rows
+
+    def _repr_html_(self) -> str:
+        """What notebooks show; the view stands above this module and is found by name."""
+        return str(importlib.import_module("markovlogic.report.notebook").evidence_html(self))
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {len(facts):,}" for name, facts in self.facts.items())
+        return f"<evidence: {facts or 'no facts'}>"
 
     def has(self, predicate: str) -> bool:
         """Whether there is evidence about a predicate: a fact, or a table without rows (which says that nothing is true)."""

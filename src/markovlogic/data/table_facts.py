@@ -98,6 +98,8 @@ def _read_batch(
     for position, at in enumerate(arguments):
         column = table.columns[at]
         ids, names = _constants(batch.column(at), column, table.name)
+        if len(names):
+            vocabulary.met(predicate.types[position], integers=_holds_integers(batch.column(at).type))
         missing = ids < 0
         refuse(missing, lambda _row, column=column: (f"column {column} is empty", "every argument needs a constant"))  # type: ignore[misc]
         type_name = predicate.types[position]
@@ -187,6 +189,12 @@ def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int6
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
     ids = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return ids, encoded.dictionary.cast(pa.string())
+
+
+def _holds_integers(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
 def _truth(cells: Any) -> npt.NDArray[np.int8]:

@@ -18,6 +18,31 @@ BLUE, GREY = "#3b6ea5", "#9aa5b1"
 
 def chart(result: Marginals) -> Any:
     """Altair chart of a result; holds at most ATOMS_ONE_BY_ONE rows and BINS bars of data, however many atoms there are."""
+    return _offline(_drawn(result))
+
+
+def _offline(made: Any) -> Any:
+    """The same chart, which notebooks show as a picture: Altair's own way fetches its drawing library from the network."""
+
+    class Offline(type(made)):  # type: ignore[misc]
+        def _repr_mimebundle_(self, *_args: Any, **_kwds: Any) -> dict[str, str]:
+            import vl_convert
+
+            return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict(), vl_version=vega_lite_version())}
+
+    object.__setattr__(made, "__class__", Offline)  # its own __setattr__ makes chart properties of everything
+    return made
+
+
+def vega_lite_version() -> str:
+    """The version of the chart language that Altair writes, as its converter names it."""
+    import altair
+
+    major, minor = altair.SCHEMA_VERSION.lstrip("v").split(".")[:2]
+    return f"v{major}_{minor}"
+
+
+def _drawn(result: Marginals) -> Any:
     few = len(result) <= ATOMS_ONE_BY_ONE
     dots = _dots(result, ATOMS_ONE_BY_ONE if few else ATOMS_ON_TOP)
     title = "Probability given the evidence" if few else f"The {ATOMS_ON_TOP} most probable"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.report.charts import chart
+from markovlogic.report.charts import chart, vega_lite_version
 from markovlogic.report.tables import agreement, effective, most_probable, number
 from markovlogic.results import Marginals
 
@@ -94,12 +94,10 @@ def page(result: Marginals) -> str:
 @cache
 def vega() -> str:
     """The drawing library's source, from the installed package."""
-    import altair
     import vl_convert
 
-    major, minor = altair.SCHEMA_VERSION.lstrip("v").split(".")[:2]
     bundle: Any = vl_convert.javascript_bundle  # its stub demands a snippet, which is optional
-    return str(bundle(vl_version=f"v{major}_{minor}")).replace("</script", "<\\/script")
+    return str(bundle(vl_version=vega_lite_version())).replace("</script", "<\\/script")
 
 
 def _row(result: Marginals, row: int, least: npt.NDArray[np.bool_]) -> str:
