@@ -18,6 +18,9 @@ from markovlogic.version import __version__
 
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
+    from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.thinning import NIMFA, Drop
+    from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.guarantee import Guarantee
@@ -41,11 +44,14 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "DPMeans": "compress.groupings",
+    "Drop": "compress.thinning",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
     "InputError": "errors",
     "Interrupted": "errors",
+    "KMeans": "compress.groupings",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
     "LiftedMH": "samplers.lifted_mh",
@@ -53,10 +59,14 @@ _HOME = {
     "Marginals": "results",
     "MarkovLogicError": "errors",
     "Model": "model",
+    "NIMFA": "compress.thinning",
     "Orbital": "samplers.orbital",
+    "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
+    "Twins": "compress.groupings",
     "UnsupportedError": "errors",
+    "compress": "compress",
     "explain": "planner",
     "infer": "inference",
     "load": "model",
@@ -67,12 +77,16 @@ __all__ = [
     "BMF",
     "BP",
     "MCSAT",
+    "NIMFA",
     "Blocked",
+    "DPMeans",
+    "Drop",
     "Evidence",
     "Gibbs",
     "Guarantee",
     "InputError",
     "Interrupted",
+    "KMeans",
     "LiftedBP",
     "LiftedBlocked",
     "LiftedMH",
@@ -80,10 +94,13 @@ __all__ = [
     "MarkovLogicError",
     "Model",
     "Orbital",
+    "RandomGroups",
     "ResourceError",
     "Tempered",
+    "Twins",
     "UnsupportedError",
     "__version__",
+    "compress",
     "explain",
     "infer",
     "load",

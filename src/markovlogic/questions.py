@@ -109,6 +109,19 @@ def projected(wanted: Asked, way: Projection) -> Asked:
     return Asked(tuple(map(moved, wanted.atoms)), tuple(map(event, wanted.events)), wanted.remarks)
 
 
+def distinct(moved: Asked, problem: Problem) -> Asked:
+    """The atoms of another problem that projected questions come to, each once, in the order of their numbers."""
+    every = np.unique(moved.numbers)
+    parts = []
+    for name in problem.atoms.predicates:
+        own = problem.atoms.range_of(name)
+        number = every[(every >= own.start) & (every < own.stop)]
+        if len(number):
+            code = problem.statuses[name].unrank(number - own.start)
+            parts.append(QueryAtoms(name, code, number, np.full(len(number), UNKNOWN, np.int8)))
+    return Asked(tuple(parts), moved.events, ())
+
+
 def _status(statuses: Statuses, code: int) -> int:
     return int(statuses.lookup(np.array([code], np.int64))[0])
 
@@ -144,6 +157,13 @@ class Answer:
     remarks: tuple[str, ...] = ()  # what should be known of them all the same
     kept: npt.NDArray[np.bool_] | None = None  # (n_chains, n_draws, n_atoms) draws of `Asked.numbers`
     thin: int = 1
+
+
+def spread(answer: Answer, solved: Asked, moved: Asked) -> Answer:
+    """The answer to distinct questions as one to all of those that were projected onto them."""
+    rows = np.searchsorted(solved.numbers, moved.numbers)
+    kept = None if answer.kept is None else answer.kept[:, :, rows]
+    return replace(answer, atoms=answer.atoms.at(rows), kept=kept)
 
 
 def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) -> Marginals:

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.strategies import problems
 
 import markovlogic as mln
 from markovlogic.compress import contraction
@@ -13,7 +14,6 @@ from markovlogic.compress.features import object_counts, object_features, standa
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, codes
 from markovlogic.language.syntax import Variable
 from markovlogic.posing import pose_problem
-from tests.strategies import problems
 
 
 def counted(problem, template, name):

@@ -28,6 +28,7 @@ def infer(
     network: options.Network = "auto",
     compress: options.Compress = "none",
     rank: options.Rank = None,
+    ratio: options.Ratio = None,
     memory_limit: options.MemoryLimit = None,
     estimator: Annotated[
         str,
@@ -107,18 +108,19 @@ def infer(
 
     from markovlogic import inference
     from markovlogic.cli.progress import shown_progress
+    from markovlogic.compress.table import compressor_said
     from markovlogic.methods.said import settings_said
 
+    compressor, said = compressor_said(compress, rank, ratio, set_ or ())
     _check_outputs((output, stats, worlds), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         result = inference.infer(
             model,
             evidence or (),
             query,
-            method=settings_said(method, set_ or ()),
+            method=settings_said(method, said),
             network=network,
-            compress=compress,
-            rank=rank,
+            compress=compressor,
             estimator=estimator,
             chains=chains,
             draws=draws,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import explain, generate, infer, reproduce, symmetries, waiting, warm_up
+from markovlogic.cli import compress, explain, generate, infer, reproduce, symmetries, waiting, warm_up
 from markovlogic.cli.telling import tell
 from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
@@ -46,7 +46,15 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-for _command in (infer.infer, explain.explain, symmetries.symmetries, generate.generate, reproduce.reproduce, warm_up.warm_up):
+for _command in (
+    infer.infer,
+    explain.explain,
+    symmetries.symmetries,
+    compress.compress,
+    generate.generate,
+    reproduce.reproduce,
+    warm_up.warm_up,
+):
     app.command(_command.__name__.replace("_", "-"))(_interruptible(_command))
 
 
