@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from markovlogic.patience import check
 
 FIRST_LAMBDA, FACTOR = 10_000.0, 0.5  # [000] section 3.4; the factor is not given there
 MOST_PASSES = 50
+SEARCH_PASSES = 10  # of each penalty that is tried
 MOST_RADII = 4000
 SMALLEST = 1e-12  # relative to the largest squared radius: below it all distinct points are apart
 
@@ -88,6 +90,15 @@ def farthest_first(points: Float64, most: int = MOST_RADII) -> Float64:
     return np.array(radii)
 
 
+def _along_axes(points: Float64) -> Float64:
+    if min(points.shape) < 2:
+        return points
+    centred = points - points.mean(axis=0)
+    length, axes = np.linalg.eigh(centred.T @ centred)
+    kept = length > SMALLEST * max(float(length[-1]), 1.0)
+    return np.ascontiguousarray(centred @ axes[:, kept][:, ::-1])
+
+
 @dataclass(frozen=True)
 class Bounds:
     """What a partition is measured by: E_G (evidence it overrides), S_G (blocks), and whether the sizes are allowed."""
@@ -141,20 +152,25 @@ class Search:
     seed: int = 0
     squared: bool = True
 
+    @cached_property
+    def turned(self) -> dict[str, Float64]:
+        """The points along their main axes, the longest first: the same distances, and far is soon seen to be far."""
+        return {of: _along_axes(own) for of, own in self.points.items()}
+
     def at(self, penalty: float, before: Found | None = None) -> Found:
         """DP-means of every type under one penalty, from the centres that a larger one left."""
         limit = penalty if self.squared else penalty * penalty
         made = {}
-        for of, own in self.points.items():
+        for of, own in self.turned.items():
             start = before.clusters[of].centres if before is not None and before.penalty >= penalty else None
-            made[of] = dp_means(own, limit, seed=self.seed, centres=start)
+            made[of] = dp_means(own, limit, seed=self.seed, centres=start, passes=SEARCH_PASSES)
         return Found(penalty, made, self.measure(made))
 
     def by_schedule(self, *, return_broken: bool) -> Found:
         """[000] Algorithm 2: halve λ until the bounds hold or there are too many blocks."""
         found = self.at(FIRST_LAMBDA)
         last = found if found.bounds.small else None
-        finest = min((float(r.min()) for own in self.points.values() if len(r := farthest_first(own))), default=0.0)
+        finest = min((float(r.min()) for own in self.turned.values() if len(r := farthest_first(own))), default=0.0)
         floor = SMALLEST * FIRST_LAMBDA
         while not found.bounds.good:
             if not found.bounds.small:
@@ -168,7 +184,7 @@ class Search:
 
     def by_radii(self) -> Found:
         """The same among the λ's at which farthest-first radii say that a cluster is added, by halving."""
-        radii = [farthest_first(own) for own in self.points.values()]
+        radii = [farthest_first(own) for own in self.turned.values()]
         every = np.unique(np.concatenate([np.zeros(1), *radii]))[::-1]  # decreasing, 0 last: all distinct points apart
         steps = np.append(every[0] * 2 + 1.0, (every[:-1] + every[1:]) / 2) if len(every) > 1 else np.ones(1)
         penalties: Sequence[float] = steps.tolist() if self.squared else np.sqrt(steps).tolist()
