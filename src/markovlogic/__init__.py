@@ -18,6 +18,9 @@ from markovlogic.version import __version__
 
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
+    from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.thinning import NIMFA, Drop
+    from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
@@ -46,6 +49,8 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "DPMeans": "compress.groupings",
+    "Drop": "compress.thinning",
     "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
@@ -53,6 +58,7 @@ _HOME = {
     "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
+    "KMeans": "compress.groupings",
     "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
@@ -61,11 +67,15 @@ _HOME = {
     "Marginals": "results",
     "MarkovLogicError": "errors",
     "Model": "model",
+    "NIMFA": "compress.thinning",
     "Orbital": "samplers.orbital",
+    "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
+    "Twins": "compress.groupings",
     "UnsupportedError": "errors",
     "World": "maximizing.result",
+    "compress": "compress",
     "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
@@ -79,7 +89,10 @@ __all__ = [
     "BMF",
     "BP",
     "MCSAT",
+    "NIMFA",
     "Blocked",
+    "DPMeans",
+    "Drop",
     "Evaluation",
     "Evidence",
     "Gibbs",
@@ -87,6 +100,7 @@ __all__ = [
     "InferenceWarning",
     "InputError",
     "Interrupted",
+    "KMeans",
     "Learned",
     "LiftedBP",
     "LiftedBlocked",
@@ -95,11 +109,14 @@ __all__ = [
     "MarkovLogicError",
     "Model",
     "Orbital",
+    "RandomGroups",
     "ResourceError",
     "Tempered",
+    "Twins",
     "UnsupportedError",
     "World",
     "__version__",
+    "compress",
     "evaluate",
     "explain",
     "infer",
