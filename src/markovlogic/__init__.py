@@ -19,9 +19,14 @@ from markovlogic.version import __version__
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
     from markovlogic.data.evidence import Evidence
-    from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
+    from markovlogic.learning.learn import learn
+    from markovlogic.learning.result import Learned
+    from markovlogic.maximization import maximize
+    from markovlogic.maximizing.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.model import Model, load
@@ -41,11 +46,14 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
+    "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
+    "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
     "LiftedMH": "samplers.lifted_mh",
@@ -57,9 +65,13 @@ _HOME = {
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
     "UnsupportedError": "errors",
+    "World": "maximizing.result",
+    "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
+    "learn": "learning.learn",
     "load": "model",
+    "maximize": "maximization",
     "symmetries": "symmetry_report",
 }
 
@@ -68,11 +80,14 @@ __all__ = [
     "BP",
     "MCSAT",
     "Blocked",
+    "Evaluation",
     "Evidence",
     "Gibbs",
     "Guarantee",
+    "InferenceWarning",
     "InputError",
     "Interrupted",
+    "Learned",
     "LiftedBP",
     "LiftedBlocked",
     "LiftedMH",
@@ -83,10 +98,14 @@ __all__ = [
     "ResourceError",
     "Tempered",
     "UnsupportedError",
+    "World",
     "__version__",
+    "evaluate",
     "explain",
     "infer",
+    "learn",
     "load",
+    "maximize",
     "symmetries",
 ]
 
