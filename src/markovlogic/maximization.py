@@ -12,7 +12,8 @@ from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.maximizing.result import TrueAtoms, World
-from markovlogic.maximizing.settings import NOISE, TRIES, SearchSettings
+from markovlogic.maximizing.settings import NOISE, SearchSettings
+from markovlogic.maximizing.single_occurrence import Reduction, reduced
 from markovlogic.maximizing.solve import Optimum, Work, maximize_network, memory_needed
 from markovlogic.maximizing.ways import AUTO, Way, way_named
 from markovlogic.measures import Stopwatch, peak_memory
@@ -21,10 +22,12 @@ from markovlogic.methods.no_world import rules_named
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
-from markovlogic.problem import QueryItem, WantedAtoms, WantedFormula
+from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
+
+ATOM_BYTES = 30  # of an atom's code, number and truth, in the problem as it was posed
 
 
 def maximize(
@@ -54,7 +57,7 @@ def maximize(
     """
     way = way_named(method)
     settings = SearchSettings(
-        TRIES if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
+        way.tries if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
     )
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
@@ -85,17 +88,41 @@ def _asked(posed: Posed) -> Posed:
 
 
 def _solved(posed: Posed, work: Work, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> World:
-    with case_of(posed, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
+    smaller = None
+    if work.way.lifts:
+        with watch("symmetry"):
+            smaller = reduced(posed)
+    solved = posed if smaller is None else smaller.posed
+    with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
         network = case.ground()
-        _refuse_what_does_not_fit(case, work.way)
+        _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
         current().allowance = SURE
         with watch("sample"):
             found = maximize_network(network, replace(work, memory_limit=case.memory_limit))
-        return _world(work, found, case)
+        if smaller is None:
+            return _world(posed.problem, case.asked.atoms, found, _record(posed, case, work, found))
+        atoms = _expanded(posed.problem, smaller, case.posed.problem, include_evidence=include_evidence)
+        record = replace(_record(posed, case, work, found), network=NetworkKind.NONE, clauses=None)
+        return _world(posed.problem, atoms, replace(found, remarks=(smaller.note, *found.remarks)), record)
 
 
-def _refuse_what_does_not_fit(case: Case, way: Way) -> None:
-    needed = case.ground().nbytes + memory_needed(case.ground())
+def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> tuple[QueryAtoms, ...]:
+    """The atoms that were asked for, with the numbers of those that stand for them, and what is known of these."""
+    made = []
+    for part in query_atoms(problem, include_evidence=include_evidence):
+        statuses = solved.statuses[part.predicate]
+        truth, number = part.truth.copy(), np.full(len(part.code), -1, np.int64)
+        is_open = part.truth == UNKNOWN
+        code = smaller.codes(part.predicate, part.code[is_open], problem.statuses[part.predicate].sizes)
+        truth[is_open] = statuses.lookup(code)
+        still = truth[is_open] == UNKNOWN
+        number[np.flatnonzero(is_open)[still]] = solved.atoms.numbers(part.predicate, code[still])
+        made.append(replace(part, truth=truth, number=number))
+    return tuple(made)
+
+
+def _refuse_what_does_not_fit(case: Case, way: Way, n_atoms: int) -> None:
+    needed = case.ground().nbytes + memory_needed(case.ground()) + ATOM_BYTES * n_atoms
     if needed > case.memory_limit:
         raise ResourceError(
             f"{way.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
@@ -105,29 +132,32 @@ def _refuse_what_does_not_fit(case: Case, way: Way) -> None:
         )
 
 
-def _world(work: Work, found: Optimum, case: Case) -> World:
-    """Put names to what was found, in the numbers of the problem as it was posed."""
-    from markovlogic.version import __version__
-
-    asked, parts = case.whole.problem, []
-    for part in case.asked.atoms:
+def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: Optimum, record: RunRecord) -> World:
+    """Put the truth to what was asked for."""
+    parts = []
+    for part in atoms:
         truth = part.truth == TRUE
         is_open = part.truth == UNKNOWN
         truth[is_open] = found.world[part.number[is_open]]
         parts.append(TrueAtoms(part.predicate, part.code, np.asarray(truth, np.bool_)))
-    network = case.ground()
-    record = RunRecord(
+    return World(tuple(parts), problem, found.log_weight, found.bound, record, found.flips, found.tries, found.remarks)
+
+
+def _record(posed: Posed, case: Case, work: Work, found: Optimum) -> RunRecord:
+    from markovlogic.version import __version__
+
+    problem = posed.problem
+    return RunRecord(
         method=work.way.name,
         network=NetworkKind.GROUND,
         estimator="world",
-        atoms=len(asked.atoms),
-        clauses=network.n_clauses,
+        atoms=len(problem.atoms),
+        clauses=case.ground().n_clauses,
         seconds=case.watch.stop(),
         chains=found.tries,
         updates=found.flips,
         seed=work.search.seed if found.tries else None,
         interrupted=found.interrupted,
-        sources=(asked.model.source, *asked.evidence.sources),
+        sources=(problem.model.source, *problem.evidence.sources),
         version=__version__,
     )
-    return World(tuple(parts), asked, found.log_weight, found.bound, record, found.flips, found.tries, found.remarks)

@@ -20,13 +20,14 @@ class Way:
     eliminates: bool  # lists worlds or eliminates variables where components are small or narrow
     flows: bool  # maximum flow where clauses have two literals
     programs: bool  # integer programs
+    tries: int = 10  # of the search, where nothing is said
     seconds: float = math.inf  # that integer programs may take where no time limit is set
 
 
 WAYS = (
-    Way(AUTO, "proofs where they are cheap, then search, and a minute for integer programs", True, True, True, True, 60.0),
+    Way(AUTO, "proofs where they are cheap, then search, and a minute for integer programs", True, True, True, True, 4, 60.0),
     Way("maxwalksat", "local search alone; the bound is that of all clauses true", False, False, False, False),
-    Way("ilp", "search, then integer programs until they are solved", False, False, False, True),
+    Way("ilp", "search, then integer programs until they are solved", False, False, False, True, 4),
 )
 
 
