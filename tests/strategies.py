@@ -11,8 +11,8 @@
 
 There are at most `max_atoms` ground atoms in all, so that worlds can be enumerated. Keywords switch features off: `hard`
 (weights `inf`, `-inf` and final periods; random hard rules can contradict each other or the evidence, so that no world is left),
-`exclusive` (`class!` arguments), `quantifiers`, `equality`; `soft` switches soft evidence on. Formulas hold constants and
-self-joins; weights may be negative or zero.
+`exclusive` (`class!` arguments), `quantifiers`, `equality`; `soft` switches soft evidence on, `mostly_hard` makes two rules of
+three hard. Formulas hold constants and self-joins; weights may be negative or zero.
 """
 
 from __future__ import annotations
@@ -174,6 +174,7 @@ def problems(
     max_atoms: int = 14,
     max_rules: int = 4,
     hard: bool = True,
+    mostly_hard: bool = False,
     exclusive: bool = True,
     quantifiers: bool = True,
     equality: bool = True,
@@ -189,7 +190,7 @@ def problems(
     for _ in range(draw(st.integers(1, max_rules))):
         scope = _Scope(signatures, domains, quantifiers, equality)
         weight = draw(st.sampled_from(WEIGHTS))
-        if hard and draw(st.integers(0, 5)) == 0:
+        if hard and draw(st.integers(0, 5)) <= 3 * mostly_hard:
             weight = draw(st.sampled_from(HARD_WEIGHTS))
         formula = _formula(draw, scope, draw(st.integers(0, 3)))
         lines.append(f"{formula}." if weight == "." else f"{weight} {formula}")

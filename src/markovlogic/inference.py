@@ -112,7 +112,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         answer = replace(answer, guarantee=answer.guarantee | target, remarks=remarks)
         if target is not Guarantee.EXACT:  # of another model
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
-        return marginals(posed.problem, case.asked, answer, _record(case, plan, answer))
+        return marginals(posed.problem, answer.asked or case.asked, answer, _record(case, plan, answer))
 
 
 def _refuse_soft_evidence(posed: Posed) -> None:
@@ -148,7 +148,7 @@ def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
 def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
     from markovlogic.version import __version__
 
-    problem = case.posed.problem
+    problem = case.whole.problem
     return RunRecord(
         **vars(answer.account),
         method=plan.method.name,

@@ -15,6 +15,7 @@ import numpy as np
 from markovlogic.errors import InputError, known_name
 from markovlogic.estimate.estimator import WISHES
 from markovlogic.grounding.memory import show_bytes
+from markovlogic.language.show import show_predicate
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.base import Cost, Method, MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
@@ -135,6 +136,15 @@ class PlanView:
     fallback: str | None = None  # the method that chains which disagree give way to
 
 
+@dataclass(frozen=True)
+class DecidedBy:
+    """How many open atoms one hard rule, or an exclusive argument, decides."""
+
+    rule: str  # its text; of an exclusive argument, the declaration
+    place: str
+    atoms: int
+
+
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """Sizes, plan and candidates; None where a number would need a long computation."""
@@ -150,6 +160,7 @@ class Explanation:
     memory_bytes: int
     plan: PlanView
     candidates: tuple[Candidate, ...]
+    decided: tuple[DecidedBy, ...] = ()  # what hard rules decide before anything is grounded
     details: tuple[str, ...] = ()  # more about the plan, in lines
     notes: tuple[str, ...] = ()  # what is assumed without anybody having said so
 
@@ -228,12 +239,12 @@ def explanation(case: Case, wish: Wish) -> Explanation:
 
 
 def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Explanation:
-    network, sizes, problem = case.network, case.sizes, case.posed.problem
+    network, sizes, problem = case.network, case.sizes, case.whole.problem
     fallback = None if plan.fallback is None else plan.fallback.method.name
     view = PlanView(plan.method.name, plan.network, plan.estimator_name, plan.reason, fallback)
     largest = None
     if network is not None:
-        largest = int(np.bincount(case.parts.component_of[: network.n_atoms], minlength=1).max())
+        largest = max(int(np.bincount(case.parts.component_of[: network.n_atoms], minlength=1).max()), min(case.decided.atoms, 1))
     elif needs_network(plan.method):
         view = replace(view, reason=_why_not_grounded(case, plan))
     return Explanation(
@@ -242,15 +253,29 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
         clauses=None if network is None else network.n_clauses,
         clauses_at_most=sizes.clauses_at_most if network is None else None,
         literals=None if network is None else network.n_literals,
-        components=None if network is None else case.parts.n_components,
+        components=None if network is None else case.parts.n_components + case.decided.atoms,  # what is decided stands alone
         largest_component=largest,
         exclusive_groups=sum(len(groups.start) - 1 for groups in problem.groups),
         memory_bytes=_memory(case, plan),
         plan=view,
         candidates=considered,
+        decided=_decided_by(case),
         details=plan.details,
-        notes=case.posed.notes,
+        notes=case.whole.notes,
     )
+
+
+def _decided_by(case: Case) -> tuple[DecidedBy, ...]:
+    """In the order of the rule files, exclusive arguments last."""
+    model, found = case.whole.problem.model, []
+    for by, atoms in sorted(case.decided.by.items(), key=lambda item: (item[0].rule is None, item[0].rule or 0)):
+        if by.rule is not None:
+            rule = model.rules[by.rule]
+            found.append(DecidedBy(rule.text, str(rule.place), atoms))
+        else:
+            predicate = model.predicates[by.predicate]
+            found.append(DecidedBy(show_predicate(predicate), str(predicate.place), atoms))
+    return tuple(found)
 
 
 def _memory(case: Case, plan: Plan) -> int:

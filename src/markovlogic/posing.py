@@ -49,6 +49,7 @@ class Posed:
 
     problem: Problem
     clause_weights: str = "formula"
+    rules: LoweredModel | None = None  # as clauses, where they are other than the model's, or were lowered already
     opened: tuple[str, ...] = ()  # predicates that the user named as open
 
     @cached_property
@@ -59,6 +60,8 @@ class Posed:
     @cached_property
     def lowered(self) -> LoweredModel:
         """The rules as clauses with positive weights; refuses rules without a weight."""
+        if self.rules is not None:
+            return self.rules
         from markovlogic.language.lower import lower
 
         return lower(self.problem.model, self.clause_weights)
@@ -103,4 +106,4 @@ def pose_problem(
     if not isinstance(facts, Evidence):
         facts = read_evidence(checked, evidence_sources(facts), closed_types=assumed.closed_types, progress=progress)
     problem = pose(checked, facts, query, open_=assumed.open_, closed=assumed.closed)
-    return Posed(problem, assumed.clause_weights, tuple(listed_names(assumed.open_)))
+    return Posed(problem, assumed.clause_weights, opened=tuple(listed_names(assumed.open_)))

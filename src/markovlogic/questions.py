@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,23 +149,52 @@ def _substituted(problem: Problem, wanted: WantedFormula) -> Node:
     return renamed(wanted.node, names)
 
 
+Moved = Callable[[Int64], tuple[Int64, npt.NDArray[np.int8]]]  # open atoms' numbers → those elsewhere or -1, and what is known
+
+
 def projected(wanted: Asked, way: Projection) -> Asked:
     """The same questions in the numbers of another problem, which may know some of the answers."""
 
-    def moved(part: QueryAtoms) -> QueryAtoms:
+    def moved(old: Int64) -> tuple[Int64, npt.NDArray[np.int8]]:
+        truth = np.where(way.atom[old] >= 0, UNKNOWN, np.where(way.known[old], TRUE, FALSE))
+        return way.atom[old], truth.astype(np.int8)
+
+    return _renumbered(wanted, moved)
+
+
+def restated(wanted: Asked, old: Problem, new: Problem) -> Asked:
+    """The same questions in the numbers of a problem with the same ground atoms, which may know more of them."""
+    if old is new:
+        return wanted
+
+    def moved(numbers: Int64) -> tuple[Int64, npt.NDArray[np.int8]]:
+        predicate = np.searchsorted(old.atoms.start, numbers, side="right") - 1
+        found, truth = np.full(len(numbers), -1, np.int64), np.full(len(numbers), UNKNOWN, np.int8)
+        for at in np.unique(predicate).tolist():
+            name, rows = old.atoms.predicates[at], np.flatnonzero(predicate == at)
+            code = old.statuses[name].unrank(numbers[rows] - old.atoms.start[at])
+            truth[rows] = new.statuses[name].lookup(code)
+            is_open = truth[rows] == UNKNOWN
+            found[rows[is_open]] = new.atoms.numbers(name, code[is_open])
+        return found, truth
+
+    return _renumbered(wanted, moved)
+
+
+def _renumbered(wanted: Asked, moved: Moved) -> Asked:
+    def part_of(part: QueryAtoms) -> QueryAtoms:
         number, truth = part.number.copy(), part.truth.copy()
         is_open = part.number >= 0
-        old = part.number[is_open]
-        number[is_open] = way.atom[old]
-        truth[is_open] = np.where(way.atom[old] >= 0, UNKNOWN, np.where(way.known[old], TRUE, FALSE))
+        number[is_open], truth[is_open] = moved(part.number[is_open])
         return replace(part, number=number, truth=truth)
 
     def event(one: AskedEvent) -> AskedEvent:
-        atoms = {name - 1 for name in variables_of(one.node)}
-        names = {a + 1: bool(way.known[a]) if way.atom[a] < 0 else int(way.atom[a]) + 1 for a in atoms}
-        return AskedEvent.of(one.text, renamed(one.node, names))
+        atoms = np.unique(np.array([name - 1 for name in variables_of(one.node)], np.int64))
+        number, truth = moved(atoms)
+        places = zip(atoms.tolist(), number.tolist(), (truth == TRUE).tolist(), strict=True)
+        return AskedEvent.of(one.text, renamed(one.node, {a + 1: n + 1 if n >= 0 else t for a, n, t in places}))
 
-    return Asked(tuple(map(moved, wanted.atoms)), tuple(map(event, wanted.events)), wanted.remarks)
+    return Asked(tuple(map(part_of, wanted.atoms)), tuple(map(event, wanted.events)), wanted.remarks)
 
 
 NO_ACCOUNT = Account()
@@ -182,6 +212,7 @@ class Answer:
     remarks: tuple[str, ...] = ()  # what should be known of them all the same
     kept: npt.NDArray[np.bool_] | None = None  # (n_chains, n_draws, n_atoms) draws of `Asked.numbers`
     thin: int = 1
+    asked: Asked | None = None  # the questions that the values answer, where they are not the case's
 
 
 def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) -> Marginals:

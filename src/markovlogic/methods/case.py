@@ -8,15 +8,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
+from markovlogic.deciding import Decided, decide
 from markovlogic.errors import UnsupportedError
-from markovlogic.grounding.ground import Grounding, grounding
+from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit
 from markovlogic.measures import Stopwatch
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
 from markovlogic.progress import SILENT, Progress
-from markovlogic.questions import Asked, asked
+from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
 
 if TYPE_CHECKING:
@@ -58,12 +63,16 @@ class Scale:
 class Case:
     """What is known of a problem so far; nothing that takes long is done before it is asked for."""
 
-    def __init__(self, posed: Posed, resources: Resources, way: Grounding, watch: Stopwatch) -> None:
-        self.posed, self.resources, self.watch = posed, resources, watch
+    def __init__(self, whole: Posed, decided: Decided, resources: Resources, database: Engine, watch: Stopwatch) -> None:
+        self.whole = whole  # as it was posed
+        self.decided = decided  # what hard rules make of it
+        self.posed = _with_known(whole, decided)  # what is solved
+        self.resources, self.watch = resources, watch
         self.memory_limit = default_limit() if resources.memory_limit is None else resources.memory_limit
         self.network: GroundNetwork | None = None
         self.include_evidence = False  # facts known from evidence are reported too
-        self._way = way
+        self._database = database
+        self._way = Grounding(self.posed.problem, self.posed.lowered, database, self.memory_limit)
         self._exact_plans: dict[str, ExactPlan | str] = {}
 
     @cached_property
@@ -91,16 +100,48 @@ class Case:
     def asked(self) -> Asked:
         """The questions. One row an atom, so not before it is known that the problem fits the memory limit."""
         with self.watch("read"):
-            return asked(self.posed.problem, include_evidence=self.include_evidence)
+            return restated(self.asked_as_posed, self.whole.problem, self.posed.problem)
 
-    def open_names(self) -> list[str]:
-        """Names of the open query atoms, in the order of their numbers."""
-        problem = self.posed.problem
+    @cached_property
+    def asked_as_posed(self) -> Asked:
+        """The questions in the numbers of the problem as it was posed."""
+        return asked(self.whole.problem, include_evidence=self.include_evidence)
+
+    def columns_of_worlds(self) -> tuple[list[str], Int8]:
+        """Names of the query atoms that the evidence leaves open, by predicate and code; and what is known of each."""
+        problem = self.whole.problem
         names: list[str] = []
-        for part in self.asked.atoms:
-            own = tuple(problem.domains[type_name] for type_name in problem.model.predicates[part.predicate].types)
-            names += atom_names(part.predicate, part.code[part.number >= 0], tuple(map(len, own)), own).to_pylist()
-        return names
+        truths = [np.empty(0, np.int8)]
+        for there, here in zip(self.asked_as_posed.atoms, self.asked.atoms, strict=True):
+            own = tuple(problem.domains[type_name] for type_name in problem.model.predicates[there.predicate].types)
+            names += atom_names(there.predicate, there.code[there.number >= 0], tuple(map(len, own)), own).to_pylist()
+            truths.append(here.truth[there.number >= 0])
+        return names, np.concatenate(truths)
+
+    @cached_property
+    def as_posed(self) -> Case:
+        """The case of the problem as it was posed. Methods that ground nothing may lift it where it is more symmetric so."""
+        if self.whole is self.posed:
+            return self
+        nothing = Decided(self.whole.problem, 0, {}, complete=True)
+        made = Case(self.whole, nothing, self.resources, self._database, self.watch)
+        made.include_evidence = self.include_evidence
+        if "asked_as_posed" in vars(self):  # they may be many: not before somebody needs them
+            made.asked_as_posed = self.asked_as_posed
+        return made
+
+    @cached_property
+    def lifting(self) -> Case:
+        """The case that lifted inference takes: as posed, unless it is only quick, or only possible, with what is decided."""
+        from markovlogic.lifted.answer import Refusal
+        from markovlogic.lifted.engines import QUICK_SECONDS
+
+        other = self.as_posed
+        if other is self or (not isinstance(other.lifted, Refusal) and other.lifted.seconds < QUICK_SECONDS):
+            return other
+        if isinstance(self.lifted, Refusal):
+            return other
+        return self if isinstance(other.lifted, Refusal) or self.lifted.seconds < other.lifted.seconds else other
 
     @property
     def scale(self) -> Scale:
@@ -200,6 +241,13 @@ class Case:
         return Target(self.posed.problem, self.ground(), self.symmetry)
 
 
+def _with_known(posed: Posed, decided: Decided) -> Posed:
+    """The problem with what is decided known; the very one where that is nothing."""
+    if decided.problem is posed.problem:
+        return posed
+    return Posed(decided.problem, posed.clause_weights, posed.lowered)
+
+
 @contextmanager
 def case_of(
     posed: Posed, resources: Resources, watch: Stopwatch, *, include_evidence: bool = False, wanted: Asked | None = None
@@ -208,9 +256,14 @@ def case_of(
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
     """
-    with grounding(posed.problem, posed.lowered, memory_limit=resources.memory_limit, threads=resources.threads) as way:
-        case = Case(posed, resources, way, watch)
+    limit = default_limit() if resources.memory_limit is None else resources.memory_limit
+    with database_for(limit, resources.threads) as database:
+        lowered = posed.lowered  # refuses rules without weights before anything else is done
+        with watch("ground"):
+            resources.progress.stage("decide")
+            decided = decide(posed.problem, lowered, database)
+        case = Case(posed, decided, resources, database, watch)
         case.include_evidence = include_evidence
         if wanted is not None:
-            case.asked = wanted
+            case.asked_as_posed = wanted
         yield case

@@ -45,6 +45,7 @@ class LiftedMethod(Method):
 
     def cost(self, case: Case, wish: Wish) -> Cost:
         """By the plan of the engine that would be taken; or why none can be."""
+        case = case.lifting
         work = _work(case, drawing=wish.sampling.worlds is not None)
         if isinstance(work, Refusal):
             return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
@@ -87,6 +88,7 @@ class LiftedMethod(Method):
         from markovlogic.questions import Answer, Values
         from markovlogic.results import Account
 
+        case = case.lifting
         work, patience = _work(case, drawing=plan.schedule is not None), current()
         if _has_conjunctions(case) and len(case.lifted_events.distinct) > MOST_CONJUNCTIONS:
             work = _too_many(case)
@@ -108,7 +110,7 @@ class LiftedMethod(Method):
                 )
         values: Float64 = np.concatenate(parts) if parts else np.zeros(0)
         assert len(problem.atoms) or not len(values)
-        return Answer(Values.exact(np.clip(values, 0.0, 1.0)), Values.exact(events), Guarantee.EXACT, account)
+        return Answer(Values.exact(np.clip(values, 0.0, 1.0)), Values.exact(events), Guarantee.EXACT, account, asked=case.asked)
 
 
 def _work(case: Case, *, drawing: bool) -> Work | Refusal:
@@ -193,7 +195,7 @@ def _write_worlds(case: Case, solution: Solution, schedule: Schedule) -> None:
 
     assert schedule.worlds is not None
     asked, problem = case.asked, case.posed.problem
-    sink = WorldsSink(schedule.worlds, case.open_names())
+    sink = WorldsSink(schedule.worlds, *case.columns_of_worlds())
     sink.begin(asked.numbers.astype(np.int32), thin=schedule.thin, checkpoint=None)
     try:
         widths = [min(64, schedule.chains - first) for first in range(0, schedule.chains, 64)]

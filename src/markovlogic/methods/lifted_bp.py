@@ -91,6 +91,7 @@ class LiftedBeliefPropagation(PropagationMethod):
 
 def _work(case: Case, wish: Wish) -> int | str:
     """Forms of clauses and atoms to look at where nothing is grounded; or why something has to be."""
+    case = case.as_posed
     if wish.network is NetworkKind.GROUND:
         return "asked for"
     if any(item.joins_atoms for item in case.posed.problem.query):
@@ -106,11 +107,13 @@ def _work(case: Case, wish: Wish) -> int | str:
 
 
 def _lifted_cost(case: Case, work: int) -> Cost:
+    case = case.as_posed
     memory = WORK_BYTES * work + ANSWER_ROW_BYTES * len(case.asked.numbers)
     return Cost(LOADING + WORK_SECONDS * work, int(memory), "nothing is grounded: constants fall into few classes")
 
 
 def _by_classes(case: Case, rounds: Rounds) -> Found:
+    case = case.as_posed
     posed, progress = case.posed, case.resources.progress
     with case.watch("symmetry"):
         progress.stage("lift")

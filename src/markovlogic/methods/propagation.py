@@ -24,7 +24,7 @@ from markovlogic.propagation.run import ImpossibleError, Rounds
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
     from markovlogic.networks.ground import GroundNetwork
-    from markovlogic.questions import Answer, Values
+    from markovlogic.questions import Answer, Asked, Values
 
 EXPECTED_ROUNDS = 60  # that a prediction counts on; how many it takes nobody knows before
 LOADING = 0.3  # seconds until kernels that were compiled before are there
@@ -64,6 +64,7 @@ class Found:
     converged: bool  # all messages, those for conjunctions too
     concerns: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    asked: Asked | None = None  # the questions, where they are not the case's
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class PropagationMethod(Method):
             Account(converged=found.converged, iterations=beliefs.iterations, log_z_bethe=beliefs.log_z_bethe),
             concerns=(*_concerns(found, rounds), *found.concerns),
             remarks=found.remarks,
+            asked=found.asked,
         )
 
 
@@ -125,7 +127,7 @@ def asked_of(case: Case, given: Given, concerns: tuple[str, ...] = (), remarks: 
     ]
     converged = base.beliefs.converged and all(settled for _, settled in cubes)
     atoms, events = base.probability(case.asked.numbers), case.asked.summed(np.array([value for value, _ in cubes]))
-    return Found(base, atoms, events, converged, concerns, remarks)
+    return Found(base, atoms, events, converged, concerns, remarks, case.asked)
 
 
 def asked_on_network(case: Case, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:

@@ -160,7 +160,7 @@ class SamplingMethod(Method):
         )
         if plan.fallback is not None:
             schedule = replace(schedule, gives_up=True)
-        sink = WorldsSink(schedule.worlds, case.open_names()) if schedule.worlds is not None else None
+        sink = WorldsSink(schedule.worlds, *case.columns_of_worlds()) if schedule.worlds is not None else None
         with case.watch("sample"), rules_named(case.posed.problem.model.rules):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         if found.stopped == "disagreement" and plan.fallback is not None:

@@ -5,6 +5,7 @@ Exclusive arguments, `?` facts and `--open`/`--closed` are all folded into that 
 needs to know them (grounding, symmetry, networks, results). Open atoms are numbered predicate by predicate, by code.
 """
 
+from markovlogic.problem.changed import with_statuses
 from markovlogic.problem.pose import pose
 from markovlogic.problem.query import QueryAtoms, query_atoms
 from markovlogic.problem.statuses import AtomIndex, Statuses
@@ -31,4 +32,5 @@ __all__ = [
     "WantedFormula",
     "pose",
     "query_atoms",
+    "with_statuses",
 ]
