@@ -105,7 +105,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
             wanted = distinct(moved, made.posed.problem)
             solved, target, summary = made.posed, made.guarantee, made.told()
             notes = () if made.partition is None else made.partition.notes
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted) as case:
+    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduce=True) as case:
         plan = make_plan(case, wish)
         if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
             case.ground()
@@ -163,7 +163,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.network is None else case.network.n_clauses,
+        clauses=None if case.grounded is None else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         query=tuple(item.text for item in problem.query),

@@ -67,11 +67,13 @@ class ExactMethod(Method):
             if work.seconds <= SHORT_SECONDS:
                 patience.allowance = SURE
             found = solve(network, plan=work, events=case.asked.cubes, progress=progress)
+            whole = case.of_all(found.log_z)
         return Answer(
             Values.exact(found.marginal[case.asked.numbers]),
             Values.exact(case.asked.summed(found.event_probability)),
             Guarantee.EXACT,
-            Account(log_z=found.log_z),
+            Account(log_z=whole.log_z),
+            remarks=whole.remarks,
         )
 
 

@@ -188,6 +188,7 @@ class SamplingMethod(Method):
             remarks = (*remarks, found.log_z)
         elif log_z is not None and not found.converged:
             log_z, remarks = None, (*remarks, "log_z is left out: the chains that would give it have not converged")
+        whole = case.of_all(None if log_z is None else log_z.value)
         account = Account(
             chains=found.chains,
             draws=found.draws,
@@ -198,8 +199,8 @@ class SamplingMethod(Method):
             resumed_at=found.resumed_at,
             interrupted=found.interrupted,
             converged=found.converged,
-            log_z=None if log_z is None else log_z.value,
-            log_z_stderr=None if log_z is None else log_z.stderr,
+            log_z=whole.log_z,
+            log_z_stderr=None if log_z is None or whole.log_z is None else log_z.stderr,
         )
         return Answer(
             _values(found.atoms),
@@ -207,9 +208,10 @@ class SamplingMethod(Method):
             found.guarantee,
             account,
             concerns=tuple(found.concerns(name, lambda row: events[row].text)),
-            remarks=(*remarks, *found.remarks(name)),
+            remarks=(*remarks, *whole.remarks, *found.remarks(name)),
             kept=found.kept,
             thin=found.thin,
+            asked=case.asked,
         )
 
 
