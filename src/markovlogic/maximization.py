@@ -29,6 +29,7 @@ from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
 
+KIND_BYTES = 1000  # of a kind of atoms, and of each kind of literals, in a program
 ATOM_BYTES = 30  # of an atom's code, number and truth, in the problem as it was posed
 
 
@@ -139,7 +140,10 @@ def _never_ground(case: Case, work: Work) -> _Found | None:
     fits = case.sizes.memory_bytes <= case.memory_limit
     if result.world is None or (fits and not result.is_optimal):
         return None
-    nodes, atoms = found.lifted.graph.n_nodes, float(found.lifted.graph.members.sum())
+    graph = found.lifted.graph
+    if ATOM_BYTES * len(own.posed.problem.atoms) + KIND_BYTES * (graph.n_nodes + graph.n_edges) > case.memory_limit:
+        return None
+    nodes, atoms = graph.n_nodes, float(graph.members.sum())
     note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
     nothing = np.zeros(0, np.bool_)
     best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {}, current().asked, (note,))
