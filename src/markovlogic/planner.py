@@ -162,6 +162,7 @@ class Explanation:
     candidates: tuple[Candidate, ...]
     decided: tuple[DecidedBy, ...] = ()  # what hard rules decide before anything is grounded
     details: tuple[str, ...] = ()  # more about the plan, in lines
+    notes: tuple[str, ...] = ()  # what is assumed without anybody having said so
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
@@ -195,8 +196,9 @@ class Explanation:
         if self.clauses is not None:
             del made["clauses_at_most"]
         del made["plan"]["fallback"]  # the reason names it
-        if not self.details:
-            del made["details"]
+        for name in ("details", "notes"):
+            if not made[name]:
+                del made[name]
         made["candidates"] = [asdict(candidate) for candidate in self.candidates]
         return made
 
@@ -259,6 +261,7 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
         candidates=considered,
         decided=_decided_by(case),
         details=plan.details,
+        notes=case.whole.notes,
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,6 +31,7 @@ def infer(
     network: options.Network = "auto",
     compress: options.Compress = "none",
     rank: options.Rank = None,
+    ratio: options.Ratio = None,
     memory_limit: options.MemoryLimit = None,
     estimator: Annotated[
         str,
@@ -107,10 +110,12 @@ def infer(
     options.positive(target_stderr, "--target-stderr")
 
     from markovlogic import inference
+    from markovlogic.compress.table import compressor_said
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_said
     from markovlogic.report.progress import shown_progress
 
+    compressor, said = compressor_said(compress, rank, ratio, set_ or ())
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
@@ -118,10 +123,9 @@ def infer(
             model,
             evidence or (),
             query,
-            method=settings_said(method, set_ or ()),
+            method=settings_said(method, said),
             network=network,
-            compress=compress,
-            rank=rank,
+            compress=compressor,
             estimator=estimator,
             chains=chains,
             draws=draws,
@@ -141,6 +145,7 @@ def infer(
             include_evidence=include_evidence,
             progress=progress,
         )
+    result = replace(result, run=replace(result.run, command=shlex.join(["mln", *sys.argv[1:]])))
     return _deliver(result, output, stats, quiet=quiet)
 
 
