@@ -89,7 +89,7 @@ def infer(
             "-o",
             "--output",
             metavar="FILE",
-            help=".csv, .parquet, .json or .html; any other name: lines `Atom probability`; `-`: standard output.",
+            help=".csv, .parquet, .json or .html; no ending, .result or .txt: lines `Atom probability`; `-`: standard output.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
@@ -111,8 +111,11 @@ def infer(
     from markovlogic import inference
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_said
+    from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
+    if output is not None:
+        check_ending(output)
     _check_outputs((output, stats, worlds), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
