@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
     from markovlogic.samplers.orbital import Orbital
+    from markovlogic.samplers.partition import Partition
     from markovlogic.samplers.tempered import Tempered
     from markovlogic.symmetry_report import symmetries
 
@@ -54,6 +55,7 @@ _HOME = {
     "MarkovLogicError": "errors",
     "Model": "model",
     "Orbital": "samplers.orbital",
+    "Partition": "samplers.partition",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
     "UnsupportedError": "errors",
@@ -80,6 +82,7 @@ __all__ = [
     "MarkovLogicError",
     "Model",
     "Orbital",
+    "Partition",
     "ResourceError",
     "Tempered",
     "UnsupportedError",

@@ -132,7 +132,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.network is None else case.network.n_clauses,
+        clauses=None if case.network is None or not needs_network(plan.method) else case.network.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         version=__version__,
