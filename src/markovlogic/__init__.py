@@ -18,10 +18,18 @@ from markovlogic.version import __version__
 
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
+    from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.thinning import NIMFA, Drop
+    from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
-    from markovlogic.errors import InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
+    from markovlogic.learning.learn import learn
+    from markovlogic.learning.result import Learned
+    from markovlogic.maximization import maximize
+    from markovlogic.maximizing.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.model import Model, load
@@ -42,11 +50,17 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "DPMeans": "compress.groupings",
+    "Drop": "compress.thinning",
+    "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
     "Guarantee": "guarantee",
+    "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
+    "KMeans": "compress.groupings",
+    "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
     "LiftedMH": "samplers.lifted_mh",
@@ -54,14 +68,22 @@ _HOME = {
     "Marginals": "results",
     "MarkovLogicError": "errors",
     "Model": "model",
+    "NIMFA": "compress.thinning",
     "Orbital": "samplers.orbital",
     "Partition": "samplers.partition",
+    "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
+    "Twins": "compress.groupings",
     "UnsupportedError": "errors",
+    "World": "maximizing.result",
+    "compress": "compress",
+    "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
+    "learn": "learning.learn",
     "load": "model",
+    "maximize": "maximization",
     "symmetries": "symmetry_report",
 }
 
@@ -69,12 +91,19 @@ __all__ = [
     "BMF",
     "BP",
     "MCSAT",
+    "NIMFA",
     "Blocked",
+    "DPMeans",
+    "Drop",
+    "Evaluation",
     "Evidence",
     "Gibbs",
     "Guarantee",
+    "InferenceWarning",
     "InputError",
     "Interrupted",
+    "KMeans",
+    "Learned",
     "LiftedBP",
     "LiftedBlocked",
     "LiftedMH",
@@ -83,13 +112,20 @@ __all__ = [
     "Model",
     "Orbital",
     "Partition",
+    "RandomGroups",
     "ResourceError",
     "Tempered",
+    "Twins",
     "UnsupportedError",
+    "World",
     "__version__",
+    "compress",
+    "evaluate",
     "explain",
     "infer",
+    "learn",
     "load",
+    "maximize",
     "symmetries",
 ]
 

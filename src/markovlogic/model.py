@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,10 @@ class Model(syntax.Model):
 
         named = [source for file in files for source in (parse_sources(file) if isinstance(file, str) else (file,))]
         return read_evidence(self, [*named, *tables.items()], closed_types=closed_types)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show; the view stands above this module and is found by name."""
+        return str(importlib.import_module("markovlogic.report.notebook").model_html(self))
 
     def __repr__(self) -> str:
         return f"<model {self.source}: {len(self.predicates)} predicates, {len(self.rules)} formulas>"

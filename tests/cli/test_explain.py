@@ -61,6 +61,27 @@ def test_hard_rules_that_trap_single_moves_are_answered_by_mcsat(mln, tmp_path):
     assert "no hard rule makes it symmetric" in partition["reason"]
 
 
+def test_a_rule_that_blocks_pairs_grounds_what_false_facts_ground(mln, tmp_path):
+    rules = "Cand(rec,rec)\nSame(rec,rec)\n-1 Same(x,y)\n2 Same(x,y) ^ Same(y,z) => Same(x,z)\n"
+    (tmp_path / "facts.mln").write_text(rules)
+    (tmp_path / "rule.mln").write_text(rules + "!Cand(x,y) ^ x != y => !Same(x,y).\n")
+    pairs = {(i, j) for i in range(80) for j in range(80) if i // 4 == j // 4}
+    candidates = "".join(f"Cand(R{i},R{j})\n" for i, j in sorted(pairs))
+    (tmp_path / "rule.db").write_text(candidates)
+    known = "".join(f"!Same(R{i},R{j})\n" for i in range(80) for j in range(80) if (i, j) not in pairs)
+    (tmp_path / "facts.db").write_text(candidates + known)
+    by_rule = explained(mln, tmp_path / "rule.mln", "-e", tmp_path / "rule.db", "-q", "Same")
+    by_facts = explained(mln, tmp_path / "facts.mln", "-e", tmp_path / "facts.db", "-q", "Same")
+    assert (by_rule["clauses"], by_rule["literals"]) == (by_facts["clauses"], by_facts["literals"]) == (720, 2160)
+    assert by_rule["groundings"] == by_facts["groundings"] + 80**2
+    assert (by_rule["atoms"], by_facts["atoms"], by_facts["decided"]) == (80**2, len(pairs), [])
+    (one,) = by_rule["decided"]
+    assert one["rule"] == "!Cand(x,y) ^ x != y => !Same(x,y)." and one["place"].endswith("rule.mln:5:1")
+    assert one["atoms"] == 80**2 - len(pairs) and by_rule["components"] == by_facts["components"] + one["atoms"]
+    table = mln("explain", tmp_path / "rule.mln", "-e", tmp_path / "rule.db", "-q", "Same").out
+    assert "decides 6,080 atoms: !Cand(x,y) ^ x != y => !Same(x,y)." in table
+
+
 @pytest.mark.parametrize("option", [("--method", "partitions"), ("--network", "counting"), ("--memory-limit", "x")])
 def test_bad_usage(mln, smokers, option):
     assert mln("explain", smokers[0], "-q", "Smokes", *option).code == 2

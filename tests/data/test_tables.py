@@ -153,7 +153,7 @@ def faults_of(source, predicate="Friends", model=SMOKERS, **options):
     ("predicate", "table", "says"),
     [
         ("Friend", COLUMNS, "undeclared predicate Friend (did you mean Friends?)"),
-        ("Smokes", COLUMNS, "Smokes takes 1 column and at most one named truth, found 2: who, whom"),
+        ("Smokes", COLUMNS, "Smokes takes 1 column and at most one named truth, probability or weight, found 2: who, whom"),
         ("Friends", {"a": ["A"]}, "Friends takes 2 columns"),
         ("Friends", {"a": ["A"], "truth": [1]}, "Friends takes 2 columns"),
         (

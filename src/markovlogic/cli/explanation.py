@@ -25,6 +25,7 @@ def explanation_view(found: Explanation) -> RenderableType:
     rows = (
         ("groundings", _count(found.groundings), "of all formulas, before the evidence prunes them"),
         ("atoms", _count(found.atoms), "that the evidence leaves open"),
+        *([("decided", _count(sum(one.atoms for one in found.decided)), "of them, by hard rules")] if found.decided else []),
         (
             "clauses",
             clauses,
@@ -49,8 +50,9 @@ def explanation_view(found: Explanation) -> RenderableType:
         memory = show_bytes(candidate.memory_bytes) if candidate.memory_bytes is not None else "-"
         reason = candidate.reason if candidate.possible else f"not possible: {candidate.reason}"
         methods.add_row(candidate.method, candidate.guarantee, _seconds(candidate.seconds), memory, reason, style=style)
+    decided = (Text(f"decides {_count(one.atoms)} atoms: {one.rule} ({one.place})") for one in found.decided)
     details = (Text(line) for line in found.details)
-    return Group(sizes, Text(), plan, Text(f"because {found.plan.reason}"), *details, Text(), methods)
+    return Group(sizes, *decided, Text(), plan, Text(f"because {found.plan.reason}"), *details, Text(), methods)
 
 
 def _what(network: str) -> str:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, Words
+from markovlogic.arrays import Int32, Int64, Words, offsets
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.restoring import Restored, require_counters
 
@@ -35,16 +35,27 @@ class Saved(NamedTuple):
     version: int
 
 
-class Events(NamedTuple):
-    """Conjunctions of literals in compressed rows; a literal is 2·atom + (1 if positive)."""
+Cubes: TypeAlias = Sequence[npt.NDArray[np.integer]]  # conjunctions of literals, of which no two hold together
 
-    start: Int64  # (n_events + 1,)
+
+class Events(NamedTuple):
+    """Disjunctions of conjunctions of literals, in compressed rows twice over; a literal is 2·atom + (1 if positive)."""
+
+    start: Int64  # (n_events + 1,) into the cubes
+    cube_start: Int64  # (n_cubes + 1,) into the literals
     literal: Int32
 
     @property
     def n_events(self) -> int:
         """How many there are."""
         return len(self.start) - 1
+
+    @staticmethod
+    def of(events: Sequence[Cubes]) -> Events:
+        """The rows of some events, each given by its cubes."""
+        cubes = [np.asarray(cube, np.int32) for event in events for cube in event]
+        literal = np.concatenate([np.zeros(0, np.int32), *cubes]).astype(np.int32)
+        return Events(offsets([len(event) for event in events]), offsets([len(cube) for cube in cubes]), literal)
 
 
 class Slots:
@@ -171,7 +182,7 @@ class Tallies:
         """Add one draw of the events to their planes; `record` counts it."""
         from markovlogic.kernels.tally_sums import add_events
 
-        add_events(self.event_planes, world, self.events.start, self.events.literal, self._chain_mask)
+        add_events(self.event_planes, world, *self.events, self._chain_mask)
 
     def record(self, draws: int) -> None:
         """The planes hold so many draws more now (at most `room`)."""

@@ -69,7 +69,7 @@ class _Counts:
         """Rows of a part's inner joins."""
         if not part.joins:
             return 1
-        bound = _cover_bound(part)
+        bound = cover_bound(part)
         if len(part.joins) == 1 or bound < _WORTH_COUNTING // 10:
             return bound
         return min(bound, self._count(count_query(part), part, bound))
@@ -88,7 +88,7 @@ class _Counts:
         return self._known[sql]
 
 
-def _cover_bound(part: Part) -> int:
+def cover_bound(part: Part) -> int:
     """The smallest product of table and domain sizes that covers all joined variables: no join can give more rows."""
     sizes = {name: _size_of(part, name) for a in part.joins for name in a.variables}
     best = prod(sizes.values())

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
-from markovlogic.grounding.ground import Grounding, grounding
+from markovlogic.deciding import Decided, decide
+from markovlogic.errors import UnsupportedError
+from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit
 from markovlogic.measures import Stopwatch
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
 from markovlogic.progress import SILENT, Progress
-from markovlogic.questions import Asked, asked
+from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
 
 if TYPE_CHECKING:
@@ -64,12 +68,16 @@ class Scale:
 class Case:
     """What is known of a problem so far; nothing that takes long is done before it is asked for."""
 
-    def __init__(self, posed: Posed, resources: Resources, way: Grounding, watch: Stopwatch) -> None:
-        self.posed, self.resources, self.watch = posed, resources, watch
+    def __init__(self, whole: Posed, decided: Decided, resources: Resources, database: Engine, watch: Stopwatch) -> None:
+        self.whole = whole  # as it was posed
+        self.decided = decided  # what hard rules make of it
+        self.posed = _with_known(whole, decided)  # what is solved
+        self.resources, self.watch = resources, watch
         self.memory_limit = default_limit() if resources.memory_limit is None else resources.memory_limit
         self.network: GroundNetwork | None = None
         self.include_evidence = False  # facts known from evidence are reported too
-        self._way = way
+        self._database = database
+        self._way = Grounding(self.posed.problem, self.posed.lowered, database, self.memory_limit)
         self._exact_plans: dict[str, ExactPlan | str] = {}
 
     @cached_property
@@ -97,16 +105,48 @@ class Case:
     def asked(self) -> Asked:
         """The questions. One row an atom, so not before it is known that the problem fits the memory limit."""
         with self.watch("read"):
-            return asked(self.posed.problem, include_evidence=self.include_evidence)
+            return restated(self.asked_as_posed, self.whole.problem, self.posed.problem)
 
-    def open_names(self) -> list[str]:
-        """Names of the open query atoms, in the order of their numbers."""
-        problem = self.posed.problem
+    @cached_property
+    def asked_as_posed(self) -> Asked:
+        """The questions in the numbers of the problem as it was posed."""
+        return asked(self.whole.problem, include_evidence=self.include_evidence)
+
+    def columns_of_worlds(self) -> tuple[list[str], Int8]:
+        """Names of the query atoms that the evidence leaves open, by predicate and code; and what is known of each."""
+        problem = self.whole.problem
         names: list[str] = []
-        for part in self.asked.atoms:
-            own = tuple(problem.domains[type_name] for type_name in problem.model.predicates[part.predicate].types)
-            names += atom_names(part.predicate, part.code[part.number >= 0], tuple(map(len, own)), own).to_pylist()
-        return names
+        truths = [np.empty(0, np.int8)]
+        for there, here in zip(self.asked_as_posed.atoms, self.asked.atoms, strict=True):
+            own = tuple(problem.domains[type_name] for type_name in problem.model.predicates[there.predicate].types)
+            names += atom_names(there.predicate, there.code[there.number >= 0], tuple(map(len, own)), own).to_pylist()
+            truths.append(here.truth[there.number >= 0])
+        return names, np.concatenate(truths)
+
+    @cached_property
+    def as_posed(self) -> Case:
+        """The case of the problem as it was posed. Methods that ground nothing may lift it where it is more symmetric so."""
+        if self.whole is self.posed:
+            return self
+        nothing = Decided(self.whole.problem, 0, {}, complete=True)
+        made = Case(self.whole, nothing, self.resources, self._database, self.watch)
+        made.include_evidence = self.include_evidence
+        if "asked_as_posed" in vars(self):  # they may be many: not before somebody needs them
+            made.asked_as_posed = self.asked_as_posed
+        return made
+
+    @cached_property
+    def lifting(self) -> Case:
+        """The case that lifted inference takes: as posed, unless it is only quick, or only possible, with what is decided."""
+        from markovlogic.lifted.answer import Refusal
+        from markovlogic.lifted.engines import QUICK_SECONDS
+
+        other = self.as_posed
+        if other is self or (not isinstance(other.lifted, Refusal) and other.lifted.seconds < QUICK_SECONDS):
+            return other
+        if isinstance(self.lifted, Refusal):
+            return other
+        return self if isinstance(other.lifted, Refusal) or self.lifted.seconds < other.lifted.seconds else other
 
     @property
     def scale(self) -> Scale:
@@ -152,10 +192,15 @@ class Case:
     @cached_property
     def lifted(self) -> Work | Refusal:
         """How the problem would be solved with nothing grounded, or why not."""
+        from markovlogic.lifted.answer import Refusal
         from markovlogic.lifted.engines import plan_lifted
 
         self.resources.progress.stage("plan")
-        return plan_lifted(self.posed.problem, self.posed.lowered)
+        try:
+            told = self.posed.told_by_rules
+        except UnsupportedError as refusal:
+            return Refusal(refusal.faults[0].message)
+        return plan_lifted(told.problem, told.lowered)
 
     @cached_property
     def lifted_draws(self) -> Work | Refusal:
@@ -165,15 +210,17 @@ class Case:
 
         if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
             return self.lifted
-        return plan_lifted(self.posed.problem, self.posed.lowered, drawing=True)
+        told = self.posed.told_by_rules
+        return plan_lifted(told.problem, told.lowered, drawing=True)
 
     @cached_property
     def lifted_events(self) -> EventPlans:
-        """The same with an open conjunction of the query as evidence, for each of them with more than one literal."""
+        """The same with a conjunction as evidence, for each cube of a formula of the query with more than one literal."""
         from markovlogic.lifted.events import EventPlans
 
-        events = [literals.tolist() for literals in self.asked.open_events if len(literals) > 1]
-        return EventPlans(self.posed.problem, self.posed.lowered, events)
+        events = [literals.tolist() for literals in self.asked.cubes if len(literals) > 1]
+        told = self.posed.told_by_rules
+        return EventPlans(told.problem, told.lowered, events)
 
     @cached_property
     def reach(self) -> Reach:
@@ -209,9 +256,9 @@ class Case:
         """Sizes of the ground network of all rules but those that make relations equivalence relations, predicted."""
         if not self.equivalences.relations:
             return self.sizes
-        with self.watch("ground"), self._way_to_partitions() as way:
+        with self.watch("ground"):
             self.resources.progress.stage("predict")
-            return way.sizes
+            return self._way_to_partitions.sizes
 
     @cached_property
     def partitions(self) -> PartitionNetwork:
@@ -221,11 +268,8 @@ class Case:
         problem, relations = self.posed.problem, self.equivalences.relations
         current().allowance = LONG if self.partition_sizes.seconds > SHORT_SECONDS else SURE
         with self.watch("ground"):
-            if relations:
-                with self._way_to_partitions() as way:
-                    ground = way.network(self.resources.progress)
-            else:
-                ground = self._way.network(self.resources.progress) if self.network is None else self.network
+            way = self._way_to_partitions if relations else self._way
+            ground = way.network(self.resources.progress) if relations or self.network is None else self.network
             made = partition_network(problem, ground, relations)
         current().allowance = SURE
         return made
@@ -243,8 +287,8 @@ class Case:
         parts, row_of = self.partition_parts, self.partitions.row_of
         wanted = np.zeros(parts.n_parts, np.bool_)
         wanted[parts.of_row[row_of[self.asked.numbers]]] = True
-        for event in self.asked.open_events:
-            wanted[parts.of_row[row_of[event >> 1]]] = False
+        for cube in self.asked.cubes:
+            wanted[parts.of_row[row_of[cube >> 1]]] = False
         return wanted & parts.moves
 
     @cached_property
@@ -257,15 +301,22 @@ class Case:
         small = small_parts(self.partitions, self.partition_parts, self.partition_parts_asked)
         return confining(self.posed.problem, only(self.partitions, self.partition_parts, ~small))
 
-    def _way_to_partitions(self) -> AbstractContextManager[Grounding]:
+    @cached_property
+    def _way_to_partitions(self) -> Grounding:
         lowered = self.equivalences.without_axioms(self.posed.lowered)
-        resources = self.resources
-        return grounding(self.posed.problem, lowered, memory_limit=resources.memory_limit, threads=resources.threads)
+        return Grounding(self.posed.problem, lowered, self._database, self.memory_limit)
 
     @property
     def target(self) -> Target:
         """What chains are to sample."""
         return Target(self.posed.problem, self.ground(), self.symmetry)
+
+
+def _with_known(posed: Posed, decided: Decided) -> Posed:
+    """The problem with what is decided known; the very one where that is nothing."""
+    if decided.problem is posed.problem:
+        return posed
+    return replace(posed, problem=decided.problem, rules=posed.lowered)
 
 
 @contextmanager
@@ -276,9 +327,14 @@ def case_of(
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
     """
-    with grounding(posed.problem, posed.lowered, memory_limit=resources.memory_limit, threads=resources.threads) as way:
-        case = Case(posed, resources, way, watch)
+    limit = default_limit() if resources.memory_limit is None else resources.memory_limit
+    with database_for(limit, resources.threads) as database:
+        lowered = posed.lowered  # refuses rules without weights before anything else is done
+        with watch("ground"):
+            resources.progress.stage("decide")
+            decided = decide(posed.problem, lowered, database)
+        case = Case(posed, decided, resources, database, watch)
         case.include_evidence = include_evidence
         if wanted is not None:
-            case.asked = wanted
+            case.asked_as_posed = wanted
         yield case

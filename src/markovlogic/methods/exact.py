@@ -72,10 +72,10 @@ class ExactMethod(Method):
                 work = plan_exact(network, case.parts, method=self.way, memory_limit=case.memory_limit, progress=progress)
             if work.seconds <= SHORT_SECONDS:
                 patience.allowance = SURE
-            found = solve(network, plan=work, events=case.asked.open_events, progress=progress)
+            found = solve(network, plan=work, events=case.asked.cubes, progress=progress)
         return Answer(
             Values.exact(found.marginal[case.asked.numbers]),
-            Values.exact(found.event_probability),
+            Values.exact(case.asked.summed(found.event_probability)),
             Guarantee.EXACT,
             Account(log_z=found.log_z),
         )

@@ -37,7 +37,8 @@ class LiftedBlockedMethod(SamplingMethod):
         """One array a predicate."""
         from markovlogic.lifted.blocks.network import TensorNetwork
 
-        return TensorNetwork.of(case.posed.problem, case.posed.lowered)
+        told = case.posed.told_by_rules
+        return TensorNetwork.of(told.problem, told.lowered)
 
     def _graph(self, case: Case, settings: MethodSettings | None) -> ClusterGraph:
         from markovlogic.samplers.lifted_blocked import LiftedBlocked
@@ -66,7 +67,7 @@ class LiftedBlockedMethod(SamplingMethod):
             graph = self._graph(case, settings)
         except UnsupportedError as refusal:
             return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
-        problem = case.posed.problem
+        problem = case.posed.told_by_rules.problem
         cells = sum(cluster.cells for cluster in graph.clusters)
         steps = sum(cluster.turns for cluster in graph.clusters)
         batches = -(-schedule.chains // CHAINS_A_BATCH)

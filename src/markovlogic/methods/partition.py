@@ -146,7 +146,7 @@ class PartitionMethod(SamplingMethod):
 
         assert isinstance(plan.settings, Settings) and plan.schedule is not None and plan.estimator is not None
         row_of, schedule = rest.network.row_of, plan.schedule
-        events = [2 * row_of[event >> 1] + (event & 1) for event in case.asked.open_events]
+        events = [[2 * row_of[cube >> 1] + (cube & 1) for cube in event.cubes] for event in case.asked.open_events]
         task = Task(
             plan.settings,
             rest.network,
@@ -156,7 +156,7 @@ class PartitionMethod(SamplingMethod):
             None if plan.pools is None else _pools_of_rows(plan.pools, row_of),
             case.posed.fingerprint if schedule.checkpoint is not None else "",
         )
-        sink = WorldsSink(schedule.worlds, case.open_names()) if schedule.worlds is not None else None
+        sink = WorldsSink(schedule.worlds, *case.columns_of_worlds()) if schedule.worlds is not None else None
         with case.watch("sample"), rules_named(case.posed.problem.model.rules):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         return self._answer(case, task, schedule, found, rest.numbers)

@@ -136,7 +136,7 @@ class SamplingMethod(Method):
         if wants_orbits(named, atoms):
             found = case.symmetry.most if named != "auto" or settings.moves_by_symmetry else case.symmetry.twins
             notes = found.notes
-            numbers, events = case.asked.numbers.astype(np.int32), case.asked.open_events
+            numbers, events = case.asked.numbers.astype(np.int32), [event.cubes for event in case.asked.open_events]
             pools = plan_pools(found, named, numbers, events, chains=schedule.chains)
         estimator = resolved(
             named, has_conditionals=settings.has_conditionals, cells=atoms * schedule.chains, has_pools=pools is not None
@@ -154,14 +154,14 @@ class SamplingMethod(Method):
             plan.settings,
             self.network(case),
             asked.numbers.astype(np.int32),
-            asked.open_events,
+            [event.cubes for event in asked.open_events],
             plan.estimator,
             plan.pools,
             case.posed.fingerprint if schedule.checkpoint is not None else "",
         )
         if plan.fallback is not None:
             schedule = replace(schedule, gives_up=True)
-        sink = WorldsSink(schedule.worlds, case.open_names()) if schedule.worlds is not None else None
+        sink = WorldsSink(schedule.worlds, *case.columns_of_worlds()) if schedule.worlds is not None else None
         with case.watch("sample"), rules_named(case.posed.problem.model.rules):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         if found.stopped == "disagreement" and plan.fallback is not None:
@@ -176,7 +176,7 @@ class SamplingMethod(Method):
         from markovlogic.results import Account
 
         problem = case.posed.problem
-        events = [event for event in case.asked.events if event.literals]
+        events = case.asked.open_events
 
         def name(row: int) -> str:
             return atom_name(problem, int(numbers[row]))

@@ -1,0 +1,10 @@
+"""Deciding before grounding: what follows from evidence and hard rules is known, and what no query depends on is left out.
+
+`propagate` closes the statuses of a problem under its hard rules and exclusive arguments, as relations; `known` shows a predicate
+as one literal sees it; `settled` holds the statuses on the way and who decided what; `contradictions` words what cannot be.
+"""
+
+from markovlogic.deciding.propagate import decide
+from markovlogic.deciding.settled import Decided, Decider
+
+__all__ = ["Decided", "Decider", "decide"]

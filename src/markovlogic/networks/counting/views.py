@@ -1,0 +1,151 @@
+"""How relations lie in memory: bit matrices, one for each choice of the arguments that run along a row's bits.
+
+A *view* of a predicate has rows of bits. One of its arguments, or several that are equal there, runs along the bits; the others
+number the rows, first argument most significant. A binary relation that is read both ways has two views, its transpose being the
+second; P(z, z) with z along the bits is a third. Every predicate that is read has the view of its last argument, whose bits stand
+in the order of atom codes. All views lie in one array of words; rows begin at a word, and what lies beyond a row's end is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from markovlogic.arrays import Int64, frozen
+from markovlogic.networks.counting.terms import Factor, Universe
+
+
+class View(NamedTuple):
+    """One view; strides are in words."""
+
+    predicate: str
+    along: tuple[int, ...]  # positions of the arguments that run along the bits; none for a predicate without arguments
+    strides: tuple[int, ...]  # of each position; 0 along the bits
+    width: int  # bits of a row
+    words: int  # of a row
+    rows: int
+
+    @property
+    def size(self) -> int:
+        """Words in all."""
+        return self.rows * self.words
+
+
+class Operand(NamedTuple):
+    """A row of a view: where it begins depends on the values in slots."""
+
+    view: int
+    constant: int  # words that constants among the arguments add to the view's beginning
+    steps: tuple[tuple[int, int], ...]  # (argument, words for each of its value)
+    negated: bool
+
+
+class ViewArrays(NamedTuple):
+    """Views as kernels read them."""
+
+    begin: Int64  # (n_views,) first word
+    bit: Int64  # (n_views,) position of an argument along the bits, -1 where there is none
+    stride: Int64  # (n_views, widest arity)
+    along: Int64  # (n_views, widest arity) 1 where the position runs along the bits
+    of: Int64  # (n_predicates + 1,) views of each predicate, which stand together
+    listed: Int64  # views in that order, the one of the last argument first
+    arity: Int64  # (n_predicates,)
+
+
+@dataclass
+class Views:
+    """Gathers the views that programs ask for."""
+
+    universe: Universe
+    found: list[View] = field(default_factory=list)
+    _number: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
+
+    def view(self, predicate: str, along: tuple[int, ...]) -> int:
+        """The number of a view, made when it is first asked for."""
+        key = predicate, along
+        if key not in self._number:
+            sizes = [self.universe.sizes[kind] for kind in self.universe.predicates[predicate]]
+            width = sizes[along[0]] if along else 1
+            words = -(-width // 64)
+            strides, step = [0] * len(sizes), words
+            for position in reversed(range(len(sizes))):
+                if position not in along:
+                    strides[position] = step
+                    step *= sizes[position]
+            self._number[key] = len(self.found)
+            self.found.append(
+                View(
+                    predicate,
+                    along,
+                    tuple(strides),
+                    width,
+                    words,
+                    math.prod(size for position, size in enumerate(sizes) if position not in along),
+                )
+            )
+        return self._number[key]
+
+    def main(self, predicate: str) -> int:
+        """The view of a predicate's last argument."""
+        arity = len(self.universe.predicates[predicate])
+        return self.view(predicate, (arity - 1,) if arity else ())
+
+    def row(self, factor: Factor, bit: int | None = None) -> Operand:
+        """The row of a factor with the argument `bit` along it; without one, the row that holds the factor's bit."""
+        if bit is None:
+            number = self.main(factor.predicate)
+        else:
+            number = self.view(factor.predicate, tuple(at for at, arg in enumerate(factor.args) if arg == bit))
+        view = self.found[number]
+        types = self.universe.predicates[factor.predicate]
+        constant, steps = 0, []
+        for position, arg in enumerate(factor.args):
+            if position in view.along:
+                continue
+            if arg < 0:
+                constant += view.strides[position] * self.universe.number(arg, types[position])
+            else:
+                steps.append((arg, view.strides[position]))
+        return Operand(number, constant, tuple(steps), not factor.positive)
+
+    def begins(self) -> list[int]:
+        """The first word of each view."""
+        begin = [0]
+        for view in self.found:
+            begin.append(begin[-1] + view.size)
+        return begin
+
+    def arrays(self, predicates: Sequence[str]) -> ViewArrays:
+        """All views, for predicates in this order."""
+        arity = [len(self.universe.predicates[name]) for name in predicates]
+        widest = max(arity, default=0) or 1
+        stride = np.zeros((len(self.found), widest), np.int64)
+        along = np.zeros((len(self.found), widest), np.int64)
+        for at, view in enumerate(self.found):
+            stride[at, : len(view.strides)] = view.strides
+            along[at, list(view.along)] = 1
+        listed = []
+        for name, n in zip(predicates, arity, strict=True):
+            main = self._number.get((name, (n - 1,) if n else ()))
+            others = [at for at, view in enumerate(self.found) if view.predicate == name and at != main]
+            listed.append(others if main is None else [main, *others])
+        return frozen(
+            ViewArrays(
+                np.array(self.begins()[:-1], np.int64),
+                np.array([view.along[0] if view.along else -1 for view in self.found], np.int64),
+                stride,
+                along,
+                np.cumsum([0, *map(len, listed)]).astype(np.int64),
+                np.array([at for own in listed for at in own], np.int64),
+                np.array(arity, np.int64),
+            )
+        )
+
+
+def sizes_of(universe: Universe, predicate: str) -> tuple[int, ...]:
+    """Constants of each argument's type."""
+    return tuple(universe.sizes[kind] for kind in universe.predicates[predicate])
