@@ -163,7 +163,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.grounded is None else case.grounded.n_clauses,
+        clauses=None if case.grounded is None or not needs_network(plan.method) else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         query=tuple(item.text for item in problem.query),

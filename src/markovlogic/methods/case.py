@@ -25,9 +25,12 @@ from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
 
 if TYPE_CHECKING:
+    from markovlogic.arrays import Bool
+    from markovlogic.errors import Fault
     from markovlogic.exact.planning import ExactPlan
     from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
+    from markovlogic.language.equivalence import Found
     from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.lifted.events import EventPlans
     from markovlogic.methods.rest import OfAll
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from markovlogic.networks.counting.building import CountingPlan
     from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.partition.network import PartitionNetwork
+    from markovlogic.partition.parts import Parts
     from markovlogic.samplers.irreducible import Reach
     from markovlogic.symmetry.find import SymmetryDoor
 
@@ -305,6 +310,72 @@ class Case:
         left = current().left
         budget = DEFAULT_BUDGET if left is None else min(DEFAULT_BUDGET, max(left * SEARCHING_SHARE, 0.0))
         return SymmetryDoor(self.posed.problem, self.network, budget_seconds=budget)
+
+    @cached_property
+    def equivalences(self) -> Found:
+        """Predicates with open atoms that hard rules make equivalence relations."""
+        from markovlogic.language.equivalence import Found, equivalences
+
+        problem = self.posed.problem
+        found = equivalences(problem.model, self.posed.lowered)
+        is_open = {name for name, statuses in problem.statuses.items() if statuses.n_open}
+        relations = (relation for relation in found.relations if relation.predicate in is_open)
+        return Found(tuple(relations), tuple(miss for miss in found.misses if miss.predicate in is_open))
+
+    @cached_property
+    def partition_sizes(self) -> Sizes:
+        """Sizes of the ground network of all rules but those that make relations equivalence relations, predicted."""
+        if not self.equivalences.relations:
+            return self.sizes
+        with self.watch("ground"):
+            self.resources.progress.stage("predict")
+            return self._way_to_partitions.sizes
+
+    @cached_property
+    def partitions(self) -> PartitionNetwork:
+        """The network that partitions are weighed by; refuses what would not fit the memory limit."""
+        from markovlogic.partition.network import partition_network
+
+        problem, relations = self.posed.problem, self.equivalences.relations
+        current().allowance = LONG if self.partition_sizes.seconds > SHORT_SECONDS else SURE
+        with self.watch("ground"):
+            way = self._way_to_partitions if relations else self._way
+            ground = way.network(self.resources.progress) if relations or self.network is None else self.network
+            made = partition_network(problem, ground, relations)
+        current().allowance = SURE
+        return made
+
+    @cached_property
+    def partition_parts(self) -> Parts:
+        """Its independent parts."""
+        from markovlogic.partition.parts import parts_of
+
+        return parts_of(self.partitions)
+
+    @cached_property
+    def partition_parts_asked(self) -> Bool:
+        """Parts in which something moves and single atoms are asked for."""
+        parts, row_of = self.partition_parts, self.partitions.row_of
+        wanted = np.zeros(parts.n_parts, np.bool_)
+        wanted[parts.of_row[row_of[self.asked.numbers]]] = True
+        for cube in self.asked.cubes:
+            wanted[parts.of_row[row_of[cube >> 1]]] = False
+        return wanted & parts.moves
+
+    @cached_property
+    def confining(self) -> Fault | None:
+        """A hard rule that may keep chains over partitions from some worlds, in parts that are too large to be solved."""
+        from markovlogic.partition.exact import small_parts
+        from markovlogic.partition.parts import only
+        from markovlogic.samplers.partition_reach import confining
+
+        small = small_parts(self.partitions, self.partition_parts, self.partition_parts_asked)
+        return confining(self.posed.problem, only(self.partitions, self.partition_parts, ~small))
+
+    @cached_property
+    def _way_to_partitions(self) -> Grounding:
+        lowered = self.equivalences.without_axioms(self.posed.lowered)
+        return Grounding(self.posed.problem, lowered, self._database, self.memory_limit)
 
     @property
     def target(self) -> Target:
