@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from markovlogic.grounding.predict import Sizes
     from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.lifted.events import EventPlans
+    from markovlogic.networks.base import Network
     from markovlogic.networks.components import Components
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.samplers.irreducible import Reach
@@ -61,6 +62,7 @@ class Case:
         self.posed, self.resources, self.watch = posed, resources, watch
         self.memory_limit = default_limit() if resources.memory_limit is None else resources.memory_limit
         self.network: GroundNetwork | None = None
+        self.blocks: Network | None = None  # what a compression gave in the place of a problem
         self.include_evidence = False  # facts known from evidence are reported too
         self._way = way
         self._exact_plans: dict[str, ExactPlan | str] = {}
