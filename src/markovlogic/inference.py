@@ -16,6 +16,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.base import MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.planner import make_plan, needs_network, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
@@ -178,7 +179,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.grounded is None or not needs_network(plan.method) else case.grounded.n_clauses,
+        clauses=None if case.grounded is None or plan.network is NetworkKind.NONE else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         query=tuple(item.text for item in problem.query),
