@@ -16,8 +16,9 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.base import MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
-from markovlogic.planner import make_plan, needs_network, wish_of
+from markovlogic.planner import make_plan, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import Progress
 from markovlogic.questions import Answer, Asked, asked, marginals, projected
@@ -102,7 +103,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
             solved, target, summary = made.posed, made.guarantee, made.summary
     with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted) as case:
         plan = make_plan(case, wish)
-        if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
+        if plan.network is NetworkKind.GROUND and case.network is None:  # too large to be waited for by a plan: the choice stands
             case.ground()
             plan = plan.method.plan(case, wish, plan.reason)
         _refuse_what_does_not_fit(case, plan)
@@ -155,7 +156,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.network is None else case.network.n_clauses,
+        clauses=None if case.network is None or plan.network is NetworkKind.COUNTING else case.network.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         query=tuple(item.text for item in problem.query),

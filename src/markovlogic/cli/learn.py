@@ -82,11 +82,11 @@ def learn(
     quiet: options.Quiet = False,
 ) -> int:
     """Learn the weights of rules from training databases, each of which is a world of its own."""
-    from markovlogic.report.progress import shown_progress
     from markovlogic.errors import InputError
     from markovlogic.learning import folds as cross_validation
     from markovlogic.learning import learn as learning
     from markovlogic.report.atomic import atomic_file, check_writable, same_file
+    from markovlogic.report.progress import shown_progress
 
     options.positive(time_limit, "--time-limit")
     if output is None and not folds:
