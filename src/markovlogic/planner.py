@@ -260,6 +260,9 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
         largest = max(int(np.bincount(case.parts.component_of[: network.n_atoms], minlength=1).max()), min(case.decided.atoms, 1))
     elif plan.network is NetworkKind.GROUND:
         view = replace(view, reason=_why_not_grounded(case, plan))
+    if plan.network is NetworkKind.COUNTING and _memory(case, plan) > case.memory_limit:
+        needs = f"counting needs up to {show_bytes(_memory(case, plan))}, and the memory limit is {show_bytes(case.memory_limit)}"
+        view = replace(view, reason=f"would be refused: {needs}")
     return Explanation(
         groundings=sizes.groundings,
         atoms=len(problem.atoms),

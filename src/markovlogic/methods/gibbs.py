@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markovlogic.estimate.estimator import Estimator
+from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, Offer, Wish
 from markovlogic.methods.rates import Rates, Use, counting_rates, counting_scale
@@ -61,14 +62,19 @@ class GibbsMethod(SamplingMethod):
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer:
         """Take everything but what hard rules confine; and that too where the other methods' network does not fit."""
+        counts = self.network_for(case, wish) is NetworkKind.COUNTING
         if case.reach is Reach.ALL:
-            return Offer(True, "")
+            return Offer(True, self._why_counting(case) if counts else "")
         word = "do" if case.reach is Reach.PART else "may"
         kept = f"hard clauses {word} keep single-site moves from some worlds"
         alone = wish.network is NetworkKind.COUNTING or case.sizes.memory_bytes > case.memory_limit
-        if alone and self.network_for(case, wish) is NetworkKind.COUNTING:
-            return Offer(True, f"{kept}, and no other method counts groundings")
+        if alone and counts:
+            return Offer(True, f"{kept}, and no other method counts groundings; {self._why_counting(case)}")
         return Offer(False, kept)
+
+    def _why_counting(self, case: Case) -> str:
+        sizes = case.sizes
+        return f"groundings are counted: making them would take up to {show_bytes(sizes.memory_bytes)} and {sizes.seconds:,.0f} s"
 
 
 METHOD = GibbsMethod(
