@@ -18,7 +18,7 @@ from markovlogic.methods.base import MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
-from markovlogic.planner import make_plan, needs_network, wish_of
+from markovlogic.planner import make_plan, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import Progress
 from markovlogic.questions import Answer, Asked, asked, distinct, marginals, projected, spread
@@ -147,7 +147,7 @@ def _planned(case: Case, wish: Wish, made: Compression | None) -> Plan:
         case.blocks = made.blocks
         return METHOD.over_blocks(case, wish, made.alpha, "a compression gave blocks of atoms")
     plan = make_plan(case, wish)
-    if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
+    if plan.network is NetworkKind.GROUND and case.network is None:  # too large to be waited for by a plan: the choice stands
         case.ground()
         plan = plan.method.plan(case, wish, plan.reason)
     return plan
@@ -179,7 +179,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.grounded is None or plan.network is NetworkKind.NONE else case.grounded.n_clauses,
+        clauses=None if case.grounded is None or plan.network is not NetworkKind.GROUND else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         query=tuple(item.text for item in problem.query),

@@ -128,7 +128,8 @@ class Case:
             self.narrowed = narrowed(self.posed, network, parts, stays)
             self.posed, self.network = self.narrowed.posed, self.narrowed.network
         self._exact_plans.clear()
-        for name in ("asked", "parts", "symmetry", "reach"):  # of the whole network, where they were found already
+        # of the whole network, where they were found already
+        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting"):
             vars(self).pop(name, None)
 
     @staticmethod
