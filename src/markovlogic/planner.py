@@ -164,6 +164,7 @@ class Explanation:
     decided: tuple[DecidedBy, ...] = ()  # what hard rules decide before anything is grounded
     left_out: Rest | None = None  # what the query does not depend on, and nothing is done for
     details: tuple[str, ...] = ()  # more about the plan, in lines
+    notes: tuple[str, ...] = ()  # what is assumed without anybody having said so
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
@@ -197,8 +198,9 @@ class Explanation:
         if self.clauses is not None:
             del made["clauses_at_most"]
         del made["plan"]["fallback"]  # the reason names it
-        if not self.details:
-            del made["details"]
+        for name in ("details", "notes"):
+            if not made[name]:
+                del made[name]
         made["candidates"] = [asdict(candidate) for candidate in self.candidates]
         return made
 
@@ -226,7 +228,7 @@ def explain(
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     with progress_of(progress) as shown:
         posed = pose_problem(model, evidence, query, assumed, progress=shown)
-        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), reduce=True) as case:
+        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), leave_out=True) as case:
             return explanation(case, wish)
 
 
@@ -264,6 +266,7 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
         decided=_decided_by(case),
         left_out=rest_of(case),
         details=plan.details,
+        notes=case.whole.notes,
     )
 
 

@@ -85,7 +85,9 @@ class RunRecord(Account):
     clauses: int | None  # None where nothing was grounded
     seconds: Mapping[str, float]  # by stage
     peak_memory_bytes: int = 0
-    sources: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # the model, then the evidence
+    query: tuple[str, ...] = ()
+    command: str = ""  # the command line, where there was one
     version: str = ""
 
     def stats(self, guarantee: Guarantee) -> dict[str, Any]:

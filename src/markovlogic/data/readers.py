@@ -67,7 +67,8 @@ def read_evidence(
             progress.advance(len(facts), predicate)
             facts[predicate] = assemble_facts(model.predicates[predicate], blocks.pop(predicate), domains, place_of, faults)
     faults.raise_if_any()
-    return Evidence(domains, facts, names, frozenset(observed))
+    notes = tuple(note for table in tables.values() for note in table.notes)
+    return Evidence(domains, facts, names, frozenset(observed), notes)
 
 
 def evidence_of(model: Model, *files: Path, closed_types: bool = False, **tables: Any) -> Evidence:

@@ -52,6 +52,8 @@ def read_table(
         if len(saying) > 1:
             hint = f"keep one of {', '.join(table.columns[at] for at in saying)}"
         raise InputError(Fault(message, place, hint=hint))
+    if swapped := _swapped([table.columns[at] for at in arguments], predicate):
+        table.notes.append(f"{table.name}: {swapped}")
     blocks: list[Block] = []
     pieces: list[Piece] = []
     row = 0
@@ -66,6 +68,16 @@ def read_table(
             faults.stop()
             break
     return blocks + number_blocks(vocabulary, join_pieces(pieces), source) if pieces else blocks
+
+
+def _swapped(columns: list[str], predicate: Predicate) -> str:
+    """What is odd about a header that names the types in another order than the declaration."""
+    named, types = [column.strip().lower() for column in columns], [type_name.lower() for type_name in predicate.types]
+    odd = [at for at, name in enumerate(named) if name in types and name != types[at]]
+    if not odd:
+        return ""
+    declared = f"{predicate.name}({', '.join(predicate.types)})"
+    return f"columns are taken in their order, and the header ({', '.join(columns)}) names types in another order than {declared}"
 
 
 def _read_batch(

@@ -26,6 +26,7 @@ class Table:
         self._reader = reader
         self._csv = data
         self._lines: list[int] | None = None
+        self.notes: list[str] = []  # what is odd about it, and read all the same
 
     def batches(self) -> Iterator[Any]:
         """Record batches of at most `ROWS` rows."""

@@ -32,9 +32,9 @@ MAX_WEIGHT = 1e9  # beyond it a sum of weights would lose the small ones without
 MAX_ATOMS = 500  # of one formula, equalities included
 MAX_RANGE = 1_000_000
 MAX_INCLUDES = 50  # nested in each other
-_WEIGHT = re.compile(r"[+-]?(?:inf\b|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+WEIGHT_TEXT = re.compile(r"[+-]?(?:inf\b|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _INTEGER = re.compile(r"[0-9]+\Z")
-_INCLUDE = re.compile(r'#include[ \t]*"([^"\n]*)"[ \t]*(?://.*)?\Z')
+INCLUDE_LINE = re.compile(r'#include[ \t]*"([^"\n]*)"[ \t]*(?://.*)?\Z')
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class LoneAtom:
     exclusive: tuple[bool, ...]
     text: str
     place: Place
+    last_line: int = 0
 
     @property
     def formula(self) -> Atom:
@@ -70,6 +71,7 @@ class FormulaStatement:
     weight: float | None
     text: str
     place: Place
+    last_line: int = 0
 
 
 Statement = TypeDeclaration | LoneAtom | FormulaStatement
@@ -120,7 +122,7 @@ def _include(source: Source, token: Token, directory: str, parsed: Parsed, aroun
     def fail(message: str, unsupported: bool = False) -> SyntaxFault:
         return SyntaxFault(source.fault(message, token.start), 0, unsupported)
 
-    match = _INCLUDE.match(token.text)
+    match = INCLUDE_LINE.match(token.text)
     if not match:
         raise fail('found a malformed #include, expected #include "file"')
     name = match.group(1)
@@ -176,13 +178,17 @@ class _StatementReader(FormulaParser):
         text = self.text_from(first)
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
             text = show_rule(Rule(formula, weight))
-        return FormulaStatement(formula, weight, text, self.source.place(token.start))
+        return FormulaStatement(formula, weight, text, self.source.place(token.start), self.last_line())
 
     def refuse_nan(self, token: Token) -> None:
         """`nan` before a formula was meant as a weight; behind a predicate of that name stands a parenthesis or a connective."""
         at = self.at + (token.kind in ("-", "+"))
         if self.tokens[at].text.lower() == "nan" and self.tokens[at + 1].kind in (NAME, WORD, "!", "*"):
             raise self.fail("nan is no weight", token, "expected a number such as 1.5, -2, 1e-3 or inf")
+
+    def last_line(self) -> int:
+        """The line on which what was read ends."""
+        return self.source.line_of(self.tokens[self.at - 1].start)
 
     def text_from(self, first: int) -> str:
         """Source between a token and the cursor."""
@@ -200,7 +206,7 @@ class _StatementReader(FormulaParser):
         """The number before a formula, if there is one."""
         first = self.at
         token = self.tokens[first]
-        match = _WEIGHT.match(self.source.text, token.start)
+        match = WEIGHT_TEXT.match(self.source.text, token.start)
         if not match or token.kind not in (WORD, NUMBER, NAME, "-", "+", "."):
             return None
         while self.tokens[self.at].start < match.end():
@@ -256,7 +262,7 @@ class _StatementReader(FormulaParser):
         self.at = end
         names = tuple(token.text for token in args)
         text = f"{name.text}({', '.join(names)})" if names else name.text
-        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start))
+        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line())
 
     def type_declaration(self) -> TypeDeclaration:
         """`person = {Ann, Bob}`, `age = {1, ..., 9}`."""

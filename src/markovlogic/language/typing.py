@@ -44,7 +44,8 @@ def build_model(parsed: Parsed, source: str) -> Model:
     rules = [rule for statement in checker.formulas for rule in checker.rules(statement)]
     checker.raise_faults()
     constants = {name: tuple(listed) for name, listed in checker.constants.items()}
-    return Model(checker.predicates, tuple(rules), constants, frozenset(checker.declared), source)
+    listed = {name: tuple(statement.constants) for name, statement in checker.declared.items()}
+    return Model(checker.predicates, tuple(rules), constants, frozenset(listed), source, listed)
 
 
 @dataclass
@@ -137,7 +138,7 @@ class _Checker:
                     f"{atom.name} is declared again, differently; first as {_signature(known)} at {known.place}", atom.place
                 )
         elif atom.args != known.types:
-            self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place))
+            self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place, atom.last_line))
 
     # ---- rules
 
@@ -169,7 +170,15 @@ class _Checker:
         if n_stars > MAX_STARS:
             self.fault(f"{n_stars} atoms with * stand for 2^{n_stars} formulas; at most {MAX_STARS} are allowed", statement.place)
         if n_faults == len(self.faults):
-            rule = Rule(formula, statement.weight, tuple(free), tuple(types.items()), statement.text, statement.place)
+            rule = Rule(
+                formula,
+                statement.weight,
+                tuple(free),
+                tuple(types.items()),
+                statement.text,
+                statement.place,
+                statement.last_line,
+            )
             yield from _expand_stars(rule, n_stars, statement.formula)
 
     def as_written(self, variable: str) -> str:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from markovlogic.lifted.events import EventPlans
     from markovlogic.methods.rest import OfAll
     from markovlogic.networks.components import Components
+    from markovlogic.networks.counting.building import CountingPlan
+    from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.samplers.irreducible import Reach
     from markovlogic.symmetry.find import SymmetryDoor
@@ -141,6 +143,23 @@ class Case:
         return of_all(self, log_z)
 
     @cached_property
+    def counting_plan(self) -> CountingPlan:
+        """How groundings would be counted in place of being made; nothing of the size of a relation is made for it.
+
+        Its atoms have the numbers of `not_narrowed`: components show in a ground network only.
+        """
+        from markovlogic.networks.counting.building import counting_plan
+
+        return counting_plan(self.reduced.posed.problem, self.reduced.posed.lowered)
+
+    @cached_property
+    def counting(self) -> CountingNetwork:
+        """The counting network."""
+        with self.watch("ground"):
+            self.resources.progress.stage("lay out relations")
+            return self.counting_plan.network()
+
+    @cached_property
     def asked(self) -> Asked:
         """The questions. One row an atom, so not before it is known that the problem fits the memory limit."""
         with self.watch("read"):
@@ -200,6 +219,11 @@ class Case:
         if network is not None:
             literals = network.n_literals + len(network.group_atom) + len(network.definition_literal)
             return Scale(network.n_atoms, network.n_all, network.n_clauses, literals, network.nbytes, predicted=False)
+        return self.predicted_scale
+
+    @property
+    def predicted_scale(self) -> Scale:
+        """How large the ground network is going to be at most, whether it is there or not."""
         sizes = self.sizes
         grouped = sum(len(group.atom) for group in self.posed.problem.groups)
         literals = sizes.literals_at_most + grouped
@@ -299,22 +323,21 @@ def case_of(
     *,
     include_evidence: bool = False,
     wanted: Asked | None = None,
-    reduce: bool = False,
+    leave_out: bool = False,
 ) -> Iterator[Case]:
     """A case whose way to the ground network is open while the block lasts.
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
-    reduce: let hard rules decide first, and leave out what the questions cannot depend on; for who wants nothing but answers, in
-    the numbers of `Case.asked`. Without it the network has the atoms of the posed problem, all of them.
+    leave_out: what the questions cannot depend on may be left out; for who wants nothing but their answers.
     """
     limit = default_limit() if resources.memory_limit is None else resources.memory_limit
     with database_for(limit, resources.threads) as database:
         _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
-            found = reduced(posed, database) if reduce else not_reduced(posed)
+            found = reduced(posed, database, leave_out=leave_out)
         case = Case(found, resources, database, watch)
-        case.include_evidence, case.leaves_out = include_evidence, reduce and bool(posed.problem.query)
+        case.include_evidence, case.leaves_out = include_evidence, leave_out and bool(posed.problem.query)
         if wanted is not None:
             case.asked_as_posed = wanted
         yield case

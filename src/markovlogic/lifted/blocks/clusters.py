@@ -17,6 +17,7 @@ from markovlogic.lifted.blocks.messages import messages_to
 from markovlogic.lifted.blocks.program import Coins, Count, Each, Node, Parts, Program, Unliftable, compile_cluster
 from markovlogic.lifted.blocks.rows import Rows, RowUnit, rows_of
 from markovlogic.lifted.blocks.schedule import Known
+from markovlogic.lifted.blocks.singles import single_unit
 from markovlogic.lifted.blocks.terms import FalseTerm
 from markovlogic.lifted.blocks.units import ClusterUnit, Unit
 
@@ -188,6 +189,9 @@ def _unit(cluster: Cluster, field: Field, known: Mapping[str, Known]) -> Unit:
     names = cluster.predicates
     if cluster.note:
         rows = rows_of(names[0], field.terms, field.arguments[names[0]])
+        single = single_unit(names[0], rows, known[names[0]], field.arguments)
+        if single is not None:
+            return single
         return RowUnit(names[0], rows, known[names[0]], field.arguments[names[0]], field.arguments)
     messages = messages_to(names, field.terms, literal=field.literal_messages)
     arguments = {name: field.arguments[name] for name in names}
