@@ -12,14 +12,16 @@ import numpy as np
 
 from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
-from markovlogic.errors import UnsupportedError
+from markovlogic.errors import ResourceError, UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
-from markovlogic.grounding.memory import default_limit
+from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.measures import Stopwatch
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.methods.reduced import Narrowed, Reduced, narrowed, not_reduced, reached, reduced
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
+from markovlogic.problem.query import most_rows
 from markovlogic.progress import SILENT, Progress
 from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from markovlogic.symmetry.find import SymmetryDoor
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
+MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
 SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
 QUICK_EXACT = 1.0  # seconds, predicted
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
@@ -167,8 +170,21 @@ class Case:
 
     @cached_property
     def asked_as_posed(self) -> Asked:
-        """The questions in the numbers of the problem as it was posed."""
+        """The questions in the numbers of the problem as it was posed; refuses where their rows would not fit the limit."""
+        needed = ANSWER_ROW_BYTES * self.rows
+        if needed > self.memory_limit and self.rows > MANY_ROWS:  # fewer are listed, and the plan is refused with its figures
+            raise ResourceError(
+                f"the answer would have {self.rows:,} rows, which need about {show_bytes(needed)} of memory; the limit is"
+                f" {show_bytes(self.memory_limit)}; ask for fewer atoms, or allow more with --memory-limit",
+                needed=needed,
+                limit=self.memory_limit,
+            )
         return asked(self.whole.problem, include_evidence=self.include_evidence)
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of the answer at most, without listing them; what hard rules decide is among them."""
+        return most_rows(self.whole.problem)
 
     def columns_of_worlds(self) -> tuple[list[str], Int8]:
         """Names of the query atoms that the evidence leaves open, by predicate and code; and what is known of each."""
@@ -335,7 +351,7 @@ def case_of(
         _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
-            found = reduced(posed, database, leave_out=leave_out)
+            found = reduced(posed, database, leave_out=leave_out, memory_limit=resources.memory_limit)
         case = Case(found, resources, database, watch)
         case.include_evidence, case.leaves_out = include_evidence, leave_out and bool(posed.problem.query)
         if wanted is not None:

@@ -40,12 +40,12 @@ def not_reduced(posed: Posed) -> Reduced:
     return Reduced(posed, posed, Decided(posed.problem, 0, {}, complete=True), None)
 
 
-def reduced(posed: Posed, database: Engine, *, leave_out: bool) -> Reduced:
+def reduced(posed: Posed, database: Engine, *, leave_out: bool, memory_limit: int | None = None) -> Reduced:
     """What evidence and hard rules leave of a problem, and the query where what it does not depend on may be left out.
 
     Raises InputError where hard rules contradict each other, or the evidence.
     """
-    decided = decide(posed.problem, posed.lowered, database)
+    decided = decide(posed.problem, posed.lowered, database, memory_limit=memory_limit)
     problem, lowered, left_out = decided.problem, posed.lowered, None
     matters = relevant(problem, lowered, queried_predicates(problem.query)) if leave_out else None
     if matters is not None:
