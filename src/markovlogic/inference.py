@@ -105,8 +105,8 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
                 wanted = distinct(moved, made.posed.problem)
     solved = posed if made is None else made.posed
-    reduce = made is None or made.blocks is None  # blocks are of the atoms of the posed problem
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduce=reduce) as case:
+    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, leave_out=True) as found:
+        case = found if made is None or made.blocks is None else found.as_posed  # blocks are of the atoms of the posed problem
         plan = _planned(case, wish, made)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)

@@ -241,7 +241,7 @@ def explain(
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     with progress_of(progress) as shown:
         posed = pose_problem(model, evidence, query, assumed, progress=shown)
-        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), reduce=True) as case:
+        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), leave_out=True) as case:
             return explanation(case, wish)
 
 

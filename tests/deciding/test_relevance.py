@@ -55,7 +55,7 @@ def check(made: RandomProblem, pick: int) -> bool:
         return False
     true = whole_worlds(of)
     try:
-        with case_of(of, Resources(), Stopwatch(), reduce=True) as case:
+        with case_of(of, Resources(), Stopwatch(), leave_out=True) as case:
             found = all_worlds(case.ground())
             left = bool(case.narrowed or case.reduced.left_out)
             if true is None:

@@ -5,7 +5,7 @@ Twice: by predicate before anything is grounded (`reduced`), and by component of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,14 +40,17 @@ def not_reduced(posed: Posed) -> Reduced:
     return Reduced(posed, posed, Decided(posed.problem, 0, {}, complete=True), None)
 
 
-def reduced(posed: Posed, database: Engine) -> Reduced:
-    """What evidence, hard rules and the query leave of a problem. Raises InputError where they contradict each other."""
-    decided = decide(posed.problem, posed.lowered, database)
+def reduced(posed: Posed, database: Engine, *, leave_out: bool, memory_limit: int | None = None) -> Reduced:
+    """What evidence and hard rules leave of a problem, and the query where what it does not depend on may be left out.
+
+    Raises InputError where hard rules contradict each other, or the evidence.
+    """
+    decided = decide(posed.problem, posed.lowered, database, memory_limit=memory_limit)
     problem, lowered, left_out = decided.problem, posed.lowered, None
-    matters = relevant(problem, lowered, queried_predicates(problem.query))
+    matters = relevant(problem, lowered, queried_predicates(problem.query)) if leave_out else None
     if matters is not None:
         problem, lowered, left_out = matters.problem, matters.lowered, matters.left_out
-    solved = posed if problem is posed.problem else Posed(problem, posed.clause_weights, lowered)
+    solved = posed if problem is posed.problem else replace(posed, problem=problem, rules=lowered)
     return Reduced(posed, solved, decided, left_out)
 
 
@@ -82,7 +85,7 @@ def narrowed(posed: Posed, network: GroundNetwork, parts: Components, stays: Boo
     problem = _with_open(posed.problem, keep[: network.n_atoms])
     rest_hard = np.isinf(network.clause_weight) & ~keep[network.clause_literal[network.clause_start[:-1]] >> 1]
     return Narrowed(
-        Posed(problem, posed.clause_weights, posed.lowered),
+        replace(posed, problem=problem, rules=posed.lowered),
         part_of(network, keep, log_constant=network.log_constant),
         keep,
         int(np.count_nonzero(~keep[: network.n_atoms])),

@@ -14,7 +14,7 @@ from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolve
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
 from markovlogic.methods.no_world import rules_named
-from markovlogic.methods.rates import SLOW, Rates, Use, counting_rates, counting_scale
+from markovlogic.methods.rates import ANSWER_ROW_BYTES, SLOW, Rates, Use, counting_rates, counting_scale
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.samplers.base import LogZ, Settings
 from markovlogic.samplers.irreducible import Reach
@@ -124,7 +124,8 @@ class SamplingMethod(Method):
         if self.confined_moves and case.posed.lowered.has_hard and case.reach is not Reach.ALL:
             reason += f"; hard clauses may keep {self.confined_moves} from reaching every world"
         use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
-        memory = max(grounding, rates.memory_bytes(scale, use))
+        decided = max(case.rows - use.n_query, 0)  # rows that cost nothing but their place
+        memory = max(grounding, rates.memory_bytes(scale, use) + ANSWER_ROW_BYTES * decided)
         return Cost(search_seconds + rates.seconds(scale, use), memory, reason)
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
