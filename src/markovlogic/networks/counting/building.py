@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from markovlogic.arrays import frozen
+from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.kernels.counting.layout import LOOPED, Definitions, Relations
 from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.counting.assembling import Assembler, numbers, pairs_of
@@ -32,6 +33,10 @@ def counting_network(
 
     rated: to which of the channels of a sum each clause belongs, and with which weight.
     """
+    if lowered.has_numbers:
+        rule = next(rule for rule in problem.model.rules if rule.factor is not None)
+        message = f"a weight that a number multiplies is not counted: {rule.text}"
+        raise UnsupportedError(Fault(message, rule.place, hint="take a method on the ground network"))
     universe = universe_of(problem, lowered)
     views = Views(universe)
     assembler = Assembler(universe, views)
