@@ -126,7 +126,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
 
 
 def _refuse_soft_evidence(posed: Posed) -> None:
-    """Compressions merge facts, and do not know what to make of numbers."""
+    """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights."""
     faults = [
         Fault(
             f"soft evidence about {name} cannot be compressed",
@@ -134,6 +134,11 @@ def _refuse_soft_evidence(posed: Posed) -> None:
             hint="leave --compress out, or give facts instead of probabilities",
         )
         for name in posed.problem.soft
+    ]
+    faults += [
+        Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, "leave --compress out")
+        for rule in posed.problem.model.rules
+        if rule.factor is not None
     ]
     if faults:
         raise UnsupportedError(faults)

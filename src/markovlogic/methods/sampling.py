@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markovlogic.errors import UnsupportedError
 from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolved
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
@@ -112,7 +113,10 @@ class SamplingMethod(Method):
         scale, rates, schedule = case.scale, self.rates, intended.schedule
         grounding = 0
         if intended.network is NetworkKind.COUNTING:
-            scale, rates = counting_scale(case), counting_rates(case)
+            try:
+                scale, rates = counting_scale(case), counting_rates(case)
+            except UnsupportedError as refusal:
+                return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
         elif scale.predicted and not case.can_refine:
             needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
             return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
