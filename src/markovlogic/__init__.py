@@ -18,11 +18,18 @@ from markovlogic.version import __version__
 
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
+    from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.thinning import NIMFA, Drop
+    from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.inference import infer
+    from markovlogic.learning.learn import learn
+    from markovlogic.learning.result import Learned
+    from markovlogic.maximization import maximize
+    from markovlogic.maximizing.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.model import Model, load
@@ -42,6 +49,8 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "DPMeans": "compress.groupings",
+    "Drop": "compress.thinning",
     "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
@@ -49,6 +58,8 @@ _HOME = {
     "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
+    "KMeans": "compress.groupings",
+    "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
     "LiftedMH": "samplers.lifted_mh",
@@ -56,14 +67,21 @@ _HOME = {
     "Marginals": "results",
     "MarkovLogicError": "errors",
     "Model": "model",
+    "NIMFA": "compress.thinning",
     "Orbital": "samplers.orbital",
+    "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
+    "Twins": "compress.groupings",
     "UnsupportedError": "errors",
+    "World": "maximizing.result",
+    "compress": "compress",
     "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
+    "learn": "learning.learn",
     "load": "model",
+    "maximize": "maximization",
     "symmetries": "symmetry_report",
 }
 
@@ -71,7 +89,10 @@ __all__ = [
     "BMF",
     "BP",
     "MCSAT",
+    "NIMFA",
     "Blocked",
+    "DPMeans",
+    "Drop",
     "Evaluation",
     "Evidence",
     "Gibbs",
@@ -79,6 +100,8 @@ __all__ = [
     "InferenceWarning",
     "InputError",
     "Interrupted",
+    "KMeans",
+    "Learned",
     "LiftedBP",
     "LiftedBlocked",
     "LiftedMH",
@@ -86,14 +109,20 @@ __all__ = [
     "MarkovLogicError",
     "Model",
     "Orbital",
+    "RandomGroups",
     "ResourceError",
     "Tempered",
+    "Twins",
     "UnsupportedError",
+    "World",
     "__version__",
+    "compress",
     "evaluate",
     "explain",
     "infer",
+    "learn",
     "load",
+    "maximize",
     "symmetries",
 ]
 

@@ -20,7 +20,7 @@ from markovlogic.patience import SURE, Patience, current
 from markovlogic.planner import make_plan, needs_network, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import Progress
-from markovlogic.questions import Answer, Asked, asked, marginals, projected
+from markovlogic.questions import Answer, Asked, asked, distinct, marginals, projected, spread
 from markovlogic.report.progress import progress_of
 from markovlogic.results import Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
@@ -38,6 +38,7 @@ def infer(
     network: str = "auto",
     compress: str | Compressor | None = None,
     rank: int | None = None,
+    ratio: float | None = None,
     estimator: str = "auto",
     chains: int | None = None,
     draws: int | None = None,
@@ -62,7 +63,8 @@ def infer(
     """Infer P(atom | evidence) for every atom and formula of the query.
 
     model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, atoms, patterns
-    (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. What is None takes its default:
+    (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. compress: a name, with its rank or
+    ratio, or settings such as `KMeans(ratio=0.2)`. What is None takes its default:
     as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
@@ -71,8 +73,7 @@ def infer(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator
     )
     wish = wish_of(method, network, sampling)
-    proposing = wish.method is not None and wish.method.takes_proposals
-    wish = replace(wish, compressor=compressor_of(compress, rank, proposing=proposing))
+    wish = replace(wish, compressor=compressor_of(compress, rank, ratio))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
@@ -91,15 +92,19 @@ def infer(
 def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> Marginals:
     """Compress where that was asked for; plan, do what was planned, and put names to the numbers."""
     target, summary, solved = Guarantee.EXACT, "", posed
+    notes: tuple[str, ...] = ()
     wanted: Asked | None = None
+    moved: Asked | None = None
     changes_target = wish.compressor is not None and not (wish.method is not None and wish.method.takes_proposals)
     if wish.compressor is not None and changes_target:
         with watch("compress"):
             resources.progress.stage("compress")
             _refuse_soft_evidence(posed)
             made = wish.compressor.compress(posed)
-            wanted = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
-            solved, target, summary = made.posed, made.guarantee, made.summary
+            moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
+            wanted = distinct(moved, made.posed.problem)
+            solved, target, summary = made.posed, made.guarantee, made.told()
+            notes = () if made.partition is None else made.partition.notes
     with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted) as case:
         plan = make_plan(case, wish)
         if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
@@ -108,11 +113,14 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)
         current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
-        remarks = (*posed.notes, *plan.notes, *((summary,) if summary else ()), *answer.remarks)
+        remarks = (*posed.notes, *plan.notes, *((summary,) if summary else ()), *notes, *answer.remarks)
         answer = replace(answer, guarantee=answer.guarantee | target, remarks=remarks)
         if target is not Guarantee.EXACT:  # of another model
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
-        return marginals(posed.problem, answer.asked or case.asked, answer, _record(case, plan, answer))
+        record, solved_for = _record(case, plan, answer), answer.asked or case.asked
+        if moved is not None and wanted is not None:
+            solved_for, answer = spread(answer, solved_for, wanted, moved)
+        return marginals(posed.problem, solved_for, answer, record)
 
 
 def _refuse_soft_evidence(posed: Posed) -> None:

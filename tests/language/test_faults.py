@@ -275,3 +275,8 @@ def test_noise_never_ends_in_a_traceback(text):
         assert error.faults
     else:
         assert "P" in model.predicates
+
+
+@pytest.mark.parametrize("follows", ["Smoke(x) v Flag", "!Smoke(x)", "(Smoke(x))", "EXIST x Smoke(x)"])
+def test_after_a_fault_the_next_line_is_read_whatever_it_begins_with(follows):
+    assert [line for line, _, _ in faults_of(f"1 Smokes(x) Flag\n{follows}\n")] == [1, 2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
+
+if TYPE_CHECKING:
+    from markovlogic.compress.partition import Partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,15 @@ class Compression:
     projection: Projection
     guarantee: Guarantee  # about the change of the target alone
     summary: str  # one sentence for the user on what was merged or lost
+    partition: Partition | None = None  # the groups, where objects were merged
+
+    def told(self, bias: str = "") -> str:
+        """The line next to the results: what was merged or lost, what is promised, and how large the bias is.
+
+        bias: what was measured of it; by default it is unknown, or there is none.
+        """
+        size = "no bias" if self.guarantee is Guarantee.EXACT else bias or "the bias is unknown"
+        return f"{self.summary} (guarantee {self.guarantee}, {size})"
 
 
 class Compressor(Protocol):

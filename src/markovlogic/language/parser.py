@@ -32,7 +32,7 @@ MAX_ATOMS = 500  # of one formula, equalities included
 MAX_RANGE = 1_000_000
 MAX_INCLUDES = 50  # nested in each other
 _INTEGER = re.compile(r"[0-9]+\Z")
-_INCLUDE = re.compile(r'#include[ \t]*"([^"\n]*)"[ \t]*(?://.*)?\Z')
+INCLUDE_LINE = re.compile(r'#include[ \t]*"([^"\n]*)"[ \t]*(?://.*)?\Z')
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class LoneAtom:
     exclusive: tuple[bool, ...]
     text: str
     place: Place
+    last_line: int = 0
     star: bool = False  # written with a star: a closed predicate's declaration, later a formula with both signs
 
     @property
@@ -69,6 +70,7 @@ class FormulaStatement:
     weight: float | None
     text: str
     place: Place
+    last_line: int = 0
 
 
 Statement = TypeDeclaration | LoneAtom | FormulaStatement
@@ -119,7 +121,7 @@ def _include(source: Source, token: Token, directory: str, parsed: Parsed, aroun
     def fail(message: str, unsupported: bool = False) -> SyntaxFault:
         return SyntaxFault(source.fault(message, token.start), 0, unsupported)
 
-    match = _INCLUDE.match(token.text)
+    match = INCLUDE_LINE.match(token.text)
     if not match:
         raise fail('found a malformed #include, expected #include "file"')
     name = match.group(1)
@@ -179,7 +181,11 @@ class _StatementReader(WeightParser):
         text = self.text_from(first)
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
             text = show_rule(Rule(formula, weight))
-        return FormulaStatement(formula, weight, text, self.source.place(token.start))
+        return FormulaStatement(formula, weight, text, self.source.place(token.start), self.last_line())
+
+    def last_line(self) -> int:
+        """The line on which what was read ends."""
+        return self.source.line_of(self.tokens[self.at - 1].start)
 
     def text_from(self, first: int) -> str:
         """Source between a token and the cursor."""
@@ -228,7 +234,7 @@ class _StatementReader(WeightParser):
         self.at = end
         names = tuple(token.text for token in args)
         text = f"{name.text}({', '.join(names)})" if names else name.text
-        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start))
+        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line())
 
     def starred_declaration(self) -> LoneAtom | None:
         """`*Friends(person, person)` alone on its line, as Tuffy and RockIt mark predicates that are closed."""

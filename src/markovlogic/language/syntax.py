@@ -142,6 +142,7 @@ class Rule:
     types: tuple[tuple[str, str], ...] = ()
     text: str = field(default="", compare=False)
     place: Place = field(default=NOWHERE, compare=False)
+    last_line: int = field(default=0, compare=False)  # of its text in the source, 0 where unknown
 
     @property
     def type_of(self) -> dict[str, str]:

@@ -138,7 +138,7 @@ class _Checker:
                     f"{atom.name} is declared again, differently; first as {_signature(known)} at {known.place}", atom.place
                 )
         elif atom.args != known.types or (atom.star and not known.closed):
-            self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place))
+            self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place, atom.last_line))
 
     # ---- rules
 
@@ -170,7 +170,15 @@ class _Checker:
         if n_stars > MAX_STARS:
             self.fault(f"{n_stars} atoms with * stand for 2^{n_stars} formulas; at most {MAX_STARS} are allowed", statement.place)
         if n_faults == len(self.faults):
-            rule = Rule(formula, statement.weight, tuple(free), tuple(types.items()), statement.text, statement.place)
+            rule = Rule(
+                formula,
+                statement.weight,
+                tuple(free),
+                tuple(types.items()),
+                statement.text,
+                statement.place,
+                statement.last_line,
+            )
             yield from _expand_stars(rule, n_stars, statement.formula)
 
     def as_written(self, variable: str) -> str:

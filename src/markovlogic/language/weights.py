@@ -52,6 +52,15 @@ def arithmetic(text: str, start: int) -> tuple[float, int] | None:
     return (value, reader.at) if any(mark in written for mark in "(*/") else None
 
 
+def weight_end(text: str) -> int:
+    """Where the weight at the beginning of a rule's text ends; 0 where there is none."""
+    computed = arithmetic(text, 0)
+    if computed is not None:
+        return computed[1]
+    plain = _WEIGHT.match(text)
+    return plain.end() if plain else 0
+
+
 class _NotThereError(Exception):
     """No arithmetic here."""
 

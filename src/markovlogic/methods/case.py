@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.lifted.events import EventPlans
     from markovlogic.networks.components import Components
+    from markovlogic.networks.counting.building import CountingPlan
+    from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.samplers.irreducible import Reach
     from markovlogic.symmetry.find import SymmetryDoor
@@ -97,6 +99,20 @@ class Case:
         return self.network
 
     @cached_property
+    def counting_plan(self) -> CountingPlan:
+        """How groundings would be counted in place of being made; nothing of the size of a relation is made for it."""
+        from markovlogic.networks.counting.building import counting_plan
+
+        return counting_plan(self.posed.problem, self.posed.lowered)
+
+    @cached_property
+    def counting(self) -> CountingNetwork:
+        """The counting network."""
+        with self.watch("ground"):
+            self.resources.progress.stage("lay out relations")
+            return self.counting_plan.network()
+
+    @cached_property
     def asked(self) -> Asked:
         """The questions. One row an atom, so not before it is known that the problem fits the memory limit."""
         with self.watch("read"):
@@ -150,6 +166,11 @@ class Case:
         if network is not None:
             literals = network.n_literals + len(network.group_atom) + len(network.definition_literal)
             return Scale(network.n_atoms, network.n_all, network.n_clauses, literals, network.nbytes, predicted=False)
+        return self.predicted_scale
+
+    @property
+    def predicted_scale(self) -> Scale:
+        """How large the ground network is going to be at most, whether it is there or not."""
         sizes = self.sizes
         grouped = sum(len(group.atom) for group in self.posed.problem.groups)
         literals = sizes.literals_at_most + grouped
@@ -245,7 +266,7 @@ def _with_known(posed: Posed, decided: Decided) -> Posed:
     """The problem with what is decided known; the very one where that is nothing."""
     if decided.problem is posed.problem:
         return posed
-    return Posed(decided.problem, posed.clause_weights, posed.lowered)
+    return replace(posed, problem=decided.problem, rules=posed.lowered)
 
 
 @contextmanager
