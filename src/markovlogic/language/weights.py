@@ -53,12 +53,10 @@ def arithmetic(text: str, start: int) -> tuple[float, int] | None:
 
 
 def weight_end(text: str) -> int:
-    """Where the weight at the beginning of a rule's text ends; 0 where there is none."""
+    """Where the weight at the beginning of a text ends; 0 where there is none."""
     computed = arithmetic(text, 0)
-    if computed is not None:
-        return computed[1]
     plain = _WEIGHT.match(text)
-    return plain.end() if plain else 0
+    return computed[1] if computed is not None else plain.end() if plain else 0
 
 
 class _NotThereError(Exception):
