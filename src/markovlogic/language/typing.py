@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from markovlogic.errors import Fault, InputError, Place, UnsupportedError, capped, nearest
 from markovlogic.language.formulas import shortened
 from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Statement, TypeDeclaration
-from markovlogic.language.show import show_rule
+from markovlogic.language.stars import expand_stars
 from markovlogic.language.syntax import (
     And,
     Atom,
@@ -159,6 +159,7 @@ class _Checker:
         typing = _Typing()
         equalities: list[Equal] = []
         self.written = renamer.original
+        self.check_functions(statement)
         self.type_atoms(formula, typing, equalities)
         factor: Atom | None = None
         if statement.factor is not None:
@@ -192,7 +193,15 @@ class _Checker:
                 statement.last_line,
                 factor,
             )
-            yield from _expand_stars(rule, n_stars, statement.formula)
+            yield from expand_stars(rule, n_stars, statement.formula)
+
+    def check_functions(self, statement: FormulaStatement) -> None:
+        """What is used as a function has one value: its last argument is exclusive, and no other."""
+        for call in statement.called:
+            predicate = self.predicates.get(call.predicate)
+            if predicate is not None and [at for at, mark in enumerate(predicate.exclusive) if mark] != [len(call.args) - 1]:
+                hint = f"a function is declared as in person {predicate.name}(person)"
+                self.fault(f"{predicate.name} is no function; it is declared as {_signature(predicate)}", call.place, hint)
 
     def check_numbers(self, formula: Formula, factor: Atom | None) -> None:
         """Predicates with numbers multiply weights, and stand nowhere else."""
@@ -388,33 +397,6 @@ def _names_in(formula: Formula) -> set[str]:
             return _names_in(left) | _names_in(right)
         case Exists(variables=names, body=body) | Forall(variables=names, body=body):
             return _names_in(body).difference(names)
-
-
-def _expand_stars(rule: Rule, n_stars: int, written: Formula) -> Iterator[Rule]:
-    """One rule for each choice of signs of the atoms with a star; its text has the names of the source."""
-    if not n_stars:
-        yield rule
-        return
-    for signs in itertools.product((True, False), repeat=n_stars):
-        text = show_rule(replace(rule, formula=_with_signs(written, iter(signs))))
-        yield replace(rule, formula=_with_signs(rule.formula, iter(signs)), text=text)
-
-
-def _with_signs(formula: Formula, signs: Iterator[bool]) -> Formula:
-    match formula:
-        case Atom():
-            if not formula.star:
-                return formula
-            plain = replace(formula, star=False)
-            return plain if next(signs) else Not(plain)
-        case Not() | Exists() | Forall():
-            return replace(formula, body=_with_signs(formula.body, signs))
-        case And() | Or():
-            return replace(formula, parts=tuple([_with_signs(part, signs) for part in formula.parts]))
-        case Implies() | Iff():
-            left = _with_signs(formula.left, signs)
-            return replace(formula, left=left, right=_with_signs(formula.right, signs))
-    return formula
 
 
 def _signature(predicate: Predicate) -> str:
