@@ -19,6 +19,7 @@ from markovlogic.version import __version__
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
     from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.obj2vec import Obj2Vec
     from markovlogic.compress.thinning import NIMFA, Drop
     from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
@@ -60,6 +61,7 @@ _HOME = {
     "MarkovLogicError": "errors",
     "Model": "model",
     "NIMFA": "compress.thinning",
+    "Obj2Vec": "compress.obj2vec",
     "Orbital": "samplers.orbital",
     "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
@@ -93,6 +95,7 @@ __all__ = [
     "Marginals",
     "MarkovLogicError",
     "Model",
+    "Obj2Vec",
     "Orbital",
     "RandomGroups",
     "ResourceError",

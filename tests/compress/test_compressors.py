@@ -19,6 +19,7 @@ EVERY = list(TABLE)
 GROUPINGS = [name for name in EVERY if isinstance(compressor_named(name), Grouping)]
 SINGLE = {
     "kmeans": {"ratio": 1.0},
+    "obj2vec": {"ratio": 1.0},
     "random": {"ratio": 1.0},
     "dpmeans": {"beta1": 1e-9, "most_blocks": 10**9},
     "drop": {"ratio": 1.0},
