@@ -46,7 +46,7 @@ def test_an_update_costs_little_more_than_gibbs(benchmark, name):
     ratio = best["tempered"] / best["gibbs"]
     benchmark.extra_info.update(ratio=ratio, updates_a_second={kind: 1 / seconds for kind, seconds in best.items()})
     print(f"{name}: {ratio:.2f} times the seconds of gibbs")
-    assert ratio < 1.7  # the aim is 1.3, which small networks miss: calls from Python take as long as their sweeps
+    assert ratio <= 1.3
 
 
 @pytest.mark.parametrize("start", STARTS)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markovlogic.compress.table import compressor_of
-from markovlogic.errors import ResourceError
+from markovlogic.errors import Fault, InferenceWarning, ResourceError, UnsupportedError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
@@ -18,8 +19,9 @@ from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.planner import make_plan, needs_network, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
-from markovlogic.progress import SILENT, Progress
+from markovlogic.progress import Progress
 from markovlogic.questions import Answer, Asked, asked, distinct, marginals, projected, spread
+from markovlogic.report.progress import progress_of
 from markovlogic.results import Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
 
@@ -56,14 +58,16 @@ def infer(
     memory_limit: int | None = None,
     include_evidence: bool = False,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool | None = None,
 ) -> Marginals:
-    """Infer P(atom | evidence) for every atom and conjunction of the query.
+    """Infer P(atom | evidence) for every atom and formula of the query.
 
-    model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, ground atoms and
-    conjunctions of ground literals. method: a name, or settings such as `MCSAT(lazy=True)`. compress: a name, with its rank or
+    model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, atoms, patterns
+    (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. compress: a name, with its rank or
     ratio, or settings such as `KMeans(ratio=0.2)`. What is None takes its default:
     as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
+    progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
+    concerns comes with an `InferenceWarning`.
     """
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator
@@ -71,14 +75,18 @@ def infer(
     wish = wish_of(method, network, sampling)
     wish = replace(wish, compressor=compressor_of(compress, rank, ratio))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    resources, watch = Resources(memory_limit, threads, progress), Stopwatch()
+    watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
-    with Patience(limit, outer=current()).of_this_run():
+    with progress_of(progress) as shown, Patience(limit, outer=current()).of_this_run():
         with watch("read"):
-            posed = pose_problem(model, evidence, query, assumed, progress=progress)
+            posed = pose_problem(model, evidence, query, assumed, progress=shown)
+        resources = Resources(memory_limit, threads, shown)
         result = _answered(posed, wish, resources, watch, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
-    return replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
+    result = replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
+    if concerns := result.concerns():
+        warnings.warn("; ".join(concerns), InferenceWarning, stacklevel=2)
+    return result
 
 
 def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> Marginals:
@@ -90,17 +98,19 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
     if wish.compressor is not None and changes_target:
         with watch("compress"):
             resources.progress.stage("compress")
+            _refuse_soft_evidence(posed)
             made = wish.compressor.compress(posed, needs_problem=wish.method is not None)
             if made.blocks is None:
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
                 wanted = distinct(moved, made.posed.problem)
     solved = posed if made is None else made.posed
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted) as case:
+    reduce = made is None or made.blocks is None  # blocks are of the atoms of the posed problem
+    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduce=reduce) as case:
         plan = _planned(case, wish, made)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)
         current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
-        answer = replace(answer, remarks=(*plan.notes, *answer.remarks))
+        answer = replace(answer, remarks=(*posed.notes, *plan.notes, *answer.remarks))
         if made is not None:
             notes = () if made.partition is None else made.partition.notes
             promise = answer.guarantee | made.guarantee
@@ -108,10 +118,24 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
             answer = replace(answer, guarantee=promise, remarks=(told, *notes, *answer.remarks))
         if made is not None and (made.guarantee is not Guarantee.EXACT or made.is_smaller):  # log_z of another problem
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
-        record = _record(case, plan, answer)
-        if moved is None:
-            return marginals(posed.problem, case.asked, answer, record)
-        return marginals(posed.problem, moved, spread(answer, case.asked, moved), record)
+        record, solved_for = _record(case, plan, answer), answer.asked or case.asked
+        if moved is not None and wanted is not None:
+            solved_for, answer = spread(answer, solved_for, wanted, moved)
+        return marginals(posed.problem, solved_for, answer, record)
+
+
+def _refuse_soft_evidence(posed: Posed) -> None:
+    """Compressions merge facts, and do not know what to make of numbers."""
+    faults = [
+        Fault(
+            f"soft evidence about {name} cannot be compressed",
+            posed.problem.model.predicates[name].place,
+            hint="leave --compress out, or give facts instead of probabilities",
+        )
+        for name in posed.problem.soft
+    ]
+    if faults:
+        raise UnsupportedError(faults)
 
 
 def _planned(case: Case, wish: Wish, made: Compression | None) -> Plan:
@@ -147,15 +171,16 @@ def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
 def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
     from markovlogic.version import __version__
 
-    problem = case.posed.problem
+    problem = case.whole.problem
     return RunRecord(
         **vars(answer.account),
         method=plan.method.name,
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.network is None else case.network.n_clauses,
+        clauses=None if case.grounded is None or not needs_network(plan.method) else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
+        query=tuple(item.text for item in problem.query),
         version=__version__,
     )

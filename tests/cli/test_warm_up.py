@@ -2,7 +2,7 @@
 
 import pytest
 
-from markovlogic.cli.warm_up import MODELS, compile_compressions, compile_for
+from markovlogic.cli.warm_up import MODELS, compile_compressions, compile_for, compile_for_map
 from markovlogic.compress.table import TABLE
 from markovlogic.methods.table import all_methods
 
@@ -18,3 +18,7 @@ def test_every_network_that_a_method_can_do_is_run(method, monkeypatch):
 
 def test_every_compression_is_run():
     assert compile_compressions() > len(TABLE)
+
+
+def test_every_way_to_the_most_probable_world_is_run():
+    assert compile_for_map() == 3 * len(MODELS)

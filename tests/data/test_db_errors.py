@@ -53,7 +53,7 @@ def faults_of(tmp_path, content, model=SMOKERS, **options):
         ("Smokes(Ann) Smokes(Bob)", 1, 13, "expected the end of the line, found Smokes (write one fact a line)"),
         ('Smokes("Ann)', 1, 8, "this quoted constant is not closed on its line"),
         ("!!Smokes(Ann)", 1, 2, "expected a predicate, found !"),
-        ("0.8 Smokes(Ann)", 1, 1, "expected a predicate, found 0.8 (facts carry no weight"),
+        ("1.8 Smokes(Ann)", 1, 1, "expected a probability from 0 to 1, found 1.8 (soft evidence"),
         ("# comment", 1, 1, "(comments begin with //)"),
         ("Smokes(Ann) {1}", 1, 13, "not supported: several values in braces"),
         ("Age(Ann) = 7", 1, 10, "not supported: functions"),

@@ -289,9 +289,27 @@ def test_refusals() -> None:
 def test_beta_multiplies_all_that_is_finite() -> None:
     network = network_of(5, [(0.5, [1, 3]), (2.0, [0, 5]), (np.inf, [3, 7])], bias={0: 1.0, 1: -2.0, 2: np.inf, 3: -np.inf})
     soft = Tempered(rungs=2).build(network, 1).soft
-    assert soft.weight.tolist() == [-2.0, 0.5, 1.0, 2.0] and soft.run_start.tolist() == [0, 1, 2, 3, 4]
-    assert soft.clause_start.tolist() == [0, 1, 3, 4, 6]
-    assert soft.clause_literal.tolist() == [3, 1, 3, 1, 0, 5]
+    assert soft.weight.tolist() == [-2.0, 0.5, 1.0, 2.0] and soft.length.tolist() == [1, 2, 1, 2]
+    assert soft.clauses.tolist() == [1, 1, 1, 1] and soft.start.tolist() == [0, 1, 3, 4]
+    assert soft.literal.tolist() == [3, 1, 3, 1, 0, 5]
+
+
+def test_clauses_of_equal_weight_and_length_are_counted_together() -> None:
+    """From one literal to six, and from one clause of a kind to 61: counted eight at a time, the rest one by one."""
+    rng = np.random.default_rng(3)
+    clauses, kinds = [], {(0.5, 1): 23, (0.5, 2): 61, (0.5, 3): 9, (-1.0, 3): 8, (0.25, 4): 30, (0.25, 6): 7, (2.0, 5): 1}
+    for (weight, length), count in kinds.items():
+        for _ in range(count):
+            clauses.append((weight, (2 * rng.permutation(30)[:length] + rng.integers(0, 2, length)).tolist()))
+    network = network_of(30, clauses)
+    lanes = rng.integers(0, 1 << 63, 30, dtype=np.uint64) << np.uint64(1)
+    sampler = Tempered(rungs=2).build(network, 1)
+    found = sampler.energies(lanes)
+    assert sorted(sampler.soft.clauses.tolist()) == sorted(kinds.values())
+    for lane in range(64):
+        world = (lanes >> np.uint64(lane)) & np.uint64(1) != 0
+        true = [weight for weight, literals in clauses if any(world[at >> 1] == bool(at & 1) for at in literals)]
+        assert found[lane] == pytest.approx(sum(true), abs=1e-12)
 
 
 STARTS = ("true", "false", "random", "mixed")

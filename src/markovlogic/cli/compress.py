@@ -39,9 +39,9 @@ def compress(
 ) -> int:
     """Write a smaller model with literal weights, its evidence, a mapping and a summary."""
     from markovlogic import compression
-    from markovlogic.cli.progress import shown_progress
     from markovlogic.compress.table import compressor_said
     from markovlogic.errors import InputError
+    from markovlogic.report.progress import shown_progress
 
     compressor, rest = compressor_said(method, rank, ratio, set_ or ())
     if compressor is None or rest:

@@ -36,7 +36,8 @@ Query = Annotated[
         "-q",
         "--query",
         metavar="ATOMS",
-        help="What to infer, separated by commas: predicates, ground atoms, conjunctions such as Smokes(Ann)^!Cancer(Bob).",
+        help="What to infer, separated by commas: predicates, atoms, patterns such as Same(A1,_), ground formulas such as "
+        "Smokes(Ann)^!Cancer(Bob).",
         rich_help_panel=PROBLEM,
     ),
 ]
@@ -133,6 +134,13 @@ def positive(value: float | None, option: str) -> float | None:
     """A number above zero, or None when it was not given."""
     if value is not None and not (value > 0 and math.isfinite(value)):
         raise InputError(f"{option} must be a number above 0, not {value:g}")
+    return value
+
+
+def share(value: float | None, option: str) -> float | None:
+    """A number from 0 to 1, or None when it was not given."""
+    if value is not None and not 0.0 <= value <= 1.0:
+        raise InputError(f"{option} must be a share from 0 to 1, not {value:g}")
     return value
 
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, frozen, offsets
+from markovlogic.arrays import Int32, Int64, frozen
 from markovlogic.compress.base import Compression, projection
 from markovlogic.compress.bmf import BooleanMatrix
 from markovlogic.compress.evidence_factors import BMF, EvidenceFactors, factorise_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.guarantee import Guarantee
 from markovlogic.posing import Posed
-from markovlogic.problem import AtomIndex, Problem, Statuses
+from markovlogic.problem import Problem, Statuses, with_statuses
 from markovlogic.problem.query import queried_predicates
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import classes_by_evidence, named_constants, numbered, relations_of, set_apart
@@ -79,14 +79,7 @@ def replaced_evidence(
         made = _approximate(problem.statuses[name], true, false, keep_open=name in queried)
         lost[name], asserted[name] = _differences(problem.statuses[name], made)
         statuses[name] = made
-    start = frozen(offsets([status.n_open for status in statuses.values()]))
-    atoms = AtomIndex(tuple(statuses), start, statuses)
-    groups = []
-    for group in problem.groups:  # predicates with groups keep their evidence, their atoms only move on as a block
-        shift = atoms.range_of(group.predicate).start - problem.atoms.range_of(group.predicate).start
-        atom = frozen((group.atom + shift).astype(np.int32))
-        groups.append(replace(group, atom=atom))
-    return replace(problem, statuses=statuses, atoms=atoms, groups=tuple(groups)), lost, asserted
+    return with_statuses(problem, statuses), lost, asserted
 
 
 def compressed(posed: Posed, settings: BMF) -> Compression:

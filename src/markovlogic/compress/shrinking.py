@@ -27,7 +27,7 @@ from markovlogic.data.exclusive import group_of
 from markovlogic.errors import ResourceError
 from markovlogic.language.syntax import Atom, Model, Not, Or, Predicate, Rule, Variable
 from markovlogic.posing import Posed
-from markovlogic.problem import AtomIndex, GroundLiteral, Problem, QueryItem, Statuses
+from markovlogic.problem import AtomIndex, GroundAtom, Problem, QueryItem, Statuses, WantedAtoms, WantedFormula
 from markovlogic.problem.worlds import open_groups
 
 Vote = Literal["majority", "clamp"]
@@ -110,16 +110,17 @@ class Shrinking:
     @cached_property
     def _query(self) -> tuple[QueryItem, ...]:
         """The same questions about groups."""
-        made = []
-        for item in self.posed.problem.query:
-            literals = item.literals
-            if literals is not None:
-                literals = tuple(
-                    GroundLiteral(x.predicate, int(self.moved(x.predicate, np.array([x.code], np.int64))[0]), x.positive)
-                    for x in literals
-                )
-            made.append(QueryItem(item.text, item.predicate, literals))
-        return tuple(made)
+        return tuple(QueryItem(item.text, self._wanted(item.wanted)) for item in self.posed.problem.query)
+
+    def _wanted(self, wanted: WantedAtoms | WantedFormula) -> WantedAtoms | WantedFormula:
+        """What is asked about groups; patterns become whole predicates, since only the rows of the original are reported."""
+        if isinstance(wanted, WantedAtoms):
+            return WantedAtoms(wanted.predicate)
+        atoms = tuple(
+            GroundAtom(atom.predicate, int(self.moved(atom.predicate, np.array([atom.code], np.int64))[0]))
+            for atom in wanted.atoms
+        )
+        return WantedFormula(atoms, wanted.node)
 
     def moved(self, predicate: str, code: Int64) -> Int64:
         """Codes of the new atoms that old ones are represented by; different objects of one group take different members."""

@@ -12,6 +12,7 @@ from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, numbe
 from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact
 from markovlogic.data.db_scan import Scan, scan
 from markovlogic.data.faults import FaultLog
+from markovlogic.data.soft import from_probability
 from markovlogic.data.sources import read_bytes
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, Place
@@ -208,7 +209,9 @@ def _merge(
         ids = [[len(names) + extra.setdefault(name, len(extra)) for name in fact.args] for _, fact in facts]
         lines = np.array([line for line, _ in facts], np.int64) + first_line
         truth = np.array([fact.truth for _, fact in facts], np.int8)
-        blocks.append(NamedBlock(predicate, np.array(ids, np.int32).reshape(len(facts), predicate.arity), truth, lines))
+        soft = from_probability(predicate, truth, np.array([fact.probability for _, fact in facts]))
+        name_id = np.array(ids, np.int32).reshape(len(facts), predicate.arity)
+        blocks.append(NamedBlock(predicate, name_id, truth, lines, soft))
     if extra:
         names = pa.concat_arrays([names, pa.array(list(extra), pa.string())])
     return Piece(names, [block for block in blocks if len(block.line)])

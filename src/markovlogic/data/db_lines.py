@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN
 from markovlogic.errors import nearest
 from markovlogic.language.syntax import BARE_CONSTANT, Model
 from markovlogic.language.tokens import unquote
@@ -15,6 +16,7 @@ MOST_COMPARED = 2000
 SPACES = re.compile(r"[ \t\r\f\v]*")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_'-]*")
 WORD = re.compile(r"[^\s(),!?=\"{}]+")
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=\s)|[+-]?(?:nan|inf)(?=\s+[A-Za-z_])", re.IGNORECASE)
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -25,6 +27,7 @@ class ParsedFact(NamedTuple):
     args: tuple[str, ...]
     truth: int
     columns: tuple[int, ...]  # of the predicate, then of each argument
+    probability: float = 0.0  # of a soft fact
 
 
 class LineError(Exception):
@@ -42,8 +45,15 @@ def parse_fact(line: str) -> ParsedFact | None:
     at = _skip(line, 0)
     if _at_end(line, at):
         return None
-    truth = TRUE
-    if line[at] in "!?":
+    truth, probability = TRUE, 0.0
+    number = NUMBER.match(line, at)
+    if number is not None:
+        truth, probability = _probability(number)
+        at = _skip(line, number.end())
+        if line[at : at + 1] in ("!", "?"):
+            sign = "probability of a negated fact" if line[at] == "!" else "probability of an unknown fact"
+            raise LineError(at + 1, f"not supported: {sign}", "give the probability that the atom is true: 0.2 P(A)")
+    elif line[at] in "!?":
         truth = FALSE if line[at] == "!" else UNKNOWN
         at = _skip(line, at + 1)
     found = NAME.match(line, at)
@@ -77,7 +87,18 @@ def parse_fact(line: str) -> ParsedFact | None:
         at = _skip(line, at + 1)
     if not _at_end(line, at):
         raise LineError(at + 1, *_complaint_about_rest(line, at))
-    return ParsedFact(predicate, tuple(args), truth, tuple(columns))
+    return ParsedFact(predicate, tuple(args), truth, tuple(columns), probability)
+
+
+def _probability(number: re.Match[str]) -> tuple[int, float]:
+    """What a number before a fact says: 0 and 1 are facts."""
+    value = float(number.group())
+    if not 0 <= value <= 1:
+        hint = "soft evidence is the probability of the atom: 0.8 Smokes(Ann)"
+        if not math.isnan(value):
+            hint += "; a weighted formula belongs in the rule file, and log-odds in a table's column weight"
+        raise LineError(number.start() + 1, f"expected a probability from 0 to 1, found {number.group()}", hint)
+    return (FALSE if value == 0 else TRUE if value == 1 else SOFT), value
 
 
 def check_fact(
@@ -162,7 +183,7 @@ def _constant(line: str, at: int) -> tuple[str, int]:
 
 def _advice_for_start(line: str, at: int) -> str:
     if line[at : at + 1].isdigit() or line[at : at + 1] in ("-", "+", "."):
-        return "facts carry no weight; a weighted formula belongs in the rule file"
+        return "soft evidence is a probability, a space and a fact: 0.8 Smokes(Ann); a weighted formula belongs in the rule file"
     if line[at : at + 1] == "#":
         return "comments begin with //"
     return "a fact is one line, such as Friends(Ann, Bob), !Smokes(Ann) or ?Smokes(Ann)"

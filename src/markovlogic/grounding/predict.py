@@ -99,6 +99,13 @@ def _cover_bound(part: Part) -> int:
     return best
 
 
+def rows_bound(found: Plan) -> int:
+    """At most so many rows does a plan go through; nothing is counted for it."""
+    if found.nothing_left:
+        return 0
+    return prod(_cover_bound(part) * prod(size for _, size in part.domains) for part in found.parts)
+
+
 def _size_of(part: Part, name: str) -> int:
     return min(a.relation.sizes[i] for a in part.joins for i, argument in enumerate(a.args) if argument == name)
 

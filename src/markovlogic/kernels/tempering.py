@@ -8,25 +8,32 @@ import math
 
 import numpy as np
 
-from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.internal import called, inlined, internal
 from markovlogic.kernels.literals import ALL, literal_word
 from markovlogic.kernels.random import next_uniform
+from markovlogic.kernels.vectors import add_real_where, float64_zeros, store_lanes
 
 LANES = 64
-ONE = np.uint64(1)
+ONE, TWO, THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 PLANES = 40  # binary digits of the number of clauses of one weight
 FEW = 8  # clauses of one weight that are not worth counting
 
 
-@internal
-def _true_word(soft, clause, world):
-    """Word of the lanes in which a clause is true."""
-    at, end = np.uint64(soft.clause_start[clause]), np.uint64(soft.clause_start[clause + 1])
-    word = literal_word(world, soft.clause_literal[at])
-    at += ONE
-    while at < end and word != ALL:  # without the second condition LLVM makes a slow vector loop of it
-        word |= literal_word(world, soft.clause_literal[at])
-        at += ONE
+@inlined
+def _true_word(literal, at, length, world):
+    """Word of the lanes in which the clause whose literals begin at `at` is true.
+
+    Clauses of one length follow each other, so the processor guesses the way through here.
+    """
+    word = literal_word(world, literal[at])
+    if length > ONE:
+        word |= literal_word(world, literal[at + ONE])
+    if length > TWO:
+        word |= literal_word(world, literal[at + TWO])
+        place, end = at + THREE, at + length
+        while place < end and word != ALL:  # without the second condition LLVM makes a slow vector loop of it
+            word |= literal_word(world, literal[place])
+            place += ONE
     return word
 
 
@@ -47,34 +54,37 @@ def _ripple(planes, plane, carry):
         plane += 1
 
 
+@inlined
+def _two_more(ones, literal, at, length, world):
+    """Sum and carry of a binary digit and two clauses, in each lane."""
+    return _added(ones, _true_word(literal, at, length, world), _true_word(literal, at + length, length, world))
+
+
 @internal
-def _count_clauses(soft, begin, end, world, planes):
+def _count_clauses(literal, at, length, count, world, planes):
     """Count the true clauses of each lane in bit planes, eight clauses at a time (Harley and Seal's carry-save adders)."""
     ones, twos, fours = np.uint64(0), np.uint64(0), np.uint64(0)
-    clause = begin
-    while clause + 8 <= end:
-        ones, twos_a = _added(ones, _true_word(soft, clause, world), _true_word(soft, clause + 1, world))
-        ones, twos_b = _added(ones, _true_word(soft, clause + 2, world), _true_word(soft, clause + 3, world))
+    pair = length + length
+    end = at + np.uint64(count) * length
+    for _ in range(count // 8):
+        ones, twos_a = _two_more(ones, literal, at, length, world)
+        at += pair
+        ones, twos_b = _two_more(ones, literal, at, length, world)
+        at += pair
         twos, fours_a = _added(twos, twos_a, twos_b)
-        ones, twos_a = _added(ones, _true_word(soft, clause + 4, world), _true_word(soft, clause + 5, world))
-        ones, twos_b = _added(ones, _true_word(soft, clause + 6, world), _true_word(soft, clause + 7, world))
+        ones, twos_a = _two_more(ones, literal, at, length, world)
+        at += pair
+        ones, twos_b = _two_more(ones, literal, at, length, world)
+        at += pair
         twos, fours_b = _added(twos, twos_a, twos_b)
         fours, eights = _added(fours, fours_a, fours_b)
         _ripple(planes, 3, eights)
-        clause += 8
     _ripple(planes, 2, fours)
     _ripple(planes, 1, twos)
     _ripple(planes, 0, ones)
-    while clause < end:
-        _ripple(planes, 0, _true_word(soft, clause, world))
-        clause += 1
-
-
-@internal
-def _add_weight(energy, word, weight):
-    """Add a weight to the lanes of a word."""
-    for lane in range(LANES):
-        energy[lane] += weight * np.float64((word >> np.uint64(lane)) & ONE)
+    while at < end:
+        _ripple(planes, 0, _true_word(literal, at, length, world))
+        at += length
 
 
 @called
@@ -82,24 +92,25 @@ def lane_energies(soft, world, planes, energy):
     """Add up, for each lane, the finite weights of what is true in its world. soft: `samplers.tempered.Soft`.
 
     planes: (PLANES,) uint64 to work in; energy: (64,). Grounded rules give few weights to many clauses, so clauses of equal
-    weight are counted first, in a few operations on words each, and weighed once.
+    weight and length are counted first, in a few operations on words each, and weighed once.
     """
-    for lane in range(LANES):
-        energy[lane] = 0.0
+    total = float64_zeros()
     for run in range(soft.weight.shape[0]):
-        begin, end = soft.run_start[run], soft.run_start[run + 1]
-        if end - begin < FEW:
-            for clause in range(begin, end):
-                _add_weight(energy, _true_word(soft, clause, world), soft.weight[run])
+        at, length = np.uint64(soft.start[run]), np.uint64(soft.length[run])
+        count, weight = soft.clauses[run], soft.weight[run]
+        if count < FEW:
+            for _ in range(count):
+                total = add_real_where(total, _true_word(soft.literal, at, length, world), weight)
+                at += length
             continue
         for plane in range(PLANES):
             planes[plane] = np.uint64(0)
-        _count_clauses(soft, begin, end, world, planes)
-        unit = soft.weight[run]
+        _count_clauses(soft.literal, at, length, count, world, planes)
         for plane in range(PLANES):
             if planes[plane]:
-                _add_weight(energy, planes[plane], unit)
-            unit *= 2.0
+                total = add_real_where(total, planes[plane], weight)
+            weight *= 2.0
+    store_lanes(total, energy, 0)
 
 
 @called
@@ -220,14 +231,15 @@ def count_coldest(counted, sweeps, lane_of, planes):
     while sweeps >> digits:
         digits += 1
     for atom in range(counted.shape[0]):
-        for digit in range(digits):
-            carry, plane = _cold_word(counted[atom, digit], lane_of), digit
-            counted[atom, digit] = np.uint64(0)
-            while carry and plane < 8:
-                old = planes[atom, plane]
-                planes[atom, plane] = old ^ carry
-                carry &= old
-                plane += 1
+        carry = np.uint64(0)
+        for plane in range(digits):
+            word = _cold_word(counted[atom, plane], lane_of)
+            counted[atom, plane] = np.uint64(0)
+            planes[atom, plane], carry = _added(planes[atom, plane], word, carry)
+        for plane in range(digits, 8):  # to the end: where a carry ends is nothing that a processor could guess
+            old = planes[atom, plane]
+            planes[atom, plane] = old ^ carry
+            carry &= old
 
 
 @called

@@ -44,7 +44,8 @@ def build_model(parsed: Parsed, source: str) -> Model:
     rules = [rule for statement in checker.formulas for rule in checker.rules(statement)]
     checker.raise_faults()
     constants = {name: tuple(listed) for name, listed in checker.constants.items()}
-    return Model(checker.predicates, tuple(rules), constants, frozenset(checker.declared), source)
+    listed = {name: tuple(statement.constants) for name, statement in checker.declared.items()}
+    return Model(checker.predicates, tuple(rules), constants, frozenset(listed), source, listed)
 
 
 @dataclass
@@ -128,7 +129,7 @@ class _Checker:
                 self.fault(
                     f"{shortened(atom.name)} has {len(atom.args):,} arguments, at most {MAX_ARITY} are allowed", atom.place
                 )
-            self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place)
+            self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place, closed=atom.star)
             for name in atom.args:
                 self.constants.setdefault(name, {})
         elif any(atom.exclusive) or (atom.args == known.types and any(known.exclusive)):
@@ -136,8 +137,8 @@ class _Checker:
                 self.fault(
                     f"{atom.name} is declared again, differently; first as {_signature(known)} at {known.place}", atom.place
                 )
-        elif atom.args != known.types:
-            self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place))
+        elif atom.args != known.types or (atom.star and not known.closed):
+            self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place, atom.last_line))
 
     # ---- rules
 
@@ -169,7 +170,15 @@ class _Checker:
         if n_stars > MAX_STARS:
             self.fault(f"{n_stars} atoms with * stand for 2^{n_stars} formulas; at most {MAX_STARS} are allowed", statement.place)
         if n_faults == len(self.faults):
-            rule = Rule(formula, statement.weight, tuple(free), tuple(types.items()), statement.text, statement.place)
+            rule = Rule(
+                formula,
+                statement.weight,
+                tuple(free),
+                tuple(types.items()),
+                statement.text,
+                statement.place,
+                statement.last_line,
+            )
             yield from _expand_stars(rule, n_stars, statement.formula)
 
     def as_written(self, variable: str) -> str:

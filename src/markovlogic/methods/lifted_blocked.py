@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from markovlogic.lifted.blocks.clusters import ClusterGraph
     from markovlogic.lifted.blocks.network import TensorNetwork
     from markovlogic.methods.case import Case
+    from markovlogic.questions import Answer
     from markovlogic.running.sampling import Schedule
     from markovlogic.samplers.base import Settings
 
@@ -37,7 +38,8 @@ class LiftedBlockedMethod(SamplingMethod):
         """One array a predicate."""
         from markovlogic.lifted.blocks.network import TensorNetwork
 
-        return TensorNetwork.of(case.posed.problem, case.posed.lowered)
+        told = case.posed.told_by_rules
+        return TensorNetwork.of(told.problem, told.lowered)
 
     def _graph(self, case: Case, settings: MethodSettings | None) -> ClusterGraph:
         from markovlogic.samplers.lifted_blocked import LiftedBlocked
@@ -66,7 +68,7 @@ class LiftedBlockedMethod(SamplingMethod):
             graph = self._graph(case, settings)
         except UnsupportedError as refusal:
             return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
-        problem = case.posed.problem
+        problem = case.posed.told_by_rules.problem
         cells = sum(cluster.cells for cluster in graph.clusters)
         steps = sum(cluster.turns for cluster in graph.clusters)
         batches = -(-schedule.chains // CHAINS_A_BATCH)
@@ -88,8 +90,17 @@ class LiftedBlockedMethod(SamplingMethod):
         reason = f"{schedule.chains} chains of {schedule.draws} draws over {' '.join(together)}"
         return Cost(search_seconds + _LOADING + work / min(batches, cores()), memory, reason)
 
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """As any sampler's; whole predicates are drawn, so components of a ground network do not matter."""
+        return super().cost(case.not_narrowed, wish)
+
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """As any sampler's."""
+        return super().answer(case.not_narrowed, plan)
+
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """As any sampler's, with the cluster graph."""
+        case = case.not_narrowed
         made = super().plan(case, wish, reason)
         return replace(made, details=tuple(self._graph(case, made.settings).lines())) if made.cost.possible else made
 

@@ -19,6 +19,7 @@ from markovlogic.samplers.base import LogZ, Settings
 from markovlogic.samplers.irreducible import Reach
 
 if TYPE_CHECKING:
+    from markovlogic.arrays import Int64
     from markovlogic.estimate.diagnostics import Estimates
     from markovlogic.estimate.orbit_pools import OrbitPools
     from markovlogic.methods.case import Case
@@ -135,7 +136,7 @@ class SamplingMethod(Method):
         if wants_orbits(named, atoms):
             found = case.symmetry.most if named != "auto" or settings.moves_by_symmetry else case.symmetry.twins
             notes = found.notes
-            numbers, events = case.asked.numbers.astype(np.int32), case.asked.open_events
+            numbers, events = case.asked.numbers.astype(np.int32), [event.cubes for event in case.asked.open_events]
             pools = plan_pools(found, named, numbers, events, chains=schedule.chains)
         estimator = resolved(
             named, has_conditionals=settings.has_conditionals, cells=atoms * schedule.chains, has_pools=pools is not None
@@ -153,31 +154,32 @@ class SamplingMethod(Method):
             plan.settings,
             self.network(case),
             asked.numbers.astype(np.int32),
-            asked.open_events,
+            [event.cubes for event in asked.open_events],
             plan.estimator,
             plan.pools,
             case.posed.fingerprint if schedule.checkpoint is not None else "",
         )
         if plan.fallback is not None:
             schedule = replace(schedule, gives_up=True)
-        sink = WorldsSink(schedule.worlds, case.open_names()) if schedule.worlds is not None else None
+        sink = WorldsSink(schedule.worlds, *case.columns_of_worlds()) if schedule.worlds is not None else None
         with case.watch("sample"), rules_named(case.posed.problem.model.rules):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         if found.stopped == "disagreement" and plan.fallback is not None:
             return _continued(case, plan.fallback, schedule, found)
-        return self._answer(case, task, schedule, found)
+        return self._answer(case, task, schedule, found, asked.numbers)
 
-    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult) -> Answer:
+    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
+        """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
         from markovlogic.estimate.orbit_plan import remarks_on
         from markovlogic.problem.names import atom_name
         from markovlogic.questions import Answer
         from markovlogic.results import Account
 
         problem = case.posed.problem
-        events = [event for event in case.asked.events if event.literals]
+        events = case.asked.open_events
 
         def name(row: int) -> str:
-            return atom_name(problem, int(found.query_atoms[row]))
+            return atom_name(problem, int(numbers[row]))
 
         remarks: tuple[str, ...] = ()
         if task.pools is not None:
@@ -188,6 +190,7 @@ class SamplingMethod(Method):
             remarks = (*remarks, found.log_z)
         elif log_z is not None and not found.converged:
             log_z, remarks = None, (*remarks, "log_z is left out: the chains that would give it have not converged")
+        whole = case.of_all(None if log_z is None else log_z.value)
         account = Account(
             chains=found.chains,
             draws=found.draws,
@@ -198,8 +201,8 @@ class SamplingMethod(Method):
             resumed_at=found.resumed_at,
             interrupted=found.interrupted,
             converged=found.converged,
-            log_z=None if log_z is None else log_z.value,
-            log_z_stderr=None if log_z is None else log_z.stderr,
+            log_z=whole.log_z,
+            log_z_stderr=None if log_z is None or whole.log_z is None else log_z.stderr,
         )
         return Answer(
             _values(found.atoms),
@@ -207,9 +210,10 @@ class SamplingMethod(Method):
             found.guarantee,
             account,
             concerns=tuple(found.concerns(name, lambda row: events[row].text)),
-            remarks=(*remarks, *found.remarks(name)),
+            remarks=(*remarks, *whole.remarks, *found.remarks(name)),
             kept=found.kept,
             thin=found.thin,
+            asked=case.asked,
         )
 
 

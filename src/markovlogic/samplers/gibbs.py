@@ -100,7 +100,7 @@ class GibbsSampler(Sampler):
             return ("gibbs.plain:sweep_half",) if self._is_plain else ("gibbs.sweep:sweep_half",)
         return ("gibbs.plain:sweep_plain",) if self._is_plain else ("gibbs.sweep:sweep_block",)
 
-    @property
+    @cached_property
     def _is_plain(self) -> bool:
         """Whether there is nothing but short clauses on single atoms, for which there is a smaller kernel."""
         network = self.network

@@ -26,7 +26,7 @@ from markovlogic.samplers.gibbs import Gibbs, GibbsSampler, GibbsState
 from markovlogic.samplers.tempered_log_z import free_steps, joined_batches, worlds_allowed
 
 LANES = 64
-SWAP_EVERY = 3  # sweeps: looking at all clauses takes two fifths to two thirds of one
+SWAP_EVERY = 3  # sweeps: looking at all clauses takes a third to half of one
 FIRST_ROUND = 4  # swaps before rungs are placed for the first time; rounds double
 FEW_TRIPS = 4  # journeys from the hottest to the coldest rung, a chain, below which a run is no reason for trust
 TURN_EVERY = 8  # swaps between two attempts to turn worlds over
@@ -68,12 +68,13 @@ class Tempered(Settings):
 
 
 class Soft(NamedTuple):
-    """What beta multiplies, as the kernel reads it, weight by weight: soft clauses, and biases as clauses of one literal."""
+    """What beta multiplies, as the kernel reads it: runs of clauses of one weight and length; a bias is one of one literal."""
 
-    run_start: Int64  # (n_weights + 1,) clauses of one weight follow each other
-    weight: Float64  # (n_weights,)
-    clause_start: Int64
-    clause_literal: Int32
+    weight: Float64  # (n_runs,)
+    length: Int64  # (n_runs,) literals of each clause
+    clauses: Int64  # (n_runs,) how many
+    start: Int64  # (n_runs,) the first literal of the first clause; all others follow
+    literal: Int32
 
 
 class Ladders(NamedTuple):
@@ -130,14 +131,17 @@ class TemperedSampler(Sampler):
         start = network.clause_start[: network.n_soft + 1]
         every = np.concatenate([network.atom_bias[atom], network.clause_weight[: network.n_soft]])
         length = np.concatenate([np.ones(len(atom), np.int64), np.diff(start)])
-        order = np.lexsort((length, every))  # short ones first: a processor guesses lengths that come in order
-        length = length[order]
+        order = np.lexsort((length, every))
+        every, length = every[order], length[order]
         first = np.concatenate([np.arange(len(atom)), len(atom) + start[:-1]])[order]  # of each clause among all literals
         clause_start = offsets(length)
         place = np.repeat(first - clause_start[:-1], length) + np.arange(int(clause_start[-1]))
         literal = np.concatenate([2 * atom + 1, network.clause_literal[: int(start[-1])]]).astype(np.int32)[place]
-        weight, run_start = np.unique(every[order], return_index=True)
-        return frozen(Soft(np.append(run_start, len(every)).astype(np.int64), weight, clause_start, literal))
+        begins = np.ones(len(every), np.bool_)
+        begins[1:] = (every[1:] != every[:-1]) | (length[1:] != length[:-1])
+        run = np.flatnonzero(begins)
+        count = np.diff(np.append(run, len(every)))
+        return frozen(Soft(every[run], length[run], count, clause_start[:-1][run], literal))
 
     @property
     def units(self) -> Units | None:

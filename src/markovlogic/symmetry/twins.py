@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int32, Int64, UInt64, frozen
-from markovlogic.data.evidence import codes, decode
+from markovlogic.data.evidence import FALSE, TRUE, codes, decode
 from markovlogic.language.syntax import (
     And,
     Atom,
@@ -52,7 +52,7 @@ def twin_classes(problem: Problem) -> ConstantClasses:
 
     Constants that a formula names, and those that a `+x` would give weights of their own, are alone in their class.
     """
-    relations = [_relation(problem, name) for name in problem.statuses]
+    relations = list(relations_of(problem).values())
     named = named_constants(problem)
     class_of = {}
     for type_name, domain in problem.domains.items():
@@ -133,6 +133,7 @@ class Relation:
     types: tuple[str, ...]
     statuses: Statuses
     args: Int32  # (n, arity)
+    soft_of: str = ""  # the predicate whose soft evidence it tells
 
 
 def _relation(problem: Problem, name: str) -> Relation:
@@ -141,8 +142,23 @@ def _relation(problem: Problem, name: str) -> Relation:
 
 
 def relations_of(problem: Problem) -> dict[str, Relation]:
-    """What is known of every predicate, as tuples."""
-    return {name: _relation(problem, name) for name in problem.statuses}
+    """What is known of every predicate, as tuples; soft evidence as further relations, see `_soft_relations`."""
+    known = {name: _relation(problem, name) for name in problem.statuses}
+    return known | {relation.name: relation for relation in _soft_relations(problem)}
+
+
+def _soft_relations(problem: Problem) -> Iterator[Relation]:
+    """Soft evidence as relations that a renaming must preserve: one for each bit of the numbers of its distinct values.
+
+    A renaming maps atoms to atoms with the same value iff it preserves all of them, and ten thousand values take 14.
+    """
+    for name, soft in problem.soft.items():
+        label = np.unique(soft.log_odds, return_inverse=True)[1].astype(np.int64) + 1
+        types, sizes = problem.model.predicates[name].types, problem.statuses[name].sizes
+        for bit in range(int(label.max()).bit_length()):
+            code = soft.code[(label >> bit) & 1 == 1]
+            statuses = Statuses(f"soft evidence about {name}, {bit}", sizes, FALSE, code, np.full(len(code), TRUE, np.int8))
+            yield Relation(statuses.predicate, types, statuses, decode(code, sizes), soft_of=name)
 
 
 def classes_by_evidence(type_name: str, n_constants: int, relations: Iterable[Relation]) -> Int32:

@@ -19,6 +19,7 @@ from markovlogic.lifted.cells.numbers import Decimals, Logarithms, Numbers
 from markovlogic.lifted.cells.solution import CellSolution
 from markovlogic.lifted.cells.state import states_of
 from markovlogic.problem import Problem
+from markovlogic.problem.query import queried_predicates
 
 MOST_VALUES = 64  # of an exclusive argument
 MOST_WRITTEN_OUT = 8  # constants of a type that is written out because three objects would meet otherwise
@@ -160,8 +161,7 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
 def _asks_for_pairs(layout: Layout) -> bool:
     """Whether the query asks for atoms of two objects."""
     wide = {key.predicate for key in layout.links}
-    asked = {item.predicate for item in layout.objects.problem.query if item.predicate is not None}
-    asked |= {literal.predicate for item in layout.objects.problem.query for literal in item.literals or ()}
+    asked = set(queried_predicates(layout.objects.problem.query))
     return bool(wide & asked)
 
 
