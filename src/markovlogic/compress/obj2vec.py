@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from markovlogic.arrays import Bool, Float64, Int64
 from markovlogic.compress.contexts import Contexts, Reading, Tokens, contexts_of
 from markovlogic.compress.grouping import Grouping, group_number
-from markovlogic.compress.groupings import RATIO, Cr, check_ratio
+from markovlogic.compress.groupings import RATIO, Cr, check_ratio, finer_ratio
 from markovlogic.compress.osa import unary_classes
 from markovlogic.compress.partition import Partition, held_apart, partition_of
 from markovlogic.errors import InputError
@@ -59,6 +59,10 @@ class Obj2Vec(Grouping):
     def name(self) -> str:
         """As `--compress` spells it."""
         return "obj2vec"
+
+    def finer(self) -> Self:
+        """Twice as many groups."""
+        return replace(self, ratio=finer_ratio(self.ratio, self.cr))
 
     def partition(self, problem: Problem) -> Partition:
         """Balanced groups of near objects, type by type."""
