@@ -122,7 +122,39 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         record, solved_for = _record(case, plan, answer), answer.asked or case.asked
         if moved is not None and wanted is not None:
             solved_for, answer = spread(answer, solved_for, wanted, moved)
-        return marginals(posed.problem, solved_for, answer, record)
+        result = marginals(posed.problem, solved_for, answer, record)
+    if made is not None and answer.guarantee is not Guarantee.EXACT:
+        bias = _bias(posed, wish, resources, result, include_evidence=include_evidence)
+        said = replace(made, guarantee=answer.guarantee)
+        result = replace(result, remarks=tuple(said.told(bias) if line == said.told() else line for line in result.remarks))
+    return result
+
+
+def _bias(posed: Posed, wish: Wish, resources: Resources, found: Marginals, *, include_evidence: bool) -> str:
+    """How far the answers move on a ladder of finer partitions, in words; empty where none was asked for.
+
+    Each rung's difference from the one before is a term of the bias; what lies beyond the last stays unknown.
+    """
+    from markovlogic.compress.grouping import Grouping
+
+    rung, before = wish.compressor, found
+    if not isinstance(rung, Grouping) or not rung.ladder or not len(found.probability):
+        return ""
+    sampling = replace(wish.sampling, checkpoint=None, resume=False, worlds=None, keep_draws=False)
+    steps = []
+    for _ in range(rung.ladder):
+        rung = rung.finer()
+        own = replace(wish, sampling=sampling, compressor=replace(rung, ladder=0))
+        finer = _answered(posed, own, resources, Stopwatch(), include_evidence=include_evidence)
+        steps.append(f"{float(abs(finer.probability - before.probability).mean()):.2g}")
+        before = finer
+    moved = abs(before.probability - found.probability)
+    noise = float((before.stderr**2 + found.stderr**2).mean() ** 0.5)
+    last = f"{before.guarantee} there" if before.guarantee is Guarantee.EXACT else "what lies beyond is unknown"
+    return (
+        f"measured bias {float(moved.mean()):.2g} on average and {float(moved.max()):.2g} at most, sampling error {noise:.1g}:"
+        f" finer partitions move the answers by {', then '.join(steps)}; {last}"
+    )
 
 
 def _refuse_soft_evidence(posed: Posed) -> None:
