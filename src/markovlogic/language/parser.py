@@ -199,7 +199,7 @@ class _StatementReader(WeightParser):
         first = self.at
         self.at += 1
         atom = self.atom()
-        if self.tokens[self.at].kind in (WORD, NAME, "!", "(", "*"):
+        if isinstance(atom, Atom) and self.tokens[self.at].kind in (WORD, NAME, "!", "(", "*"):
             return atom
         self.at = first
         return None
