@@ -93,9 +93,9 @@ def test_what_does_not_fit_is_not_possible() -> None:
         with opened(memory_limit=limit) as case:
             assert case.can_refine == fits
             assert gibbs().cost(case, replace(WISH, network=NetworkKind.GROUND)).possible == fits
-            on_either = dict(gibbs().costs(case, WISH))
-            assert [cost.possible for cost in on_either.values()] == [fits, True]
-            assert gibbs().network_for(case, WISH) == (NetworkKind.GROUND if fits else NetworkKind.COUNTING)
+            on_either = dict(gibbs().costs(case, WISH))  # eight chains take more than the few clauses do
+            assert [cost.possible for cost in on_either.values()] == [fits, False]
+            assert gibbs().network_for(case, WISH) == NetworkKind.GROUND
 
 
 def test_hard_rules_are_told_where_they_may_confine() -> None:
