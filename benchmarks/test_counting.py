@@ -26,12 +26,6 @@ NOTHING = Record(np.zeros(0, np.uint8), np.zeros((0, 1), np.float32), np.zeros((
 SIZES = (200, 400, 800, 1400, 2000)
 
 
-def transitivity(n: int) -> Posed:
-    constants = ", ".join(f"T{number}" for number in range(n))
-    model = parse(f"t = {{{constants}}}\nR(t, t)\n0.5 !R(x, y) v !R(y, z) v R(x, z)\n-0.1 R(x, y)\n")
-    return Posed(pose(model, None, "R"))
-
-
 def grouped(n: int) -> Posed:
     """Exclusive classes over random links, with constants and an inequality."""
     pages = ", ".join(f"P{number}" for number in range(n))
@@ -46,7 +40,7 @@ PROBLEMS = {
     "webkb": lambda: full_size("webkb", 0.25, 0),
     "protein": lambda: full_size("protein", 0.25, 0),
     "er": lambda: full_size("er", 0.25, 0),
-    "transitivity": lambda: transitivity(1295),
+    "transitivity": lambda: full_size("transitivity", 0.25, 0),
     "groups": lambda: grouped(600),
 }
 
@@ -97,7 +91,7 @@ def test_memory_and_time_against_the_number_of_constants(benchmark, tmp_path) ->
 
     def measure() -> None:
         for n in SIZES:
-            posed = transitivity(n)
+            posed = full_size("transitivity", 0.25, 0, scale=n / 1295)
             plan = counting_plan(posed.problem, posed.lowered)
             rows.append({"n": n, "seconds a sweep": sweeps(plan.network(), 2), "megabytes a chain": plan.chain_bytes / 1e6})
 

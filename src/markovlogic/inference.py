@@ -195,12 +195,13 @@ def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
     needed = plan.cost.memory_bytes
     if needed is None or needed <= case.memory_limit:
         return
-    fewer = ""
+    fewer, asked = "", len(case.asked.numbers)
+    fitting = f" (about {int(asked * case.memory_limit / needed):,} of the {asked:,} atoms asked for would fit)" if asked else ""
     if plan.schedule is not None:
         fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, take --estimator sample, or "
     raise ResourceError(
-        f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
-        f"{fewer}allow more with --memory-limit",
+        f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}"
+        f"{fitting}; {fewer}allow more with --memory-limit",
         needed=needed,
         limit=case.memory_limit,
     )

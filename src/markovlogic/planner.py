@@ -78,15 +78,20 @@ def make_plan(case: Case, wish: Wish, *, explaining: bool = False) -> Plan:
 
 
 def _chosen(case: Case, wish: Wish, *, explaining: bool, only_fitting: bool) -> Plan | None:
-    """The plan of the first method that takes the case; only_fitting: leave those out whose ground network does not fit."""
+    """The plan of the first method that takes the case.
+
+    only_fitting: where the ground network does not fit, those that come after the first one who needs it must be able to count.
+    """
     reasons: list[str] = []
+    must_count = wish.network is NetworkKind.COUNTING
     for method in all_methods():
         if not method.listed or method.passes(case, wish):  # a variant of one that was asked already, or nothing for it
             continue
-        if wish.network is NetworkKind.COUNTING and NetworkKind.COUNTING not in method.networks:
+        if must_count and NetworkKind.COUNTING not in method.networks:
             continue
         if needs_network(method) and method.network_for(case, wish) is NetworkKind.GROUND:
             if only_fitting and case.sizes.memory_bytes > case.memory_limit:
+                must_count = True
                 continue
             _ground_for(case, explaining=explaining)
         offer = method.offer(case, method.cost(case, wish), wish)

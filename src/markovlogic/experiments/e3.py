@@ -13,8 +13,8 @@ import numpy as np
 
 from markovlogic.experiments.contest import looks
 from markovlogic.experiments.drawing import Lines, beside, lines
-from markovlogic.experiments.full_size import SIZES, full_size
-from markovlogic.experiments.outcome import Cell, Experiment, Outcome, Table, Verdict
+from markovlogic.experiments.full_size import BENCHMARKS, full_size
+from markovlogic.experiments.outcome import Cell, Experiment, Outcome, Table, Verdict, Word
 from markovlogic.experiments.racing import mean_rhat
 from markovlogic.progress import Progress
 
@@ -55,8 +55,8 @@ def run(scale: FullSizeScale, seed: int, progress: Progress) -> Outcome:
     """Five chains from coins on each panel, R of a thousand atoms drawn at random."""
     found: list[Look] = []
     sizes: dict[str, dict[str, float]] = {}
-    progress.stage("E3", len(SIZES) * len(scale.shares))
-    for name in SIZES:
+    progress.stage("E3", len(BENCHMARKS) * len(scale.shares))
+    for name in BENCHMARKS:
         for share in scale.shares:
             own, size = _panel(name, share, scale, seed)
             found += own
@@ -108,21 +108,26 @@ def _panel(name: str, share: float, scale: FullSizeScale, seed: int) -> tuple[li
 
 
 def _verdict(found: list[Look]) -> Verdict:
-    """The paper: Gibbs visits too few atoms of ER, and has not mixed on Protein."""
+    """The paper says two things of Gibbs: of ER it does not visit the atoms, and on Protein it has not mixed."""
     panels: dict[tuple[str, float], list[Look]] = {}
     for look in found:
         panels.setdefault((look.benchmark, look.evidence), []).append(look)
-    reasons, falls = [], []
+    reasons = []
     for (name, share), own in panels.items():
         first, last = own[0], own[-1]
-        falls.append(last.mean_rhat < first.mean_rhat and last.visited >= 1)
         reasons.append(
             f"{name}, {share:.0%} evidence: every atom visited {last.visited:.0f} times in {last.seconds:.0f} s of all chains, "
             f"mean R from {first.mean_rhat:.3f} after {first.draws} draws to {last.mean_rhat:.3f} after {last.draws}"
             f" ({'below' if last.mean_rhat < MIXED else 'not below'} {MIXED})"
         )
-    word = "Gibbs visits all atoms of all benchmarks, and R comes down" if all(falls) else "R does not come down everywhere"
-    return Verdict("differs" if all(falls) else "agrees" if not any(falls) else "unclear", (word, *reasons))
+    visits = all(own[-1].visited >= 1 for (name, _), own in panels.items() if name == "er")
+    mixes = all(own[-1].mean_rhat < MIXED for (name, _), own in panels.items() if name == "protein")
+    told = (
+        "ER: differs, Gibbs visits every atom where nothing is grounded" if visits else "ER: agrees, atoms are not visited",
+        "Protein: differs, the chains come to agree" if mixes else "Protein: agrees, the chains have not come to agree",
+    )
+    word: Word = "unclear" if visits != mixes else "differs" if visits else "agrees"
+    return Verdict(word, (*told, *reasons))
 
 
 def draw(table: Table) -> Any:
@@ -136,6 +141,8 @@ def draw(table: Table) -> Any:
                 y="mean_rhat",
                 by=("evidence",),
                 at="draws",
+                over=None,
+                log_y=False,
                 x_title="seconds (all chains)",
                 y_title="mean R of the atoms",
             ),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markovlogic.errors import ResourceError
 from markovlogic.estimate.estimator import Estimator
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Offer, Wish
-from markovlogic.methods.rates import Rates, Use, counting_rates, counting_scale
+from markovlogic.methods.base import Cost, Offer, Plan, Wish
+from markovlogic.methods.rates import Rates, Use, counting_bytes, counting_rates, counting_scale
 from markovlogic.methods.sampling import SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.samplers.base import Settings
@@ -33,11 +34,36 @@ class GibbsMethod(SamplingMethod):
         if wish.network is not None:
             return wish.network
         if case.sizes.memory_bytes > case.memory_limit:
-            return NetworkKind.COUNTING
+            return NetworkKind.COUNTING if self._counting_fits(case, wish) else NetworkKind.GROUND
         use = Use(wish.sampling.schedule(self.chains), Estimator(), 0, 0, None)
         grounded = case.sizes.seconds + self.rates.seconds(case.predicted_scale, use)
         counted = counting_rates(case).seconds(counting_scale(case), use)
         return NetworkKind.COUNTING if counted < CHEAPER * grounded else NetworkKind.GROUND
+
+    def _counting_fits(self, case: Case, wish: Wish) -> bool:
+        """Whether relations and chains fit, whatever is asked of them."""
+        return counting_bytes(case, wish.sampling.schedule(self.counting_chains).chains) <= case.memory_limit
+
+    def cost_on(self, network: NetworkKind, case: Case, wish: Wish) -> Cost:
+        """As any sampler's; but the questions are not listed where not even the chains fit."""
+        if network is NetworkKind.COUNTING and not self._counting_fits(case, wish):
+            needed = counting_bytes(case, wish.sampling.schedule(self.counting_chains).chains)
+            return Cost(None, needed, f"relations and chains need {show_bytes(needed)}", possible=False)
+        return super().cost_on(network, case, wish)
+
+    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+        """As any sampler's; refuses chains that do not fit, before the questions are listed."""
+        if self.network_for(case, wish) is NetworkKind.COUNTING and not self._counting_fits(case, wish):
+            chains, atoms = wish.sampling.schedule(self.counting_chains).chains, len(case.posed.problem.atoms)
+            needed = counting_bytes(case, chains)
+            raise ResourceError(
+                f"{chains} chains over {atoms:,} open atoms would need about {show_bytes(needed)} of memory, the limit is "
+                f"{show_bytes(case.memory_limit)}; about {int(atoms * case.memory_limit / needed):,} atoms would fit: ask for "
+                "fewer chains, close a predicate with --closed, or allow more with --memory-limit",
+                needed=needed,
+                limit=case.memory_limit,
+            )
+        return super().plan(case, wish, reason)
 
     def costs(self, case: Case, wish: Wish) -> tuple[tuple[NetworkKind, Cost], ...]:
         """What it would take on either network."""

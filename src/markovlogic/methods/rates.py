@@ -179,3 +179,9 @@ def counting_rates(case: Case) -> Rates:
         chain_bytes=plan.chain_bytes + 8.0 * atoms,
         plane_bytes=1,
     )
+
+
+def counting_bytes(case: Case, chains: int) -> int:
+    """Bytes of the counting network and its chains, before tallies and whatever is asked for."""
+    rates = counting_rates(case)
+    return int(counting_scale(case).network_bytes + chains * rates.chain_bytes)
