@@ -33,7 +33,7 @@ def start_worlds(network: CountingNetwork, n_chains: int, seed: np.random.SeedSe
         world = _first_world(network, way, rng)
         schedule = {"uphill": UPHILL, "downhill": DOWNHILL, "annealed": COOLING}.get(way)
         if schedule is not None and len(schedule) * network.sweep_seconds <= CLIMBING_SECONDS:
-            world = _swept(network, world, schedule, rng)
+            world = swept(network, world, schedule, rng)
         if kind in ("satisfying", "spread") and network.lowered.has_hard:
             world = _obeying(network, world, rng)
         words |= world.astype(np.uint64) << np.uint64(chain)
@@ -57,7 +57,7 @@ def _first_world(network: CountingNetwork, way: str, rng: np.random.Generator) -
     return world
 
 
-def _swept(network: CountingNetwork, world: Bool, betas: npt.NDArray[np.float64], rng: np.random.Generator) -> Bool:
+def swept(network: CountingNetwork, world: Bool, betas: npt.NDArray[np.float64], rng: np.random.Generator) -> Bool:
     """The world after a sweep at each of some inverse temperatures."""
     from markovlogic.kernels.counting.sweep import read_atoms, sweep_chain
 
@@ -86,7 +86,7 @@ def _obeying(network: CountingNetwork, world: Bool, rng: np.random.Generator) ->
             least = broken if least is None else min(least, broken)
             patience.check()
             patience.current().tell(f"{least:,.0f} ground hard rules are broken")
-            world = _swept(network, world, np.ones(1), rng)
+            world = swept(network, world, np.ones(1), rng)
     raise InputError(
         f"no world that satisfies the hard rules and the evidence was found in {SEARCHES * SEARCH_SWEEPS} sweeps: at best "
         f"{least:,.0f} ground hard rules were broken; they contradict each other, or worlds that obey them are rare",
