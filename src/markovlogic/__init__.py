@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
     from markovlogic.samplers.orbital import Orbital
+    from markovlogic.samplers.partition import Partition
     from markovlogic.samplers.tempered import Tempered
     from markovlogic.symmetry_report import symmetries
 
@@ -69,6 +70,7 @@ _HOME = {
     "Model": "model",
     "NIMFA": "compress.thinning",
     "Orbital": "samplers.orbital",
+    "Partition": "samplers.partition",
     "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
@@ -109,6 +111,7 @@ __all__ = [
     "MarkovLogicError",
     "Model",
     "Orbital",
+    "Partition",
     "RandomGroups",
     "ResourceError",
     "Tempered",

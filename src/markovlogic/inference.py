@@ -16,6 +16,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.base import MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.reduced import Reduction
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.planner import make_plan, needs_network, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
@@ -26,7 +27,7 @@ from markovlogic.results import Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
 
 if TYPE_CHECKING:
-    from markovlogic.compress.base import Compressor
+    from markovlogic.compress.base import Compression, Compressor
 
 
 def infer(
@@ -91,8 +92,7 @@ def infer(
 
 def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> Marginals:
     """Compress where that was asked for; plan, do what was planned, and put names to the numbers."""
-    target, summary, solved = Guarantee.EXACT, "", posed
-    notes: tuple[str, ...] = ()
+    made: Compression | None = None
     wanted: Asked | None = None
     moved: Asked | None = None
     changes_target = wish.compressor is not None and not (wish.method is not None and wish.method.takes_proposals)
@@ -100,22 +100,24 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         with watch("compress"):
             resources.progress.stage("compress")
             _refuse_soft_evidence(posed)
-            made = wish.compressor.compress(posed)
-            moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
-            wanted = distinct(moved, made.posed.problem)
-            solved, target, summary = made.posed, made.guarantee, made.told()
-            notes = () if made.partition is None else made.partition.notes
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, leave_out=True) as case:
-        plan = make_plan(case, wish)
-        if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
-            case.ground()
-            plan = plan.method.plan(case, wish, plan.reason)
+            made = wish.compressor.compress(posed, needs_problem=wish.method is not None)
+            if made.blocks is None:
+                moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
+                wanted = distinct(moved, made.posed.problem)
+    solved = posed if made is None else made.posed
+    reduction = Reduction.BY_QUERY if made is None or made.blocks is None else Reduction.NONE  # blocks are of all atoms
+    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduction=reduction) as case:
+        plan = _planned(case, wish, made)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)
         current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
-        remarks = (*posed.notes, *plan.notes, *((summary,) if summary else ()), *notes, *answer.remarks)
-        answer = replace(answer, guarantee=answer.guarantee | target, remarks=remarks)
-        if target is not Guarantee.EXACT:  # of another model
+        answer = replace(answer, remarks=(*posed.notes, *plan.notes, *answer.remarks))
+        if made is not None:
+            notes = () if made.partition is None else made.partition.notes
+            promise = answer.guarantee | made.guarantee
+            told = replace(made, guarantee=promise).told()
+            answer = replace(answer, guarantee=promise, remarks=(told, *notes, *answer.remarks))
+        if made is not None and (made.guarantee is not Guarantee.EXACT or made.is_smaller):  # log_z of another problem
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
         record, solved_for = _record(case, plan, answer), answer.asked or case.asked
         if moved is not None and wanted is not None:
@@ -135,6 +137,20 @@ def _refuse_soft_evidence(posed: Posed) -> None:
     ]
     if faults:
         raise UnsupportedError(faults)
+
+
+def _planned(case: Case, wish: Wish, made: Compression | None) -> Plan:
+    """The plan, with the network at hand that it needs."""
+    if made is not None and made.blocks is not None:
+        from markovlogic.methods.acgibbs import METHOD
+
+        case.blocks = made.blocks
+        return METHOD.over_blocks(case, wish, made.alpha, "a compression gave blocks of atoms")
+    plan = make_plan(case, wish)
+    if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
+        case.ground()
+        plan = plan.method.plan(case, wish, plan.reason)
+    return plan
 
 
 def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
@@ -163,7 +179,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.grounded is None else case.grounded.n_clauses,
+        clauses=None if case.grounded is None or not needs_network(plan.method) else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         query=tuple(item.text for item in problem.query),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from markovlogic.arrays import Bool, Int64
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
+from markovlogic.maximizing.orbits import solve_by_classes
 from markovlogic.maximizing.result import TrueAtoms, World
 from markovlogic.maximizing.settings import NOISE, SearchSettings
 from markovlogic.maximizing.single_occurrence import Reduction, reduced
@@ -27,6 +29,7 @@ from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
 
+KIND_BYTES = 1000  # of a kind of atoms, and of each kind of literals, in a program
 ATOM_BYTES = 30  # of an atom's code, number and truth, in the problem as it was posed
 
 
@@ -94,16 +97,57 @@ def _solved(posed: Posed, work: Work, resources: Resources, watch: Stopwatch, *,
             smaller = reduced(posed)
     solved = posed if smaller is None else smaller.posed
     with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
-        network = case.ground()
-        _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
-        current().allowance = SURE
-        with watch("sample"):
-            found = maximize_network(network, replace(work, memory_limit=case.memory_limit))
+        found = _never_ground(case, work) if work.way.lifts and not case.can_refine else None
+        ground = found is None
+        if found is None:
+            network = case.ground()
+            _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
+            current().allowance = SURE
+            with watch("sample"):
+                best = maximize_network(network, replace(work, memory_limit=case.memory_limit))
+            found = _Found(best, lambda number: best.world[number], case)
+        record = _record(posed, case, work, found.optimum)
+        if smaller is not None or not ground:
+            record = replace(record, network=NetworkKind.NONE, clauses=None)
         if smaller is None:
-            return _world(posed.problem, case.asked.atoms, found, _record(posed, case, work, found))
-        atoms = _expanded(posed.problem, smaller, case.posed.problem, include_evidence=include_evidence)
-        record = replace(_record(posed, case, work, found), network=NetworkKind.NONE, clauses=None)
-        return _world(posed.problem, atoms, replace(found, remarks=(smaller.note, *found.remarks)), record)
+            return _world(posed.problem, found.case.asked.atoms, found, record)
+        atoms = _expanded(posed.problem, smaller, found.case.posed.problem, include_evidence=include_evidence)
+        remarks = (smaller.note, *found.optimum.remarks)
+        return _world(posed.problem, atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A best world, the truth of open atoms by their numbers, and the case whose numbers they are."""
+
+    optimum: Optimum
+    truth: Callable[[Int64], Bool]
+    case: Case
+
+
+def _never_ground(case: Case, work: Work) -> _Found | None:
+    """An answer from classes of constants alone: a proved one, or where nothing fits, one with a gap; None: ground it."""
+    own = case.as_posed
+    with case.watch("symmetry"):
+        work.progress.stage("symmetry")
+        classes = own.symmetry.classes.class_of
+    with case.watch("sample"):
+        work.progress.stage("program by classes")
+        found = solve_by_classes(own.posed, classes)
+    if isinstance(found, str):
+        return None
+    result = found.result
+    fits = case.sizes.memory_bytes <= case.memory_limit
+    if result.world is None or (fits and not result.is_optimal):
+        return None
+    graph = found.lifted.graph
+    if ATOM_BYTES * len(own.posed.problem.atoms) + KIND_BYTES * (graph.n_nodes + graph.n_edges) > case.memory_limit:
+        return None
+    nodes, atoms = graph.n_nodes, float(graph.members.sum())
+    note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
+    nothing = np.zeros(0, np.bool_)
+    best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {}, current().asked, (note,))
+    return _Found(best, found.truth, own)
 
 
 def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> tuple[QueryAtoms, ...]:
@@ -132,15 +176,16 @@ def _refuse_what_does_not_fit(case: Case, way: Way, n_atoms: int) -> None:
         )
 
 
-def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: Optimum, record: RunRecord) -> World:
+def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: _Found, record: RunRecord) -> World:
     """Put the truth to what was asked for."""
     parts = []
     for part in atoms:
         truth = part.truth == TRUE
         is_open = part.truth == UNKNOWN
-        truth[is_open] = found.world[part.number[is_open]]
+        truth[is_open] = found.truth(part.number[is_open])
         parts.append(TrueAtoms(part.predicate, part.code, np.asarray(truth, np.bool_)))
-    return World(tuple(parts), problem, found.log_weight, found.bound, record, found.flips, found.tries, found.remarks)
+    best = found.optimum
+    return World(tuple(parts), problem, best.log_weight, best.bound, record, best.flips, best.tries, best.remarks)
 
 
 def _record(posed: Posed, case: Case, work: Work, found: Optimum) -> RunRecord:
@@ -152,7 +197,7 @@ def _record(posed: Posed, case: Case, work: Work, found: Optimum) -> RunRecord:
         network=NetworkKind.GROUND,
         estimator="world",
         atoms=len(problem.atoms),
-        clauses=case.ground().n_clauses,
+        clauses=None if case.network is None else case.network.n_clauses,
         seconds=case.watch.stop(),
         chains=found.tries,
         updates=found.flips,

@@ -53,7 +53,13 @@ def test_hard_rules_that_trap_single_moves_are_answered_by_mcsat(mln, tmp_path):
     people = ", ".join(f"P{i}" for i in range(12))
     rules = f"person = {{{people}}}\nF(person,person)\nF(x,y) ^ F(y,z) => F(x,z).\nF(x,y) <=> F(y,x).\n0.3 F(x,y)\n"
     (tmp_path / "m.mln").write_text(rules)
-    assert explained(mln, tmp_path / "m.mln", "-q", "F")["plan"]["method"] == "mcsat"
+    plan = explained(mln, tmp_path / "m.mln", "-q", "F")["plan"]
+    assert plan["method"] == "partition" and "F is an equivalence relation by hard rules" in plan["reason"]
+    (tmp_path / "m.mln").write_text(rules.replace("F(x,y) <=> F(y,x).", "F(x,y) => F(x,x)."))
+    found = explained(mln, tmp_path / "m.mln", "-q", "F")
+    assert found["plan"]["method"] == "mcsat" and "no hard rule makes it symmetric" in found["plan"]["reason"]
+    (partition,) = (candidate for candidate in found["candidates"] if candidate["method"] == "partition")
+    assert "no hard rule makes it symmetric" in partition["reason"]
 
 
 def test_a_rule_that_blocks_pairs_grounds_what_false_facts_ground(mln, tmp_path):
@@ -93,7 +99,7 @@ def test_a_query_costs_what_it_depends_on(mln, tmp_path):
     assert stats["atoms"] == found["atoms"] and stats.get("log_z") is None and "log_z is left out" in ran.err
 
 
-@pytest.mark.parametrize("option", [("--method", "partition"), ("--network", "counting"), ("--memory-limit", "x")])
+@pytest.mark.parametrize("option", [("--method", "partitions"), ("--network", "counting"), ("--memory-limit", "x")])
 def test_bad_usage(mln, smokers, option):
     assert mln("explain", smokers[0], "-q", "Smokes", *option).code == 2
 

@@ -188,9 +188,9 @@ class Twins(Grouping):
         """The same, and sound."""
         return twin_classes(problem)
 
-    def compress(self, posed: Posed) -> Compression:
-        """The smaller problem where that is exact, or was asked for by its weights; else the problem itself."""
-        made = self.shrunk(posed, self.partition(posed.problem))
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
+        """A smaller problem, or blocks, where that is exact or was asked for by its weights; else the problem itself."""
+        made = super().compress(posed, needs_problem=needs_problem)
         if made.guarantee is Guarantee.EXACT or self.weights != "default":
             return made
         same = projection(posed.problem, posed.problem)

@@ -116,7 +116,8 @@ def _could_declare(formula: Formula) -> bool:
 def show_predicate(predicate: Predicate) -> str:
     """The declaration of a predicate."""
     args = [name + "!" * mark for name, mark in zip(predicate.types, predicate.exclusive, strict=True)]
-    return f"{predicate.name}({', '.join(args)})" if args else predicate.name
+    name = f"*{predicate.name}" if predicate.closed else predicate.name
+    return f"{name}({', '.join(args)})" if args else name
 
 
 def show_type(name: str, constants: tuple[str, ...]) -> str:

@@ -120,6 +120,7 @@ class Predicate:
     types: tuple[str, ...]
     exclusive: tuple[bool, ...]
     place: Place = field(default=NOWHERE, compare=False)
+    closed: bool = False  # declared with a star: what is missing is false, unless it is asked for
 
     @property
     def arity(self) -> int:

@@ -129,7 +129,7 @@ class _Checker:
                 self.fault(
                     f"{shortened(atom.name)} has {len(atom.args):,} arguments, at most {MAX_ARITY} are allowed", atom.place
                 )
-            self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place)
+            self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place, closed=atom.star)
             for name in atom.args:
                 self.constants.setdefault(name, {})
         elif any(atom.exclusive) or (atom.args == known.types and any(known.exclusive)):
@@ -137,7 +137,7 @@ class _Checker:
                 self.fault(
                     f"{atom.name} is declared again, differently; first as {_signature(known)} at {known.place}", atom.place
                 )
-        elif atom.args != known.types:
+        elif atom.args != known.types or (atom.star and not known.closed):
             self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place, atom.last_line))
 
     # ---- rules

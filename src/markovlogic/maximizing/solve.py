@@ -20,6 +20,7 @@ from markovlogic.exact.shapes import Shape, shapes_of
 from markovlogic.exact.widths import MOST_WIDTH, plan_elimination
 from markovlogic.maximizing.compiling import compile_kernels
 from markovlogic.maximizing.impossible import proved_impossible
+from markovlogic.maximizing.orbits import NetworkKinds, solve_by_colours
 from markovlogic.maximizing.parting import Part, Parting
 from markovlogic.maximizing.program import maximize_program
 from markovlogic.maximizing.restricting import UNDECIDED, decided_by_hard_rules, restricted
@@ -219,6 +220,26 @@ class _Run:
 
     def _by_search(self, network: GroundNetwork) -> tuple[Bool, float]:
         """A world by local search, then by an integer program for each component where the way has them."""
+        alike = self._by_colours(network)
+        if alike is not None and alike.is_optimal:
+            if alike.world is None:
+                raise proved_impossible(self._whole)
+            self.used["colours"] += components(network).n_components
+            return alike.world, 0.0
+        world, gap = self._after_colours(network)
+        if alike is not None and alike.world is not None and log_weight(network, alike.world) > log_weight(network, world):
+            world, gap = alike.world, self._gap(network, alike.world, log_weight(network, world) + gap)
+        return world, gap if alike is None else min(gap, self._gap(network, world, alike.bound))
+
+    def _by_colours(self, network: GroundNetwork) -> NetworkKinds | None:
+        """A bound, and perhaps a world, from kinds of atoms; None where that is not asked for or they are many."""
+        if not self._work.way.colours or _must_stop():
+            return None
+        self._work.progress.stage("symmetry")
+        with _share_of(patience.current(), SEARCH_SHARE):
+            return solve_by_colours(network)
+
+    def _after_colours(self, network: GroundNetwork) -> tuple[Bool, float]:
         start, world = self._start_worlds(network), np.zeros(network.n_all, np.bool_)
         own = patience.current()
         if start:
@@ -252,7 +273,7 @@ class _Run:
             world[part.atom] = found.world
             self.used["integer program" if found.is_optimal else "search"] += 1
             if not found.is_optimal:
-                gap += self._gap(part.network, found.world, found.bound)
+                gap += self._gap(part.network, found.world, min(found.bound, most_conceivable(part.network)))
             progress.advance(done + 1)
         return world, gap
 

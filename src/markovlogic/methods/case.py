@@ -18,7 +18,7 @@ from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
-from markovlogic.methods.reduced import Narrowed, Reduced, narrowed, not_reduced, reached, reduced
+from markovlogic.methods.reduced import Narrowed, Reduced, Reduction, narrowed, not_reduced, reached, reduced
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
 from markovlogic.problem.query import most_rows
@@ -27,16 +27,22 @@ from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
 
 if TYPE_CHECKING:
+    from markovlogic.arrays import Bool
+    from markovlogic.errors import Fault
     from markovlogic.exact.planning import ExactPlan
     from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
+    from markovlogic.language.equivalence import Found
     from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.lifted.events import EventPlans
     from markovlogic.methods.rest import OfAll
+    from markovlogic.networks.base import Network
     from markovlogic.networks.components import Components
     from markovlogic.networks.counting.building import CountingPlan
     from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.partition.network import PartitionNetwork
+    from markovlogic.partition.parts import Parts
     from markovlogic.samplers.irreducible import Reach
     from markovlogic.symmetry.find import SymmetryDoor
 
@@ -79,6 +85,7 @@ class Case:
         self.grounded: GroundNetwork | None = None  # all that was grounded
         self.network: GroundNetwork | None = None  # what methods work on
         self.narrowed: Narrowed | None = None
+        self.blocks: Network | None = None  # what a compression gave in the place of a problem
         self.include_evidence = False  # facts known from evidence are reported too
         self.leaves_out = False  # whether components that the query does not reach may be left out
         self._database = database
@@ -325,6 +332,72 @@ class Case:
         budget = DEFAULT_BUDGET if left is None else min(DEFAULT_BUDGET, max(left * SEARCHING_SHARE, 0.0))
         return SymmetryDoor(self.posed.problem, self.network, budget_seconds=budget)
 
+    @cached_property
+    def equivalences(self) -> Found:
+        """Predicates with open atoms that hard rules make equivalence relations."""
+        from markovlogic.language.equivalence import Found, equivalences
+
+        problem = self.posed.problem
+        found = equivalences(problem.model, self.posed.lowered)
+        is_open = {name for name, statuses in problem.statuses.items() if statuses.n_open}
+        relations = (relation for relation in found.relations if relation.predicate in is_open)
+        return Found(tuple(relations), tuple(miss for miss in found.misses if miss.predicate in is_open))
+
+    @cached_property
+    def partition_sizes(self) -> Sizes:
+        """Sizes of the ground network of all rules but those that make relations equivalence relations, predicted."""
+        if not self.equivalences.relations:
+            return self.sizes
+        with self.watch("ground"):
+            self.resources.progress.stage("predict")
+            return self._way_to_partitions.sizes
+
+    @cached_property
+    def partitions(self) -> PartitionNetwork:
+        """The network that partitions are weighed by; refuses what would not fit the memory limit."""
+        from markovlogic.partition.network import partition_network
+
+        problem, relations = self.posed.problem, self.equivalences.relations
+        current().allowance = LONG if self.partition_sizes.seconds > SHORT_SECONDS else SURE
+        with self.watch("ground"):
+            way = self._way_to_partitions if relations else self._way
+            ground = way.network(self.resources.progress) if relations or self.network is None else self.network
+            made = partition_network(problem, ground, relations)
+        current().allowance = SURE
+        return made
+
+    @cached_property
+    def partition_parts(self) -> Parts:
+        """Its independent parts."""
+        from markovlogic.partition.parts import parts_of
+
+        return parts_of(self.partitions)
+
+    @cached_property
+    def partition_parts_asked(self) -> Bool:
+        """Parts in which something moves and single atoms are asked for."""
+        parts, row_of = self.partition_parts, self.partitions.row_of
+        wanted = np.zeros(parts.n_parts, np.bool_)
+        wanted[parts.of_row[row_of[self.asked.numbers]]] = True
+        for cube in self.asked.cubes:
+            wanted[parts.of_row[row_of[cube >> 1]]] = False
+        return wanted & parts.moves
+
+    @cached_property
+    def confining(self) -> Fault | None:
+        """A hard rule that may keep chains over partitions from some worlds, in parts that are too large to be solved."""
+        from markovlogic.partition.exact import small_parts
+        from markovlogic.partition.parts import only
+        from markovlogic.samplers.partition_reach import confining
+
+        small = small_parts(self.partitions, self.partition_parts, self.partition_parts_asked)
+        return confining(self.posed.problem, only(self.partitions, self.partition_parts, ~small))
+
+    @cached_property
+    def _way_to_partitions(self) -> Grounding:
+        lowered = self.equivalences.without_axioms(self.posed.lowered)
+        return Grounding(self.posed.problem, lowered, self._database, self.memory_limit)
+
     @property
     def target(self) -> Target:
         """What chains are to sample."""
@@ -339,21 +412,21 @@ def case_of(
     *,
     include_evidence: bool = False,
     wanted: Asked | None = None,
-    leave_out: bool = False,
+    reduction: Reduction = Reduction.BY_RULES,
 ) -> Iterator[Case]:
     """A case whose way to the ground network is open while the block lasts.
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
-    leave_out: what the questions cannot depend on may be left out; for who wants nothing but their answers.
+    reduction: what may be known or left out before the problem is solved.
     """
     limit = default_limit() if resources.memory_limit is None else resources.memory_limit
     with database_for(limit, resources.threads) as database:
         _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
-            found = reduced(posed, database, leave_out=leave_out, memory_limit=resources.memory_limit)
+            found = reduced(posed, database, reduction, memory_limit=resources.memory_limit)
         case = Case(found, resources, database, watch)
-        case.include_evidence, case.leaves_out = include_evidence, leave_out and bool(posed.problem.query)
+        case.include_evidence, case.leaves_out = include_evidence, reduction is Reduction.BY_QUERY and bool(posed.problem.query)
         if wanted is not None:
             case.asked_as_posed = wanted
         yield case

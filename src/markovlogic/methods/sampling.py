@@ -19,6 +19,7 @@ from markovlogic.samplers.base import LogZ, Settings
 from markovlogic.samplers.irreducible import Reach
 
 if TYPE_CHECKING:
+    from markovlogic.arrays import Int64
     from markovlogic.estimate.diagnostics import Estimates
     from markovlogic.estimate.orbit_pools import OrbitPools
     from markovlogic.methods.case import Case
@@ -166,9 +167,10 @@ class SamplingMethod(Method):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         if found.stopped == "disagreement" and plan.fallback is not None:
             return _continued(case, plan.fallback, schedule, found)
-        return self._answer(case, task, schedule, found)
+        return self._answer(case, task, schedule, found, asked.numbers)
 
-    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult) -> Answer:
+    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
+        """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
         from markovlogic.estimate.orbit_plan import remarks_on
         from markovlogic.problem.names import atom_name
         from markovlogic.questions import Answer
@@ -178,7 +180,7 @@ class SamplingMethod(Method):
         events = case.asked.open_events
 
         def name(row: int) -> str:
-            return atom_name(problem, int(found.query_atoms[row]))
+            return atom_name(problem, int(numbers[row]))
 
         remarks: tuple[str, ...] = ()
         if task.pools is not None:

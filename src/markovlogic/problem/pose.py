@@ -56,7 +56,7 @@ def pose(
     faults += _empty_domains(model, domains, [*queried, *opened])
     statuses = {}
     for name, predicate in model.predicates.items():
-        is_open = name in queried or name in opened or (name not in shut and not evidence.has(name))
+        is_open = name in queried or name in opened or (name not in shut and not predicate.closed and not evidence.has(name))
         try:
             statuses[name] = statuses_of(predicate, evidence.facts.get(name), domains, is_open=is_open)
         except InputError as error:
