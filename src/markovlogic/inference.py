@@ -16,6 +16,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.base import MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.reduced import Reduction
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.planner import make_plan, wish_of
@@ -105,8 +106,8 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
                 wanted = distinct(moved, made.posed.problem)
     solved = posed if made is None else made.posed
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, leave_out=True) as found:
-        case = found if made is None or made.blocks is None else found.as_posed  # blocks are of the atoms of the posed problem
+    reduction = Reduction.BY_QUERY if made is None or made.blocks is None else Reduction.NONE  # blocks are of all atoms
+    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduction=reduction) as case:
         plan = _planned(case, wish, made)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)

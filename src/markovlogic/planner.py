@@ -19,6 +19,7 @@ from markovlogic.language.show import show_predicate
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.base import Cost, Method, MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.reduced import Reduction
 from markovlogic.methods.rest import Rest, rest_of
 from markovlogic.methods.table import AUTO, all_methods, method_named
 from markovlogic.networks.kinds import NetworkKind
@@ -246,7 +247,7 @@ def explain(
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     with progress_of(progress) as shown:
         posed = pose_problem(model, evidence, query, assumed, progress=shown)
-        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), leave_out=True) as case:
+        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), reduction=Reduction.BY_QUERY) as case:
             return explanation(case, wish)
 
 

@@ -18,7 +18,7 @@ from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
-from markovlogic.methods.reduced import Narrowed, Reduced, narrowed, not_reduced, reached, reduced
+from markovlogic.methods.reduced import Narrowed, Reduced, Reduction, narrowed, not_reduced, reached, reduced
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
 from markovlogic.problem.query import most_rows
@@ -413,21 +413,21 @@ def case_of(
     *,
     include_evidence: bool = False,
     wanted: Asked | None = None,
-    leave_out: bool = False,
+    reduction: Reduction = Reduction.BY_RULES,
 ) -> Iterator[Case]:
     """A case whose way to the ground network is open while the block lasts.
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
-    leave_out: what the questions cannot depend on may be left out; for who wants nothing but their answers.
+    reduction: what may be known or left out before the problem is solved.
     """
     limit = default_limit() if resources.memory_limit is None else resources.memory_limit
     with database_for(limit, resources.threads) as database:
         _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
-            found = reduced(posed, database, leave_out=leave_out, memory_limit=resources.memory_limit)
+            found = reduced(posed, database, reduction, memory_limit=resources.memory_limit)
         case = Case(found, resources, database, watch)
-        case.include_evidence, case.leaves_out = include_evidence, leave_out and bool(posed.problem.query)
+        case.include_evidence, case.leaves_out = include_evidence, reduction is Reduction.BY_QUERY and bool(posed.problem.query)
         if wanted is not None:
             case.asked_as_posed = wanted
         yield case

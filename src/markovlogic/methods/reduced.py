@@ -6,6 +6,7 @@ Twice: by predicate before anything is grounded (`reduced`), and by component of
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from markovlogic.questions import Asked
 
 
+class Reduction(Enum):
+    """How far a problem may be reduced before it is solved."""
+
+    NONE = "none"  # for who needs every atom that was open when it was posed
+    BY_RULES = "by rules"  # what hard rules decide is known: for who reads answers by `Case.asked`
+    BY_QUERY = "by query"  # and what the query cannot depend on is left out: for who wants nothing but its answers
+
+
 @dataclass(frozen=True, eq=False)
 class Reduced:
     """A problem as posed, and as it is solved: with what is decided known, without what the query cannot depend on."""
@@ -40,14 +49,13 @@ def not_reduced(posed: Posed) -> Reduced:
     return Reduced(posed, posed, Decided(posed.problem, 0, {}, complete=True), None)
 
 
-def reduced(posed: Posed, database: Engine, *, leave_out: bool, memory_limit: int | None = None) -> Reduced:
-    """What evidence and hard rules leave of a problem, and the query where what it does not depend on may be left out.
-
-    Raises InputError where hard rules contradict each other, or the evidence.
-    """
+def reduced(posed: Posed, database: Engine, reduction: Reduction, *, memory_limit: int | None = None) -> Reduced:
+    """What is left of a problem. Raises InputError where hard rules contradict each other, or the evidence."""
+    if reduction is Reduction.NONE:
+        return not_reduced(posed)
     decided = decide(posed.problem, posed.lowered, database, memory_limit=memory_limit)
     problem, lowered, left_out = decided.problem, posed.lowered, None
-    matters = relevant(problem, lowered, queried_predicates(problem.query)) if leave_out else None
+    matters = relevant(problem, lowered, queried_predicates(problem.query)) if reduction is Reduction.BY_QUERY else None
     if matters is not None:
         problem, lowered, left_out = matters.problem, matters.lowered, matters.left_out
     solved = posed if problem is posed.problem else replace(posed, problem=problem, rules=lowered)
