@@ -13,7 +13,7 @@ pytestmark = pytest.mark.benchmark(group="tallies")
 
 N_ATOMS = 100_000
 ATOMS = np.arange(N_ATOMS, dtype=np.int32)
-NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32))
+NO_EVENTS = Events.of([])
 
 
 def note(benchmark, atoms: int) -> None:
@@ -58,7 +58,9 @@ def test_events(benchmark):
     literal = rng.integers(0, 2 * N_ATOMS, 3 * N_ATOMS).astype(np.int32)
     start, planes, world = np.arange(0, 3 * N_ATOMS + 1, 3), np.zeros((N_ATOMS, 8), np.uint64), words(N_ATOMS)
     mask = np.uint64(2**64 - 1)
-    benchmark.pedantic(tally_sums.add_events, (planes, world, start, literal, mask), rounds=10, warmup_rounds=1)
+    benchmark.pedantic(
+        tally_sums.add_events, (planes, world, np.arange(N_ATOMS + 1), start, literal, mask), rounds=10, warmup_rounds=1
+    )
     note(benchmark, N_ATOMS)
 
 

@@ -11,8 +11,8 @@
 
 There are at most `max_atoms` ground atoms in all, so that worlds can be enumerated. Keywords switch features off: `hard`
 (weights `inf`, `-inf` and final periods; random hard rules can contradict each other or the evidence, so that no world is left),
-`exclusive` (`class!` arguments), `quantifiers`, `equality`. Formulas hold constants and self-joins; weights may be
-negative or zero.
+`exclusive` (`class!` arguments), `quantifiers`, `equality`; `soft` switches soft evidence on, `mostly_hard` makes two rules of
+three hard. Formulas hold constants and self-joins; weights may be negative or zero.
 """
 
 from __future__ import annotations
@@ -129,7 +129,19 @@ def _signatures(draw: Draw, domains: dict[str, tuple[str, ...]], exclusive: bool
     return signatures
 
 
-def _evidence(draw: Draw, signatures: Sequence[_Signature], domains: dict[str, tuple[str, ...]]) -> list[str]:
+def _probable(draw: Draw, signs: list[str | None], exclusive: bool) -> list[str | None]:
+    """Some of the facts that are not known in a group of atoms made soft; in an exclusive group one value stays unlisted."""
+    free = [at for at, sign in enumerate(signs) if sign in (None, "?")]
+    chosen = [at for at in (free[1:] if exclusive else free) if draw(st.booleans())]
+    made = list(signs)
+    for at in chosen:
+        made[at] = draw(st.sampled_from(["0.25 ", "0.1 "] if exclusive else ["0.8 ", "0.3 ", ".5 "]))
+    return made
+
+
+def _evidence(
+    draw: Draw, signatures: Sequence[_Signature], domains: dict[str, tuple[str, ...]], *, soft: bool = False
+) -> list[str]:
     """Facts in `.db` syntax; an exclusive group gets at most one true fact and never loses its last value."""
     facts = []
     for signature in signatures:
@@ -149,6 +161,8 @@ def _evidence(draw: Draw, signatures: Sequence[_Signature], domains: dict[str, t
                 others = [None, "!"] if true else [None, "!", "?"]
                 signs = [draw(st.sampled_from(others)) for _ in atoms]
                 signs[kept] = "" if true else draw(st.sampled_from([None, "?"]))
+            if soft and "" not in signs[: None if any(signature.exclusive) else 0]:
+                signs = _probable(draw, signs, any(signature.exclusive))
             facts += [sign + atom for sign, atom in zip(signs, atoms, strict=True) if sign is not None]
     return facts
 
@@ -160,9 +174,11 @@ def problems(
     max_atoms: int = 14,
     max_rules: int = 4,
     hard: bool = True,
+    mostly_hard: bool = False,
     exclusive: bool = True,
     quantifiers: bool = True,
     equality: bool = True,
+    soft: bool = False,
 ) -> RandomProblem:
     """A random model with evidence and query; see the module for what it holds."""
     domains = {t: CONSTANTS[t][: draw(st.integers(1, 3))] for t in list(CONSTANTS)[: draw(st.integers(1, 3))]}
@@ -174,10 +190,10 @@ def problems(
     for _ in range(draw(st.integers(1, max_rules))):
         scope = _Scope(signatures, domains, quantifiers, equality)
         weight = draw(st.sampled_from(WEIGHTS))
-        if hard and draw(st.integers(0, 5)) == 0:
+        if hard and draw(st.integers(0, 5)) <= 3 * mostly_hard:
             weight = draw(st.sampled_from(HARD_WEIGHTS))
         formula = _formula(draw, scope, draw(st.integers(0, 3)))
         lines.append(f"{formula}." if weight == "." else f"{weight} {formula}")
-    facts = _evidence(draw, signatures, domains)
+    facts = _evidence(draw, signatures, domains, soft=soft)
     query = draw(st.lists(st.sampled_from([s.name for s in signatures]), min_size=1, unique=True))
     return RandomProblem("\n".join(lines) + "\n", "\n".join(facts) + "\n" * bool(facts), tuple(query))

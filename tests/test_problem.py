@@ -12,7 +12,7 @@ from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
 from markovlogic.errors import InputError, Place, ResourceError
 from markovlogic.language.syntax import Atom, Model, Rule, Variable
-from markovlogic.problem import pose, query_atoms
+from markovlogic.problem import GroundAtom, WantedAtoms, WantedFormula, pose, query_atoms
 
 MODEL = model_of("P(a)", "Q(a, b)", "C(a, b!)", "D(a!, b, c!)", "E(b!, a)", "N(b!)", "Flag")
 SIZES = {"a": 3, "b": 2, "c": 2}
@@ -214,7 +214,7 @@ def test_query_atoms():
 
 
 def test_ground_atoms_of_a_query():
-    """Single positive literals are atoms, each once and in order; the rest are conjunctions."""
+    """Single positive literals are atoms, each once and in order; the rest are formulas."""
     evidence = evidence_of({"P": {(1,): TRUE}, "Q": {(0, 1): FALSE}})
     query = ["Q(A1,B0)", "P(A2)", "P(A1)", "P(A0)", "P(A2)", "!P(A1)", "P(A0) ^ Q(A2,B1)"]
     problem = pose(MODEL, evidence, query, open_=["Q"])
@@ -223,7 +223,7 @@ def test_ground_atoms_of_a_query():
     assert p.number.tolist() == problem.atoms.numbers("P", np.array([0, 2])).tolist() and (p.truth == UNKNOWN).all()
     p, q = query_atoms(problem, include_evidence=True)
     assert p.code.tolist() == [0, 1, 2] and p.truth.tolist() == [UNKNOWN, TRUE, UNKNOWN] and p.number[1] == -1
-    assert [len(item.literals or ()) for item in problem.query] == [1, 1, 1, 1, 1, 1, 2]
+    assert [item.joins_atoms for item in problem.query] == [False] * 6 + [True]
     everything, _ = query_atoms(pose(MODEL, evidence, ["P", "P(A1)", "Q(A0,B0)"]))
     assert everything.code.tolist() == [0, 2]
 
@@ -248,9 +248,23 @@ def test_predicates_that_are_declared_are_named_up_to_eight(n, told):
 def test_query_items_keep_codes_and_text():
     problem = pose(MODEL, evidence_of({}), "Flag, Q(A1, B1) ^ !P(A2)")
     whole, both = problem.query
-    assert (whole.text, whole.predicate, whole.literals) == ("Flag", "Flag", None)
+    assert (whole.text, whole.wanted) == ("Flag", WantedAtoms("Flag"))
     assert both.text == "Q(A1,B1)^!P(A2)"
-    assert [(literal.predicate, literal.code, literal.positive) for literal in both.literals] == [("Q", 3, True), ("P", 2, False)]
+    assert both.wanted == WantedFormula((GroundAtom("Q", 3), GroundAtom("P", 2)), ("and", (1, -2)))
+
+
+@pytest.mark.parametrize(
+    ("query", "codes"),
+    [("Q(A1,_)", [2, 3]), ("Q(_, B1)", [1, 3, 5]), ("Q(_,_)", [0, 1, 2, 3, 4, 5]), ("Q(A1,_),Q(_,B1),Q(A0,B0)", [0, 1, 2, 3, 5])],
+)
+def test_patterns_ask_for_all_atoms_that_fit(query, codes):
+    evidence = evidence_of({"Q": {(1, 1): TRUE}})
+    (everything,) = query_atoms(pose(MODEL, evidence, query), include_evidence=True)
+    (left,) = query_atoms(pose(MODEL, evidence, query))
+    assert everything.code.tolist() == codes and left.code.tolist() == [code for code in codes if code != 3]
+    few = evidence_of({"Q": {(a, b): TRUE for a in range(3) for b in range(2) if (a, b) != (1, 0)}})
+    (left,) = query_atoms(pose(MODEL, few, query))  # fewer open atoms than the pattern has: these are looked through
+    assert left.code.tolist() == [code for code in codes if code == 2]
 
 
 def test_twenty_million_open_atoms_are_not_listed():

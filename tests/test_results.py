@@ -48,14 +48,14 @@ def test_a_missing_atom_is_a_key_error_that_says_why():
 
 def test_the_table_has_the_promised_columns():
     table = marginals().table()
-    assert table.column_names == ["atom", "predicate", "args", "probability", "stderr", "rhat", "ess"]
+    assert table.column_names == ["atom", "probability", "stderr", "rhat", "ess", "predicate", "arg1", "arg2"]
     rows = {row["atom"]: row for row in table.to_pylist()}
-    assert rows["Friends(Ann,Bob)"]["args"] == ["Ann", "Bob"]
+    assert [rows["Friends(Ann,Bob)"][name] for name in ("arg1", "arg2")] == ["Ann", "Bob"]
     assert rows["Friends(Ann,Bob)"]["predicate"] == "Friends"
     assert rows["Friends(Ann,Bob)"]["rhat"] is None
-    assert rows['Friends("é","odd \\"one\\", x")']["args"] == ["é", 'odd "one", x']
+    assert rows['Friends("é","odd \\"one\\", x")']["arg2"] == 'odd "one", x'
     event = rows["Smokes(Ann)^!Smokes(Bob)"]
-    assert event["predicate"] is None and event["args"] is None and event["probability"] == 1 / 3
+    assert event["predicate"] is None and event["arg1"] is None and event["probability"] == 1 / 3
     assert table.schema.metadata[b"guarantee"] == b"exact"
 
 
@@ -67,9 +67,49 @@ def test_pandas_and_polars_agree_with_the_table():
     assert list(frame["atom"]) == other["atom"].to_list()
 
 
-def test_a_predicate_without_arguments_has_an_empty_list():
+def test_a_predicate_without_arguments_has_no_argument_columns():
     result = dataclasses.replace(marginals(), predicates=("Flag",), domains=((),), code=np.zeros(17, np.int64))
-    assert result.table()["args"][0].as_py() == []
+    assert result.table().column_names[-1] == "predicate"
+
+
+def test_argument_columns_have_the_types_that_the_user_gave():
+    """Integers where a table had integers and every constant is one; strings for a type that anything else names."""
+    import pandas
+
+    import markovlogic as mln
+
+    model = mln.Model.parse("Same(rec, rec)\nAge(rec, years)\nLikes(who, rec)\n0.5 Same(x, y)\n0.1 Likes(w, r)\n")
+    same, age = {"a": [7, 12], "b": [12, 3], "truth": [None, True]}, {"r": [7], "y": ["40"]}
+    tables = {"Same": pandas.DataFrame(same), "Age": pandas.DataFrame(age), "Likes": {"w": ["Ann"], "r": [3], "truth": ["?"]}}
+    result = mln.infer(model, tables, ["Same", "Likes"])
+    schema = result.table().schema
+    assert str(schema.field("arg1").type) == "large_string"  # Same has integers there, Likes names
+    assert str(schema.field("arg2").type) == "int64"
+    frame = result.predicate("Same")
+    assert list(frame.columns) == ["arg1", "arg2", "probability", "stderr", "rhat", "ess"]
+    assert str(frame["arg1"].dtype) == "int64" and set(frame["arg1"]) == {3, 7, 12}
+    assert result.predicate("Likes", frame="polars")["arg1"].unique().to_list() == ["Ann"]
+    assert result.predicate("Likes", frame="arrow").column_names[0] == "arg1"
+    mixed = mln.infer(model, {"Same": pandas.DataFrame(same), "Likes": {"w": ["Ann"], "r": ["x"]}}, ["Same"])
+    assert str(mixed.table().schema.field("arg1").type) == "large_string"
+    with pytest.raises(InputError, match=r"no rows of Sane.*did you mean Same"):
+        result.predicate("Sane")
+    with pytest.raises(InputError, match="unknown frame"):
+        result.predicate("Same", frame="excel")
+
+
+def test_the_most_likely_value_of_each_group():
+    import markovlogic as mln
+
+    model = mln.Model.parse("page = {P, Q, R}\nkind = {U, V, W}\nK(page, kind!)\nS(page)\n0.8 K(p, V)\n1 K(Q, W)\n0.1 S(p)\n")
+    result = mln.infer(model, None, ["K", "S"])
+    rows = result.most_likely("K", frame="arrow").to_pylist()
+    assert [(row["arg1"], row["arg2"]) for row in rows] == [("P", "V"), ("Q", "W"), ("R", "V")]
+    assert rows[1]["probability"] == float(result["K(Q,W)"])
+    with pytest.raises(InputError, match="no exclusive argument"):
+        result.most_likely("S")
+    with pytest.raises(InputError, match="some values of K only"):
+        mln.infer(model, None, ["K(_,U)"]).most_likely("K")
 
 
 def test_concerns_are_those_of_the_run_and_of_stricter_limits():

@@ -62,6 +62,10 @@ class Fault:
         return start, self.text[start : start + 120].rstrip("\n")
 
 
+class InferenceWarning(UserWarning):
+    """A result came with concerns: reasons not to trust its numbers."""
+
+
 class MarkovLogicError(Exception):
     """Root of all errors that are raised on purpose."""
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 STAGES = ("read", "ground", "symmetry", "compress", "sample", "total")
 
 
 class Stopwatch:
-    """Seconds by stage."""
+    """Seconds by stage; those of inference, where no others are named."""
 
-    def __init__(self) -> None:
+    def __init__(self, stages: Iterable[str] = STAGES) -> None:
         self._begun = time.perf_counter()
-        self.seconds = dict.fromkeys(STAGES, 0.0)
+        self.seconds = dict.fromkeys(stages, 0.0)
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -31,13 +32,18 @@ class Model(syntax.Model):
 
     def evidence(self, *files: str | os.PathLike[str], closed_types: bool = False, **tables: Any) -> Evidence:
         """Read evidence: `.db` files (or `Pred=file.csv`), and tables by predicate: a pandas, Polars or Arrow table, a DuckDB
-        relation, or a CSV or Parquet file. Columns are the arguments in order; a column `truth` is optional.
+        relation, or a file (CSV, TSV, JSON lines, Parquet, DuckDB, SQLite). Columns are the arguments in order; a column
+        `truth`, `probability` or `weight` is optional.
         """
         from markovlogic.data.readers import read_evidence
         from markovlogic.data.sources import parse_sources
 
         named = [source for file in files for source in (parse_sources(file) if isinstance(file, str) else (file,))]
         return read_evidence(self, [*named, *tables.items()], closed_types=closed_types)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show; the view stands above this module and is found by name."""
+        return str(importlib.import_module("markovlogic.report.notebook").model_html(self))
 
     def __repr__(self) -> str:
         return f"<model {self.source}: {len(self.predicates)} predicates, {len(self.rules)} formulas>"

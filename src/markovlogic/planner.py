@@ -15,17 +15,19 @@ import numpy as np
 from markovlogic.errors import InputError, known_name
 from markovlogic.estimate.estimator import WISHES
 from markovlogic.grounding.memory import show_bytes
+from markovlogic.language.show import show_predicate
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.base import Cost, Method, MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.rest import Rest, rest_of
 from markovlogic.methods.table import AUTO, all_methods, method_named
-from markovlogic.networks.kinds import BUILT, NetworkKind
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.posing import Assumptions, Evidences, Models, Queries, pose_problem
-from markovlogic.progress import SILENT, Progress
+from markovlogic.progress import Progress
+from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
 
-NETWORKS = (AUTO, *(kind for kind in BUILT if kind is not NetworkKind.NONE))
-PLANNED_NETWORKS = tuple(kind for kind in NetworkKind if kind not in BUILT)
+NETWORKS = (AUTO, *(kind for kind in NetworkKind if kind is not NetworkKind.NONE))
 
 
 def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> Wish:
@@ -33,7 +35,7 @@ def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> W
     settings = method if isinstance(method, MethodSettings) else None
     name = str(method) if settings is None else settings.method
     chosen = None if name == AUTO else method_named(name)
-    kind = known_name(network, "network", NETWORKS, PLANNED_NETWORKS)
+    kind = known_name(network, "network", NETWORKS)
     known_name(sampling.estimator, "estimator", WISHES)
     sampling.check()
     wish = Wish(sampling, chosen, settings, None if kind == AUTO else NetworkKind(kind))
@@ -64,22 +66,41 @@ def needs_network(method: Method) -> bool:
 def make_plan(case: Case, wish: Wish, *, explaining: bool = False) -> Plan:
     """The plan for a case; grounds it on the way where the plan needs the network, unless it is long and only explained."""
     if wish.method is not None:
-        if needs_network(wish.method):
+        if needs_network(wish.method) and wish.method.network_for(case, wish) is NetworkKind.GROUND:
             _ground_for(case, explaining=explaining)
         return wish.method.plan(case, wish, "asked for")
+    plan = _chosen(case, wish, explaining=explaining, only_fitting=True)
+    if plan is None:  # what is left needs a ground network that does not fit: refused, or shown as such
+        plan = _chosen(case, wish, explaining=explaining, only_fitting=False)
+    if plan is None:
+        raise AssertionError("no method of the table takes what is left")
+    return plan
+
+
+def _chosen(case: Case, wish: Wish, *, explaining: bool, only_fitting: bool) -> Plan | None:
+    """The plan of the first method that takes the case.
+
+    only_fitting: where the ground network does not fit, those that come after the first one who needs it must be able to count.
+    """
     reasons: list[str] = []
+    must_count = wish.network is NetworkKind.COUNTING
     for method in all_methods():
         if not method.listed or method.passes(case, wish):  # a variant of one that was asked already, or nothing for it
             continue
-        if needs_network(method):
+        if must_count and NetworkKind.COUNTING not in method.networks:
+            continue
+        if needs_network(method) and method.network_for(case, wish) is NetworkKind.GROUND:
+            if only_fitting and case.sizes.memory_bytes > case.memory_limit:
+                must_count = True
+                continue
             _ground_for(case, explaining=explaining)
         offer = method.offer(case, method.cost(case, wish), wish)
         if offer is not None:
             reasons += [offer.reason] if offer.reason else []
             if offer.takes:
                 plan = method.plan(case, wish, "; ".join(reasons) or method.summary)
-                return _with_fallback(case, wish, plan) if method.samples else plan
-    raise AssertionError("no method of the table takes what is left")
+                return _with_fallback(case, wish, plan) if plan.network is NetworkKind.GROUND and method.samples else plan
+    return None
 
 
 def _with_fallback(case: Case, wish: Wish, plan: Plan) -> Plan:
@@ -116,11 +137,11 @@ class Candidate:
 def candidates(case: Case, wish: Wish) -> tuple[Candidate, ...]:
     """Every method with what it would take; variants of others only where they were asked for."""
     shown = [method for method in all_methods() if method.listed or method is wish.method]
-    return tuple(_candidate(method, method.cost(case, wish)) for method in shown)
+    return tuple(_candidate(method, network, cost) for method in shown for network, cost in method.costs(case, wish))
 
 
-def _candidate(method: Method, cost: Cost) -> Candidate:
-    return Candidate(method.name, method.networks[0], cost.possible, method.promise, cost.seconds, cost.memory_bytes, cost.reason)
+def _candidate(method: Method, network: NetworkKind, cost: Cost) -> Candidate:
+    return Candidate(method.name, network, cost.possible, method.promise, cost.seconds, cost.memory_bytes, cost.reason)
 
 
 @dataclass(frozen=True)
@@ -132,6 +153,15 @@ class PlanView:
     estimator: str
     reason: str
     fallback: str | None = None  # the method that chains which disagree give way to
+
+
+@dataclass(frozen=True)
+class DecidedBy:
+    """How many open atoms one hard rule, or an exclusive argument, decides."""
+
+    rule: str  # its text; of an exclusive argument, the declaration
+    place: str
+    atoms: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +179,36 @@ class Explanation:
     memory_bytes: int
     plan: PlanView
     candidates: tuple[Candidate, ...]
+    decided: tuple[DecidedBy, ...] = ()  # what hard rules decide before anything is grounded
+    left_out: Rest | None = None  # what the query does not depend on, and nothing is done for
     details: tuple[str, ...] = ()  # more about the plan, in lines
+    notes: tuple[str, ...] = ()  # what is assumed without anybody having said so
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from html import escape
+
+        from markovlogic.report.notebook import table_html
+
+        sizes = self.as_dict() | {"memory": show_bytes(self.memory_bytes)}
+        names = ("groundings", "atoms", "clauses", "clauses_at_most", "literals", "components", "largest_component",
+                 "exclusive_groups", "memory")  # fmt: skip
+        known = {name.replace("_", " "): sizes[name] for name in names if sizes.get(name) is not None}
+        rows = [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in known.items()]
+        plan = self.plan
+        told = f"<p>plan: <b>{plan.method}</b>, network {plan.network}, estimator {plan.estimator}: {escape(plan.reason)}</p>"
+        considered = [
+            (
+                one.method,
+                one.guarantee,
+                "-" if one.seconds is None or not one.possible else f"{one.seconds:,.2g} s",
+                "-" if one.memory_bytes is None or not one.possible else show_bytes(one.memory_bytes),
+                escape(one.reason),
+            )
+            for one in self.candidates
+        ]
+        methods = table_html(["method", "guarantee", "time", "memory", ""], considered, left=2, last=1)
+        return table_html(["size", ""], rows, left=1) + told + methods
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as `explain --json` writes it."""
@@ -157,8 +216,9 @@ class Explanation:
         if self.clauses is not None:
             del made["clauses_at_most"]
         del made["plan"]["fallback"]  # the reason names it
-        if not self.details:
-            del made["details"]
+        for name in ("details", "notes"):
+            if not made[name]:
+                del made[name]
         made["candidates"] = [asdict(candidate) for candidate in self.candidates]
         return made
 
@@ -176,7 +236,7 @@ def explain(
     closed_types: bool = False,
     clause_weights: str = "formula",
     memory_limit: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool | None = None,
 ) -> Explanation:
     """Say how big a problem is, how it would be solved and what that would cost; nothing long runs.
 
@@ -184,9 +244,10 @@ def explain(
     """
     wish = wish_of(method, network, Sampling(estimator=estimator))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    posed = pose_problem(model, evidence, query, assumed, progress=progress)
-    with case_of(posed, Resources(memory_limit, None, progress), Stopwatch()) as case:
-        return explanation(case, wish)
+    with progress_of(progress) as shown:
+        posed = pose_problem(model, evidence, query, assumed, progress=shown)
+        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), leave_out=True) as case:
+            return explanation(case, wish)
 
 
 def explanation(case: Case, wish: Wish) -> Explanation:
@@ -198,28 +259,49 @@ def explanation(case: Case, wish: Wish) -> Explanation:
 
 
 def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Explanation:
-    network, sizes, problem = case.network, case.sizes, case.posed.problem
+    network, sizes, problem = case.grounded, case.sizes, case.whole.problem
     fallback = None if plan.fallback is None else plan.fallback.method.name
     view = PlanView(plan.method.name, plan.network, plan.estimator_name, plan.reason, fallback)
-    largest = None
+    largest = n_parts = None
     if network is not None:
-        largest = int(np.bincount(case.parts.component_of[: network.n_atoms], minlength=1).max())
-    elif needs_network(plan.method):
+        sizes_of_parts = np.bincount(case.grounded_parts.component_of[: network.n_atoms], minlength=1)
+        largest = max(int(sizes_of_parts.max()), min(case.decided.atoms, 1))
+        n_parts = case.grounded_parts.n_components + case.decided.atoms  # what is decided stands alone
+    elif plan.network is NetworkKind.GROUND:
         view = replace(view, reason=_why_not_grounded(case, plan))
+    if plan.network is NetworkKind.COUNTING and _memory(case, plan) > case.memory_limit:
+        needs = f"counting needs up to {show_bytes(_memory(case, plan))}, and the memory limit is {show_bytes(case.memory_limit)}"
+        view = replace(view, reason=f"would be refused: {needs}")
     return Explanation(
         groundings=sizes.groundings,
         atoms=len(problem.atoms),
         clauses=None if network is None else network.n_clauses,
         clauses_at_most=sizes.clauses_at_most if network is None else None,
         literals=None if network is None else network.n_literals,
-        components=None if network is None else case.parts.n_components,
+        components=n_parts,
         largest_component=largest,
         exclusive_groups=sum(len(groups.start) - 1 for groups in problem.groups),
         memory_bytes=_memory(case, plan),
         plan=view,
         candidates=considered,
+        decided=_decided_by(case),
+        left_out=rest_of(case),
         details=plan.details,
+        notes=case.whole.notes,
     )
+
+
+def _decided_by(case: Case) -> tuple[DecidedBy, ...]:
+    """In the order of the rule files, exclusive arguments last."""
+    model, found = case.whole.problem.model, []
+    for by, atoms in sorted(case.decided.by.items(), key=lambda item: (item[0].rule is None, item[0].rule or 0)):
+        if by.rule is not None:
+            rule = model.rules[by.rule]
+            found.append(DecidedBy(rule.text, str(rule.place), atoms))
+        else:
+            predicate = model.predicates[by.predicate]
+            found.append(DecidedBy(show_predicate(predicate), str(predicate.place), atoms))
+    return tuple(found)
 
 
 def _memory(case: Case, plan: Plan) -> int:

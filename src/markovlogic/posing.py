@@ -18,6 +18,9 @@ from markovlogic.data.evidence import Evidence
 from markovlogic.errors import known_name
 from markovlogic.language import syntax
 from markovlogic.problem import Problem, pose
+from markovlogic.problem.assumed import assumed_notes
+from markovlogic.problem.pose import listed_names
+from markovlogic.problem.soft import ToldByRules, told_by_rules
 from markovlogic.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -46,13 +49,27 @@ class Posed:
 
     problem: Problem
     clause_weights: str = "formula"
+    rules: LoweredModel | None = None  # as clauses, where they are other than the model's, or were lowered already
+    opened: tuple[str, ...] = ()  # predicates that the user named as open
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What is assumed without anybody having said so."""
+        return assumed_notes(self.problem, self.opened)
 
     @cached_property
     def lowered(self) -> LoweredModel:
         """The rules as clauses with positive weights; refuses rules without a weight."""
+        if self.rules is not None:
+            return self.rules
         from markovlogic.language.lower import lower
 
         return lower(self.problem.model, self.clause_weights)
+
+    @cached_property
+    def told_by_rules(self) -> ToldByRules:
+        """The same with soft evidence as rules, for what works on rules; refuses soft evidence of too many values."""
+        return told_by_rules(self.problem, self.lowered)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -66,6 +83,13 @@ class Posed:
             digest.update(repr((name, statuses.sizes, statuses.default, len(statuses.code))).encode())
             digest.update(np.ascontiguousarray(statuses.code).data)
             digest.update(np.ascontiguousarray(statuses.status).data)
+        for name, soft in problem.soft.items():
+            digest.update(repr((name, len(soft.code))).encode())
+            digest.update(np.ascontiguousarray(soft.code).data)
+            digest.update(np.ascontiguousarray(soft.log_odds).data)
+        for name, known in problem.numbers.items():
+            digest.update(repr((name, len(known.code))).encode())
+            digest.update(np.ascontiguousarray(known.number).data)
         return digest.hexdigest()
 
 
@@ -84,4 +108,5 @@ def pose_problem(
     facts = evidence
     if not isinstance(facts, Evidence):
         facts = read_evidence(checked, evidence_sources(facts), closed_types=assumed.closed_types, progress=progress)
-    return Posed(pose(checked, facts, query, open_=assumed.open_, closed=assumed.closed), assumed.clause_weights)
+    problem = pose(checked, facts, query, open_=assumed.open_, closed=assumed.closed)
+    return Posed(problem, assumed.clause_weights, opened=tuple(listed_names(assumed.open_)))

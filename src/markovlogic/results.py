@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from markovlogic.arrays import Float64, Int32, Int64, offsets
+from markovlogic.arrays import Float64, Int32, Int64
 from markovlogic.data.arrow import arrow_numbers, arrow_texts
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars
 
 
-EVENT = -1  # in place of a predicate's number: the row is a conjunction, not an atom
+EVENT = -1  # in place of a predicate's number: the row is a formula, not an atom
 
 
 class Estimate(float):
@@ -85,7 +85,9 @@ class RunRecord(Account):
     clauses: int | None  # None where nothing was grounded
     seconds: Mapping[str, float]  # by stage
     peak_memory_bytes: int = 0
-    sources: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # the model, then the evidence
+    query: tuple[str, ...] = ()
+    command: str = ""  # the command line, where there was one
     version: str = ""
 
     def stats(self, guarantee: Guarantee) -> dict[str, Any]:
@@ -135,11 +137,11 @@ class Draws:
 class Marginals:
     """P(atom is true | evidence) for every row, sampling error and the method's own bias kept apart.
 
-    Rows are sorted by the code points of `atom`. A row with predicate EVENT is a conjunction from the query.
+    Rows are sorted by the code points of `atom`. A row with predicate EVENT is a formula from the query.
     """
 
     atom: Any  # (n,) Arrow large_string: `Friends(Ann,Bob)`
-    predicate: Int32  # (n,) index into `predicates`, or EVENT
+    predicate_of: Int32  # (n,) index into `predicates`, or EVENT
     code: Int64  # (n,) number within the predicate, -1 for an event
     probability: Float64  # (n,)
     stderr: Float64  # (n,) 0 when exact, nan when undefined
@@ -149,6 +151,8 @@ class Marginals:
     run: RunRecord
     predicates: tuple[str, ...]
     domains: tuple[tuple[Domain, ...], ...]  # of the arguments of each predicate
+    exclusive: tuple[tuple[bool, ...], ...] = ()  # which arguments of each predicate are exclusive
+    whole: tuple[bool, ...] = ()  # whether all atoms of each predicate were asked for
     notes: tuple[str, ...] = ()  # concerns that the method itself raised
     remarks: tuple[str, ...] = ()  # worth knowing, no reason for distrust
     draws: Draws | None = field(default=None, repr=False)
@@ -164,7 +168,7 @@ class Marginals:
         return isinstance(atom, str) and self._row(atom) is not None
 
     def __getitem__(self, atom: str) -> Estimate:
-        """The estimate of one atom or conjunction, by its name; spaces outside quotes do not matter."""
+        """The estimate of one atom or formula, by its name; spaces outside quotes do not matter."""
         row = self._row(atom)
         if row is None:
             names = self.atom[:100_000].to_pylist()
@@ -194,32 +198,42 @@ class Marginals:
         return pa.table({"atom": self.atom, **arrays})
 
     def table(self) -> Any:
-        """Arrow table: atom, predicate, args (list of constants), probability, stderr, rhat, ess; undefined numbers are null."""
-        numbers = self.numbers()
-        names = pa.array(self.predicates, pa.string())
-        index = pa.array(self.predicate, pa.int32(), mask=self.predicate == EVENT)
-        table = numbers.add_column(1, "predicate", pa.DictionaryArray.from_arrays(index, names))
-        table = table.add_column(2, "args", self._arguments())
+        """Arrow table: atom, probability, stderr, rhat, ess, predicate, then one column an argument (arg1, arg2, …).
+
+        Undefined numbers are null; a formula has neither predicate nor arguments.
+        """
+        names = arrow_texts(self.predicates).take(arrow_numbers(self.predicate_of, self.predicate_of == EVENT))
+        table = self.numbers().append_column("predicate", names)
+        for position, column in enumerate(self.arguments(), 1):
+            table = table.append_column(f"arg{position}", column)
         about = {"guarantee": self.guarantee.value, "run": json.dumps(self.run.stats(self.guarantee))}
         return table.replace_schema_metadata(about)
 
-    def _arguments(self) -> Any:
-        """List column of constants; null for events. All constants stand in one array, rows point into it."""
-        arity = np.array([len(domains) for domains in self.domains] + [0], np.int64)
-        start = offsets(arity[self.predicate])  # EVENT, the last entry, has none
-        at = np.empty(start[-1], np.int64)
-        pool: list[str] = []
+    def arguments(self) -> list[Any]:
+        """An Arrow array for each argument position up to the largest arity among the rows; null where a row has none.
+
+        Constants are strings, or integers where the user gave all constants of the types that stand there as integers.
+        """
+        used = [number for number in range(len(self.predicates)) if (self.predicate_of == number).any()]
+        arity = max((len(self.domains[number]) for number in used), default=0)
+        at = np.full((arity, len(self)), -1, np.int64)
         base: dict[str, int] = {}
-        for number, domains in enumerate(self.domains):
-            rows = np.flatnonzero(self.predicate == number)
+        pool: list[str] = []
+        for number in used:
+            rows, domains = np.flatnonzero(self.predicate_of == number), self.domains[number]
             args = decode(self.code[rows], tuple(len(domain) for domain in domains))
             for position, domain in enumerate(domains):
                 if domain.type_name not in base:
                     base[domain.type_name] = len(pool)
                     pool.extend(domain.names)
-                at[start[rows] + position] = base[domain.type_name] + args[:, position]
-        values = arrow_texts(pool, large=True).take(arrow_numbers(at))
-        return pa.LargeListArray.from_arrays(pa.array(start), values, mask=pa.array(self.predicate == EVENT))
+                at[position, rows] = base[domain.type_name] + args[:, position]
+        names = arrow_texts(pool, large=True)
+        made = []
+        for position in range(arity):
+            column = names.take(arrow_numbers(at[position], at[position] < 0))
+            there = [self.domains[number][position] for number in used if len(self.domains[number]) > position]
+            made.append(column.cast(pa.int64()) if all(domain.integers for domain in there) else column)
+        return made
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas data frame; undefined numbers are nan."""
@@ -234,6 +248,20 @@ class Marginals:
         frame = polars.from_arrow(self.table())
         assert isinstance(frame, polars.DataFrame)
         return frame
+
+    def predicate(self, name: str, *, frame: str = "pandas") -> Any:
+        """The rows of one predicate: a column an argument (arg1, arg2, …) in the types that the user gave, then the numbers.
+
+        frame: "pandas", "polars" or "arrow".
+        """
+        return _view("frames").predicate_frame(self, name, frame)
+
+    def most_likely(self, name: str, *, frame: str = "pandas") -> Any:
+        """The most probable value of each exclusive group of a predicate, one row a group: arguments, then the numbers.
+
+        frame: as for `predicate`. Groups that the evidence decides are there with include_evidence=True only.
+        """
+        return _view("frames").most_likely(self, name, frame)
 
     # ---- trust
 
@@ -277,7 +305,7 @@ class Marginals:
         return _view("charts").chart(self)
 
     def report(self, path: str | Path) -> None:
-        """Write the result to a file, its format by the name's ending: .html, .csv, .parquet, .json; else Alchemy's lines."""
+        """Write the result to a file, by the name's ending: .html, .csv, .parquet, .json; without one, Alchemy's lines."""
         _view("files").write_result(self, path)
 
     def to_arviz(self) -> Any:
@@ -289,6 +317,10 @@ class Marginals:
         names = self.atom.take(pa.array(self.draws.row)).to_pylist()
         about = {"method": self.run.method, "guarantee": self.guarantee.value}
         return to_arviz(self.draws.values, names, thin=self.draws.thin, attributes=about)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return str(_view("notebook").marginals_html(self))
 
     def __repr__(self) -> str:
         return f"<{len(self)} marginals by {self.run.method}, guarantee: {self.guarantee.value}>"

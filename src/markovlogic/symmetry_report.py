@@ -12,7 +12,8 @@ from markovlogic.arrays import Int64
 from markovlogic.errors import known_name
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem
-from markovlogic.progress import SILENT, Progress
+from markovlogic.progress import Progress
+from markovlogic.report.progress import progress_of
 from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.breaks import Break, breaks
 from markovlogic.symmetry.find import DEFAULT_BUDGET, KINDS, Symmetries, SymmetryDoor
@@ -64,6 +65,20 @@ class SymmetryReport:
                 parts[part].append(names[number])
             made[type_name] = sorted(parts, key=lambda part: -len(part))
         return made
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from html import escape
+
+        from markovlogic.report.notebook import code_html, dim_html, some_html, table_html
+
+        rows = []
+        for type_name, classes in self.constants().items():
+            largest = classes[0] if classes else []
+            rows.append((code_html(type_name), f"{len(classes):,}", f"{len(largest):,}", some_html(largest)))
+        told = f"<p>{self.atoms:,} open atoms in {self.orbits:,} orbits, the largest of {self.largest_orbit:,}</p>"
+        notes = "".join(dim_html(escape(note)) for note in self.notes)
+        return told + table_html(["type", "classes", "in the largest", ""], rows, left=1, last=1) + notes
 
     def as_dict(self) -> dict[str, Any]:
         """What `symmetries --json` writes."""
@@ -119,7 +134,7 @@ def symmetries(
     closed_types: bool = False,
     clause_weights: str = "formula",
     budget_seconds: float = DEFAULT_BUDGET,
-    progress: Progress = SILENT,
+    progress: Progress | bool | None = None,
 ) -> SymmetryReport:
     """Find which constants are interchangeable, which facts broke that, and the orbits of the open atoms.
 
@@ -128,7 +143,12 @@ def symmetries(
     """
     known_name(kind, "kind of symmetry", KINDS)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    posed = pose_problem(model, evidence, query, assumed, progress=progress)
+    with progress_of(progress) as shown:
+        posed = pose_problem(model, evidence, query, assumed, progress=shown)
+        return _report(posed, kind, budget_seconds, shown)
+
+
+def _report(posed: Posed, kind: str, budget_seconds: float, progress: Progress) -> SymmetryReport:
     problem = posed.problem
     progress.stage("symmetry")
     broken = breaks(problem)

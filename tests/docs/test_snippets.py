@@ -20,10 +20,10 @@ import numpy as np
 import pytest
 from tests.docs.snippets import ROOT, Block, blocks, commands, matches
 
-from markovlogic.cli.progress import LogLines
 from markovlogic.generate import FAMILIES
 from markovlogic.methods.table import all_methods
 from markovlogic.networks.ground import network_of
+from markovlogic.report.progress import LogLines
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 

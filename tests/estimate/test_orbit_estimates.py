@@ -55,13 +55,14 @@ def remarks(pools, name, *, fixed_order=False):
 
 
 EVENTS = [np.array([1, 3]), np.array([5, 10]), np.array([2])]
+CUBES = [(event,) for event in EVENTS]
 
 
 def test_estimates_are_averages_over_draws_chains_and_orbits(three):
     """By hand from kept draws: the mean of each atom over its orbit, draw by draw."""
     _, network, group, _ = three
     atoms = np.arange(network.n_atoms, dtype=np.int32)
-    pools = orbit_pools(group, atoms, EVENTS)
+    pools = orbit_pools(group, atoms, CUBES)
     found = run(
         Gibbs(), network, query_atoms=atoms, events=EVENTS, pools=pools, chains=70, draws=50, estimator="orbit", keep_draws=True
     )
@@ -153,7 +154,7 @@ def test_standard_errors_cover(three, chains, seeds, estimator):
     """Share of 95% intervals that hold the truth; fixed seeds, atoms of an orbit share one interval."""
     _, network, group, worlds = three
     first = np.unique(group.orbits().orbit_of, return_index=True)[1].astype(np.int32)
-    pools = orbit_pools(group, first, EVENTS)
+    pools = orbit_pools(group, first, CUBES)
     events = [worlds.event(event.tolist()) for event in EVENTS]
     inside = []
     for seed in range(seeds):
@@ -252,7 +253,7 @@ def test_evidence_that_parts_twins_leaves_other_symmetries():
     assert (group.orbits().n_orbits, found.group.orbits().n_orbits, network.n_atoms) == (5, 2, 10)
     events = [np.array([1, 3]), np.array([1, 5]), np.array([5, 12])]
     options = {"query_atoms": atoms, "events": events, "chains": 64, "draws": 2000, "seed": 4, "estimator": "orbit"}
-    pools = plan_pools(found, "orbit", atoms, events, chains=64)
+    pools = plan_pools(found, "orbit", atoms, [(event,) for event in events], chains=64)
     result = run(Gibbs(), network, pools=pools, **options)
     assert (np.abs(result.atoms.mean - oracle.marginal) / result.atoms.stderr).max() < 5
     truth = [oracle.event(event) for event in events]
@@ -274,7 +275,7 @@ def test_refusals(three):
 def test_a_run_whose_time_is_over_in_burn_in_has_estimates(three):
     _, network, group, _ = three
     atoms = np.arange(3, dtype=np.int32)
-    pools = orbit_pools(group, atoms, EVENTS)
+    pools = orbit_pools(group, atoms, CUBES)
     found = run(Gibbs(), network, query_atoms=atoms, events=EVENTS, pools=pools, draws=5, burn_in=10**7, time_limit=0.2, chains=2)
     assert found.draws > 0 and np.isfinite(found.atoms.mean).all() and np.isfinite(found.events.mean).all()
 

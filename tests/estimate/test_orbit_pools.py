@@ -92,12 +92,31 @@ def test_conjunctions_equal_the_orbit_average_of_every_world_by_every_exact_way(
         ways = [count_of(pattern, most_reads=1 << 40), substitutions._merged(pattern)] if len(pattern.members) <= 6 else []
         for count in ways if pattern.members else []:
             np.testing.assert_allclose(counted(count, worlds), expected, rtol=0, atol=1e-14)
-        pools = orbit_pools(group_of(problem), np.zeros(0, np.int32), [event])
+        pools = orbit_pools(group_of(problem), np.zeros(0, np.int32), [(event,)])
         assert (pools.n_pools == 0) == (not pattern.members)
         if pools.n_pools:
             np.testing.assert_allclose(values(pools, worlds)[0], expected, rtol=0, atol=1e-14)
         generated = GeneratedGroup([element.astype(np.int32) for element in elements], n_atoms)
-        pools = orbit_pools(generated, np.zeros(0, np.int32), [event])
+        pools = orbit_pools(generated, np.zeros(0, np.int32), [(event,)])
+        if pools.n_pools:
+            np.testing.assert_allclose(values(pools, worlds)[0], expected, rtol=0, atol=1e-14)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(symmetric_problems(most=4, others=2), st.data())
+def test_the_orbit_of_a_disjunction_is_counted_cube_by_cube(made, data):
+    """Against the average over all renamings of whether one of the cubes holds; cubes exclude each other by their first atom."""
+    mln, db, open_ = made
+    problem = posed(mln, db, open_=open_)
+    n_atoms = len(problem.atoms)
+    if n_atoms < 2:
+        return
+    first, second = data.draw(st.lists(st.integers(0, n_atoms - 1), min_size=2, max_size=2, unique=True))
+    cubes = (np.array([2 * first + 1], np.int32), np.array([2 * first, 2 * second + data.draw(st.integers(0, 1))], np.int32))
+    worlds, elements = some_worlds(n_atoms, data.draw(st.integers(0, 1000))), renamings(problem)
+    expected = sum(orbit_average(elements, cube, worlds) for cube in cubes)
+    for group in (group_of(problem), GeneratedGroup([element.astype(np.int32) for element in elements], n_atoms)):
+        pools = orbit_pools(group, np.zeros(0, np.int32), [cubes])
         if pools.n_pools:
             np.testing.assert_allclose(values(pools, worlds)[0], expected, rtol=0, atol=1e-14)
 
@@ -235,7 +254,7 @@ def uniform(rows, orbit):
 def test_drawn_values_depend_on_seed_batch_and_draw_alone(people):
     event = np.array([2 * atom_of(people, "Smokes", "A") + 1, 2 * atom_of(people, "Smokes", "E") + 1])
     count = count_of(pattern_of(people, twin_classes(people), event), most_reads=0)
-    pools = orbit_pools(group_of(people), np.zeros(0, np.int32), [event])
+    pools = orbit_pools(group_of(people), np.zeros(0, np.int32), [(event,)])
     pools = replace(pools, event_count=(count,))
     world = pack(some_worlds(len(people.atoms), 5, 20).T)
     once = pools.watch(draws=9, chains=20, seed=1).watch(0, 20)
@@ -259,7 +278,7 @@ def test_the_orbit_of_a_sequence_stops_at_its_limit():
 
 def test_what_a_generated_group_leaves_alone_has_no_pool():
     swap = GeneratedGroup([np.array([1, 0, 2, 3], np.int32)], 4)
-    events = [np.array([5, 7]), np.array([1, 5]), np.array([1, 3])]  # untouched; moved; moved onto itself
+    events = [(np.array([5, 7]),), (np.array([1, 5]),), (np.array([1, 3]),)]  # untouched; moved; moved onto itself
     pools = orbit_pools(swap, np.array([2, 0], np.int32), events)
     assert pools.atom_pool.tolist() == [-1, 0] and pools.member.tolist() == [1, 3]
     assert [count is None for count in pools.event_count] == [True, False, True]

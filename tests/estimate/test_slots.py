@@ -15,7 +15,7 @@ from markovlogic.estimate.tallies import Counting, Events, Tallies
 from markovlogic.kernels import counters
 from markovlogic.restoring import Restored
 
-NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32))
+NO_EVENTS = Events.of([])
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

@@ -13,7 +13,7 @@ from markovlogic.estimate.tallies import Counting, Events, Tallies, tally_bytes
 from markovlogic.kernels import counters
 from markovlogic.restoring import Restored
 
-NO_EVENTS = Events(np.zeros(1, np.int64), np.zeros(0, np.int32))
+NO_EVENTS = Events.of([])
 
 
 def made(n_all: int, n_chains: int, planned: int, n_slots: int, conditional: bool = False, events: Events = NO_EVENTS) -> Tallies:

@@ -6,22 +6,37 @@ import pytest
 
 from markovlogic.errors import InputError
 from markovlogic.language.query import ParsedItem, parse_query
+from markovlogic.language.syntax import And, Atom, Constant, Equal, Iff, Implies, Not, Or
+
+
+def atom(predicate, *constants):
+    return Atom(predicate, tuple(map(Constant, constants)))
 
 
 @pytest.mark.parametrize(
     ("text", "item"),
     [
-        ("Smokes", ParsedItem("Smokes", "Smokes", ())),
-        (" friends ", ParsedItem("friends", "friends", ())),
-        ("Smokes( Ann )", ParsedItem("Smokes(Ann)", None, (("Smokes", ("Ann",), True),))),
-        ('Lives("Ann", "Y, NY")', ParsedItem('Lives(Ann,"Y, NY")', None, (("Lives", ("Ann", "Y, NY"), True),))),
-        ("P(1,2-b,3_c)", ParsedItem("P(1,2-b,3_c)", None, (("P", ("1", "2-b", "3_c"), True),))),
-        ("!Smokes(Ann)", ParsedItem("!Smokes(Ann)", None, (("Smokes", ("Ann",), False),))),
+        ("Smokes", ParsedItem("Smokes", predicate="Smokes")),
+        (" friends ", ParsedItem("friends", predicate="friends")),
+        ("Smokes( Ann )", ParsedItem("Smokes(Ann)", pattern=("Smokes", ("Ann",)))),
+        ("(Smokes(Ann))", ParsedItem("Smokes(Ann)", pattern=("Smokes", ("Ann",)))),
+        ('Lives("Ann", "Y, NY")', ParsedItem('Lives(Ann,"Y, NY")', pattern=("Lives", ("Ann", "Y, NY")))),
+        ("P(1,2-b,3_c)", ParsedItem("P(1,2-b,3_c)", pattern=("P", ("1", "2-b", "3_c")))),
+        ("Flag()", ParsedItem("Flag", pattern=("Flag", ()))),
+        (r'P("a\"b")', ParsedItem(r'P("a\"b")', pattern=("P", ('a"b',)))),
+        ("Same(A1, _)", ParsedItem("Same(A1,_)", pattern=("Same", ("A1", None)))),
+        ("!Smokes(Ann)", ParsedItem("!Smokes(Ann)", formula=Not(atom("Smokes", "Ann")))),
+        ("P(A) ^ !Q(B) ^ Flag", ParsedItem("P(A)^!Q(B)^Flag", formula=And((atom("P", "A"), Not(atom("Q", "B")), atom("Flag"))))),
+        ("P(A)vQ(B)", ParsedItem("P(A)vQ(B)", formula=Or((atom("P", "A"), atom("Q", "B"))))),
+        ("P(A) vq(B)", ParsedItem("P(A)vq(B)", formula=Or((atom("P", "A"), atom("q", "B"))))),
+        ("P(A) v ! Q(B)", ParsedItem("P(A)v!Q(B)", formula=Or((atom("P", "A"), Not(atom("Q", "B")))))),
         (
-            "P(Ann) ^ !Q(Bob) ^ Flag",
-            ParsedItem("P(Ann)^!Q(Bob)^Flag", None, (("P", ("Ann",), True), ("Q", ("Bob",), False), ("Flag", (), True))),
+            '(P("A") => Q(B, C)) <=> A != B',
+            ParsedItem(
+                "(P(A)=>Q(B,C))<=>A!=B",
+                formula=Iff(Implies(atom("P", "A"), atom("Q", "B", "C")), Not(Equal(Constant("A"), Constant("B")))),
+            ),
         ),
-        (r'P("a\"b")', ParsedItem(r'P("a\"b")', None, (("P", ('a"b',), True),))),
     ],
 )  # fmt: skip
 def test_items(text, item):
@@ -42,10 +57,15 @@ def test_commas_split_outside_parentheses_and_quotes():
         ("Smokes(", 7, "parenthesis is never closed"),
         ("Smokes,", 8, "the query ends where a predicate was expected"),
         (",Smokes", 1, "found ,, expected a predicate"),
-        ("Smokes(Ann) v Flag", 13, "joins ground literals by ^ only"),
-        ("Smokes(Ann) Flag", 13, "found Flag, expected ^"),
+        ("Smokes(Ann) v", 13, "the formula ends after v"),
+        ("Smokes(Ann) Flag", 13, "found Flag, expected a connective"),
+        ("Smokes(_) v Flag", 8, "_ stands for any constant in a single atom only"),
+        ("!Smokes(_)", 9, "_ stands for any constant in a single atom only"),
+        ("EXIST x Smokes(x)", 1, "a query has no quantifiers"),
+        ("*Smokes(Ann)", 1, "* marks both signs"),
+        ("Smokes(+Ann)", 8, "+ marks weights"),
         ("Smokes(Ann,)", 12, "found ), expected a constant"),
-        ("Smokes(Ann))", 12, "found ), expected ^"),
+        ("Smokes(Ann))", 12, "found ), expected a connective"),
         ("Smokes($)", 8, "unknown character '$'"),
         ("1", 1, "found 1, expected a predicate"),
         ("!", 2, "the query ends"),

@@ -29,7 +29,7 @@ def marginals(people: Domain = PEOPLE, *, sampled: bool = False, event: str = "S
     nothing = np.full(n + 1, np.nan)
     return Marginals(
         atom=names.take(order),
-        predicate=np.append(np.zeros(n, np.int32), np.int32(EVENT))[at],
+        predicate_of=np.append(np.zeros(n, np.int32), np.int32(EVENT))[at],
         code=np.append(code, -1)[at],
         probability=p,
         stderr=np.full(n + 1, 0.01) if sampled else np.zeros(n + 1),

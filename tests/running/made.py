@@ -51,7 +51,8 @@ def run(settings: Any, network: GroundNetwork, *, query_atoms: np.ndarray, **opt
     has = settings.has_conditionals
     pooled = pools is not None and bool(pools.n_pools or wish != "auto")
     estimator = resolved(wish, has_conditionals=has, cells=network.n_atoms * chains, has_pools=pooled)
-    task = Task(settings, network, np.asarray(query_atoms, np.int32), events, estimator, pools, fingerprint)
+    cubes = [(event,) if isinstance(event, np.ndarray) else event for event in events]  # a conjunction is one cube
+    task = Task(settings, network, np.asarray(query_atoms, np.int32), cubes, estimator, pools, fingerprint)
     return run_task(task, Sampling(chains=chains, **options).schedule(chains), **call)
 
 

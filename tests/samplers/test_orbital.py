@@ -184,7 +184,7 @@ def test_exchanges_of_values_are_moves_too():
     for goes in moves:
         assert np.abs(worlds.probability[goes] - worlds.probability).max() < 1e-12
     atoms = np.arange(6, dtype=np.int32)
-    pools = orbit_pools(group, atoms, [np.array([1, 3]), np.array([1, 2])])
+    pools = orbit_pools(group, atoms, [(np.array([1, 3]),), (np.array([1, 2]),)])
     found = run(Orbital(group=group), network, query_atoms=atoms, events=[np.array([1, 3]), np.array([1, 2])], pools=pools,
                 chains=64, draws=40, estimator="orbit")  # fmt: skip
     assert (found.atoms.mean == 0.5).all()  # exactly: every world has its negative in its orbit
@@ -267,7 +267,7 @@ def test_an_interrupted_run_gives_the_very_draws(base, tmp_path, monkeypatch):
     for name, network, group in (*groups, ("walks", two_rings(), walked)):
         atoms = np.arange(network.n_atoms, dtype=np.int32)
         settings = Orbital(base, group)
-        pools = orbit_pools(group, atoms, events)
+        pools = orbit_pools(group, atoms, [(event,) for event in events])
         options = {"query_atoms": atoms, "events": events, "pools": pools, "estimator": "orbit", "chains": 5, "burn_in": 3}
         whole = run(settings, network, draws=2000, **options)
         asks = _AsksToStop(3)

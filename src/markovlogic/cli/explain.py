@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.telling import tell
 
 
 def explain(
@@ -30,7 +31,7 @@ def explain(
     limit = options.memory_size(memory_limit)
 
     from markovlogic import planner
-    from markovlogic.cli.progress import shown_progress
+    from markovlogic.report.progress import shown_progress
 
     with shown_progress(quiet=quiet) as progress:
         found = planner.explain(
@@ -62,4 +63,7 @@ def explain(
         text = view.getvalue()
     with atomic_file(STANDARD_OUTPUT) as file:
         file.write(text.encode())
+    if not quiet:
+        for note in found.notes:
+            tell(f"note: {note}")
     return 0

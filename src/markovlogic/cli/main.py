@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import explain, generate, infer, reproduce, symmetries, waiting, warm_up
+from markovlogic.cli import compress, evaluate, explain, generate, infer, learn, map, reproduce, symmetries, waiting, warm_up
 from markovlogic.cli.telling import tell
 from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
@@ -46,8 +46,20 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-for _command in (infer.infer, explain.explain, symmetries.symmetries, generate.generate, reproduce.reproduce, warm_up.warm_up):
-    app.command(_command.__name__.replace("_", "-"))(_interruptible(_command))
+COMMANDS: tuple[Callable[..., int], ...] = (
+    infer.infer,
+    map.map_,
+    explain.explain,
+    symmetries.symmetries,
+    compress.compress,
+    learn.learn,
+    evaluate.evaluate,
+    generate.generate,
+    reproduce.reproduce,
+    warm_up.warm_up,
+)
+for _command in COMMANDS:
+    app.command(_command.__name__.strip("_").replace("_", "-"))(_interruptible(_command))
 
 
 def _version(wanted: bool) -> None:

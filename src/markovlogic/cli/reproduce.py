@@ -39,8 +39,8 @@ def reproduce(
     catalogue.chosen(name)
     if not output:
         raise InputError("reproduce needs -o DIR, where the files go")
-    from markovlogic.cli.progress import shown_progress
     from markovlogic.experiments.reproduce import reproduce as run_all
+    from markovlogic.report.progress import shown_progress
 
     def tell(done: Done) -> None:
         if quiet:

@@ -63,8 +63,8 @@ def symmetries(
     options.positive(budget, "--budget")
 
     from markovlogic import symmetry_report
-    from markovlogic.cli.progress import shown_progress
     from markovlogic.report.atomic import check_writable
+    from markovlogic.report.progress import shown_progress
     from markovlogic.symmetry.find import DEFAULT_BUDGET
 
     if orbits is not None:

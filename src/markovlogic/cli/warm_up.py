@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from contextlib import suppress
 
 from markovlogic.cli import options
@@ -27,19 +28,21 @@ def warm_up(quiet: options.Quiet = False) -> int:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    from markovlogic.cli.progress import shown_progress
     from markovlogic.methods.table import all_methods
+    from markovlogic.report.progress import shown_progress
     from markovlogic.running.crew import cores
 
     begun = time.perf_counter()
     compiled = (method for method in all_methods() if method.samples or method.plain_settings() is not None)
     first, *others = [method.name for method in compiled]
     with shown_progress(quiet=quiet) as progress:
-        progress.stage("compile kernels", 1 + len(others))
+        progress.stage("compile kernels", 3 + len(others))
         compile_for(first)  # what it needs, most others need too
         progress.advance(1, first)
-        with ProcessPoolExecutor(min(cores(), len(others)), mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(min(cores(), 1 + len(others)), mp_context=get_context("spawn")) as pool:
             waiting = {pool.submit(compile_for, name): name for name in others}
+            waiting[pool.submit(compile_compressions)] = "compression"
+            waiting[pool.submit(compile_for_map)] = "map"
             for done, ended in enumerate(as_completed(waiting)):
                 ended.result()
                 progress.advance(2 + done, waiting[ended])
@@ -50,14 +53,53 @@ def warm_up(quiet: options.Quiet = False) -> int:
 
 def compile_for(method: str) -> int:
     """Run a method on every kind of network that it can do, for a moment; gives the number of runs."""
-    from markovlogic.errors import UnsupportedError
+    from markovlogic.errors import InferenceWarning, UnsupportedError
+    from markovlogic.inference import infer
+    from markovlogic.methods.table import AUTO, method_named
+    from markovlogic.model import Model
+    from markovlogic.networks.kinds import NetworkKind
+
+    counting = NetworkKind.COUNTING
+    asked = [(AUTO, chains) for chains in CHAINS]
+    asked += [(counting, CHAINS[-1])] if counting in method_named(method).networks else []
+    runs = 0
+    for text, query in MODELS.values():
+        for network, chains in asked:
+            said = {"method": method, "network": network, "chains": chains}
+            with suppress(UnsupportedError), warnings.catch_warnings():
+                warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
+                infer(Model.parse(text), None, query, **said, draws=2, burn_in=1, progress=False)  # type: ignore[arg-type]
+                runs += 1
+    return runs
+
+
+def compile_compressions() -> int:
+    """Run every compression for a moment, by counts of what objects are and by blocks of atoms; gives the number of runs."""
+    from markovlogic.compress.table import TABLE, compressor_said
+    from markovlogic.errors import InferenceWarning
     from markovlogic.inference import infer
     from markovlogic.model import Model
 
+    text, query = MODELS["soft rules"]
     runs = 0
-    for text, query in MODELS.values():
-        for chains in CHAINS:
-            with suppress(UnsupportedError):
-                infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1)
+    for name in TABLE:
+        for words in ((), ("weights=count", "diag=merged")):
+            made, rest = compressor_said(name, None, None, words)
+            if not rest:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
+                    infer(Model.parse(text), None, query, compress=made, draws=2, burn_in=1, progress=False)
                 runs += 1
     return runs
+
+
+def compile_for_map() -> int:
+    """Look for the most probable world of every kind of network, in every way; gives the number of runs."""
+    from markovlogic.maximization import maximize
+    from markovlogic.maximizing.ways import WAYS
+    from markovlogic.model import Model
+
+    for way in WAYS:
+        for text, _ in MODELS.values():
+            maximize(Model.parse(text), method=way.name, tries=2, flips=10)
+    return len(WAYS) * len(MODELS)

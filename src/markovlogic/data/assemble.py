@@ -10,13 +10,14 @@ import numpy as np
 from markovlogic.arrays import Int64, frozen
 from markovlogic.data.blocks import Block
 from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
+from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
 from markovlogic.data.exclusive import conflicts
 from markovlogic.data.faults import FaultLog
+from markovlogic.data.soft import SoftRows, shown, with_shared_rest
 from markovlogic.errors import MOST_SHOWN, Fault, Place
 from markovlogic.language.syntax import Predicate, show_constant
 
-TRUTH_WORD = {FALSE: "false", TRUE: "true", UNKNOWN: "unknown"}
+TRUTH_WORD = {FALSE: "false", TRUE: "true", UNKNOWN: "unknown", SOFT: "given as probable"}
 PlaceOf = Callable[[int, int], Place]  # source and line → where that is
 
 
@@ -26,21 +27,94 @@ def assemble_facts(
     """All facts about one predicate."""
     sizes = tuple(len(domains[type_name]) for type_name in predicate.types)
     n_ground = check_atom_count(predicate.name, sizes)
+    if predicate.is_real:
+        return frozen(_numbered(predicate, SoftRows(blocks, sizes), sizes, domains, place_of, faults))
     # one sort of code and truth together; `check_atom_count` has seen that they fit
     key = np.concatenate([codes(block.args, sizes) * 4 + block.truth for block in blocks])
     if len(key) > 1 and not bool(np.all(key[1:] > key[:-1])):
         key = _sorted_distinct(key, 4 * n_ground)
     truth = (key & 3).astype(np.int8)
     code = key >> 2
-    facts = frozen(Facts(decode(code, sizes), truth))
+    said = Facts(decode(code, sizes), truth)  # soft facts are marked as such
+    facts = Facts(said.args, np.where(truth == SOFT, UNKNOWN, truth).astype(np.int8))
 
     contrary = np.flatnonzero(code[1:] == code[:-1])
     pairs = [(at, at + 1) for at in contrary.tolist()]
     if any(predicate.exclusive):
         pairs += [pair for pair in conflicts(facts, sizes, predicate.exclusive) if code[pair[0]] != code[pair[1]]]
     if pairs:
-        _report(predicate, blocks, facts, pairs, sizes, domains, place_of, faults)
-    return facts
+        _report(predicate, blocks, said, pairs, sizes, domains, place_of, faults)
+    elif any(block.soft is not None for block in blocks):
+        facts = _with_soft(predicate, SoftRows(blocks, sizes), said, facts, domains, place_of, faults)
+    return frozen(facts)
+
+
+def _numbered(
+    predicate: Predicate,
+    rows: SoftRows,
+    sizes: tuple[int, ...],
+    domains: dict[str, Domain],
+    place_of: PlaceOf,
+    faults: FaultLog,
+) -> Facts:
+    """The facts of a predicate that has numbers."""
+
+    def repeated(early: int, late: int) -> None:
+        if rows.value[early] == rows.value[late]:
+            return
+        text = _show(predicate, decode(rows.code[late : late + 1], sizes)[0].tolist(), domains)
+        earlier = place_of(int(rows.source[early]), int(rows.line[early]))
+        message = f"contradicting numbers: {text} has {rows.value[late]:g} here, and {rows.value[early]:g} at {earlier}"
+        faults.add(Fault(message, place_of(int(rows.source[late]), int(rows.line[late])), hint="keep one of the two"))
+
+    kept = rows.without_repeats(repeated)
+    return Facts(decode(rows.code[kept], sizes), np.full(len(kept), TRUE, np.int8), None, rows.value[kept])
+
+
+def _with_soft(
+    predicate: Predicate,
+    rows: SoftRows,
+    said: Facts,
+    facts: Facts,
+    domains: dict[str, Domain],
+    place_of: PlaceOf,
+    faults: FaultLog,
+) -> Facts:
+    """The facts with what soft ones among them add."""
+    sizes = tuple(len(domains[type_name]) for type_name in predicate.types)
+    exclusive = any(predicate.exclusive)
+
+    def place(row: int) -> Place:
+        return place_of(int(rows.source[row]), int(rows.line[row]))
+
+    def repeated(early: int, late: int) -> None:
+        numbers = [shown(float(rows.value[row]), bool(rows.is_share[row]), exclusive) for row in (early, late)]
+        text = _show(predicate, decode(rows.code[late : late + 1], sizes)[0].tolist(), domains)
+        if numbers[0] == numbers[1]:
+            message = f"repeated soft evidence: {numbers[1]} for {text} stands at {place(early)} already"
+            hint = "keep one; two independent observations are one fact whose log-odds are the sum of theirs"
+        else:
+            message = f"contradicting soft evidence: {text} has {numbers[1]} here, and {numbers[0]} at {place(early)}"
+            hint = "keep one of the two"
+        faults.add(Fault(message, place(late), hint=hint))
+
+    kept = rows.without_repeats(repeated)
+    is_soft = said.truth == SOFT
+    log_odds = np.zeros(len(said))
+    log_odds[is_soft] = rows.value[kept]
+    facts = Facts(facts.args, facts.truth, log_odds)
+    if not exclusive or not rows.is_share.any() or len(kept) < len(rows.code):
+        return facts
+    is_share = np.zeros(len(said), bool)
+    is_share[is_soft] = rows.is_share[kept]
+
+    def wrong_group(own: Int64, message: str, hint: str) -> None:
+        at = np.searchsorted(rows.code, own)
+        last = int(at[np.lexsort((rows.line[at], rows.source[at]))][-1])
+        text = _show(predicate, decode(rows.code[last : last + 1], sizes)[0].tolist(), domains)
+        faults.add(Fault(f"soft evidence about {text}: {message}", place(last), hint=hint))
+
+    return with_shared_rest(predicate, facts, is_share, sizes, wrong_group)
 
 
 def _sorted_distinct(key: Int64, end: int) -> Int64:

@@ -9,10 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Float64, Int64
 from markovlogic.data.arrow import numpy_numbers
 from markovlogic.data.vocabulary import Column, Vocabulary, number_columns
 from markovlogic.language.syntax import Predicate
+
+
+class SoftColumn(NamedTuple):
+    """What soft facts say, where a block has any."""
+
+    value: Float64  # (n,) log-odds; in an exclusive group log p or a weight; anything where the truth is not SOFT
+    is_share: bool  # the values are logarithms of probabilities, of which unlisted values of a group share the rest
 
 
 class NamedBlock(NamedTuple):
@@ -22,6 +29,7 @@ class NamedBlock(NamedTuple):
     name_id: npt.NDArray[np.integer[Any]]  # (n, arity) into a shared array of names
     truth: npt.NDArray[np.int8]
     line: Int64  # (n,) ascending among the uses of one name_id
+    soft: SoftColumn | None = None
 
 
 class Piece(NamedTuple):
@@ -39,6 +47,7 @@ class Block(NamedTuple):
     args: npt.NDArray[np.int32]  # (n, arity) constant numbers
     truth: npt.NDArray[np.int8]
     line: npt.NDArray[np.uint32]  # line of a `.db` file, from 1, or row of a table, from 0
+    soft: SoftColumn | None = None
 
 
 def join_pieces(pieces: Sequence[Piece]) -> Piece:
@@ -64,7 +73,21 @@ def join_pieces(pieces: Sequence[Piece]) -> Piece:
 
 
 def _joined(blocks: Sequence[NamedBlock]) -> NamedBlock:
-    return NamedBlock(blocks[0].predicate, *(np.concatenate(columns) for columns in list(zip(*blocks, strict=True))[1:]))
+    return NamedBlock(
+        blocks[0].predicate,
+        np.concatenate([block.name_id for block in blocks]),
+        np.concatenate([block.truth for block in blocks]),
+        np.concatenate([block.line for block in blocks]),
+        _joined_soft(blocks),
+    )
+
+
+def _joined_soft(blocks: Sequence[NamedBlock]) -> SoftColumn | None:
+    kept = [block.soft for block in blocks if block.soft is not None]
+    if not kept:
+        return None
+    parts = [np.zeros(len(block.line)) if block.soft is None else block.soft.value for block in blocks]
+    return SoftColumn(np.concatenate(parts), kept[0].is_share)
 
 
 def number_blocks(vocabulary: Vocabulary, piece: Piece, source: int) -> list[Block]:
@@ -82,5 +105,5 @@ def number_blocks(vocabulary: Vocabulary, piece: Piece, source: int) -> list[Blo
         args = np.empty((len(block.line), block.predicate.arity), np.int32)
         for position in range(block.predicate.arity):
             args[:, position] = next(numbers)
-        blocks.append(Block(block.predicate.name, source, args, block.truth, block.line.astype(np.uint32)))
+        blocks.append(Block(block.predicate.name, source, args, block.truth, block.line.astype(np.uint32), block.soft))
     return blocks

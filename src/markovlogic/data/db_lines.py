@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN
 from markovlogic.errors import nearest
 from markovlogic.language.syntax import BARE_CONSTANT, Model
 from markovlogic.language.tokens import unquote
@@ -15,6 +16,7 @@ MOST_COMPARED = 2000
 SPACES = re.compile(r"[ \t\r\f\v]*")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_'-]*")
 WORD = re.compile(r"[^\s(),!?=\"{}]+")
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=\s)|[+-]?(?:nan|inf)(?=\s+[A-Za-z_])", re.IGNORECASE)
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -25,6 +27,8 @@ class ParsedFact(NamedTuple):
     args: tuple[str, ...]
     truth: int
     columns: tuple[int, ...]  # of the predicate, then of each argument
+    number: float = 0.0  # that stands before it, where the truth is SOFT
+    number_column: int = 1
 
 
 class LineError(Exception):
@@ -43,7 +47,14 @@ def parse_fact(line: str) -> ParsedFact | None:
     if _at_end(line, at):
         return None
     truth = TRUE
-    if line[at] in "!?":
+    number = NUMBER.match(line, at)
+    if number is not None:
+        truth = SOFT
+        at = _skip(line, number.end())
+        if line[at : at + 1] in ("!", "?"):
+            sign = "probability of a negated fact" if line[at] == "!" else "probability of an unknown fact"
+            raise LineError(at + 1, f"not supported: {sign}", "give the probability that the atom is true: 0.2 P(A)")
+    elif line[at] in "!?":
         truth = FALSE if line[at] == "!" else UNKNOWN
         at = _skip(line, at + 1)
     found = NAME.match(line, at)
@@ -75,9 +86,38 @@ def parse_fact(line: str) -> ParsedFact | None:
             if mark != ",":
                 raise LineError(at + 1, f"expected , or ) after {name}, found {_shown(line, at)}", _advice_for_text(line, at))
         at = _skip(line, at + 1)
+    if line[at : at + 1] == "=" and line[_skip(line, at + 1) :][:1] not in (
+        "{",
+        "",
+    ):  # a function: its value is the last argument
+        at = _skip(line, at + 1)
+        columns.append(at + 1)
+        name, at = _constant(line, at)
+        args.append(name)
+        at = _skip(line, at)
     if not _at_end(line, at):
         raise LineError(at + 1, *_complaint_about_rest(line, at))
-    return ParsedFact(predicate, tuple(args), truth, tuple(columns))
+    if number is None:
+        return ParsedFact(predicate, tuple(args), truth, tuple(columns))
+    return ParsedFact(predicate, tuple(args), truth, tuple(columns), float(number.group()), number.start() + 1)
+
+
+def with_number(fact: ParsedFact, *, is_real: bool) -> ParsedFact:
+    """What the number before a fact says: the predicate's own where it has numbers, else a probability; 0 and 1 are facts."""
+    value = fact.number
+    if is_real:
+        if fact.truth != SOFT or not math.isfinite(value):
+            message = f"{fact.predicate} has numbers, expected one before the fact"
+            raise LineError(fact.number_column, message, f"write it as 0.7 {fact.predicate}(…)")
+        return fact
+    if fact.truth != SOFT:
+        return fact
+    if not 0 <= value <= 1:
+        hint = "soft evidence is the probability of the atom: 0.8 Smokes(Ann)"
+        if not math.isnan(value):
+            hint += "; a weighted formula belongs in the rule file, and log-odds in a table's column weight"
+        raise LineError(fact.number_column, f"expected a probability from 0 to 1, found {value:g}", hint)
+    return fact._replace(truth=FALSE if value == 0 else TRUE if value == 1 else SOFT)
 
 
 def check_fact(
@@ -162,7 +202,7 @@ def _constant(line: str, at: int) -> tuple[str, int]:
 
 def _advice_for_start(line: str, at: int) -> str:
     if line[at : at + 1].isdigit() or line[at : at + 1] in ("-", "+", "."):
-        return "facts carry no weight; a weighted formula belongs in the rule file"
+        return "soft evidence is a probability, a space and a fact: 0.8 Smokes(Ann); a weighted formula belongs in the rule file"
     if line[at : at + 1] == "#":
         return "comments begin with //"
     return "a fact is one line, such as Friends(Ann, Bob), !Smokes(Ann) or ?Smokes(Ann)"
@@ -178,7 +218,7 @@ def _complaint_about_rest(line: str, at: int) -> tuple[str, str]:
     if line[at] == "=":
         if SPACES.sub("", line[at + 1 :]).startswith("{"):
             return "not supported: a type declaration in a .db file", "declare types in the rule file"
-        return "not supported: functions, F(A) = B", "use a predicate with one more argument, such as F(A, B)"
+        return "expected a value after =", "a function's fact is written MotherOf(Ann) = Eve"
     if line[at] == ")":
         return "this closing parenthesis was never opened", ""
     return f"expected the end of the line, found {_shown(line, at)}", "write one fact a line"

@@ -15,6 +15,7 @@ class Domain:
 
     type_name: str
     names: tuple[str, ...]
+    integers: bool = False  # whether the user gave them as integers, so that results give them back as such
 
     def __len__(self) -> int:
         return len(self.names)
@@ -33,7 +34,7 @@ class Domain:
 
     def extended(self, names: Iterable[str]) -> Domain:
         """This domain with more constants at its end; known ones are skipped."""
-        return Domain(self.type_name, tuple(dict.fromkeys((*self.names, *names))))
+        return Domain(self.type_name, tuple(dict.fromkeys((*self.names, *names))), self.integers)
 
 
 Domains = Mapping[str, Domain]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from markovlogic.data.domains import Domain
 from markovlogic.errors import ResourceError
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
+SOFT = 3  # of facts on their way here; in `Facts` the atom is unknown and has log-odds
 MOST_ATOMS = 1 << 61  # of one predicate: a code with its truth beside it still fits 63 bits
 
 
@@ -22,6 +24,9 @@ class Facts:
 
     args: npt.NDArray[np.int32]  # (n_facts, arity) constant numbers
     truth: npt.NDArray[np.int8]  # (n_facts,) FALSE, TRUE or UNKNOWN
+    # (n_facts,) what soft evidence adds to the log weight of worlds where the atom is true, 0 elsewhere; None: there is none
+    log_odds: npt.NDArray[np.float64] | None = None
+    number: npt.NDArray[np.float64] | None = None  # (n_facts,) of a predicate that has numbers: all its facts are true
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -35,6 +40,15 @@ class Evidence:
     facts: Mapping[str, Facts]  # only predicates that have at least one fact
     sources: tuple[str, ...] = field(default=())
     observed: frozenset[str] = field(default=frozenset())  # predicates that a table was given for, even one without rows
+    notes: tuple[str, ...] = field(default=())  # what was found odd while reading, and read all the same
+
+    def _repr_html_(self) -> str:
+        """What notebooks show; the view stands above this module and is found by name."""
+        return str(importlib.import_module("markovlogic.report.notebook").evidence_html(self))
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{name} {len(facts):,}" for name, facts in self.facts.items())
+        return f"<evidence: {facts or 'no facts'}>"
 
     def has(self, predicate: str) -> bool:
         """Whether there is evidence about a predicate: a fact, or a table without rows (which says that nothing is true)."""

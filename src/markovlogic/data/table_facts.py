@@ -1,4 +1,4 @@
-"""Facts from a table: one column an argument, by position, and perhaps a column named `truth`."""
+"""Facts from a table: one column an argument, by position, and perhaps a column named `truth`, `probability` or `weight`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Bool
-from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
+from markovlogic.data.blocks import Block, NamedBlock, Piece, SoftColumn, join_pieces, number_blocks
 from markovlogic.data.db_lines import unlisted
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN
 from markovlogic.data.faults import FaultLog
+from markovlogic.data.soft import from_probability, truth_and_weight
 from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
-from markovlogic.language.syntax import Predicate
+from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.progress import SILENT, Progress
 
-TRUTH = "truth"
+TRUTH, PROBABILITY, WEIGHT = "truth", "probability", "weight"
+VALUE = "value"  # of predicates with numbers
+SAYING = (TRUTH, PROBABILITY, WEIGHT)  # columns that are no arguments
 TRUTH_OF_WORD = {
     "true": TRUE,
     "1": TRUE,
@@ -38,19 +41,29 @@ def read_table(
     table: Table, predicate: Predicate, vocabulary: Vocabulary, source: int, faults: FaultLog, progress: Progress = SILENT
 ) -> list[Block]:
     """All facts of a table; what is wrong with its cells goes to `faults`, a table of the wrong shape raises InputError."""
-    arguments = [at for at, name in enumerate(table.columns) if name != TRUTH]
-    truths = [at for at, name in enumerate(table.columns) if name == TRUTH]
-    if len(arguments) != predicate.arity or len(truths) > 1:
+    special = (VALUE,) if predicate.is_real else SAYING
+    arguments = [at for at, name in enumerate(table.columns) if name not in special]
+    saying = [at for at, name in enumerate(table.columns) if name in special]
+    if predicate.is_real and len(saying) != 1:
+        message = f"{predicate.name} has numbers, so its table needs a column {VALUE}; found {', '.join(table.columns) or 'none'}"
+        raise InputError(Fault(message, Place(table.name), hint="one column for each argument, and value"))
+    if len(arguments) != predicate.arity or len(saying) > 1:
         listed = ", ".join(table.columns) or "none"
-        place = Place(table.name, 1, 1) if table.name.lower().endswith(".csv") else Place(table.name)
+        place = Place(table.name, 1, 1) if table.is_text else Place(table.name)
         columns = "1 column" if predicate.arity == 1 else f"{predicate.arity} columns"
-        message = f"{predicate.name} takes {columns} and at most one named {TRUTH}, found {len(table.columns)}: {listed}"
-        raise InputError(Fault(message, place, hint="give one column for each argument, in their order"))
+        names = f"{TRUTH}, {PROBABILITY} or {WEIGHT}"
+        message = f"{predicate.name} takes {columns} and at most one named {names}, found {len(table.columns)}: {listed}"
+        hint = "give one column for each argument, in their order"
+        if len(saying) > 1:
+            hint = f"keep one of {', '.join(table.columns[at] for at in saying)}"
+        raise InputError(Fault(message, place, hint=hint))
+    if swapped := _swapped([table.columns[at] for at in arguments], predicate):
+        table.notes.append(f"{table.name}: {swapped}")
     blocks: list[Block] = []
     pieces: list[Piece] = []
     row = 0
     for batch in table.batches():
-        pieces.append(_read_batch(batch, row, table, arguments, truths, predicate, vocabulary, faults))
+        pieces.append(_read_batch(batch, row, table, arguments, saying, predicate, vocabulary, faults))
         if len(pieces) == BATCHES_TOGETHER:
             blocks += number_blocks(vocabulary, join_pieces(pieces), source)
             pieces = []
@@ -62,12 +75,22 @@ def read_table(
     return blocks + number_blocks(vocabulary, join_pieces(pieces), source) if pieces else blocks
 
 
+def _swapped(columns: list[str], predicate: Predicate) -> str:
+    """What is odd about a header that names the types in another order than the declaration."""
+    named, types = [column.strip().lower() for column in columns], [type_name.lower() for type_name in predicate.types]
+    odd = [at for at, name in enumerate(named) if name in types and name != types[at]]
+    if not odd:
+        return ""
+    declared = f"{predicate.name}({', '.join(predicate.types)})"
+    return f"columns are taken in their order, and the header ({', '.join(columns)}) names types in another order than {declared}"
+
+
 def _read_batch(
     batch: Any,
     first_row: int,
     table: Table,
     arguments: list[int],
-    truths: list[int],
+    saying: list[int],
     predicate: Predicate,
     vocabulary: Vocabulary,
     faults: FaultLog,
@@ -91,7 +114,9 @@ def _read_batch(
     n_names = 0
     for position, at in enumerate(arguments):
         column = table.columns[at]
-        ids, names = _constants(batch.column(at), column, table.name)
+        ids, names = _constants(batch.column(at), column, table)
+        if len(names):
+            vocabulary.met(predicate.types[position], integers=_holds_integers(batch.column(at).type))
         missing = ids < 0
         refuse(missing, lambda _row, column=column: (f"column {column} is empty", "every argument needs a constant"))  # type: ignore[misc]
         type_name = predicate.types[position]
@@ -105,18 +130,65 @@ def _read_batch(
         name_id[:, position] = ids + n_names
         dictionaries.append(names)
         n_names += len(names)
-    truth = np.full(n_rows, TRUE, np.int8)
-    if truths:
-        cells = batch.column(truths[0])
-        truth = _truth(cells)
-        expected = "expected true, false, 1, 0, unknown, ? or nothing"
-        refuse(truth == BAD, lambda row: (f"column {TRUTH} holds {cells[row].as_py()!r}", expected))
+    truth, soft = np.full(n_rows, TRUE, np.int8), None
+    if saying:
+        column, cells = table.columns[saying[0]], batch.column(saying[0])
+        truth, soft, expected = _said(column, cells, predicate)
+        refuse(truth == BAD, lambda row: (f"column {column} holds {cells[row].as_py()!r}", expected))
+        if predicate.is_real:
+            good &= truth == SOFT  # where there is no number there is nothing to say
     names = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.string())
     rows = np.flatnonzero(good)
-    return Piece(names, [NamedBlock(predicate, name_id[rows], truth[rows], rows + first_row)])
+    return Piece(names, [NamedBlock(predicate, name_id[rows], truth[rows], rows + first_row, _kept(soft, rows))])
 
 
-def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int64], Any]:
+def _kept(soft: SoftColumn | None, rows: npt.NDArray[np.int64]) -> SoftColumn | None:
+    return None if soft is None else SoftColumn(soft.value[rows], soft.is_share)
+
+
+def _said(column: str, cells: Any, predicate: Predicate) -> tuple[npt.NDArray[np.int8], SoftColumn | None, str]:
+    """Truth of each row, BAD where it makes no sense, what soft rows say, and what was expected."""
+    if column == TRUTH:
+        return _truth(cells), None, "expected true, false, 1, 0, unknown, ? or nothing"
+    number, is_empty = _numbers(cells)
+    if predicate.is_real:
+        truth = np.where(is_empty, UNKNOWN, np.where(np.isfinite(number), SOFT, BAD)).astype(np.int8)
+        return truth, SoftColumn(np.where(truth == SOFT, number, 0.0), is_share=False), "expected a number, or nothing"
+    if column == PROBABILITY:
+        with np.errstate(invalid="ignore"):
+            truth = np.where((number > 0) & (number < 1), SOFT, np.where(number == 1, TRUE, np.where(number == 0, FALSE, BAD)))
+        expected = "expected a probability from 0 to 1, or nothing"
+    else:
+        truth = np.where(np.isnan(number), BAD, truth_and_weight(number))
+        expected = "expected log-odds, a number, or nothing"
+    truth = np.where(is_empty, UNKNOWN, truth).astype(np.int8)
+    if column == PROBABILITY:
+        return truth, from_probability(predicate, truth, number), expected
+    return truth, SoftColumn(np.where(truth == SOFT, number, 0.0), is_share=False) if np.any(truth == SOFT) else None, expected
+
+
+def _numbers(cells: Any) -> tuple[npt.NDArray[np.float64], Bool]:
+    """Numbers of cells, nan where one is none, and which cells are empty."""
+    import pyarrow as pa
+
+    kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        plain = cells.cast(pa.float64())
+        is_empty = plain.is_null().to_numpy(zero_copy_only=False)
+        return plain.fill_null(np.nan).to_numpy(zero_copy_only=False), is_empty
+    values = cells.to_pylist()
+    is_empty = np.array([value is None or (isinstance(value, str) and not value.strip()) for value in values], bool)
+    return np.array([_number(value) for value in values], np.float64), is_empty
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _constants(cells: Any, column: str, table: Table) -> tuple[npt.NDArray[np.int64], Any]:
     """For each cell the number of its name, -1 where it is missing, and the names as an Arrow string array."""
     import pyarrow as pa
 
@@ -133,12 +205,34 @@ def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int6
         advice = "constants are strings or integers: convert the column first"
         if pa.types.is_floating(kind):
             advice += "; integers become decimals where cells are missing, drop those rows"
-        raise InputError(Fault(f"column {column} has type {kind}, expected strings or integers", Place(table), hint=advice))
+        raise InputError(Fault(f"column {column} has type {kind}, expected strings or integers", Place(table.name), hint=advice))
     if pa.types.is_string_view(cells.type):
         cells = cells.cast(pa.string())
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
     ids = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return ids, encoded.dictionary.cast(pa.string())
+    return _stripped(ids, encoded.dictionary.cast(pa.string()), column, table)
+
+
+def _stripped(ids: npt.NDArray[np.int64], names: Any, column: str, table: Table) -> tuple[npt.NDArray[np.int64], Any]:
+    """Names without outer spaces, which nobody sees; a cell of spaces alone is empty."""
+    import pyarrow.compute as pc
+
+    bare = pc.utf8_trim_whitespace(names)
+    changed = pc.not_equal(bare, names).to_numpy(zero_copy_only=False).astype(bool)
+    if not changed.any():
+        return ids, names
+    first = names[int(np.flatnonzero(changed)[0])].as_py()
+    note = f"{table.name}: outer spaces in column {column} were left out, as in {show_constant(first)}"
+    if note.partition(", as in")[0] not in (told.partition(", as in")[0] for told in table.notes):
+        table.notes.append(note)
+    blank = changed & (pc.utf8_length(bare).to_numpy(zero_copy_only=False) == 0)
+    return np.where((ids >= 0) & np.append(blank, False)[ids], -1, ids), bare
+
+
+def _holds_integers(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
 def _truth(cells: Any) -> npt.NDArray[np.int8]:

@@ -31,6 +31,7 @@ class Vocabulary:
         self.number_of: dict[str, dict[str, int]] = {
             name: {constant: number for number, constant in enumerate(model.constants.get(name, ()))} for name in ordered
         }
+        self._given_as: dict[str, set[bool]] = {name: set() for name in ordered}  # by type: whether tables had integers
         self.closed = model.declared_types if closed_types else frozenset[str]()
 
     def numbers(self, type_name: str, names: Sequence[str]) -> Int32:
@@ -44,7 +45,20 @@ class Vocabulary:
 
     def domains(self) -> dict[str, Domain]:
         """The domains as they are now."""
-        return {type_name: Domain(type_name, tuple(number_of)) for type_name, number_of in self.number_of.items()}
+        return {
+            type_name: Domain(type_name, tuple(number_of), self._given_as[type_name] == {True} and all(map(_is_int64, number_of)))
+            for type_name, number_of in self.number_of.items()
+        }
+
+    def met(self, type_name: str, *, integers: bool) -> None:
+        """A table has a column of this type's constants."""
+        self._given_as[type_name].add(integers)
+
+
+def _is_int64(name: str) -> bool:
+    """Whether a constant is an integer as one is written."""
+    digits = name.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) <= 18 and (digits == "0" or digits[0] != "0") and name != "-0"
 
 
 def number_columns(vocabulary: Vocabulary, names: Any, columns: Sequence[Column]) -> list[Int32]:

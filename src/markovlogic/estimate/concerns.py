@@ -49,7 +49,7 @@ def run_concerns(atoms: Estimates, events: Estimates, course: Course, atom_name:
     if len(atoms):
         found += estimate_concerns(atoms, atom_name, "query atoms", course, conditional_draws=course.conditional_draws)
     if len(events):
-        found += estimate_concerns(events, event_name, "conjunctions", course)
+        found += estimate_concerns(events, event_name, "formulas", course)
     worst = worst_stderr(atoms, events)
     target = course.target_stderr
     if target is not None and worst is not None and not worst <= target:

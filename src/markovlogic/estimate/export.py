@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +17,8 @@ def to_arviz(
     draws: npt.NDArray[np.bool_] | None, names: Sequence[str], *, thin: int = 1, attributes: Mapping[str, Any] | None = None
 ) -> Any:
     """An xarray DataTree as ArviZ reads it: group `posterior`, variable `truth` with dimensions chain, draw, atom.
+
+    Where an ArviZ before 1.0 is installed (the last one for Python 3.11), which knows no DataTree, its InferenceData instead.
 
     draws: (n_chains, n_draws, n_atoms) truth values of a run that kept them.
     """
@@ -33,4 +37,16 @@ def to_arviz(
     }
     truth = xarray.DataArray(draws.astype(np.int8), coords=coordinates, dims=("chain", "draw", "atom"), name="truth")
     posterior = xarray.Dataset({"truth": truth}, attrs={"inference_library": "markovlogic", **(attributes or {})})
+    if _knows_no_tree():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # about 1.0, on import
+            import arviz
+        return arviz.InferenceData(posterior=posterior)
     return xarray.DataTree.from_dict({"posterior": posterior})
+
+
+def _knows_no_tree() -> bool:
+    try:
+        return importlib.metadata.version("arviz").startswith("0.")
+    except importlib.metadata.PackageNotFoundError:
+        return False

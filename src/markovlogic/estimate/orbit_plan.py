@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy.typing as npt
 
 from markovlogic.arrays import Int32
 from markovlogic.estimate.estimator import NAMED, Estimator
 from markovlogic.estimate.orbit_pools import OrbitPools, orbit_pools
+from markovlogic.estimate.tallies import Cubes
 from markovlogic.symmetry.find import Symmetries
 
 AUTO_ATOMS = 1 << 24  # "auto" looks for orbits up to so many open atoms: a second or two
@@ -22,7 +20,7 @@ def wants_orbits(wish: str, n_atoms: int) -> bool:
 
 
 def plan_pools(
-    symmetries: Symmetries, wish: str, query_atoms: Int32, events: Sequence[npt.NDArray[Any]], *, chains: int
+    symmetries: Symmetries, wish: str, query_atoms: Int32, events: Sequence[Cubes], *, chains: int
 ) -> OrbitPools | None:
     """The pools for a run; None where "auto" finds no symmetry that the query meets, or too many small orbits."""
     if wish == "auto" and symmetries.kind == "twins" and symmetries.renamings.is_trivial:

@@ -7,6 +7,7 @@ are alone in their orbit stay with the ordinary tallies. Known atoms are in no o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,14 +22,16 @@ from markovlogic.estimate.substitutions import (
     LISTED_READS,
     Conjunctions,
     Count,
+    CubeCount,
     DrawnCount,
     ListedCount,
     MergedCount,
+    SummedCount,
     count_of,
     pattern_of,
     sequence_orbit,
 )
-from markovlogic.estimate.tallies import Saved
+from markovlogic.estimate.tallies import Cubes, Saved
 from markovlogic.restoring import Restored
 from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
@@ -80,7 +83,7 @@ class OrbitPools:
 def orbit_pools(
     group: AtomGroup,
     query_atoms: Int32,
-    events: Sequence[npt.NDArray[np.integer]] = (),
+    events: Sequence[Cubes] = (),
     *,
     renamings: RenamingGroup | None = None,
 ) -> OrbitPools:
@@ -115,22 +118,24 @@ def _literal_orbits(group: AtomGroup) -> Int64:
     return label
 
 
-def _first_count(groups: Sequence[AtomGroup], event: npt.NDArray[np.integer]) -> Count | None:
-    """How the orbit of an event is counted under the first of the groups that moves it."""
+def _first_count(groups: Sequence[AtomGroup], event: Cubes) -> Count | None:
+    """How the orbit of an event is counted under the first of the groups that moves one of its cubes."""
     for group in groups:
-        count = _event_count(group, event)
-        if count is not None:
-            return count
+        counts = [_cube_count(group, cube) for cube in event]
+        if any(count is not None for count in counts):
+            alone = [ListedCount(Conjunctions(np.asarray(cube, np.int32)[None, :])) for cube in event]
+            parts = tuple(one if one is not None else itself for one, itself in zip(counts, alone, strict=True))
+            return parts[0] if len(parts) == 1 else SummedCount(parts)
     return None
 
 
-def _event_count(group: AtomGroup, event: npt.NDArray[np.integer]) -> Count | None:
-    """How the orbit of an event is counted; None where it is alone, or where its group's orbit is too long to be listed."""
+def _cube_count(group: AtomGroup, cube: npt.NDArray[np.integer]) -> CubeCount | None:
+    """How the orbit of a conjunction is counted; None where it is alone, or where its group's orbit is too long to be listed."""
     if isinstance(group, RenamingGroup):
-        pattern = pattern_of(group.problem, group.classes, event)
+        pattern = pattern_of(group.problem, group.classes, cube)
         return count_of(pattern) if pattern.members else None
     images = _literal_generators(group)
-    orbit = sequence_orbit(images, event, most=LISTED_READS // max(len(event), 1)) if images else None
+    orbit = sequence_orbit(images, cube, most=LISTED_READS // max(len(cube), 1)) if images else None
     return None if orbit is None or len(orbit) < 2 else ListedCount(Conjunctions(orbit))
 
 
@@ -174,7 +179,7 @@ class _Lists:
 
 def _lists(pools: OrbitPools) -> _Lists:
     parts: list[Conjunctions] = []
-    for count in pools.event_count:
+    for count in itertools.chain.from_iterable(map(_cubes_of, pools.event_count)):
         if isinstance(count, ListedCount):
             parts.append(count.conjunctions)
         elif isinstance(count, MergedCount):
@@ -185,6 +190,13 @@ def _lists(pools: OrbitPools) -> _Lists:
         np.concatenate([pools.member, *(part.literal.ravel() for part in parts)]).astype(np.int32),
         np.array([1] * pools.n_atom_pools + [part.literal.shape[1] for part in parts], np.int64),
     )
+
+
+def _cubes_of(count: Count | None) -> tuple[CubeCount, ...]:
+    """The counts of an event's cubes."""
+    if count is None:
+        return ()
+    return count.parts if isinstance(count, SummedCount) else (count,)
 
 
 class PoolWatcher:
@@ -214,27 +226,32 @@ class PoolWatcher:
         for number, count in enumerate(self._pools.event_count):
             if count is None:
                 continue
-            if isinstance(count, ListedCount):
-                values[row] = counts[at]
-                at += 1
-            elif isinstance(count, MergedCount):
-                values[row] = count.combine(counts[at : at + len(count.parts)])
-                at += len(count.parts)
-            else:
-                values[row] = self._drawn(count, number, draw, world)
+            parts = _cubes_of(count)
+            values[row] = 0
+            for part, one in enumerate(parts):
+                scale = 1.0 if len(parts) == 1 else count.size / one.size
+                if isinstance(one, ListedCount):
+                    values[row] += scale * counts[at]
+                    at += 1
+                elif isinstance(one, MergedCount):
+                    values[row] += scale * one.combine(counts[at : at + len(one.parts)])
+                    at += len(one.parts)
+                else:
+                    key = (number, draw) if len(parts) == 1 else (number, draw, part)
+                    values[row] += scale * self._drawn(one, key, world)
             row += 1
         return values
 
-    def _drawn(self, count: DrawnCount, event: int, draw: int, world: Words) -> Int64:
+    def _drawn(self, count: DrawnCount, key: tuple[int, ...], world: Words) -> Int64:
         """The count among random substitutions, one set for all chains of the batch.
 
         Sharing them correlates nothing: under the target every member of the orbit has the same probability, so given the
-        substitutions each chain's value has the same mean. The stream is numbered by draw: there is no state to save.
+        substitutions each chain's value has the same mean. The stream is numbered by event and draw (`key`): no state to save.
         """
         from markovlogic.kernels.orbital import count_conjunctions
 
         seed, batch = self._stream
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SUBSTITUTION_STREAM, batch, event, draw)))
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SUBSTITUTION_STREAM, batch, *key)))
         literal = count.draw(rng)
         found: Int64 = np.zeros((1, self.n_chains), np.int64)
         start, width = np.array([0, literal.size], np.int64), np.array([literal.shape[1]], np.int64)
@@ -247,6 +264,7 @@ class PoolWatcher:
 
     def restore(self, arrays: Restored, draws: int) -> None:
         """Continue where `saved` was taken, after so many draws."""
-        self.series.restore(arrays, largest=float(self._pools.size.max(initial=1.0)))
+        summed = max((len(_cubes_of(count)) for count in self._pools.event_count), default=1)  # random shares may add up beyond 1
+        self.series.restore(arrays, largest=float(self._pools.size.max(initial=1.0)) * max(summed, 1))
         if self.series.draws != draws:
             raise ValueError(f"orbits were counted in {self.series.draws} of {draws} draws")

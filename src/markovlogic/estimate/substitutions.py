@@ -124,7 +124,25 @@ class DrawnCount:
         return np.stack([_open_literals(pattern, literal, constants, self.size) for literal in pattern.literals], axis=1)
 
 
-Count = ListedCount | MergedCount | DrawnCount
+CubeCount = ListedCount | MergedCount | DrawnCount
+
+
+@dataclass(frozen=True, eq=False)
+class SummedCount:
+    """Conjunctions of which no two hold together: the share of the orbit of their disjunction is the sum of theirs.
+
+    The mean of a sum over a group is the sum of the means, each over an orbit of its own size; counts are put on one scale.
+    """
+
+    parts: tuple[CubeCount, ...]
+
+    @property
+    def size(self) -> int:
+        """What the sum is divided by."""
+        return max(part.size for part in self.parts)
+
+
+Count = CubeCount | SummedCount
 
 
 def pattern_of(problem: Problem, classes: ConstantClasses, event: npt.NDArray[np.integer]) -> Pattern:
@@ -150,7 +168,7 @@ def pattern_of(problem: Problem, classes: ConstantClasses, event: npt.NDArray[np
     return Pattern(tuple(literals), tuple(members), tuple(class_of), problem)
 
 
-def count_of(pattern: Pattern, *, most_reads: int = LISTED_READS, drawn: int = DRAWN) -> Count:
+def count_of(pattern: Pattern, *, most_reads: int = LISTED_READS, drawn: int = DRAWN) -> CubeCount:
     """The cheapest exact way to count, or draws where every exact way reads more than `most_reads` literals a draw."""
     width = len(pattern.literals)
     listed_reads = pattern.n_substitutions * width

@@ -39,13 +39,21 @@ class Assembler:
         self._hard: list[tuple[int, int, int]] = []  # the rule of hard rows, and where they begin and end
         self._n_rows = 0
         self._constants: list[float] = []
+        self._soft = np.zeros(nodes.n_atoms)
 
     def constant(self, value: float) -> None:
         """Add to the logarithm of every world's weight."""
         self._constants.append(value)
 
+    def soft(self, atom: Int64, log_odds: Float64) -> None:
+        """Add to the logarithm of the weight of worlds where an atom is true; each atom once."""
+        self._soft[atom] += log_odds
+
     def add(self, rows: Rows, weight: float, count: Counts | None, rule: int) -> None:
         """Add clauses, each with the weight times its count."""
+        if count is not None and count.dtype.kind == "f" and not count.all():  # numbers that are zero here say nothing
+            stays = np.flatnonzero(count)
+            rows, count = rows.take(stays), count[stays]
         if not len(rows):
             return
         self._rows.append(rows)
@@ -134,7 +142,11 @@ class Assembler:
         self._constants.append(float(for_false[~must & ~must_not].sum()))
         for_true[must_not] = 0.0
         for_false[must] = 0.0
-        return for_true - for_false, rule[np.argsort(deciding)]
+        bias = for_true - for_false
+        own = slice(0, self._nodes.n_atoms)
+        self._constants.append(float(self._soft[must[own]].sum()))
+        bias[own] += self._soft
+        return bias, rule[np.argsort(deciding)]
 
     def _numbered(
         self, rows: Rows, weight: Float64, bias: Float64, groups: tuple[ExclusiveGroups, ...], rules: tuple[Int32, Int32]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -71,6 +71,12 @@ class Engine:
             self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM columns_of_{table}")
         self._connection.unregister("columns_of_" + table)
         self._loaded.add(table)
+
+    def drop(self, tables: Iterable[str]) -> None:
+        """Take tables out of the database, those that are there."""
+        for table in self._loaded.intersection(tables):
+            self._connection.execute(f"DROP TABLE {table}")
+            self._loaded.remove(table)
 
     def batches(self, sql: str) -> Iterator[Columns]:
         """The rows of a query, column by column, in batches."""

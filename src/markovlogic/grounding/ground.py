@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from markovlogic import patience
+from markovlogic.arrays import Float64
 from markovlogic.collector import without_collection
-from markovlogic.errors import Fault, InputError, Place, ResourceError
+from markovlogic.errors import Fault, InputError, ResourceError
 from markovlogic.grounding.assemble import Assembler, Contradiction
 from markovlogic.grounding.definitions import Nodes, ground_definition
 from markovlogic.grounding.engine import Engine, engine
@@ -20,13 +21,14 @@ from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.grounding.plan import Pattern, Plan, plan
 from markovlogic.grounding.predict import Sizes, groundings_of, pattern_of, predict_with, problem_relations
 from markovlogic.grounding.relations import Relation
-from markovlogic.grounding.sql import violation_query
-from markovlogic.grounding.surviving import joined, surviving
-from markovlogic.language.syntax import Rule, show_constant
-from markovlogic.language.templates import ClauseTemplate, LoweredModel
+from markovlogic.grounding.surviving import Batch, joined, surviving
+from markovlogic.grounding.violations import broken_by_evidence, needs_the_opposite
+from markovlogic.language.templates import ClauseTemplate, LoweredModel, Number
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.problem.names import atom_name
+from markovlogic.problem.numbers import sizes_at, total_size, variables_of
+from markovlogic.problem.soft import soft_log_odds
 from markovlogic.progress import SILENT, Progress
 
 _MOST_ATOMS = 2**30  # literals are 32-bit integers
@@ -79,8 +81,13 @@ def grounding(
     depend on them.
     """
     limit = default_limit() if memory_limit is None else memory_limit
-    with engine(int(_DATABASE_SHARE * limit), threads) as database:
+    with database_for(limit, threads) as database:
         yield Grounding(problem, lowered, database, limit)
+
+
+def database_for(memory_limit: int, threads: int | None = None) -> AbstractContextManager[Engine]:
+    """A database that takes its share of the memory that a run may use."""
+    return engine(int(_DATABASE_SHARE * memory_limit), threads)
 
 
 def ground(
@@ -122,6 +129,10 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
     for constant, groundings in zip(lowered.constant_per_grounding, groundings_of(problem.model, problem.domains), strict=True):
         if constant:
             assembler.constant(constant * groundings)
+    for own in lowered.numbers:
+        rule, inside = problem.model.rules[own.rule], variables_of(own.number)
+        others = tuple(rule.type_of[name] for name in rule.free if name not in inside)
+        assembler.constant(own.weight * total_size(problem, own.number, others))
     hidden = {definition.predicate for definition in lowered.definitions}
     done = 0
     for number, n_rows in enumerate(sizes.rows):
@@ -137,6 +148,9 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
         raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms) + len(nodes), limit=_MOST_ATOMS)
     progress.stage("assemble")
     patience.check()
+    soft = soft_log_odds(problem)
+    assembler.constant(soft.constant)
+    assembler.soft(soft.atom, soft.log_odds)
     try:
         return assembler.network(problem.groups)
     except Contradiction as found:
@@ -152,73 +166,57 @@ def _ground_template(number: int, work: _Work, assembler: Assembler, hidden: set
     if not idle or not found.groundings:
         return
     is_hard = math.isinf(template.weight)
-    left = 0
+    left: float = 0
     batches = surviving(database, pattern, found)
     if any(literal.predicate in hidden for literal in template.literals):
         # disjunctions are inlined or not for the whole template at once, so that it does not depend on how rows are batched
         batches = iter([joined(list(batches))])
     for batch in batches:
         rows, count = batch.rows, batch.count
+        if template.number is not None:
+            count = _numbered(problem, template.number, batch)
         if len(nodes):
             rows, stays = nodes.inlined(rows)
             count = count[stays] if count is not None else None
-        left += len(rows) if count is None else int(count.sum())
+        left += len(rows) if count is None else count.sum().item()
         falsified = rows.length == 0
         if falsified.any():
             if is_hard:
-                raise InputError(_violation(template, pattern, found, database, problem))
+                raise InputError(_broken(template, pattern, found, work))
             stays = ~falsified
             rows, count = rows.take(np.flatnonzero(stays)), count[stays] if count is not None else None
         if is_hard and len(nodes):
             rows, count = nodes.split(rows), None
         assembler.add(rows, template.weight * idle * found.factor if not is_hard else math.inf, count, template.rule)
         yield len(batch.rows)
-    if not is_hard:
+    if template.number is not None:
+        inside = variables_of(template.number)
+        total = total_size(problem, template.number, tuple(of for name, of in template.variables if name not in inside))
+        assembler.constant(template.weight * idle * (total - found.factor * left))
+    elif not is_hard:
         assembler.constant(template.weight * (idle * (found.groundings - found.factor * left)))
 
 
-def _violation(template: ClauseTemplate, pattern: Pattern, found: Plan, database: Engine, problem: Problem) -> Fault:
-    """What to tell when evidence falsifies a hard rule: the rule, and a grounding."""
-    values: dict[str, int] = {}
-    if found.parts:
-        database.load(found)
-        sql, names = violation_query(found)
-        values = dict(zip(names, database.row(sql) or (), strict=False))
-    assert found.value is not None
-    shown = []
-    for name, type_name in pattern.variables:
-        value = found.value[name]
-        number = value if isinstance(value, int) else values.get(value, 0)
-        shown.append(f"{name} = {show_constant(problem.domains[type_name].names[number])}")
-    rule = problem.model.rules[template.rule]
-    grounding = f" for {', '.join(shown)}" if shown else ""
-    return Fault(
-        f"the evidence makes this hard rule false{grounding}: {rule.text}",
-        rule.place,
-        rule.text,
-        hint="correct the evidence, or give the rule a weight",
-    )
+def _numbered(problem: Problem, number: Number, batch: Batch) -> Float64:
+    """How many groundings each row stands for, times the size of their number; the join has kept what it depends on."""
+    size = sizes_at(problem, number, batch.kept, len(batch.rows))
+    return size if batch.count is None else size * batch.count
+
+
+def _broken(template: ClauseTemplate, pattern: Pattern, found: Plan, work: _Work) -> Fault:
+    fault = broken_by_evidence(template, pattern, found, work.database, work.problem)
+    assert fault is not None
+    return fault
 
 
 def _contradiction_faults(found: Contradiction, problem: Problem) -> list[Fault]:
     rules = problem.model.rules
     name = atom_name(problem, found.atom)
-    wants = [(found.true_rule, "true"), (found.false_rule, "false")]
+    true, false = rules[found.true_rule], rules[found.false_rule]
     return [
-        Fault(
-            f"no world satisfies the hard rules and the evidence: this one needs {name} to be {truth}, "
-            f"{_where(rules[other])} needs the opposite",
-            rules[rule].place,
-            rules[rule].text,
-            hint="give one of them a weight, or correct the evidence",
-        )
-        for (rule, truth), (other, _) in zip(wants, reversed(wants), strict=True)
+        needs_the_opposite(true, name, True, f"the rule at {false.place}"),
+        needs_the_opposite(false, name, False, f"the rule at {true.place}"),
     ]
-
-
-def _where(rule: Rule) -> str:
-    place: Place = rule.place
-    return f"the rule at {place}"
 
 
 def _too_many_atoms(problem: Problem) -> str:

@@ -17,18 +17,22 @@ def drain_sums(sums, atoms, totals):
 
 
 @called
-def add_events(planes, world, event_start, event_literal, chain_mask):
-    """Add one draw of each event, a conjunction of literals, to vertical counters; at most 255 additions.
+def add_events(planes, world, event_start, cube_start, literal, chain_mask):
+    """Add one draw of each event, a disjunction of conjunctions of literals, to vertical counters; at most 255 additions.
 
-    planes: (n_events, 8) uint64; world: (n_all,) uint64, chain-minor; event_start: (n_events + 1,) int64;
-    event_literal: int32, 2*atom + (1 if positive); chain_mask: uint64 with the bits of the chains that exist.
+    planes: (n_events, 8) uint64; world: (n_all,) uint64, chain-minor; event_start: (n_events + 1,) int64 into the cubes;
+    cube_start: (n_cubes + 1,) int64 into literal: int32, 2*atom + (1 if positive); chain_mask: uint64 with the bits of the
+    chains that exist.
     """
     for event in range(planes.shape[0]):
-        carry = chain_mask
-        for at in range(event_start[event], event_start[event + 1]):
-            literal = event_literal[at]
-            word = world[literal >> 1]
-            carry &= word if literal & 1 else ~word
+        carry = chain_mask & ~chain_mask
+        for cube in range(event_start[event], event_start[event + 1]):
+            holds = chain_mask
+            for at in range(cube_start[cube], cube_start[cube + 1]):
+                entry = literal[at]
+                word = world[entry >> 1]
+                holds &= word if entry & 1 else ~word
+            carry |= holds
         plane = 0
         while carry != 0 and plane < 8:
             old = planes[event, plane]

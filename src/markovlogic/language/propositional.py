@@ -8,7 +8,7 @@ A cube is a tuple of literals, read as their conjunction.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -95,6 +95,19 @@ def assign(node: Node, values: dict[int, bool]) -> Node:
     if kind == "iff":
         return iff(assigned[0], assigned[1])
     return conj(assigned) if kind == "and" else disj(assigned)
+
+
+def renamed(node: Node, names: Mapping[int, Node]) -> Node:
+    """The node with another node for each variable; two variables may come to the same one, or to a constant."""
+    if type(node) is bool:
+        return node
+    if _is_literal(node):
+        return names[node] if node > 0 else negate(names[-node])
+    kind, parts = node
+    made = [renamed(part, names) for part in parts]
+    if kind == "iff":
+        return iff(made[0], made[1])
+    return conj(made) if kind == "and" else disj(made)
 
 
 def variables_of(node: Node) -> list[int]:

@@ -1,29 +1,31 @@
-"""What `-q` says: predicates, ground atoms, and conjunctions of ground literals."""
+"""What `-q` says: predicates, atoms, patterns with `_` for any constant, and ground formulas."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markovlogic.errors import Fault, InputError, Place
+from markovlogic.language.formulas import FormulaParser, SyntaxFault
 from markovlogic.language.source import Source
-from markovlogic.language.syntax import show_constant
-from markovlogic.language.tokens import BAD, BLANK, END, NAME, NEWLINE, STRING, WORD, Token, tokenize, unquote
+from markovlogic.language.syntax import Atom, Constant, Formula, Term, show_constant
+from markovlogic.language.tokens import BLANK, END, NAME, NEWLINE, STRING, Token, tokenize, unquote
 
-_PREDICATE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 QUERY = "query"  # what messages give as the file
+ANY = "_"  # in place of a constant: any of them
 
 
 @dataclass(frozen=True)
 class ParsedItem:
-    """One item of a query: a predicate by name, or a conjunction of ground literals (predicate, constants, positive).
+    """One item of a query; exactly one of the three is there.
 
     `Flag` alone is a predicate by name whether or not it takes arguments; whoever knows the model decides.
     """
 
     text: str  # canonical spelling, without spaces
-    predicate: str | None
-    literals: tuple[tuple[str, tuple[str, ...], bool], ...]
+    predicate: str | None = None
+    pattern: tuple[str, tuple[str | None, ...]] | None = None  # predicate and constants, None where any will do
+    formula: Formula | None = None  # ground: no variables, no quantifiers
 
 
 def parse_query(text: str) -> tuple[ParsedItem, ...]:
@@ -31,14 +33,14 @@ def parse_query(text: str) -> tuple[ParsedItem, ...]:
     source = Source(QUERY, text)
     tokens, faults = tokenize(source)
     tokens = [token for token in tokens if token.kind not in (NEWLINE, BLANK)]
-    reader = _QueryReader(source, tokens)
-    items: list[ParsedItem] = []
     if tokens[0].kind == END:
         raise InputError(Fault("the query is empty", Place(QUERY), hint="name a predicate or a ground atom"))
+    reader = _QueryReader(source, tokens)
+    items: list[ParsedItem] = []
     while True:
         try:
             items.append(reader.item())
-        except _QueryFault as error:
+        except SyntaxFault as error:
             faults.append(error.fault)
             reader.skip_item()
         if reader.take().kind == END:
@@ -48,109 +50,102 @@ def parse_query(text: str) -> tuple[ParsedItem, ...]:
     return tuple(items)
 
 
-class _QueryFault(Exception):
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
-
-
-class _QueryReader:
-    """A cursor over the tokens of a query."""
+class _QueryReader(FormulaParser):
+    """Reads items with the formula parser of rule files, and says in terms of a query what is wrong."""
 
     def __init__(self, source: Source, tokens: list[Token]) -> None:
-        self.source = source
-        self.tokens = tokens
-        self.at = 0
-
-    def peek(self) -> Token:
-        return self.tokens[self.at]
+        super().__init__(source, tokens)
+        self.first = 0  # token where the item begins
+        self.wild: list[Token] = []  # each `_` of the item
 
     def take(self) -> Token:
-        token = self.tokens[self.at]
+        """The next token; the last END stays."""
+        token = self.peek()
         self.at = min(self.at + 1, len(self.tokens) - 1)
         return token
+
+    def starts_line(self) -> bool:
+        """A query is one line."""
+        return False
+
+    def item(self) -> ParsedItem:
+        """A predicate, an atom or pattern, or a formula."""
+        first = self.first = self.at
+        self.wild = []
+        formula = self.formula()
+        if self.peek().kind not in (",", END):
+            raise self.unexpected("a connective, a comma or the end")
+        text = "".join(map(_spelled, self.tokens[first : self.at]))
+        if not isinstance(formula, Atom):
+            for token in self.wild:
+                raise self.fail("_ stands for any constant in a single atom only, not in a formula", token)
+            return ParsedItem(text, formula=formula)
+        if self.at == first + 1:
+            return ParsedItem(text, predicate=formula.predicate)
+        constants = tuple(arg.name if isinstance(arg, Constant) else None for arg in formula.args)
+        return ParsedItem(show_pattern(formula.predicate, constants), pattern=(formula.predicate, constants))
 
     def skip_item(self) -> None:
         """Go to the next comma outside parentheses."""
         depth = 0
-        for at in range(self.at - 1, -1, -1):  # count the parentheses that the failed item has open
-            if self.tokens[at].kind == "(":
-                depth += 1
-            elif self.tokens[at].kind == ")":
-                depth -= 1
-            elif self.tokens[at].kind == "," and depth == 0:
-                break
-        depth = max(depth, 0)
+        for token in self.tokens[self.first : self.at]:  # parentheses that the failed item has open
+            depth = max(0, depth + (token.kind == "(") - (token.kind == ")"))
+        self.open, self.depth = [], 0
         while self.peek().kind != END and (depth or self.peek().kind != ","):
             kind = self.take().kind
             depth = max(0, depth + (kind == "(") - (kind == ")"))
 
-    def fail(self, message: str, token: Token, hint: str = "") -> _QueryFault:
-        return _QueryFault(self.source.fault(message, token.start, hint))
+    def operand(self) -> Formula:
+        """As in a rule, without both signs."""
+        if self.peek().kind == "*":
+            raise self.fail("* marks both signs in a rule; a query has none")
+        return super().operand()
 
-    def unexpected(self, expected: str) -> _QueryFault:
+    def quantified(self) -> Formula:
+        """None in a query."""
+        raise self.fail(
+            "a query has no quantifiers",
+            hint="write the formula out for the constants you mean, or add a rule that defines a predicate and ask for that",
+        )
+
+    def argument(self) -> Term:
+        """A constant or `_`."""
+        if self.peek().kind == "+":
+            raise self.fail("+ marks weights in a rule; a query has none")
+        return super().argument()
+
+    def term(self) -> Term:
+        """A constant, or `_` for any."""
         token = self.peek()
-        if token.kind == END:
-            return self.fail(f"the query ends where {expected} was expected", token)
-        if token.kind == BAD:
-            return self.fail(
-                f"unknown character {token.text[0]!r}", token, "write constants with other characters in double quotes"
-            )
-        return self.fail(f"found {token.text}, expected {expected}", token)
-
-    def item(self) -> ParsedItem:
-        """A predicate, a literal, or literals joined by `^`."""
-        start = self.at
-        literals = [self.literal()]
-        while self.peek().kind == "^":
-            self.at += 1
-            literals.append(self.literal())
-        if self.peek().kind not in (",", END):
-            if self.peek().kind in ("v", "=>", "<=>"):
-                raise self.fail(f"found {self.peek().text}; a query joins ground literals by ^ only", self.peek())
-            raise self.unexpected("^, a comma or the end")
-        if self.at == start + 1:
-            name = self.tokens[start].text
-            return ParsedItem(name, name, ())
-        return ParsedItem("^".join(map(_spell, literals)), None, tuple(literals))
-
-    def literal(self) -> tuple[str, tuple[str, ...], bool]:
-        positive = True
-        while self.peek().kind == "!":
-            positive = not positive
-            self.at += 1
-        name = self.peek()
-        if name.kind not in (WORD, NAME, "v") or not _PREDICATE_NAME.match(name.text):
-            raise self.unexpected("a predicate")
-        self.at += 1
-        return name.text, self.arguments() if self.peek().kind == "(" else (), positive
-
-    def arguments(self) -> tuple[str, ...]:
-        opening = self.take()
-        constants: list[str] = []
-        while self.peek().kind != ")" or constants:
-            token = self.peek()
-            if token.kind in (NAME, "v"):
-                hint = f'to ask for all of them name the predicate alone; a lower-case constant is written "{token.text}"'
+        if token.kind in (NAME, "v") and self.after().kind != "(":
+            if token.text != ANY:
+                hint = f'write _ for any constant, or the predicate alone; a lower-case constant is written "{token.text}"'
                 raise self.fail(f"variable {token.text} in a query", token, hint)
-            if token.kind == END:
-                raise self.fail("parenthesis is never closed", opening)
-            if token.kind not in (WORD, STRING):
-                raise self.unexpected("a constant")
-            constants.append(unquote(token.text) if token.kind == STRING else token.text)
-            self.at += 1
-            if self.peek().kind == ")":
-                break
-            if self.peek().kind != ",":
-                if self.peek().kind == END:
-                    raise self.fail("parenthesis is never closed", opening)
-                raise self.unexpected("a comma or )")
-            self.at += 1
-        self.at += 1
-        return tuple(constants)
+            self.wild.append(token)
+        return super().term()
+
+    def call(self, token: Token) -> Term:
+        """None in a query, but in front of its value."""
+        raise self.fail(f"function {token.text} inside an atom of a query", token, f"ask for its values: {token.text}")
+
+    def unexpected(self, expected: str) -> SyntaxFault:
+        """The next token is not what could stand here."""
+        token = self.peek()
+        expected = {"a formula": "a predicate", "a variable or a constant": "a constant"}.get(expected, expected)
+        if token.kind == END:
+            return self.not_closed() if self.open else self.fail(f"the query ends where {expected} was expected", token)
+        if token.kind in (",", ")"):
+            return self.fail(f"found {token.text}, expected {expected}", token)
+        return super().unexpected(expected)
 
 
-def _spell(literal: tuple[str, tuple[str, ...], bool]) -> str:
-    predicate, constants, positive = literal
-    atom = f"{predicate}({','.join(map(show_constant, constants))})" if constants else predicate
-    return atom if positive else f"!{atom}"
+def show_pattern(predicate: str, constants: Sequence[str | None]) -> str:
+    """An atom without spaces, `_` where any constant will do."""
+    return (
+        f"{predicate}({','.join(ANY if name is None else show_constant(name) for name in constants)})" if constants else predicate
+    )
+
+
+def _spelled(token: Token) -> str:
+    """A token as it is reported: constants bare where they can be."""
+    return show_constant(unquote(token.text)) if token.kind == STRING else token.text

@@ -28,9 +28,9 @@ _TOKEN = re.compile(
   | (?P<word>[A-Z0-9][A-Za-z0-9_-]*)
   | (?P<name>[a-z_][A-Za-z0-9_]*)
   | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-  | (?P<symbol><=>|=>|!=|<=|>=|\.\.\.|[()\{\},!^=+*.<>/%-])
+  | (?P<symbol><=>|=>|!=|<=|>=|\.\.\.|[()\{\},!^=+*.<>/%:-])
   | (?P<include>\#include\b[^\n]*)
-  | (?P<bad>"[^\n]* | [^\s\w"(){},!^=+*.<>/%\#-]+ | .)
+  | (?P<bad>"[^\n]* | [^\s\w"(){},!^=+*.<>/%:\#-]+ | .)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -79,6 +79,10 @@ def tokenize(source: Source) -> tuple[list[Token], list[Fault]]:
                 faults.append(source.fault("comment is never closed", start, hint="close it by */"))
                 break
             append(Token(spelling, spelling, start))
+        elif kind == "name" and spelling[0] == "v" and tokens and tokens[-1].kind == ")":
+            # no name can follow a closing parenthesis on its line: Smokes(Ann)vSmokes(Bob) has the connective
+            append(Token("v", "v", start))
+            append(Token(NAME if spelling[1].islower() or spelling[1] == "_" else WORD, spelling[1:], start + 1))
         else:
             assert kind is not None
             append(Token(kind, spelling, start))

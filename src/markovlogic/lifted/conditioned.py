@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,8 +9,7 @@ import numpy as np
 from markovlogic.arrays import Int64, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.data.exclusive import atoms_of_groups, group_of
-from markovlogic.problem import AtomIndex, Problem, Statuses
-from markovlogic.problem.worlds import open_groups
+from markovlogic.problem import Problem, Statuses, with_statuses
 
 
 def conditioned(problem: Problem, literals: Sequence[int]) -> Problem | None:
@@ -36,12 +34,7 @@ def conditioned(problem: Problem, literals: Sequence[int]) -> Problem | None:
     changed = dict(problem.statuses)
     for name, own in facts.items():
         changed[name] = _with(problem.statuses[name], own)
-    start = np.cumsum([0, *(statuses.n_open for statuses in changed.values())], dtype=np.int64)
-    atoms = AtomIndex(tuple(changed), frozen(start), changed)
-    groups = (open_groups(predicate, changed[name], atoms) for name, predicate in problem.model.predicates.items())
-    return dataclasses.replace(
-        problem, statuses=changed, atoms=atoms, groups=tuple(group for group in groups if group is not None)
-    )
+    return with_statuses(problem, changed)
 
 
 def _group(problem: Problem, name: str, code: Int64) -> Int64:

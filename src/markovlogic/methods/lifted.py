@@ -44,13 +44,14 @@ class LiftedMethod(Method):
 
     def cost(self, case: Case, wish: Wish) -> Cost:
         """By the plan of the engine that would be taken; or why none can be."""
+        case = case.lifting
         work = _work(case, drawing=wish.sampling.worlds is not None)
         if isinstance(work, Refusal):
             return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
         events = _events_cost(case) if _has_conjunctions(case) else (0.0, 0)
         if isinstance(events, Refusal):
-            return Cost(None, None, f"a conjunction of the query is not liftable: {events.reason}", possible=False)
-        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * _rows(case)
+            return Cost(None, None, f"a formula of the query is not liftable: {events.reason}", possible=False)
+        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * case.rows
         return Cost(work.seconds + events[0], memory, work.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:
@@ -86,6 +87,7 @@ class LiftedMethod(Method):
         from markovlogic.questions import Answer, Values
         from markovlogic.results import Account
 
+        case = case.lifting
         work, patience = _work(case, drawing=plan.schedule is not None), current()
         if _has_conjunctions(case) and len(case.lifted_events.distinct) > MOST_CONJUNCTIONS:
             work = _too_many(case)
@@ -99,15 +101,23 @@ class LiftedMethod(Method):
             problem = case.posed.problem
             parts = [solution.marginal(part.predicate, part.code[part.number >= 0]) for part in case.asked.atoms]
             events = _events(case, solution)
-            account = Account(log_z=solution.log_z)
+            whole = case.of_all(solution.log_z)
+            account = Account(log_z=whole.log_z)
             if plan.schedule is not None:
                 _write_worlds(case, solution, plan.schedule)
                 account = Account(
-                    chains=plan.schedule.chains, draws=plan.schedule.draws, seed=plan.schedule.seed, log_z=solution.log_z
+                    chains=plan.schedule.chains, draws=plan.schedule.draws, seed=plan.schedule.seed, log_z=whole.log_z
                 )
         values: Float64 = np.concatenate(parts) if parts else np.zeros(0)
         assert len(problem.atoms) or not len(values)
-        return Answer(Values.exact(np.clip(values, 0.0, 1.0)), Values.exact(events), Guarantee.EXACT, account)
+        return Answer(
+            Values.exact(np.clip(values, 0.0, 1.0)),
+            Values.exact(events),
+            Guarantee.EXACT,
+            account,
+            remarks=whole.remarks,
+            asked=case.asked,
+        )
 
 
 def _work(case: Case, *, drawing: bool) -> Work | Refusal:
@@ -115,16 +125,9 @@ def _work(case: Case, *, drawing: bool) -> Work | Refusal:
     return case.lifted_draws if drawing and not isinstance(case.lifted_draws, Refusal) else case.lifted
 
 
-def _rows(case: Case) -> int:
-    """Rows of the answer, without listing them."""
-    problem = case.posed.problem
-    whole = {item.predicate for item in problem.query if item.predicate is not None}
-    return sum(problem.statuses[name].n_open for name in whole) + len(problem.query)
-
-
 def _has_conjunctions(case: Case) -> bool:
-    """Whether an item of the query holds more than one literal."""
-    return any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query)
+    """Whether an item of the query joins atoms."""
+    return any(item.joins_atoms for item in case.posed.problem.query)
 
 
 def _too_many(case: Case) -> Refusal:
@@ -151,10 +154,10 @@ def _events_cost(case: Case) -> tuple[float, int] | Refusal:
 
 
 def _events(case: Case, solution: Solution) -> Float64:
-    """P(conjunction): from a marginal where it is one literal, else from log Z with the conjunction as evidence."""
+    """P(formula), the sum over its cubes: a marginal where it is one literal, else from log Z with the cube as evidence."""
     found: list[float] = []
     ratios: list[float] = []
-    for literals in case.asked.open_events:
+    for literals in case.asked.cubes:
         if len(literals) == 1:
             found.append(_single(case, solution, int(literals[0])))
             continue
@@ -162,7 +165,7 @@ def _events(case: Case, solution: Solution) -> Float64:
         first = plans.first_alike[at]
         ratios.append(ratios[first] if first < at else _ratio(plans.work(at), solution))
         found.append(ratios[at])
-    return np.array(found, np.float64)
+    return case.asked.summed(np.array(found, np.float64))
 
 
 def _single(case: Case, solution: Solution, literal: int) -> float:
@@ -179,7 +182,7 @@ def _ratio(work: Work | Refusal | None, solution: Solution) -> float:
         return 0.0
     if isinstance(work, Refusal) or abs(solution.log_z) > LOSES_DIGITS:
         why = work.reason if isinstance(work, Refusal) else "log Z is so large that a ratio of two would keep too few digits"
-        raise ResourceError(f"no lifted inference for a conjunction of the query: {why} (ask for single atoms)")
+        raise ResourceError(f"no lifted inference for a formula of the query: {why} (ask for single atoms)")
     try:
         return float(np.clip(math.exp(work.solve().log_z - solution.log_z), 0.0, 1.0))
     except InputError:  # no world has it
@@ -192,7 +195,7 @@ def _write_worlds(case: Case, solution: Solution, schedule: Schedule) -> None:
 
     assert schedule.worlds is not None
     asked, problem = case.asked, case.posed.problem
-    sink = WorldsSink(schedule.worlds, case.open_names())
+    sink = WorldsSink(schedule.worlds, *case.columns_of_worlds())
     sink.begin(asked.numbers.astype(np.int32), thin=schedule.thin, checkpoint=None)
     try:
         widths = [min(64, schedule.chains - first) for first in range(0, schedule.chains, 64)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markovlogic.arrays import frozen
-from markovlogic.errors import InputError
+from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, Plan, Wish
 from markovlogic.methods.propagation import (
@@ -91,27 +91,34 @@ class LiftedBeliefPropagation(PropagationMethod):
 
 def _work(case: Case, wish: Wish) -> int | str:
     """Forms of clauses and atoms to look at where nothing is grounded; or why something has to be."""
+    case = case.as_posed
     if wish.network is NetworkKind.GROUND:
         return "asked for"
-    if any(item.literals is not None and len(item.literals) > 1 for item in case.posed.problem.query):
-        return "a conjunction tells its constants from the others"
+    if any(item.joins_atoms for item in case.posed.problem.query):
+        return "a formula tells its constants from the others"
     try:
-        work = work_of(case.posed.problem, case.posed.lowered, case.symmetry.classes.class_of)
+        told = case.posed.told_by_rules
+        work = work_of(told.problem, told.lowered, case.symmetry.classes.class_of)
     except TooManyError as refusal:
         return str(refusal)
+    except UnsupportedError as refusal:
+        return refusal.faults[0].message
     return work if work <= MOST_WORK else f"the classes of constants make up to {work:,} forms of clauses and atoms"
 
 
 def _lifted_cost(case: Case, work: int) -> Cost:
-    memory = WORK_BYTES * work + ANSWER_ROW_BYTES * len(case.asked.numbers)
+    case = case.as_posed
+    memory = WORK_BYTES * work + ANSWER_ROW_BYTES * case.rows
     return Cost(LOADING + WORK_SECONDS * work, int(memory), "nothing is grounded: constants fall into few classes")
 
 
 def _by_classes(case: Case, rounds: Rounds) -> Found:
+    case = case.as_posed
     posed, progress = case.posed, case.resources.progress
     with case.watch("symmetry"):
         progress.stage("lift")
-        lifted = lift(posed.problem, posed.lowered, case.symmetry.classes.class_of)
+        told = posed.told_by_rules
+        lifted = lift(told.problem, told.lowered, case.symmetry.classes.class_of)
     graph = lifted.graph
     remarks = [_lifted_to(graph.n_nodes, graph.n_factors, float(graph.members.sum()), "nothing was grounded")]
     if posed.lowered.has_hard:

@@ -24,7 +24,7 @@ from markovlogic.propagation.run import ImpossibleError, Rounds
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
     from markovlogic.networks.ground import GroundNetwork
-    from markovlogic.questions import Answer, Values
+    from markovlogic.questions import Answer, Asked, Values
 
 EXPECTED_ROUNDS = 60  # that a prediction counts on; how many it takes nobody knows before
 LOADING = 0.3  # seconds until kernels that were compiled before are there
@@ -64,6 +64,9 @@ class Found:
     converged: bool  # all messages, those for conjunctions too
     concerns: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    asked: Asked | None = None  # the questions, where they are not the case's
+    left_out: tuple[str, ...] = ()  # remarks on what the query does not depend on
+    log_z_bethe: float | None = None  # of the whole model
 
 
 @dataclass(frozen=True)
@@ -111,22 +114,24 @@ class PropagationMethod(Method):
             _without_errors(found.atoms),
             _without_errors(found.events),
             Guarantee.UNBOUNDED,
-            Account(converged=found.converged, iterations=beliefs.iterations, log_z_bethe=beliefs.log_z_bethe),
+            Account(converged=found.converged, iterations=beliefs.iterations, log_z_bethe=found.log_z_bethe),
             concerns=(*_concerns(found, rounds), *found.concerns),
-            remarks=found.remarks,
+            remarks=(*found.remarks, *found.left_out),
+            asked=found.asked,
         )
 
 
 def asked_of(case: Case, given: Given, concerns: tuple[str, ...] = (), remarks: tuple[str, ...] = ()) -> Found:
     """Put the questions of a case to messages; given: beliefs where some literals are known to be true."""
     base = given(())
-    events = [
-        conjunction(literals.astype(np.int64), lambda known: given(known) if known else base)
-        for literals in case.asked.open_events
+    cubes = [
+        conjunction(literals.astype(np.int64), lambda known: given(known) if known else base) for literals in case.asked.cubes
     ]
-    converged = base.beliefs.converged and all(settled for _, settled in events)
-    atoms = base.probability(case.asked.numbers)
-    return Found(base, atoms, np.array([value for value, _ in events]), converged, concerns, remarks)
+    converged = base.beliefs.converged and all(settled for _, settled in cubes)
+    atoms, events = base.probability(case.asked.numbers), case.asked.summed(np.array([value for value, _ in cubes]))
+    # an exact sum over the rest would make a number that is neither exact nor the Bethe approximation
+    whole = case.of_all(base.beliefs.log_z_bethe if case.narrowed is None else None)
+    return Found(base, atoms, events, converged, concerns, remarks, case.asked, whole.remarks, whole.log_z)
 
 
 def asked_on_network(case: Case, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:
@@ -187,7 +192,7 @@ def ground_cost(case: Case, reason: str, *, edge_seconds: float = 0.0, edge_byte
     if scale.predicted and not case.can_refine:
         needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
         return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
-    runs = 1 + sum(len(event) - 1 for event in case.asked.open_events)
+    runs = 1 + sum(len(cube) - 1 for cube in case.asked.cubes)
     seconds = LOADING + runs * scale.literals * (edge_seconds + EXPECTED_ROUNDS * EDGE_SECONDS)
-    own = (EDGE_BYTES + edge_bytes) * scale.literals + NODE_BYTES * scale.rows + ANSWER_ROW_BYTES * len(case.asked.numbers)
+    own = (EDGE_BYTES + edge_bytes) * scale.literals + NODE_BYTES * scale.rows + ANSWER_ROW_BYTES * case.rows
     return Cost(seconds, case.peak_bytes(int(scale.network_bytes + own)), reason)

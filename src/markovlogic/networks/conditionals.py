@@ -34,6 +34,7 @@ def _log_weights(network: GroundNetwork, atoms: npt.NDArray[np.int32], values: B
     changing = _changing(network, atoms)
     rows = [network.atom_clause[network.atom_start[a] : network.atom_start[a + 1]] for a in changing]
     touched = np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int32)
+    literal, start = _literals(network, touched)
     bias = network.atom_bias[changing]
     result = np.zeros(len(values))
     for row, value in enumerate(values):
@@ -41,12 +42,20 @@ def _log_weights(network: GroundNetwork, atoms: npt.NDArray[np.int32], values: B
         own[atoms] = value
         _compute_hidden(network, own)
         truth = own[changing]
-        holds = np.array([_holds(network.clause_start, network.clause_literal, c, own) for c in touched], bool)
+        holds = np.logical_or.reduceat(own[literal >> 1] == (literal & 1), start) if len(touched) else np.zeros(0, np.bool_)
         weight = network.clause_weight[touched]
         broken = (np.isinf(bias) & (truth != (bias > 0))).any() or (np.isinf(weight) & ~holds).any()
         finite = np.where(np.isinf(bias), 0.0, bias)[truth].sum() + weight[holds & np.isfinite(weight)].sum()
         result[row] = -np.inf if broken else finite
     return result
+
+
+def _literals(network: GroundNetwork, clauses: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """The literals of some clauses one after another, and where those of each begin."""
+    first = network.clause_start[clauses]
+    length = network.clause_start[clauses.astype(np.int64) + 1] - first
+    start = np.cumsum(length) - length
+    return network.clause_literal[np.repeat(first - start, length) + np.arange(length.sum())], start
 
 
 def _changing(network: GroundNetwork, atoms: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:

@@ -5,19 +5,34 @@ Exclusive arguments, `?` facts and `--open`/`--closed` are all folded into that 
 needs to know them (grounding, symmetry, networks, results). Open atoms are numbered predicate by predicate, by code.
 """
 
+from markovlogic.problem.changed import with_statuses
 from markovlogic.problem.pose import pose
 from markovlogic.problem.query import QueryAtoms, query_atoms
 from markovlogic.problem.statuses import AtomIndex, Statuses
-from markovlogic.problem.values import ExclusiveGroups, GroundLiteral, Problem, QueryItem
+from markovlogic.problem.values import (
+    ExclusiveGroups,
+    GroundAtom,
+    NumberedAtoms,
+    Problem,
+    QueryItem,
+    SoftAtoms,
+    WantedAtoms,
+    WantedFormula,
+)
 
 __all__ = [
     "AtomIndex",
     "ExclusiveGroups",
-    "GroundLiteral",
+    "GroundAtom",
+    "NumberedAtoms",
     "Problem",
     "QueryAtoms",
     "QueryItem",
+    "SoftAtoms",
     "Statuses",
+    "WantedAtoms",
+    "WantedFormula",
     "pose",
     "query_atoms",
+    "with_statuses",
 ]

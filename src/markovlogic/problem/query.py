@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,18 +11,18 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Int64
 from markovlogic.data.domains import Domain, Domains
-from markovlogic.data.evidence import UNKNOWN, codes
+from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.errors import Fault, InputError, nearest
-from markovlogic.language.syntax import Model, show_constant
-from markovlogic.problem.values import GroundLiteral, Problem, QueryItem
+from markovlogic.language.propositional import Node, conj, disj, iff, negate
+from markovlogic.language.query import ParsedItem, parse_query
+from markovlogic.language.syntax import And, Atom, Constant, Equal, Formula, Iff, Implies, Model, Not, Or, show_constant
+from markovlogic.problem.values import GroundAtom, Problem, QueryItem, WantedAtoms, WantedFormula
 
 
 def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | None) -> tuple[QueryItem, ...]:
     """Query items with predicates checked and ground atoms as codes; all that is wrong is raised at once."""
     if query is None:
         return ()
-    from markovlogic.language.query import parse_query
-
     faults: list[Fault] = []
     items: list[QueryItem] = []
     for text in _texts(query):
@@ -31,17 +32,9 @@ def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | N
             faults.extend(error.faults)
             continue
         for item in parsed:
-            if item.predicate is not None:
-                faults += unknown_predicates(model, [item.predicate], "the query")
-                items.append(QueryItem(item.text, item.predicate, None))
-                continue
-            literals = []
-            for predicate, constants, positive in item.literals or ():
-                wrong = _wrong_atom(model, domains, predicate, constants)
-                faults += wrong
-                if not wrong:
-                    literals.append(GroundLiteral(predicate, _code(model, domains, predicate, constants), positive))
-            items.append(QueryItem(item.text, None, tuple(literals)))
+            resolver = _Resolver(model, domains)
+            items.append(QueryItem(item.text, resolver.wanted(item)))
+            faults += resolver.faults
     if faults:
         raise InputError(faults)
     return tuple(items)
@@ -68,19 +61,73 @@ def unknown_predicates(model: Model, names: Sequence[str], where: str) -> list[F
     ]
 
 
-def _wrong_atom(model: Model, domains: Domains, predicate: str, constants: Sequence[str]) -> list[Fault]:
-    if predicate not in model.predicates:
-        return unknown_predicates(model, [predicate], "the query")
-    declared = model.predicates[predicate]
-    if declared.arity != len(constants):
-        types = f"({', '.join(declared.types)})" if declared.types else ""
-        message = f"{predicate} takes {declared.arity} argument{'s' * (declared.arity != 1)}, the query gives {len(constants)}"
-        return [Fault(message, hint=f"it is declared as {predicate}{types}")]
-    return [
-        Fault(f"unknown constant {name} of type {type_name} in the query", hint=_known_constants(name, domains[type_name]))
-        for type_name, name in zip(declared.types, constants, strict=True)
-        if name not in domains[type_name].number_of
-    ]
+class _Resolver:
+    """One item against the model; what is wrong is gathered."""
+
+    def __init__(self, model: Model, domains: Domains) -> None:
+        self.model, self.domains = model, domains
+        self.faults: list[Fault] = []
+        self.number: dict[GroundAtom, int] = {}
+
+    def wanted(self, item: ParsedItem) -> WantedAtoms | WantedFormula:
+        """What the item asks for; of no use where there are faults."""
+        if item.predicate is not None:
+            self.faults += unknown_predicates(self.model, [item.predicate], "the query")
+            return WantedAtoms(item.predicate)
+        if item.pattern is not None:
+            return WantedAtoms(item.pattern[0], self.constants(*item.pattern))
+        assert item.formula is not None
+        node = self.node(item.formula)
+        return WantedFormula(tuple(self.number), node)
+
+    def constants(self, predicate: str, names: Sequence[str | None]) -> tuple[int | None, ...] | None:
+        """Numbers of an atom's constants; None where the atom is wrong."""
+        if predicate not in self.model.predicates:
+            self.faults += unknown_predicates(self.model, [predicate], "the query")
+            return None
+        declared = self.model.predicates[predicate]
+        if declared.arity != len(names):
+            types = f"({', '.join(declared.types)})" if declared.types else ""
+            message = f"{predicate} takes {declared.arity} argument{'s' * (declared.arity != 1)}, the query gives {len(names)}"
+            self.faults.append(Fault(message, hint=f"it is declared as {predicate}{types}"))
+            return None
+        wrong = [
+            Fault(f"unknown constant {name} of type {of} in the query", hint=_known_constants(name, self.domains[of]))
+            for of, name in zip(declared.types, names, strict=True)
+            if name is not None and name not in self.domains[of].number_of
+        ]
+        self.faults += wrong
+        if wrong:
+            return None
+        pairs = zip(declared.types, names, strict=True)
+        return tuple(None if name is None else self.domains[of].number_of[name] for of, name in pairs)
+
+    def node(self, formula: Formula) -> Node:
+        """The formula over numbered atoms; equalities between constants are what they are."""
+        match formula:
+            case Atom():
+                names = [arg.name if isinstance(arg, Constant) else None for arg in formula.args]
+                return self.literal(formula.predicate, self.constants(formula.predicate, names))
+            case Equal():
+                return formula.left == formula.right
+            case Not(body=body):
+                return negate(self.node(body))
+            case And(parts=parts):
+                return conj([self.node(part) for part in parts])
+            case Or(parts=parts):
+                return disj([self.node(part) for part in parts])
+            case Implies(left=left, right=right):
+                return disj([negate(self.node(left)), self.node(right)])
+            case Iff(left=left, right=right):
+                return iff(self.node(left), self.node(right))
+        raise AssertionError(formula)
+
+    def literal(self, predicate: str, constants: Sequence[int | None] | None) -> Node:
+        if constants is None:
+            return False
+        sizes = tuple(len(self.domains[of]) for of in self.model.predicates[predicate].types)
+        code = int(codes(np.array([constants], np.int64).reshape(1, len(sizes)), sizes)[0])
+        return self.number.setdefault(GroundAtom(predicate, code), len(self.number)) + 1
 
 
 def _known_constants(name: str, domain: Domain) -> str:
@@ -88,21 +135,25 @@ def _known_constants(name: str, domain: Domain) -> str:
     return nearest(name, domain.names) or (f"known are {some}" if some else "the type has no constants")
 
 
-def _code(model: Model, domains: Domains, predicate: str, constants: Sequence[str]) -> int:
-    types = model.predicates[predicate].types
-    args = [[domains[type_name].number_of[name] for type_name, name in zip(types, constants, strict=True)]]
-    return int(codes(np.array(args, np.int64).reshape(1, len(types)), tuple(len(domains[t]) for t in types))[0])
-
-
 def queried_predicates(items: Sequence[QueryItem]) -> list[str]:
-    """All predicates that a query names, whole or by a ground atom, each once."""
+    """All predicates that a query names, whole or by ground atoms, each once."""
     names: dict[str, None] = {}
     for item in items:
-        if item.predicate is not None:
-            names[item.predicate] = None
-        for literal in item.literals or ():
-            names[literal.predicate] = None
+        if isinstance(item.wanted, WantedAtoms):
+            names[item.wanted.predicate] = None
+        else:
+            names.update(dict.fromkeys(atom.predicate for atom in item.wanted.atoms))
     return list(names)
+
+
+def most_rows(problem: Problem) -> int:
+    """At most so many rows does the query ask for, without listing them; facts known from evidence are not counted."""
+    rows: dict[str, int] = {}
+    for item in problem.query:
+        if isinstance(item.wanted, WantedAtoms):
+            name, sizes = item.wanted.predicate, problem.statuses[item.wanted.predicate].sizes
+            rows[name] = min(rows.get(name, 0) + _n_matching(item.wanted, sizes), problem.statuses[name].n_open)
+    return sum(rows.values()) + sum(isinstance(item.wanted, WantedFormula) for item in problem.query)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,24 +169,24 @@ class QueryAtoms:
 def query_atoms(problem: Problem, *, include_evidence: bool = False) -> tuple[QueryAtoms, ...]:
     """The single atoms that the query asks for, predicate by predicate as the model declares them.
 
-    Known ones are left out unless `include_evidence`. Conjunctions and negated literals are no atoms: see `problem.query`.
+    Known ones are left out unless `include_evidence`. Formulas are no atoms: see `problem.query`.
     """
-    whole = {item.predicate for item in problem.query if item.predicate is not None}
-    named: dict[str, set[int]] = {}
+    wanted: dict[str, list[WantedAtoms]] = {}
     for item in problem.query:
-        if item.literals is not None and len(item.literals) == 1 and item.literals[0].positive:
-            named.setdefault(item.literals[0].predicate, set()).add(item.literals[0].code)
+        if isinstance(item.wanted, WantedAtoms):
+            wanted.setdefault(item.wanted.predicate, []).append(item.wanted)
     found = []
     for predicate, statuses in problem.statuses.items():
-        if predicate in whole:
-            if include_evidence:
-                code = np.arange(statuses.n_ground, dtype=np.int64)
-            else:
-                code = problem.atoms.codes(predicate)
-        elif predicate in named:
-            code = np.array(sorted(named[predicate]), np.int64)
-        else:
+        if predicate not in wanted:
             continue
+        if any(one.is_whole for one in wanted[predicate]):
+            is_listed = not include_evidence
+            code = problem.atoms.codes(predicate) if is_listed else np.arange(statuses.n_ground, dtype=np.int64)
+        else:
+            most = max(_n_matching(one, statuses.sizes) for one in wanted[predicate])
+            among = problem.atoms.codes(predicate) if statuses.n_open < most and not include_evidence else None
+            parts = [matching_codes(one, statuses.sizes, among) for one in wanted[predicate]]
+            code = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
         truth = statuses.lookup(code)
         if not include_evidence:
             code, truth = code[truth == UNKNOWN], truth[truth == UNKNOWN]
@@ -144,3 +195,24 @@ def query_atoms(problem: Problem, *, include_evidence: bool = False) -> tuple[Qu
         number[is_open] = problem.atoms.numbers(predicate, code[is_open])
         found.append(QueryAtoms(predicate, code, number, truth))
     return tuple(found)
+
+
+def _n_matching(wanted: WantedAtoms, sizes: tuple[int, ...]) -> int:
+    """How many atoms, known or not, a pattern has."""
+    given = (None,) * len(sizes) if wanted.constants is None else wanted.constants
+    return math.prod(size for size, number in zip(sizes, given, strict=True) if number is None)
+
+
+def matching_codes(wanted: WantedAtoms, sizes: tuple[int, ...], among: Int64 | None = None) -> Int64:
+    """Codes of all atoms of a pattern, sorted; those `among` some, where these are fewer to look through."""
+    constants = wanted.constants or ()
+    if among is not None and _n_matching(wanted, sizes) > len(among):
+        args = decode(among, sizes)
+        fits = [args[:, at] == number for at, number in enumerate(constants) if number is not None]
+        matching: Int64 = among[np.logical_and.reduce(fits)]
+        return matching
+    code: Int64 = np.zeros(1, np.int64)
+    for size, number in zip(sizes, constants, strict=True):
+        own = np.arange(size, dtype=np.int64) if number is None else np.array([number], np.int64)
+        code = (code[:, None] * size + own).ravel()
+    return code

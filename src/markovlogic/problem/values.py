@@ -3,34 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Float64, Int64
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import Evidence
+from markovlogic.language.propositional import Node
 from markovlogic.language.syntax import Model
 from markovlogic.problem.statuses import AtomIndex, Statuses
 
 
 @dataclass(frozen=True)
-class GroundLiteral:
-    """A ground literal of a query; `code` counts within the predicate."""
+class WantedAtoms:
+    """Atoms of one predicate: all, or those with certain constants (by number; None where any will do)."""
+
+    predicate: str
+    constants: tuple[int | None, ...] | None = None  # None: the predicate was named alone
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all atoms of the predicate are meant."""
+        return self.constants is None or (bool(self.constants) and all(number is None for number in self.constants))
+
+
+@dataclass(frozen=True)
+class GroundAtom:
+    """A ground atom of a query; `code` counts within the predicate."""
 
     predicate: str
     code: int
-    positive: bool
+
+
+@dataclass(frozen=True)
+class WantedFormula:
+    """A ground formula: a node of `language.propositional` in which literal ±(n + 1) is the n-th atom."""
+
+    atoms: tuple[GroundAtom, ...]
+    node: Node
 
 
 @dataclass(frozen=True)
 class QueryItem:
-    """One item of `-q`: a whole predicate (`literals` is None), or a conjunction of one or more ground literals."""
+    """One item of `-q`."""
 
     text: str  # as it is reported, without spaces
-    predicate: str | None
-    literals: tuple[GroundLiteral, ...] | None
+    wanted: WantedAtoms | WantedFormula
+
+    @property
+    def joins_atoms(self) -> bool:
+        """Whether it is a formula over two atoms or more, whose probability no marginals give."""
+        return isinstance(self.wanted, WantedFormula) and len(self.wanted.atoms) > 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +68,22 @@ class ExclusiveGroups:
 
 
 @dataclass(frozen=True, eq=False)
+class SoftAtoms:
+    """Soft evidence about one predicate: what is added to the log weight of a world where the atom is true."""
+
+    code: Int64  # (n,) sorted, distinct
+    log_odds: Float64  # (n,) finite, not zero
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedAtoms:
+    """The numbers of one predicate's atoms, where evidence gives them."""
+
+    code: Int64  # (n,) sorted, distinct
+    number: Float64  # (n,) finite
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Everything that inference is asked: the model, what is known, what is open, what is wanted."""
 
@@ -52,6 +93,8 @@ class Problem:
     statuses: Mapping[str, Statuses]  # for every predicate of the model
     atoms: AtomIndex
     groups: tuple[ExclusiveGroups, ...]  # open exclusive groups, one value for each predicate that has them
+    soft: Mapping[str, SoftAtoms] = field(default_factory=dict)  # by predicate, of those that have any; see `problem.soft`
+    numbers: Mapping[str, NumberedAtoms] = field(default_factory=dict)  # of predicates with numbers, where there are any
 
     @property
     def domains(self) -> Mapping[str, Domain]:

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from markovlogic.data.arrow import arrow_text
+from markovlogic.errors import InputError
 from markovlogic.report.atomic import atomic_file
 from markovlogic.results import Marginals
 
 ROWS_AT_ONCE = 65_536
-CSV_HEADER = "atom,probability,stderr,rhat,ess"
+ALCHEMY_ENDINGS = ("", ".result", ".results", ".txt")
+NUMBERS = 5  # columns before predicate and arguments: the atom and its numbers
 
 
 def write_result(result: Marginals, path: str | Path) -> None:
     """Write marginals to a file; the name's ending says how."""
+    check_ending(path)
     writer = _WRITERS.get(Path(str(path)).suffix.lower(), write_lines)
     with atomic_file(path) as file:
         writer(result, file)
+
+
+def check_ending(path: str | Path) -> None:
+    """Refuse a name whose ending promises a format that is not written."""
+    ending = Path(str(path)).suffix.lower()
+    if ending not in _WRITERS and ending not in ALCHEMY_ENDINGS:
+        known = ", ".join(name for name in _WRITERS if name != ".htm")
+        raise InputError(
+            f"{path}: results are not written as {ending}",
+            hint=f"known are {known}; without an ending, or with .result, .results or .txt, lines `Atom probability`",
+        )
 
 
 def write_stats(result: Marginals, path: str | Path) -> None:
@@ -31,14 +46,15 @@ def write_stats(result: Marginals, path: str | Path) -> None:
 
 def write_csv(result: Marginals, file: BinaryIO) -> None:
     """CSV with quotes where RFC 4180 wants them, numbers in shortest round-trip form, empty where undefined."""
-    file.write(CSV_HEADER.encode() + b"\n")
-    for columns in _text_columns(result):
-        file.write(_joined([_quoted(columns[0]), *columns[1:]], ","))
+    table = result.table()
+    file.write(",".join(table.column_names).encode() + b"\n")
+    for columns in _text_columns(table):
+        file.write(_joined([_quoted(columns[0]), *columns[1:NUMBERS], *map(_quoted, columns[NUMBERS:])], ","))
 
 
 def write_lines(result: Marginals, file: BinaryIO) -> None:
     """Alchemy's results format: one `Atom probability` a line."""
-    for columns in _text_columns(result):
+    for columns in _text_columns(result.numbers()):
         file.write(_joined(columns[:2], " "))
 
 
@@ -59,12 +75,14 @@ def write_json(result: Marginals, file: BinaryIO) -> None:
     file.write(json.dumps(head, indent=1, allow_nan=False).removesuffix("\n}").encode())
     file.write(b',\n "marginals": [')
     separator = "\n  "
-    for atoms, *numbers in _text_columns(result):
-        columns = [column.to_pylist() for column in numbers]
+    for atoms, *columns in _text_columns(result.table()):
+        numbers = [column.to_pylist() for column in columns[: NUMBERS - 1]]
+        predicates, *arguments = (column.to_pylist() for column in columns[NUMBERS - 1 :])
+        constants = zip(*arguments, strict=True) if arguments else itertools.repeat(())
         rows = [
-            f'{{"atom": {json.dumps(atom)}, "probability": {_json(p)}, '
-            f'"stderr": {_json(e)}, "rhat": {_json(r)}, "ess": {_json(n)}}}'
-            for atom, p, e, r, n in zip(atoms.to_pylist(), *columns, strict=True)
+            f'{{"atom": {json.dumps(atom)}, "probability": {_json(p)}, "stderr": {_json(e)}, "rhat": {_json(r)}, '
+            f'"ess": {_json(n)}, "predicate": {json.dumps(name)}, "args": {_list(args, name)}}}'
+            for atom, p, e, r, n, name, args in zip(atoms.to_pylist(), *numbers, predicates, constants, strict=False)
         ]
         if rows:
             file.write((separator + ",\n  ".join(rows)).encode())
@@ -75,6 +93,11 @@ def write_json(result: Marginals, file: BinaryIO) -> None:
 def _json(number: str | None) -> str:
     """A number as JSON has it: null where undefined; JSON knows no infinity, but 1e999 reads as one everywhere."""
     return "null" if number is None else number.replace("inf", "1e999")
+
+
+def _list(args: tuple[str | None, ...], predicate: str | None) -> str:
+    """The constants of an atom; null for a formula."""
+    return "null" if predicate is None else json.dumps([name for name in args if name is not None])
 
 
 def write_html(result: Marginals, file: BinaryIO) -> None:
@@ -93,11 +116,11 @@ _WRITERS: dict[str, Callable[[Marginals, BinaryIO], None]] = {
 }
 
 
-def _text_columns(result: Marginals) -> Iterator[list[Any]]:
-    """The numbers' table as columns of text, some rows at a time."""
+def _text_columns(table: Any) -> Iterator[list[Any]]:
+    """A table as columns of text, some rows at a time."""
     import pyarrow as pa
 
-    for batch in result.numbers().to_batches(max_chunksize=ROWS_AT_ONCE):
+    for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
         # Arrow writes a float64 with the fewest digits that read back as the same number
         yield [column.cast(pa.large_string()) for column in batch.columns]
 

@@ -16,7 +16,7 @@ from markovlogic.arrays import Int32, offsets
 from markovlogic.errors import InputError
 from markovlogic.estimate.estimator import NAMED, Estimator
 from markovlogic.estimate.orbit_pools import OrbitPools, PoolObserver
-from markovlogic.estimate.tallies import Counting, Events
+from markovlogic.estimate.tallies import Counting, Cubes, Events
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.base import Network
 from markovlogic.patience import SURE, Patience, current, interrupted
@@ -42,14 +42,14 @@ THREADS_A_BATCH = 2  # that may share one
 class Task:
     """What is to be estimated, and by which chains.
 
-    events: conjunctions of literals (2·atom + sign). pools: orbits of these query atoms and events, for estimators that pool.
-    fingerprint: of the problem that the network comes from.
+    events: each as conjunctions of literals (2·atom + sign) that exclude each other. pools: orbits of these query atoms and
+    events, for estimators that pool. fingerprint: of the problem that the network comes from.
     """
 
     settings: Settings
     network: Network
     query_atoms: Int32
-    events: Sequence[Int32] = ()
+    events: Sequence[Cubes] = ()
     estimator: Estimator = NAMED["sample"]
     pools: OrbitPools | None = None
     fingerprint: str = ""
@@ -57,11 +57,9 @@ class Task:
     @property
     def event_rows(self) -> Events:
         """The events in compressed rows."""
-        start = offsets([len(event) for event in self.events])
-        literals = [np.asarray(event, np.int32) for event in self.events]
-        return Events(start, np.concatenate([np.zeros(0, np.int32), *literals]).astype(np.int32))
+        return Events.of(self.events)
 
-    def counting(self, recording: Recording, chains: int, units: Units | None = None) -> Counting:
+    def counting(self, recording: Recording, chains: int, units: Units | None = None, *, in_bytes: bool = False) -> Counting:
         """What is tallied: query atoms, or their whole orbits where conditionals are pooled; units have sums of their own."""
         n_rows, conditional = self.network.n_all, self.estimator.conditional
         atoms = np.ascontiguousarray(self.query_atoms, np.int32)
@@ -69,7 +67,8 @@ class Task:
             n_rows, atoms, conditional = 0, atoms[:0], False
         elif conditional and self.estimator.pooled and self.pools is not None:
             atoms = self.pools.counted_atoms
-        return Counting(n_rows, atoms, self.event_rows, recording.draws, chains, conditional, burn_in=recording.recorded_burn_in)
+        burn_in = recording.recorded_burn_in
+        return Counting(n_rows, atoms, self.event_rows, recording.draws, chains, conditional, burn_in=burn_in, in_bytes=in_bytes)
 
     def check(self) -> None:
         """Refuse atoms that the network does not have, and pools that are wanting."""
@@ -87,7 +86,7 @@ class Task:
         """
         digest = hashlib.blake2b(self.network.digest(floats=not self.fingerprint).encode(), digest_size=16)
         rows = self.event_rows
-        for array in (np.ascontiguousarray(self.query_atoms, np.int32), rows.start, rows.literal):
+        for array in (np.ascontiguousarray(self.query_atoms, np.int32), *rows):
             digest.update(f"{array.shape}".encode())
             digest.update(array.view(np.uint8).data)
         return digest.hexdigest()
@@ -298,7 +297,8 @@ def _batches(
     task: Task, schedule: Schedule, recording: Recording, samplers: Sequence[Sampler], observers: Sequence[Observer]
 ) -> list[Batch]:
     seeds = np.random.SeedSequence(schedule.seed).spawn(len(samplers))
-    counting = task.counting(recording, schedule.chains, samplers[0].units)
+    in_bytes = samplers[0].counts_in_bytes
+    counting = task.counting(recording, schedule.chains, samplers[0].units, in_bytes=in_bytes)
     first = offsets([sampler.n_chains for sampler in samplers])
     return [
         Batch(number, sampler, own_seed, recording.burn_in, counting, observers, int(first[number]))

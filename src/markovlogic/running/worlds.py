@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Words
+from markovlogic.arrays import Int8, Int32, Words
+from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimate.tallies import Saved
 from markovlogic.restoring import Restored
@@ -110,20 +111,24 @@ def _told_as_worlds(path: Path) -> Iterator[None]:
 
 
 class WorldsSink:
-    """Writes every `thin`-th world of the query atoms to a Parquet file; `names` in the order of the query atoms."""
+    """Writes every `thin`-th world of the query atoms to a Parquet file.
+
+    names: of all of them; truth: what is known of each (default: nothing). Those that are unknown are drawn, in this order.
+    """
 
     name = "worlds"
 
-    def __init__(self, path: Path | str, names: Sequence[str]) -> None:
+    def __init__(self, path: Path | str, names: Sequence[str], truth: Int8 | None = None) -> None:
         self.path = Path(path)
         self._names = names
+        self._truth = np.full(len(names), UNKNOWN, np.int8) if truth is None else truth
         self._batches: list[SpoolBatch] = []
         self._own_spool: TemporaryFolder | None = None  # without a checkpoint, which would keep it
         self._begun = False
 
     def begin(self, atoms: Int32, *, thin: int, checkpoint: Path | None) -> None:
         """The run tells what it will draw, and where spool files may stay."""
-        if len(self._names) != len(atoms):
+        if np.count_nonzero(self._truth == UNKNOWN) != len(atoms):
             raise ValueError(f"{len(self._names)} names for {len(atoms)} query atoms")
         if self._begun:
             raise ValueError("a sink serves one run")
@@ -151,7 +156,7 @@ class WorldsSink:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        wide = len(self._atoms) > MOST_COLUMNS
+        wide = len(self._names) > MOST_COLUMNS
         fields = [pa.field("chain", pa.int32()), pa.field("draw", pa.int64())]
         names = pa.array(list(self._names), pa.string()) if wide else None
         if wide:
@@ -162,7 +167,7 @@ class WorldsSink:
         n_chains = sum(batch.n_chains for batch in self._batches)
         n_kept = min((batch.n_kept for batch in self._batches), default=0)
         first = dropped // self._thin
-        step = max(1, CELLS_A_GROUP // max(1, n_chains * len(self._atoms)))
+        step = max(1, CELLS_A_GROUP // max(1, n_chains * len(self._names)))
         temporary = self.path.with_name(self.path.name + ".tmp")
         try:
             with pq.ParquetWriter(temporary, schema) as writer:
@@ -180,14 +185,16 @@ class WorldsSink:
         import pyarrow as pa
 
         chains = sum(batch.n_chains for batch in self._batches)
-        truth = np.empty((end - begin, chains, len(self._atoms)), np.bool_)
+        truth = np.empty((end - begin, chains, len(self._names)), np.bool_)
+        truth[:] = self._truth == TRUE
+        drawn = self._truth == UNKNOWN
         first = 0
         for batch in self._batches:
             rows = batch.rows(begin, end)
             for chain in range(batch.n_chains):
-                truth[:, first + chain] = (rows >> np.uint64(chain)) & np.uint64(1)
+                truth[:, first + chain, drawn] = (rows >> np.uint64(chain)) & np.uint64(1)
             first += batch.n_chains
-        table = truth.reshape((end - begin) * chains, len(self._atoms))
+        table = truth.reshape((end - begin) * chains, len(self._names))
         columns = [
             pa.array(np.tile(np.arange(chains, dtype=np.int32), end - begin)),
             pa.array(np.repeat((np.arange(begin, end, dtype=np.int64) - dropped + 1) * self._thin, chains)),

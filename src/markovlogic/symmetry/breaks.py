@@ -67,7 +67,7 @@ def _with_example(problem: Problem, type_name: str, relation: Relation, classes:
     names = problem.domains[type_name].names
     return Break(
         type_name,
-        relation.name,
+        relation.soft_of or relation.name,
         n_classes,
         (names[one], names[other]),
         _shown(problem, relation, args[row], int(status[row])),
@@ -80,4 +80,17 @@ def _shown(problem: Problem, relation: Relation, args: Int32, status: int) -> st
         show_constant(problem.domains[type_name].names[number])
         for type_name, number in zip(relation.types, args.tolist(), strict=True)
     ]
+    if relation.soft_of:
+        return f"{relation.soft_of}({','.join(texts)}) has {_soft_number(problem, relation, args)}"
     return f"{relation.name}({','.join(texts)}) is {WORDS.get(status, 'unknown')}"
+
+
+def _soft_number(problem: Problem, relation: Relation, args: Int32) -> str:
+    soft, own = problem.soft.get(relation.soft_of), problem.numbers.get(relation.soft_of)
+    listed = own.code if own is not None else soft.code if soft is not None else np.zeros(0, np.int64)
+    code = codes(args[None, :], relation.statuses.sizes)[0]
+    at = int(np.searchsorted(listed, code))
+    is_listed = at < len(listed) and listed[at] == code
+    if own is not None:
+        return f"the number {own.number[at]:.6g}" if is_listed else "no number"
+    return f"soft evidence of log-odds {soft.log_odds[at]:.6g}" if is_listed and soft is not None else "no soft evidence"

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int32, Int64, UInt64, frozen
-from markovlogic.data.evidence import codes, decode
+from markovlogic.data.evidence import FALSE, TRUE, codes, decode
 from markovlogic.language.syntax import (
     And,
     Atom,
@@ -52,7 +52,7 @@ def twin_classes(problem: Problem) -> ConstantClasses:
 
     Constants that a formula names, and those that a `+x` would give weights of their own, are alone in their class.
     """
-    relations = [_relation(problem, name) for name in problem.statuses]
+    relations = list(relations_of(problem).values())
     named = named_constants(problem)
     class_of = {}
     for type_name, domain in problem.domains.items():
@@ -85,7 +85,7 @@ def named_constants(problem: Problem) -> dict[str, Int64]:
 
 def _terms(rule: Rule, model: Model) -> Iterator[tuple[str, Term]]:
     """Every term of a rule with its type; an equality of two constants has none, and tells nothing apart."""
-    left_to_do: list[Formula] = [rule.formula]
+    left_to_do: list[Formula] = [rule.formula] if rule.factor is None else [rule.formula, rule.factor]
     while left_to_do:
         formula = left_to_do.pop()
         if isinstance(formula, Atom):  # most are, and rules come by the ten thousand
@@ -133,6 +133,7 @@ class Relation:
     types: tuple[str, ...]
     statuses: Statuses
     args: Int32  # (n, arity)
+    soft_of: str = ""  # the predicate whose soft evidence it tells
 
 
 def _relation(problem: Problem, name: str) -> Relation:
@@ -141,8 +142,25 @@ def _relation(problem: Problem, name: str) -> Relation:
 
 
 def relations_of(problem: Problem) -> dict[str, Relation]:
-    """What is known of every predicate, as tuples."""
-    return {name: _relation(problem, name) for name in problem.statuses}
+    """What is known of every predicate, as tuples; soft evidence as further relations, see `_soft_relations`."""
+    known = {name: _relation(problem, name) for name in problem.statuses}
+    return known | {relation.name: relation for relation in _soft_relations(problem)}
+
+
+def _soft_relations(problem: Problem) -> Iterator[Relation]:
+    """Soft evidence and numbers as relations that a renaming must preserve: one for each bit of what numbers distinct values.
+
+    A renaming maps atoms to atoms with the same value iff it preserves all of them, and ten thousand values take 14.
+    """
+    numbered = [(name, soft.code, soft.log_odds) for name, soft in problem.soft.items()]
+    numbered += [(name, known.code, known.number) for name, known in problem.numbers.items()]
+    for name, all_codes, number in numbered:
+        label = np.unique(number, return_inverse=True)[1].astype(np.int64) + 1
+        types, sizes = problem.model.predicates[name].types, problem.statuses[name].sizes
+        for bit in range(int(label.max()).bit_length()):
+            code = all_codes[(label >> bit) & 1 == 1]
+            statuses = Statuses(f"numbers of {name}, {bit}", sizes, FALSE, code, np.full(len(code), TRUE, np.int8))
+            yield Relation(statuses.predicate, types, statuses, decode(code, sizes), soft_of=name)
 
 
 def classes_by_evidence(type_name: str, n_constants: int, relations: Iterable[Relation]) -> Int32:

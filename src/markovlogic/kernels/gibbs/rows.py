@@ -85,7 +85,7 @@ def weigh_clauses(clauses, groups, has_row, degree, sums):
                 if effect != 0 and others == 0:
                     sums[atom, 0] += effect * weight
                 elif effect != 0:
-                    sums[atom, 1] += weight
+                    sums[atom, 1] += abs(weight)
                     degree[atom] += 1
         note_groups(clauses, clause, groups, GO)
 

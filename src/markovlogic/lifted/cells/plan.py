@@ -19,6 +19,7 @@ from markovlogic.lifted.cells.numbers import Decimals, Logarithms, Numbers
 from markovlogic.lifted.cells.solution import CellSolution
 from markovlogic.lifted.cells.state import states_of
 from markovlogic.problem import Problem
+from markovlogic.problem.query import queried_predicates
 
 MOST_VALUES = 64  # of an exclusive argument
 MOST_WRITTEN_OUT = 8  # constants of a type that is written out because three objects would meet otherwise
@@ -84,7 +85,7 @@ class CellWork:
 def plan_cells(problem: Problem, lowered: LoweredModel) -> CellWork | Refusal:
     """Plan, without grounding anything; or say which formula, variables or evidence stand in the way."""
     try:
-        flat, factors = _written_out(problem, lowered)
+        flat, factors = written_out(problem, lowered)
         layout = layout_of(object_classes(problem, flat, factors.keys), factors)
         return _work(layout, signed=bool(flat.skolem))
     except TooLarge as reason:
@@ -93,7 +94,7 @@ def plan_cells(problem: Problem, lowered: LoweredModel) -> CellWork | Refusal:
         return Refusal(found.told(problem.model.rules))
 
 
-def _written_out(problem: Problem, lowered: LoweredModel) -> tuple[FlatModel, Factors]:
+def written_out(problem: Problem, lowered: LoweredModel) -> tuple[FlatModel, Factors]:
     """Write out types until no clause ties three objects together: those of exclusive arguments, then small ones."""
     small = set(_exclusive_types(problem, lowered))
     while True:
@@ -160,8 +161,7 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
 def _asks_for_pairs(layout: Layout) -> bool:
     """Whether the query asks for atoms of two objects."""
     wide = {key.predicate for key in layout.links}
-    asked = {item.predicate for item in layout.objects.problem.query if item.predicate is not None}
-    asked |= {literal.predicate for item in layout.objects.problem.query for literal in item.literals or ()}
+    asked = set(queried_predicates(layout.objects.problem.query))
     return bool(wide & asked)
 
 

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from markovlogic.cli.progress import LogLines, shown_progress, stage_line
 from markovlogic.progress import Silent
+from markovlogic.report.progress import LogLines, shown_progress, stage_line
 
 
 @pytest.mark.parametrize(

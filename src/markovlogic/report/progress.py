@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 from markovlogic.progress import SILENT, Progress
 
 FIRST_LINE_AFTER = 2.0  # seconds into a stage; shorter ones stay silent
 LINE_EVERY = 5.0
+FIRST_BAR_AFTER = 1.0  # seconds into a call from Python; shorter ones stay silent
+NOTEBOOK_EVERY = 0.5
 
 
 @contextmanager
@@ -30,6 +33,38 @@ def shown_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Pro
             yield log
         finally:
             log.close()
+
+
+@contextmanager
+def progress_of(wish: Progress | bool | None) -> Iterator[Progress]:
+    """What a call from Python shows of its advance.
+
+    None: a bar on a terminal and in a notebook once it takes a second, and nothing elsewhere. True: lines elsewhere.
+    False: nothing.
+    """
+    if not (wish is None or isinstance(wish, bool)):
+        yield wish
+        return
+    shown: NotebookLine | LateBar | LogLines | None = None
+    if wish is not False:
+        if in_notebook():
+            shown = NotebookLine()
+        elif sys.stderr is not None and sys.stderr.isatty():
+            shown = LateBar(sys.stderr)
+        elif wish:
+            shown = LogLines(sys.stderr)
+    try:
+        yield shown or SILENT
+    finally:
+        if shown is not None:
+            shown.close()
+
+
+def in_notebook() -> bool:
+    """Whether the output of this process goes to cells."""
+    shell = sys.modules.get("IPython")
+    current = None if shell is None else shell.get_ipython()
+    return current is not None and "IPKernelApp" in current.config
 
 
 class LogLines:
@@ -66,6 +101,12 @@ class LogLines:
         self._moved.set()
         self._thread.join(timeout=1.0)
 
+    def _line(self) -> str:
+        with self._lock:
+            if not self._name:
+                return ""
+            return stage_line(self._name, self._done, self._total, self._note, time.monotonic() - self._began)
+
     def _tick(self) -> None:
         wait = self._first
         while not self._closed.is_set():
@@ -74,14 +115,88 @@ class LogLines:
                 wait = self._first
                 continue
             wait = self._every
-            with self._lock:
-                line = stage_line(self._name, self._done, self._total, self._note, time.monotonic() - self._began)
-            if self._name:
+            line = self._line()
+            if line:
                 try:
                     self._stream.write(line + "\n")
                     self._stream.flush()
                 except (OSError, ValueError):  # the reader is gone; the run goes on
                     return
+
+
+class NotebookLine(LogLines):
+    """One line below the cell that is written anew, and goes when the call is over."""
+
+    def __init__(self, *, first: float = FIRST_BAR_AFTER, every: float = NOTEBOOK_EVERY) -> None:
+        from IPython.display import display
+
+        self._handle = display(_html(""), display_id=True)  # here, in the cell's own thread, so that it belongs to the cell
+        super().__init__(sys.stderr, first=first, every=every)
+
+    def _tick(self) -> None:
+        wait = self._first
+        while not self._closed.wait(wait):
+            wait = self._every
+            with self._lock:
+                share = min(self._done / self._total, 1.0) if self._total else None
+            line = html.escape(self._line())
+            bar = "" if share is None else f'<progress value="{share:.4f}" style="width: 16em"></progress> '
+            self._handle.update(_html(f"<small>{bar}{line}</small>"))
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        super().close()
+        self._handle.update(_html(""))
+
+
+def _html(text: str) -> object:
+    from IPython.display import HTML
+
+    made: object = HTML(text)
+    return made
+
+
+class LateBar:
+    """A bar on a terminal that appears when the call has taken a second."""
+
+    def __init__(self, stream: TextIO, *, after: float = FIRST_BAR_AFTER) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+        self._stage: tuple[str, float | None] | None = None
+        self._advance = (0.0, "")
+        self._stack = ExitStack()
+        self._bar: Progress | None = None
+        self._timer = threading.Timer(after, self._open)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _open(self) -> None:
+        with self._lock:
+            self._bar = self._stack.enter_context(_bar(self._stream))
+            if self._stage is not None:
+                self._bar.stage(*self._stage)
+                self._bar.advance(*self._advance)
+
+    def stage(self, name: str, total: float | None = None) -> None:
+        """A stage begins."""
+        with self._lock:
+            self._stage, self._advance = (name, total), (0.0, "")
+            if self._bar is not None:
+                self._bar.stage(name, total)
+
+    def advance(self, done: float, note: str = "") -> None:
+        """So much is done."""
+        with self._lock:
+            self._advance = (done, note)
+            if self._bar is not None:
+                self._bar.advance(done, note)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._timer.cancel()
+        with self._lock:
+            self._bar = None
+            self._stack.close()
 
 
 def stage_line(name: str, done: float, total: float | None, note: str, elapsed: float) -> str:

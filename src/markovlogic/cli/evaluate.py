@@ -1,0 +1,52 @@
+"""`mln evaluate`: how good probabilities are."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from markovlogic.cli import options
+from markovlogic.cli.telling import tell
+
+
+def evaluate(
+    results: Annotated[str, typer.Argument(metavar="RESULTS", help="A file that mln infer wrote.")],
+    truth: Annotated[
+        list[str],
+        typer.Argument(metavar="TRUTH...", help="What is true: .db files, or Predicate=FILE; what is missing is false."),
+    ],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write .json or .csv for programs, or .html, .png or .svg with the calibration chart.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Judge probabilities by what is true: log loss, Brier score, AUC, F1 and calibration, by predicate."""
+    from markovlogic.evaluation import evaluate as evaluation
+    from markovlogic.evaluation import view
+    from markovlogic.report.atomic import check_writable
+
+    if output is not None:
+        view.check_ending(output)
+        check_writable(output)
+    found = evaluation.evaluate(results, truth)
+    if output is not None:
+        view.write(found, output)
+        if not quiet:
+            tell(f"wrote {output}: {found!r}")
+    else:
+        from rich.console import Console
+
+        Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(view.evaluation_table(found))
+    if not quiet:
+        for note in found.notes:
+            tell(f"note: {note}")
+    return 0

@@ -1,0 +1,180 @@
+"""`mln learn`: weights from data."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from markovlogic.cli import options
+from markovlogic.cli.telling import tell
+
+if TYPE_CHECKING:
+    from markovlogic.learning.folds import CrossValidation
+    from markovlogic.learning.result import Learned
+
+DATA, LEARNING = "The data", "Learning"
+WEIGHTS_SHOWN = 40
+
+
+def learn(
+    model: options.Model,
+    evidence: Annotated[
+        list[str],
+        typer.Option(
+            "-e",
+            "--evidence",
+            metavar="FILE",
+            help="A training database: a .db file, Predicate=FILE for a table, or several joined by commas; repeat it for more.",
+            rich_help_panel=DATA,
+        ),
+    ],
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-q",
+            "--query",
+            metavar="PREDICATES",
+            help="What is modelled given the rest; default: all predicates that the data show.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="OUT.mln", help="The rule file with its weights.", rich_help_panel=options.OUTPUT),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            metavar="auto|pseudolikelihood|cd|newton|perceptron",
+            help="auto: pseudo-likelihood, then the conditional likelihood by chains where that differs.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = "auto",
+    prior: Annotated[
+        str,
+        typer.Option(
+            "--prior",
+            metavar="auto|none|SD|l2:SD|l1:SCALE",
+            help="How far from 0 weights are thought to lie; auto, l2 and l1 choose by cross-validation.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = "auto",
+    folds: Annotated[
+        bool, typer.Option("--folds", help="Leave out one database at a time and evaluate on it.", rich_help_panel=LEARNING)
+    ] = False,
+    keep_weights: Annotated[
+        bool, typer.Option("--keep-weights", help="Rules that have a weight keep it.", rich_help_panel=LEARNING)
+    ] = False,
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", metavar="SECONDS", help="Take what was found by then.", rich_help_panel=LEARNING),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of chains and folds.", rich_help_panel=LEARNING)] = 0,
+    closed_types: options.ClosedTypes = False,
+    memory_limit: options.MemoryLimit = None,
+    stats: Annotated[
+        str | None,
+        typer.Option("--stats", metavar="FILE.json", help="Write weights and the run's record.", rich_help_panel=options.OUTPUT),
+    ] = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Learn the weights of rules from training databases, each of which is a world of its own."""
+    from markovlogic.errors import InputError
+    from markovlogic.learning import folds as cross_validation
+    from markovlogic.learning import learn as learning
+    from markovlogic.report.atomic import atomic_file, check_writable, same_file
+    from markovlogic.report.progress import shown_progress
+
+    options.positive(time_limit, "--time-limit")
+    if output is None and not folds:
+        raise InputError("where should the learned rules go?", hint="give -o OUT.mln, or --folds to evaluate only")
+    for path in (output, stats):
+        if path is not None:
+            check_writable(path)
+            if same_file(path, model):
+                raise InputError(f"{path} is an input file and would be overwritten", hint="choose another output name")
+    said: dict[str, Any] = {
+        "method": method,
+        "prior": prior,
+        "keep_weights": keep_weights,
+        "time_limit": time_limit,
+        "seed": seed,
+        "memory_limit": options.memory_size(memory_limit),
+        "closed_types": closed_types,
+    }
+    record: dict[str, Any] = {}
+    concerns: list[str] = []
+    with shown_progress(quiet=quiet) as progress:
+        if folds:
+            validated = cross_validation.cross_validate(model, list(evidence), query, progress=progress, **said)
+            record |= validated.as_dict()
+        if output is not None:
+            learned = learning.learn(model, list(evidence), query, progress=progress, **said)
+            learned.save(output)
+            record = learned.as_dict() | record
+            concerns = learned.concerns()
+    if stats is not None:
+        import json
+
+        with atomic_file(stats) as file:
+            file.write((json.dumps(record, indent=2, allow_nan=False) + "\n").encode())
+    if folds:
+        _show_folds(validated)
+    if output is not None and not quiet:
+        _show(learned, output)
+    for concern in concerns:
+        tell(f"concern: {concern}")
+    return 1 if concerns else 0
+
+
+def _show(learned: Learned, output: str) -> None:
+    """The largest weights on a terminal, and what should be known about them."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(_weights_table(learned))
+    tell(f"wrote {output}: {len(learned.weights):,} weights by {learned.method}, prior: {learned.prior}")
+    for note in learned.notes:
+        tell(f"note: {note}")
+
+
+def _weights_table(learned: Learned) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    from markovlogic.report.terminal import visible
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for title, justify in (("weight", "right"), ("± stderr", "right"), ("formula", "left")):
+        table.add_column(title, justify=justify)  # type: ignore[arg-type]
+    largest = sorted(learned.weights, key=lambda one: -abs(one.weight))[:WEIGHTS_SHOWN]
+    for one in largest:
+        error = "-" if one.stderr != one.stderr else f"{one.stderr:.3g}"
+        table.add_row(f"{one.weight:.4f}", error, Text(visible(one.formula)))
+    if len(learned.weights) > WEIGHTS_SHOWN:
+        table.add_row("", "", Text(f"and {len(learned.weights) - WEIGHTS_SHOWN:,} smaller ones", style="dim"))
+    return table
+
+
+def _show_folds(found: CrossValidation) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from markovlogic.evaluation.view import cell
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    columns = {"rows": "atoms", "true": "true", "cll": "CLL", "auc_pr": "AUC-PR", "auc_roc": "AUC-ROC", "f1": "F1"}
+    for title in ("left out", "predicate"):
+        table.add_column(title)
+    for title in (*columns.values(), "seconds"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for fold in found.folds:
+        seconds = f"{fold.learned.stats['seconds']['total']:.1f}"
+        for name, scores in fold.evaluation.rows().items():
+            table.add_row(fold.left_out, name, *(cell(scores, column) for column in columns), seconds)
+    for name, scores in found.pooled.rows().items():
+        table.add_row("together", name, *(cell(scores, column) for column in columns), "")
+    Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(table)

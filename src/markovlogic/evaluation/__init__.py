@@ -1,0 +1,1 @@
+"""How good probabilities are, judged by what turned out to be true."""

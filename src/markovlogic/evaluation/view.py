@@ -1,0 +1,165 @@
+"""An evaluation for people and programs: table, calibration chart, files."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markovlogic.errors import InputError
+from markovlogic.evaluation.evaluate import Evaluation
+from markovlogic.evaluation.scores import BINS, Scores
+from markovlogic.report.atomic import atomic_file
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+COLUMNS: Mapping[str, str] = {  # as a person reads them
+    "rows": "atoms",
+    "true": "true",
+    "log_loss": "log loss",
+    "brier": "Brier",
+    "cll": "CLL",
+    "auc_pr": "AUC-PR",
+    "auc_roc": "AUC-ROC",
+    "f1": "F1",
+    "threshold": "at",
+    "calibration_error": "calib. error",
+}
+ENDINGS = (".json", ".csv", ".html", ".png", ".svg")
+BAR_CELLS = 30
+BLUE, GREY = "#3b6ea5", "#9aa5b1"
+
+
+def cell(scores: Scores, name: str) -> str:
+    """One number as the table shows it."""
+    value = vars(scores)[name]
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "-" if math.isnan(value) else f"{value:.4f}"
+
+
+def evaluation_table(found: Evaluation) -> RenderableType:
+    """Scores of each predicate, and the calibration curve of all rows."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("predicate")
+    for title in COLUMNS.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, scores in found.rows().items():
+        table.add_row(name, *(cell(scores, column) for column in COLUMNS))
+    curve = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for title, justify in (("said", "right"), ("atoms", "right"), ("mean", "right"), ("true", "right"), ("", "left")):
+        curve.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for part in found.overall.calibration:
+        curve.add_row(f"{part.low:.1f}-{part.high:.1f}", f"{part.rows:,}", f"{part.said:.3f}", f"{part.true:.3f}", _line(part))
+    return Group(table, Text(), Text("Calibration (| said, █ true):", style="bold"), curve)
+
+
+def _line(part: Any) -> str:
+    """A bar for the share that is true, with a mark where it should end."""
+    mark, end = (min(round(value * BAR_CELLS), BAR_CELLS - 1) for value in (part.said, part.true))
+    end = round(part.true * BAR_CELLS)
+    return "".join("|" if at == mark else "█" if at < end else "·" for at in range(BAR_CELLS))
+
+
+def calibration_chart(found: Evaluation) -> Any:
+    """What was said against what is true, a line for each predicate; dots grow with the number of atoms."""
+    import altair as alt
+
+    values = [
+        {"predicate": name, "said": part.said, "true": part.true, "atoms": part.rows}
+        for name, scores in found.by_predicate.items()
+        for part in scores.calibration
+    ]
+    scale = alt.Scale(domain=[0, 1])
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("said:Q", scale=scale, title=f"mean probability of each of {BINS} bins"),
+        y=alt.Y("true:Q", scale=scale, title="share that is true"),
+        color=alt.Color("predicate:N", legend=alt.Legend(title=None) if len(found.predicates) > 1 else None),
+    )
+    dots = base.mark_circle(opacity=0.9).encode(
+        size=alt.Size("atoms:Q", scale=alt.Scale(type="log", range=[20, 400]), legend=None),
+        tooltip=["predicate:N", alt.Tooltip("said:Q", format=".3f"), alt.Tooltip("true:Q", format=".3f"), "atoms:Q"],
+    )
+    ideal = alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+    diagonal = ideal.mark_line(color=GREY, strokeDash=[4, 4]).encode(x="x:Q", y="y:Q")
+    all_rows = found.overall
+    subtitle = f"{all_rows.rows:,} atoms, {all_rows.true:,} true; log loss {all_rows.log_loss:.4f}, Brier {all_rows.brier:.4f}"
+    title = alt.TitleParams("Calibration", subtitle=subtitle, anchor="start")
+    return (diagonal + base.mark_line() + dots).properties(width=420, height=420, title=title)
+
+
+def write(found: Evaluation, path: str | os.PathLike[str]) -> None:
+    """Write an evaluation; the name's ending says how."""
+    check_ending(path)
+    ending = Path(path).suffix.lower()
+    if ending == ".json":
+        content = (json.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n").encode()
+    elif ending == ".csv":
+        content = _csv(found).encode()
+    elif ending == ".html":
+        content = _page(found).encode()
+    else:
+        out = io.BytesIO() if ending == ".png" else io.StringIO()
+        calibration_chart(found).save(out, format=ending[1:], **({"scale_factor": 2} if ending == ".png" else {}))
+        content = out.getvalue() if isinstance(out, io.BytesIO) else out.getvalue().encode()
+    with atomic_file(path if isinstance(path, str) else Path(path)) as file:
+        file.write(content)
+
+
+def check_ending(path: str | os.PathLike[str]) -> None:
+    """Refuse names that do not say which format is wanted."""
+    if Path(path).suffix.lower() not in ENDINGS:
+        raise InputError(f"{os.fspath(path)} ends with none of {', '.join(ENDINGS)}", hint="the ending says what is written")
+
+
+def _csv(found: Evaluation) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["predicate", *COLUMNS])
+    for name, scores in found.rows().items():
+        values = [vars(scores)[column] for column in COLUMNS]
+        writer.writerow([name, *("" if isinstance(v, float) and math.isnan(v) else repr(v) for v in values)])
+    return text.getvalue()
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Evaluation</title>
+<style>body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1080px; color: #1c2733; }}
+table {{ border-collapse: collapse; }} th, td {{ padding: .15rem .9rem .15rem 0; text-align: right; }}
+th:first-child, td:first-child {{ text-align: left; }} thead th {{ border-bottom: 1px solid #9aa5b1; }}</style>
+<script>{script}</script></head><body>
+<h1>Evaluation</h1>
+<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
+{notes}
+<div id="chart"></div>
+<script>vegaEmbed("#chart", {spec}, {{actions: true}});</script>
+</body></html>
+"""
+
+
+def _page(found: Evaluation) -> str:
+    """One file that needs no network."""
+    from markovlogic.report.page import vega
+
+    rows = "".join(
+        f"<tr><td>{html.escape(name)}</td>" + "".join(f"<td>{cell(scores, column)}</td>" for column in COLUMNS) + "</tr>"
+        for name, scores in found.rows().items()
+    )
+    return _PAGE.format(
+        script=vega(),
+        head="".join(f"<th>{title}</th>" for title in ("predicate", *COLUMNS.values())),
+        rows=rows,
+        notes="".join(f"<p>{html.escape(note)}</p>" for note in found.notes),
+        spec=json.dumps(calibration_chart(found).to_dict()).replace("<", "\\u003c"),
+    )

@@ -1,0 +1,1 @@
+"""Counting instead of grounding: kernels that interpret the programs of `networks.counting`."""

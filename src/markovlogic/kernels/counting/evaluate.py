@@ -1,0 +1,281 @@
+"""Terms at one atom: how many values of the free variables make a conjunction of bits true."""
+
+import numpy as np
+
+from markovlogic.kernels.counting.layout import (
+    ARITY,
+    LOOP_INNER,
+    LOOP_MASKS,
+    LOOP_ROWS,
+    LOOP_SIZE,
+    LOOP_SLOT,
+    OPERAND_BEGIN,
+    OPERAND_FLIP,
+    OPERAND_STEPS,
+    SIZES,
+    TERM_CHANNEL,
+    TERM_CONDITIONS,
+    TERM_ROOTS,
+    TERM_TESTS,
+    TEST_BIT,
+    TEST_OPERAND,
+    VIEW_BEGIN,
+    VIEW_BIT,
+    VIEW_STRIDES,
+    VIEWS,
+)
+from markovlogic.kernels.internal import called, inlined, internal
+from markovlogic.kernels.vectors import lowest_bit, population
+
+ONE = np.uint64(1)
+FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
+LOW = np.uint64(63)
+
+
+@inlined
+def value_of(argument, slots):
+    """The value of a slot or constant."""
+    return slots[argument] if argument >= 0 else -1 - argument
+
+
+@inlined
+def row_begin(code, operand, slots):
+    """The first word of an operand's row."""
+    at = code.operand[operand, OPERAND_BEGIN]
+    for step in range(OPERAND_STEPS, code.operand.shape[1], 2):
+        at += code.operand[operand, step + 1] * slots[code.operand[operand, step]]
+    return at
+
+
+@inlined
+def flip_of(code, operand):
+    """All ones where an operand is negated, else zero."""
+    return np.uint64(code.operand[operand, OPERAND_FLIP])
+
+
+@inlined
+def has_bit(bits, begin, place):
+    """Whether a bit of the row that begins there is set."""
+    return (bits[begin + (place >> 6)] >> (np.uint64(place) & LOW)) & ONE != np.uint64(0)
+
+
+@inlined
+def tail_of(size):
+    """The bits of a row's last word that count."""
+    return FULL if size & 63 == 0 else (ONE << (np.uint64(size) & LOW)) - ONE
+
+
+@internal
+def passes_test(code, test, bits, slots):
+    """Whether a factor without free variables holds."""
+    operand = code.test[test, TEST_OPERAND]
+    found = has_bit(bits, row_begin(code, operand, slots), value_of(code.test[test, TEST_BIT], slots))
+    return found == (code.operand[operand, OPERAND_FLIP] == 0)
+
+
+@internal
+def fill_row(code, first, last, size, bits, slots, out):
+    """The conjunction of operands, as bits; without any, all ones."""
+    words = (size + 63) >> 6
+    for word in range(words):
+        out[word] = FULL
+    for operand in range(first, last):
+        begin, flip = row_begin(code, operand, slots), flip_of(code, operand)
+        row = bits[begin : begin + words]
+        for word in range(words):
+            out[word] &= row[word] ^ flip
+    out[words - 1] &= tail_of(size)
+
+
+@internal
+def _count_one(bits, begin, words):
+    total = np.int64(0)
+    row = bits[begin : begin + words]
+    for word in range(words):
+        total += population(row[word])
+    return total
+
+
+@internal
+def count_two(bits, begin, other, flip, words):
+    """Bits of a row that another one has, or that it has not."""
+    total = np.int64(0)
+    row, second = bits[begin : begin + words], bits[other : other + words]
+    for word in range(words):
+        total += population(row[word] & (second[word] ^ flip))
+    return total
+
+
+@internal
+def count_row(code, first, last, size, bits, slots):
+    """How many bits of the conjunction of operands are set; positive operands stand first."""
+    words = (size + 63) >> 6
+    if last == first:
+        return size
+    begin, flip = row_begin(code, first, slots), flip_of(code, first)
+    if last == first + 1:
+        total = _count_one(bits, begin, words)
+        return total if flip == np.uint64(0) else size - total
+    other, other_flip = row_begin(code, first + 1, slots), flip_of(code, first + 1)
+    if last == first + 2:
+        if flip == np.uint64(0):
+            return count_two(bits, begin, other, other_flip, words)
+        both = count_two(bits, begin, other, np.uint64(0), words)  # none of both: all, less each, and more what both have
+        return size - _count_one(bits, begin, words) - _count_one(bits, other, words) + both
+    total = np.int64(0)
+    for word in range(words):
+        both = (bits[begin + word] ^ flip) & (bits[other + word] ^ other_flip)
+        for operand in range(first + 2, last):
+            both &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
+        total += population(both & tail_of(size)) if word == words - 1 else population(both)
+    return total
+
+
+@internal
+def _masked_row(code, loop, bits, slots, row):
+    """The values that a loop's own factors and masks leave, as bits."""
+    fill_row(code, code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1], code.loop[loop, LOOP_SIZE], bits, slots, row)
+    for at in range(code.loop[loop, LOOP_MASKS], code.loop[loop, LOOP_MASKS + 1]):
+        place = value_of(code.item[at], slots)
+        row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
+
+
+@internal
+def _count_innermost(code, loop, bits, slots, row):
+    """The count of a loop without inner ones. row: to work in."""
+    if code.loop[loop, LOOP_MASKS] == code.loop[loop, LOOP_MASKS + 1]:
+        return count_row(
+            code, code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1], code.loop[loop, LOOP_SIZE], bits, slots
+        )
+    _masked_row(code, loop, bits, slots, row)
+    total = np.int64(0)
+    for word in range((code.loop[loop, LOOP_SIZE] + 63) >> 6):
+        total += population(row[word])
+    return total
+
+
+@internal
+def count_loop(code, loop, bits, slots, stack):
+    """How many values of a loop's variables make its factors true.
+
+    No recursion, which compiled kernels cannot be loaded with: a frame holds the loop, the word of its row that is looked at, the
+    sum so far, the product of the inner loops so far, and the inner loop that is next. Values that are done are struck out.
+    """
+    rows, frames = stack.rows, stack.frames
+    if code.loop[loop, LOOP_INNER] == code.loop[loop, LOOP_INNER + 1]:
+        return _count_innermost(code, loop, bits, slots, rows[0])
+    depth = 0
+    frames[0, 0], frames[0, 1], frames[0, 2] = loop, 0, 0
+    _masked_row(code, loop, bits, slots, rows[0])
+    while True:
+        own = frames[depth, 0]
+        word, words = frames[depth, 1], (code.loop[own, LOOP_SIZE] + 63) >> 6
+        while word < words and rows[depth, word] == np.uint64(0):
+            word += 1
+        frames[depth, 1] = word
+        if word == words:
+            found = frames[depth, 2]
+            depth -= 1
+            if depth < 0:
+                return found
+            own = frames[depth, 0]
+            frames[depth, 3] *= found
+            frames[depth, 4] += 1
+        else:
+            left = rows[depth, word]
+            slots[code.loop[own, LOOP_SLOT]] = 64 * word + lowest_bit(left)
+            rows[depth, word] = left & (left - ONE)
+            frames[depth, 3], frames[depth, 4] = 1, code.loop[own, LOOP_INNER]
+        inside = False
+        while frames[depth, 3] != 0 and frames[depth, 4] < code.loop[own, LOOP_INNER + 1]:
+            inner = code.item[frames[depth, 4]]
+            if code.loop[inner, LOOP_INNER] == code.loop[inner, LOOP_INNER + 1]:
+                frames[depth, 3] *= _count_innermost(code, inner, bits, slots, rows[depth + 1])
+                frames[depth, 4] += 1
+            else:
+                depth += 1
+                frames[depth, 0], frames[depth, 1], frames[depth, 2] = inner, 0, 0
+                _masked_row(code, inner, bits, slots, rows[depth])
+                inside = True
+                break
+        if not inside:
+            frames[depth, 2] += frames[depth, 3]
+
+
+@internal
+def meets(code, term, slots):
+    """Whether the slots obey a term's conditions."""
+    for at in range(code.term[term, TERM_CONDITIONS], code.term[term, TERM_CONDITIONS + 1]):
+        if slots[code.condition[at, 0]] != value_of(code.condition[at, 1], slots):
+            return False
+    return True
+
+
+@internal
+def count_term(code, term, bits, slots, stack):
+    """The count of a term whose conditions are met."""
+    for test in range(code.term[term, TERM_TESTS], code.term[term, TERM_TESTS + 1]):
+        if not passes_test(code, test, bits, slots):
+            return np.int64(0)
+    product = np.int64(1)
+    for at in range(code.term[term, TERM_ROOTS], code.term[term, TERM_ROOTS + 1]):
+        product *= count_loop(code, code.item[at], bits, slots, stack)
+        if product == 0:
+            break
+    return product
+
+
+@internal
+def add_terms(code, first, last, bits, slots, stack, out):
+    """Add weight times count of each term to the sum of its channel. out: (n_channels,) float64."""
+    for term in range(first, last):
+        if meets(code, term, slots):
+            out[code.term[term, TERM_CHANNEL]] += code.weight[term] * count_term(code, term, bits, slots, stack)
+
+
+@called
+def sum_terms(code, first, last, bits, slots, stack, out):
+    """The same for Python."""
+    add_terms(code, first, last, bits, slots, stack, out)
+
+
+@internal
+def write_bit(relations, predicate, slots, value, bits):
+    """Set an atom, whose arguments stand in the first slots, in all views of its predicate."""
+    own = relations.predicate[predicate]
+    arity = own[ARITY]
+    widest = (relations.views.shape[1] - VIEW_STRIDES) >> 1
+    for at in range(own[VIEWS], own[VIEWS + 1]):
+        view = relations.views[relations.listed[at]]
+        begin, place = view[VIEW_BEGIN], np.int64(0)
+        fits = True
+        if view[VIEW_BIT] >= 0:
+            place = slots[view[VIEW_BIT]]
+        for position in range(arity):
+            begin += view[VIEW_STRIDES + position] * slots[position]
+            if view[VIEW_STRIDES + widest + position] == 1 and slots[position] != place:
+                fits = False
+        if fits:
+            mark = ONE << (np.uint64(place) & LOW)
+            if value:
+                bits[begin + (place >> 6)] |= mark
+            else:
+                bits[begin + (place >> 6)] &= ~mark
+
+
+@internal
+def decode(relations, predicate, number, slots):
+    """Put an atom's arguments, by its code, into the first slots."""
+    rest = number
+    for position in range(relations.predicate[predicate, ARITY] - 1, -1, -1):
+        size = relations.predicate[predicate, SIZES + position]
+        slots[position] = rest % size
+        rest //= size
+
+
+@called
+def write_atoms(relations, predicate, codes, bits, slots):
+    """Make atoms true, by their codes, in all views of their predicate."""
+    for number in codes:
+        decode(relations, predicate, number, slots)
+        write_bit(relations, predicate, slots, np.bool_(True), bits)

@@ -1,0 +1,115 @@
+"""Training databases: each a world of its own, with its own constants; what is modelled is open, its truth beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from markovlogic.arrays import Bool, frozen
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
+from markovlogic.data.exclusive import group_of
+from markovlogic.data.readers import read_evidence
+from markovlogic.data.sources import evidence_sources
+from markovlogic.errors import Fault, InputError
+from markovlogic.language.syntax import Model
+from markovlogic.problem import Problem, pose
+from markovlogic.problem.query import queried_predicates, resolve_query
+from markovlogic.progress import SILENT, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """One training world: a problem whose modelled predicates are open, and what is true of their atoms."""
+
+    name: str
+    problem: Problem
+    truth: Bool  # (n_atoms,) of the open atoms; anything where they are hidden
+    hidden: Bool  # (n_atoms,) atoms that nothing is known about
+    excluded: Bool  # (n_atoms,) hidden values of exclusive groups that negative facts rule out
+
+
+def read_databases(model: Model, given: object, *, closed_types: bool = False, progress: Progress = SILENT) -> list[Evidence]:
+    """The evidence of each database: a list holds one an item, anything else is a single one."""
+    items: Iterable[Any] = given if isinstance(given, list) else [given]
+    made = []
+    for item in items:
+        if isinstance(item, Evidence):
+            made.append(item)
+        else:
+            made.append(read_evidence(model, evidence_sources(item), closed_types=closed_types, progress=progress))
+    if not made:
+        raise InputError("no training data", hint="give each training database by -e FILE")
+    return made
+
+
+def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The predicates that are modelled given the others; without a query all that rules speak of and data show."""
+    if query is None or (not isinstance(query, str) and not query):
+        found = tuple(name for name in model.predicates if any(one.has(name) for one in evidence))
+        if not found:
+            raise InputError("no training facts at all", hint="give training databases by -e FILE")
+        return found
+    names: list[str] = []
+    problems: list[Fault] = []
+    for one in evidence[:1]:
+        domains = {**pose(model, one).domains}
+        try:
+            names = queried_predicates(resolve_query(model, domains, query))
+        except InputError as error:
+            problems += error.faults
+    if problems:
+        raise InputError(problems)
+    silent = [name for name in names if not any(one.has(name) for one in evidence)]
+    if silent:
+        raise InputError(
+            Fault(
+                f"no training facts about {name}: its weights cannot be learned",
+                model.predicates[name].place,
+                hint="give facts about it (what is not listed counts as false), or take it out of -q; it is then hidden",
+            )
+            for name in silent
+        )
+    return tuple(names)
+
+
+def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: str) -> Database:
+    """Open the modelled predicates, and note what is true of them: what no fact mentions is false, `?` is hidden."""
+    known = {of: facts for of, facts in evidence.facts.items() if of not in targets}
+    given = Evidence(evidence.domains, known, evidence.sources, evidence.observed - set(targets))
+    problem = pose(model, given, list(targets))
+    n_atoms = len(problem.atoms)
+    truth, hidden, excluded = np.zeros(n_atoms, bool), np.zeros(n_atoms, bool), np.zeros(n_atoms, bool)
+    for predicate in problem.atoms.predicates:
+        own = problem.atoms.range_of(predicate)
+        if predicate not in targets:
+            hidden[own.start : own.stop] = True
+            continue
+        facts = evidence.facts.get(predicate)
+        if facts is None:
+            continue
+        _note(problem, predicate, facts, truth, hidden, excluded)
+    return frozen(Database(name, problem, truth, hidden, excluded))
+
+
+def _note(problem: Problem, predicate: str, facts: Facts, truth: Bool, hidden: Bool, excluded: Bool) -> None:
+    statuses = problem.statuses[predicate]
+    atom = problem.atoms.numbers(predicate, codes(facts.args, statuses.sizes))
+    truth[atom[facts.truth == TRUE]] = True
+    hidden[atom[facts.truth == UNKNOWN]] = True
+    marks = problem.model.predicates[predicate].exclusive
+    if not any(marks):
+        return
+    decided = np.unique(group_of(facts.args[facts.truth == TRUE], statuses.sizes, marks))
+    for groups in problem.groups:
+        if groups.predicate != predicate:
+            continue
+        for begin, end in zip(groups.start[:-1].tolist(), groups.start[1:].tolist(), strict=True):
+            members = groups.atom[begin:end]
+            if not truth[members].any():
+                hidden[members] = True
+    is_false = facts.truth == FALSE
+    undecided = ~np.isin(group_of(facts.args, statuses.sizes, marks), decided)
+    excluded[atom[is_false & undecided]] = True

@@ -1,0 +1,200 @@
+"""The true conditional likelihood, by persistent contrastive divergence (Tieleman 2008) with 64 chains a database.
+
+The gradient of log P(data | evidence) is N(data) - E[N]. The expectation is an average over chains that are never begun anew:
+weights change little from one step to the next, so a few sweeps bring the chains along. Where data are hidden, N(data) is an
+average too, over chains in which everything known stays as it is (the expectation step of EM, one gradient step at a time).
+
+Steps are scaled by the information matrix of the pseudo-likelihood, so that one of size one is nearly Newton's where atoms are
+nearly independent; a running mean of gradients (momentum) damps their noise, and the weights of the second half are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from markovlogic import patience
+from markovlogic.arrays import Float64
+from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
+from markovlogic.learning.priors import Penalty
+from markovlogic.progress import Progress
+
+SWEEPS = 5  # of each step
+FIRST_SWEEPS = 50  # before the first one
+MOST_STEPS = 400
+LEAST_STEPS = 60
+WINDOW = 20  # steps whose mean gradient is looked at
+MOMENTUM = 0.7
+FIRST_STEP = 0.5
+LARGEST_CHANGE = 0.5  # of a weight in one step
+NEAR = 0.1  # of a standard error: weights are as good as at their best
+SNAPSHOTS = 40  # worlds of every chain that the information is estimated from
+MOST_ITERATIONS = 60  # of conjugate gradients
+MOST_SAMPLED = 400  # weights whose information is estimated from samples
+
+
+class Solver(Protocol):
+    """What scales steps."""
+
+    def __call__(self, gradient: Float64) -> Float64:
+        """The gradient times the inverse of an information matrix."""
+        ...
+
+
+class Preconditioner:
+    """The inverse of an information matrix, block by block where it falls apart; by iteration where one is too large."""
+
+    def __init__(self, information: Any, precision: Float64, most_dense: int) -> None:
+        from scipy import linalg, sparse
+        from scipy.sparse.csgraph import connected_components
+
+        self._blocks: list[tuple[Any, Any]] = []
+        total = sparse.csr_array(information + sparse.diags_array(precision))
+        diagonal = np.maximum(total.diagonal(), 1e-12)
+        ridge = 1e-6 * max(float(diagonal.max(initial=0.0)), 1e-6)
+        _, label = connected_components(abs(total) > 0, directed=False)
+        order = np.argsort(label, kind="stable")
+        for members in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
+            if len(members) > most_dense:
+                own = sparse.csr_array(total[members][:, members] + sparse.diags_array(np.full(len(members), ridge)))
+                self._blocks.append((members, own))
+                continue
+            dense = total[members][:, members].toarray()
+            dense[np.diag_indices(len(dense))] += ridge
+            self._blocks.append((members, linalg.cho_factor(dense, lower=True)))
+
+    def __call__(self, gradient: Float64) -> Float64:
+        """Solve for a step."""
+        from scipy import linalg, sparse
+        from scipy.sparse.linalg import cg
+
+        step = np.zeros_like(gradient)
+        for members, factor in self._blocks:
+            part = gradient[members]
+            if isinstance(factor, tuple):
+                step[members] = linalg.cho_solve(factor, part)
+            else:
+                scale = sparse.diags_array(1 / factor.diagonal())
+                step[members], _ = cg(factor, part, rtol=1e-3, maxiter=MOST_ITERATIONS, M=scale)
+        return step
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """What chains say at given weights."""
+
+    gradient: Float64  # of the log-likelihood, without the prior
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Weights at the end, and how sure they are."""
+
+    weights: Float64
+    steps: int
+    converged: bool
+    information: Float64 | None  # minus the Hessian of the log-likelihood, estimated; None where there are too many weights
+    distance: float  # the last mean gradient, in standard errors of the weight it moves most
+
+
+class Likelihood:
+    """N(data) - E[N], with the chains that it takes."""
+
+    def __init__(self, networks: Sequence[WeightedNetwork], seed: int) -> None:
+        seeds = np.random.SeedSequence(seed).spawn(2 * len(networks))
+        self.networks = networks
+        self._free = [Chains(network, own) for network, own in zip(networks, seeds[::2], strict=True)]
+        self._clamped: list[Chains | None] = []
+        self._observed: list[Float64] = []
+        for network, own in zip(networks, seeds[1::2], strict=True):
+            database = network.counting.database
+            if database.hidden.any():
+                self._clamped.append(Chains(network, own, ~database.hidden))
+                self._observed.append(np.zeros(network.n_features))
+            else:
+                self._clamped.append(None)
+                self._observed.append(network.counts_in(database.truth))
+
+    def gradient(self, weights: Float64, sweeps: int) -> Float64:
+        """An estimate after some more sweeps of all chains."""
+        total = np.zeros_like(weights)
+        for network, free, clamped, observed in zip(self.networks, self._free, self._clamped, self._observed, strict=True):
+            patience.check()
+            world = free.sweep(weights, sweeps)
+            total -= network.mean_counts(world)
+            if clamped is not None:
+                total += network.mean_counts(clamped.sweep(weights, sweeps))
+            else:
+                total += observed
+        return total
+
+    def counts(self, weights: Float64, sweeps: int) -> tuple[Float64, Float64 | None]:
+        """N of every chain after some more sweeps, (n_features, 64), summed over databases; and with the data clamped."""
+        total = np.zeros((len(weights), CHAINS))
+        clamped_total: Float64 | None = None
+        for network, free, clamped, observed in zip(self.networks, self._free, self._clamped, self._observed, strict=True):
+            total += network.counts_of_chains(free.sweep(weights, sweeps))
+            if clamped is not None:
+                clamped_total = np.zeros_like(total) if clamped_total is None else clamped_total
+                clamped_total += network.counts_of_chains(clamped.sweep(weights, sweeps))
+            elif clamped_total is not None:
+                clamped_total += observed[:, None]
+        return total, clamped_total
+
+
+def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solver, error: Float64, progress: Progress) -> Found:
+    """Go uphill until the mean gradient is small beside the weights' standard errors, or time or steps are over.
+
+    error: rough standard errors of the weights.
+    """
+    weights, velocity = start.copy(), np.zeros_like(start)
+    likelihood.gradient(weights, FIRST_SWEEPS)
+    recent: list[Float64] = []
+    history: list[Float64] = []
+    distance, converged, steps = np.inf, False, 0
+    for step in range(MOST_STEPS):
+        left = patience.current().left
+        if left is not None and left <= 0:
+            break
+        gradient = likelihood.gradient(weights, SWEEPS) - penalty.gradient(weights)
+        velocity = MOMENTUM * velocity + (1 - MOMENTUM) * gradient
+        change = FIRST_STEP / (1 + step / 30) ** 0.6 * solver(velocity)
+        change *= min(1.0, LARGEST_CHANGE / max(float(np.abs(change).max(initial=0.0)), 1e-12))
+        if penalty.is_l1:  # a weight that would change its sign stops at zero first
+            crossed = (np.sign(weights) * np.sign(weights + change) < 0) & (penalty.slope > 0)
+            change[crossed] = -weights[crossed]
+        weights = weights + change
+        steps = step + 1
+        recent = [*recent, gradient][-WINDOW:]
+        history.append(weights)
+        if steps % WINDOW == 0:
+            moved = np.abs(solver(np.mean(recent, axis=0)))
+            distance = float((moved / np.maximum(error, 1e-9)).max(initial=0.0))
+            progress.advance(steps, f"step {steps}, off by {distance:.2g} standard errors")
+            if steps >= LEAST_STEPS and distance < NEAR:
+                converged = True
+                break
+    if history:
+        weights = np.mean(history[len(history) // 2 :], axis=0)
+    return Found(weights, steps, converged, _information(likelihood, weights), distance)
+
+
+def _information(likelihood: Likelihood, weights: Float64) -> Float64 | None:
+    """The covariance of N under the model, less that with the data clamped: minus the Hessian of the log-likelihood."""
+    if len(weights) > MOST_SAMPLED:
+        return None
+    likelihood.gradient(weights, FIRST_SWEEPS)
+    free: list[Float64] = []
+    clamped: list[Float64] = []
+    for _ in range(SNAPSHOTS):
+        one, two = likelihood.counts(weights, SWEEPS)
+        free.append(one)
+        if two is not None:
+            clamped.append(two)
+    made = np.cov(np.concatenate(free, axis=1)).reshape(len(weights), len(weights))
+    if clamped:
+        made = made - np.cov(np.concatenate(clamped, axis=1)).reshape(made.shape)
+    return np.asarray(made, np.float64)

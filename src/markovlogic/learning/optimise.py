@@ -1,0 +1,115 @@
+"""The weights that make a pseudo-likelihood with its prior largest, by L-BFGS; and the prior's strength by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from markovlogic import patience
+from markovlogic.arrays import Bool, Float64
+from markovlogic.learning.priors import BASE, SCALES, Penalty, Prior, PriorWish, penalty_of
+from markovlogic.learning.pseudolikelihood import Design
+from markovlogic.progress import SILENT, Progress
+
+FOLDS = 5
+MOST_STEPS = 1000
+LARGEST = 100.0  # weights are kept below: where data are separable they would go on growing
+
+
+class _OutOfTime(Exception):
+    """The run's time is over: the weights so far are the answer."""
+
+
+def maximise(
+    design: Design,
+    penalty: Penalty,
+    start: Float64 | None = None,
+    *,
+    tolerance: float = 1e-9,
+    told: Callable[[int, float], None] | None = None,
+) -> tuple[Float64, bool]:
+    """The best weights, and whether the search came to its end. told: hears steps and values."""
+    from scipy.optimize import minimize
+
+    n = design.n_features
+    begin = np.zeros(n) if start is None else start.copy()
+    best = begin
+    steps = 0
+
+    def smooth(weights: Float64) -> tuple[float, Float64]:
+        value, gradient = design.value_and_gradient(weights)
+        cost, slope = penalty.smooth(weights)
+        return cost - value, slope - gradient
+
+    twice = np.concatenate([penalty.slope, penalty.slope])
+
+    def split(both: Float64) -> tuple[float, Float64]:
+        """Weights as differences of two that are not negative, on which |w| is their sum."""
+        value, gradient = smooth(both[:n] - both[n:])
+        return value + float(twice @ both), np.concatenate([gradient, -gradient]) + twice
+
+    def step(found: Float64) -> None:
+        nonlocal best, steps
+        best = found[:n] - found[n:] if penalty.is_l1 else found
+        steps += 1
+        left = patience.current().left
+        if patience.current().asked or (left is not None and left <= 0):
+            raise _OutOfTime
+        if told is not None:
+            told(steps, 0.0)
+
+    options = {
+        "maxiter": MOST_STEPS,
+        "maxfun": 2 * MOST_STEPS,
+        "ftol": tolerance * 1e-3,
+        "gtol": 1e-7 * max(1, design.n_units) ** 0.5,
+    }
+    try:
+        if penalty.is_l1:
+            both = np.concatenate([np.maximum(begin, 0), np.maximum(-begin, 0)])
+            found = minimize(
+                split, both, jac=True, method="L-BFGS-B", bounds=[(0, LARGEST)] * (2 * n), callback=step, options=options
+            )
+            return found.x[:n] - found.x[n:], bool(found.success)
+        bounds = None if (penalty.precision > 0).all() else [(-LARGEST, LARGEST)] * n
+        found = minimize(smooth, begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=step, options=options)
+    except _OutOfTime:
+        return best, False
+    return np.asarray(found.x, np.float64), bool(found.success)
+
+
+def cross_validated(design: Design, wish: PriorWish, is_base: Bool, seed: int, progress: Progress = SILENT) -> tuple[Prior, str]:
+    """The prior whose strength predicts best what was not learned from, and how it was found.
+
+    Databases are left out one at a time; where there is one alone, a fifth of its atoms at a time.
+    """
+    numbers = np.unique(design.database)
+    first_row = np.searchsorted(design.unit, np.arange(design.n_units))
+    if len(numbers) > 1:
+        fold = design.database[first_row].astype(np.int64)
+        how = f"{len(numbers)} databases left out one at a time"
+    else:
+        fold = np.random.default_rng(seed).permutation(design.n_units) % FOLDS
+        how = f"a fifth of the atoms left out at a time, {FOLDS} times"
+    parts = [(design.units_of(fold != k), design.units_of(fold == k)) for k in np.unique(fold)]
+    starts: list[Float64 | None] = [None] * len(parts)
+    best: tuple[float, float] | None = None
+    progress.stage("cross-validation", len(SCALES) * len(parts))
+    done = 0
+    for scale in SCALES:
+        penalty = penalty_of(Prior(wish.kind, scale, BASE), is_base)
+        total = 0.0
+        for at, (learned, held_out) in enumerate(parts):
+            patience.check()
+            weights, _ = maximise(learned, penalty, starts[at], tolerance=1e-6)
+            done += 1
+            progress.advance(done, f"prior of scale {scale:g}")
+            starts[at] = weights
+            total += held_out.value_and_gradient(weights)[0]
+        if best is None or total > best[0]:
+            best = (total, scale)
+        elif total < best[0] - 1e-3 * abs(best[0]):
+            break  # from here on it only gets worse
+    assert best is not None
+    return Prior(wish.kind, best[1], BASE), how
