@@ -18,6 +18,10 @@ from markovlogic.version import __version__
 
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
+    from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.obj2vec import Obj2Vec
+    from markovlogic.compress.thinning import NIMFA, Drop
+    from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
     from markovlogic.samplers.orbital import Orbital
+    from markovlogic.samplers.partition import Partition
     from markovlogic.samplers.tempered import Tempered
     from markovlogic.symmetry_report import symmetries
 
@@ -46,6 +51,8 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "DPMeans": "compress.groupings",
+    "Drop": "compress.thinning",
     "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
@@ -53,6 +60,7 @@ _HOME = {
     "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
+    "KMeans": "compress.groupings",
     "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
@@ -61,11 +69,17 @@ _HOME = {
     "Marginals": "results",
     "MarkovLogicError": "errors",
     "Model": "model",
+    "NIMFA": "compress.thinning",
+    "Obj2Vec": "compress.obj2vec",
     "Orbital": "samplers.orbital",
+    "Partition": "samplers.partition",
+    "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
+    "Twins": "compress.groupings",
     "UnsupportedError": "errors",
     "World": "maximizing.result",
+    "compress": "compress",
     "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
@@ -79,7 +93,10 @@ __all__ = [
     "BMF",
     "BP",
     "MCSAT",
+    "NIMFA",
     "Blocked",
+    "DPMeans",
+    "Drop",
     "Evaluation",
     "Evidence",
     "Gibbs",
@@ -87,6 +104,7 @@ __all__ = [
     "InferenceWarning",
     "InputError",
     "Interrupted",
+    "KMeans",
     "Learned",
     "LiftedBP",
     "LiftedBlocked",
@@ -94,12 +112,17 @@ __all__ = [
     "Marginals",
     "MarkovLogicError",
     "Model",
+    "Obj2Vec",
     "Orbital",
+    "Partition",
+    "RandomGroups",
     "ResourceError",
     "Tempered",
+    "Twins",
     "UnsupportedError",
     "World",
     "__version__",
+    "compress",
     "evaluate",
     "explain",
     "infer",

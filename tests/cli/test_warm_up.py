@@ -2,7 +2,8 @@
 
 import pytest
 
-from markovlogic.cli.warm_up import MODELS, compile_for, compile_for_map
+from markovlogic.cli.warm_up import MODELS, compile_compressions, compile_for, compile_for_map
+from markovlogic.compress.table import TABLE
 from markovlogic.methods.table import all_methods, method_named
 
 COMPILED = [method.name for method in all_methods() if method.samples or method.plain_settings() is not None]
@@ -14,6 +15,10 @@ def test_every_network_that_a_method_can_do_is_run(method, monkeypatch):
     monkeypatch.setattr("markovlogic.cli.warm_up.CHAINS", (2,))
     networks = 1 + ("counting" in method_named(method).networks)
     assert compile_for(method) == len(MODELS) * networks - REFUSED.get(method, 0)
+
+
+def test_every_compression_is_run():
+    assert compile_compressions() > len(TABLE)
 
 
 def test_every_way_to_the_most_probable_world_is_run():

@@ -31,6 +31,7 @@ def infer(
     network: options.Network = "auto",
     compress: options.Compress = "none",
     rank: options.Rank = None,
+    ratio: options.Ratio = None,
     memory_limit: options.MemoryLimit = None,
     estimator: Annotated[
         str,
@@ -89,7 +90,7 @@ def infer(
             "-o",
             "--output",
             metavar="FILE",
-            help=".csv, .parquet, .json or .html; any other name: lines `Atom probability`; `-`: standard output.",
+            help=".csv, .parquet, .json or .html; no ending, .result or .txt: lines `Atom probability`; `-`: standard output.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
@@ -109,21 +110,25 @@ def infer(
     options.positive(target_stderr, "--target-stderr")
 
     from markovlogic import inference
+    from markovlogic.compress.table import compressor_said
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_said
+    from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
+    compressor, said = compressor_said(compress, rank, ratio, set_ or ())
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
+    if output is not None:
+        check_ending(output)
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
         result = inference.infer(
             model,
             evidence or (),
             query,
-            method=settings_said(method, set_ or ()),
+            method=settings_said(method, said),
             network=network,
-            compress=compress,
-            rank=rank,
+            compress=compressor,
             estimator=estimator,
             chains=chains,
             draws=draws,

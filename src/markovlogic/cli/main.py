@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import evaluate, explain, generate, infer, learn, map, reproduce, symmetries, waiting, warm_up
+from markovlogic.cli import compress, evaluate, explain, generate, infer, learn, map, reproduce, symmetries, waiting, warm_up
 from markovlogic.cli.telling import tell
 from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
@@ -51,6 +51,7 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     map.map_,
     explain.explain,
     symmetries.symmetries,
+    compress.compress,
     learn.learn,
     evaluate.evaluate,
     generate.generate,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,6 +20,7 @@ from markovlogic.exact.shapes import Shape, shapes_of
 from markovlogic.exact.widths import MOST_WIDTH, plan_elimination
 from markovlogic.maximizing.compiling import compile_kernels
 from markovlogic.maximizing.impossible import proved_impossible
+from markovlogic.maximizing.orbits import NetworkKinds, solve_by_colours
 from markovlogic.maximizing.parting import Part, Parting
 from markovlogic.maximizing.program import maximize_program
 from markovlogic.maximizing.restricting import UNDECIDED, decided_by_hard_rules, restricted
@@ -38,6 +39,7 @@ from markovlogic.progress import SILENT, Progress
 from markovlogic.running.crew import cores
 
 PLANNING = 10 * ONE_SECOND  # effort for orders of elimination
+SEARCH_SHARE = 0.3  # of the time that is left, where proofs come after it
 BATCH = 64  # worlds to start from that are made together
 MOST_ENTRIES = 2.0**27  # of the tables of one elimination
 
@@ -75,6 +77,15 @@ class _StopError(Exception):
 def _must_stop() -> bool:
     own = patience.current()
     return own.asked or (own.left is not None and own.left <= 0)
+
+
+@contextmanager
+def _share_of(own: Patience, share: float, otherwise: float = math.inf) -> Iterator[None]:
+    """Let a block have a share of the time that is left, or other seconds where there is no limit."""
+    seconds = otherwise if own.left is None else own.left * share
+    with Patience(None if math.isinf(seconds) else seconds, outer=own).of_this_run() as inner:
+        inner.has_answer, inner.allowance = own.has_answer, own.allowance
+        yield
 
 
 def _go_on() -> None:
@@ -209,20 +220,38 @@ class _Run:
 
     def _by_search(self, network: GroundNetwork) -> tuple[Bool, float]:
         """A world by local search, then by an integer program for each component where the way has them."""
+        alike = self._by_colours(network)
+        if alike is not None and alike.is_optimal:
+            if alike.world is None:
+                raise proved_impossible(self._whole)
+            self.used["colours"] += components(network).n_components
+            return alike.world, 0.0
+        world, gap = self._after_colours(network)
+        if alike is not None and alike.world is not None and log_weight(network, alike.world) > log_weight(network, world):
+            world, gap = alike.world, self._gap(network, alike.world, log_weight(network, world) + gap)
+        return world, gap if alike is None else min(gap, self._gap(network, world, alike.bound))
+
+    def _by_colours(self, network: GroundNetwork) -> NetworkKinds | None:
+        """A bound, and perhaps a world, from kinds of atoms; None where that is not asked for or they are many."""
+        if not self._work.way.colours or _must_stop():
+            return None
+        self._work.progress.stage("symmetry")
+        with _share_of(patience.current(), SEARCH_SHARE):
+            return solve_by_colours(network)
+
+    def _after_colours(self, network: GroundNetwork) -> tuple[Bool, float]:
         start, world = self._start_worlds(network), np.zeros(network.n_all, np.bool_)
         own = patience.current()
         if start:
-            found = search(network, start, self._work.search, threads=self._work.threads, progress=self._work.progress)
+            with _share_of(own, SEARCH_SHARE if self._work.way.programs else 1.0):
+                found = search(network, start, self._work.search, threads=self._work.threads, progress=self._work.progress)
             world = with_hidden(network, found.world)
             self.flips, self.tries = self.flips + found.flips, max(self.tries, found.tries)
             own.has_answer, own.allowance = True, patience.SURE  # whoever asks the run to stop gets it
         if not self._work.way.programs:
             self.used["search"] += components(network).n_components
             return world, self._gap(network, world, most_conceivable(network))
-        left = own.left
-        seconds = self._work.way.seconds if left is None else left
-        with Patience(None if math.isinf(seconds) else seconds, outer=own).of_this_run() as inner:
-            inner.has_answer, inner.allowance = own.has_answer, own.allowance
+        with _share_of(own, 1.0, self._work.way.seconds):
             return self._by_programs(network, world, is_known=bool(start))
 
     def _by_programs(self, network: GroundNetwork, world: Bool, *, is_known: bool) -> tuple[Bool, float]:
@@ -244,7 +273,7 @@ class _Run:
             world[part.atom] = found.world
             self.used["integer program" if found.is_optimal else "search"] += 1
             if not found.is_optimal:
-                gap += self._gap(part.network, found.world, found.bound)
+                gap += self._gap(part.network, found.world, min(found.bound, most_conceivable(part.network)))
             progress.advance(done + 1)
         return world, gap
 

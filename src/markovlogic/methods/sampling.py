@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markovlogic.errors import UnsupportedError
 from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolved
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
 from markovlogic.methods.no_world import rules_named
-from markovlogic.methods.rates import SLOW, Rates, Use, counting_rates, counting_scale
+from markovlogic.methods.rates import ANSWER_ROW_BYTES, SLOW, Rates, Use, counting_rates, counting_scale
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.samplers.base import LogZ, Settings
 from markovlogic.samplers.irreducible import Reach
 
 if TYPE_CHECKING:
+    from markovlogic.arrays import Int64
     from markovlogic.estimate.diagnostics import Estimates
     from markovlogic.estimate.orbit_pools import OrbitPools
     from markovlogic.methods.case import Case
@@ -111,7 +113,10 @@ class SamplingMethod(Method):
         scale, rates, schedule = case.scale, self.rates, intended.schedule
         grounding = 0
         if intended.network is NetworkKind.COUNTING:
-            scale, rates = counting_scale(case), counting_rates(case)
+            try:
+                scale, rates = counting_scale(case), counting_rates(case)
+            except UnsupportedError as refusal:
+                return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
         elif scale.predicted and not case.can_refine:
             needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
             return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
@@ -123,7 +128,8 @@ class SamplingMethod(Method):
         if self.confined_moves and case.posed.lowered.has_hard and case.reach is not Reach.ALL:
             reason += f"; hard clauses may keep {self.confined_moves} from reaching every world"
         use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
-        memory = max(grounding, rates.memory_bytes(scale, use))
+        decided = max(case.rows - use.n_query, 0)  # rows that cost nothing but their place
+        memory = max(grounding, rates.memory_bytes(scale, use) + ANSWER_ROW_BYTES * decided)
         return Cost(search_seconds + rates.seconds(scale, use), memory, reason)
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
@@ -189,9 +195,10 @@ class SamplingMethod(Method):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         if found.stopped == "disagreement" and plan.fallback is not None:
             return _continued(case, plan.fallback, schedule, found)
-        return self._answer(case, task, schedule, found)
+        return self._answer(case, task, schedule, found, asked.numbers)
 
-    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult) -> Answer:
+    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
+        """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
         from markovlogic.estimate.orbit_plan import remarks_on
         from markovlogic.problem.names import atom_name
         from markovlogic.questions import Answer
@@ -201,7 +208,7 @@ class SamplingMethod(Method):
         events = case.asked.open_events
 
         def name(row: int) -> str:
-            return atom_name(problem, int(found.query_atoms[row]))
+            return atom_name(problem, int(numbers[row]))
 
         remarks: tuple[str, ...] = ()
         if task.pools is not None:
@@ -212,6 +219,7 @@ class SamplingMethod(Method):
             remarks = (*remarks, found.log_z)
         elif log_z is not None and not found.converged:
             log_z, remarks = None, (*remarks, "log_z is left out: the chains that would give it have not converged")
+        whole = case.of_all(None if log_z is None else log_z.value)
         account = Account(
             chains=found.chains,
             draws=found.draws,
@@ -222,8 +230,8 @@ class SamplingMethod(Method):
             resumed_at=found.resumed_at,
             interrupted=found.interrupted,
             converged=found.converged,
-            log_z=None if log_z is None else log_z.value,
-            log_z_stderr=None if log_z is None else log_z.stderr,
+            log_z=whole.log_z,
+            log_z_stderr=None if log_z is None or whole.log_z is None else log_z.stderr,
         )
         return Answer(
             _values(found.atoms),
@@ -231,9 +239,10 @@ class SamplingMethod(Method):
             found.guarantee,
             account,
             concerns=tuple(found.concerns(name, lambda row: events[row].text)),
-            remarks=(*remarks, *found.remarks(name)),
+            remarks=(*remarks, *whole.remarks, *found.remarks(name)),
             kept=found.kept,
             thin=found.thin,
+            asked=case.asked,
         )
 
 

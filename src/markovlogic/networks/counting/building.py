@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.arrays import frozen
+from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.kernels.counting.layout import (
     ARITY,
     FLIPS,
@@ -158,6 +159,10 @@ def counting_plan(
     problem: Problem, lowered: LoweredModel, rated: Rated = rated_as_weight, channels: int = CHANNELS
 ) -> CountingPlan:
     """Plan all counts of a problem; takes milliseconds, whatever the number of its atoms."""
+    if lowered.has_numbers:
+        rule = next(rule for rule in problem.model.rules if rule.factor is not None)
+        message = f"a weight that a number multiplies is not counted: {rule.text}"
+        raise UnsupportedError(Fault(message, rule.place, hint="take a method on the ground network"))
     universe = universe_of(problem, lowered)
     views = Views(universe)
     assembler = Assembler(universe, views)
