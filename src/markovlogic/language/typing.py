@@ -130,9 +130,14 @@ class _Checker:
                 self.fault(
                     f"{shortened(atom.name)} has {len(atom.args):,} arguments, at most {MAX_ARITY} are allowed", atom.place
                 )
-            self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place, closed=atom.star)
+            self.predicates[atom.name] = Predicate(
+                atom.name, atom.args, atom.exclusive, atom.place, is_real=atom.is_real, closed=atom.star
+            )
             for name in atom.args:
                 self.constants.setdefault(name, {})
+        elif atom.is_real or known.is_real:
+            if (atom.args, atom.is_real) != (known.types, known.is_real):
+                self.fault(f"{atom.name} is declared again, differently; first at {known.place}", atom.place)
         elif any(atom.exclusive) or (atom.args == known.types and any(known.exclusive)):
             if (atom.args, atom.exclusive) != (known.types, known.exclusive):
                 self.fault(
@@ -148,13 +153,20 @@ class _Checker:
         n_faults = len(self.faults)
         free: dict[str, None] = {}
         bound: list[str] = []
-        renamer = _Renamer(statement.formula)
-        formula = renamer.rename(statement.formula, {}, free, bound)
+        # a number's arguments are free variables of the rule like any others
+        whole = statement.formula if statement.factor is None else And((statement.factor, statement.formula))
+        renamer = _Renamer(whole)
+        formula = renamer.rename(whole, {}, free, bound)
         typing = _Typing()
         equalities: list[Equal] = []
         self.written = renamer.original
         self.check_functions(statement)
         self.type_atoms(formula, typing, equalities)
+        factor: Atom | None = None
+        if statement.factor is not None:
+            assert isinstance(formula, And) and isinstance(formula.parts[0], Atom)
+            factor, formula = formula.parts[0], formula.parts[1]
+        self.check_numbers(formula, factor)
         self.type_equalities(equalities, typing)
         types: dict[str, str] = {}
         for name in (*free, *bound):
@@ -183,6 +195,7 @@ class _Checker:
                 statement.text,
                 statement.place,
                 statement.last_line,
+                factor,
             )
             yield from expand_stars(rule, n_stars, statement.formula)
 
@@ -193,6 +206,21 @@ class _Checker:
             if predicate is not None and [at for at, mark in enumerate(predicate.exclusive) if mark] != [len(call.args) - 1]:
                 hint = f"a function is declared as in person {predicate.name}(person)"
                 self.fault(f"{predicate.name} is no function; it is declared as {_signature(predicate)}", call.place, hint)
+
+    def check_numbers(self, formula: Formula, factor: Atom | None) -> None:
+        """Predicates with numbers multiply weights, and stand nowhere else."""
+        for atom in atoms_of(formula):
+            known = self.predicates.get(atom.predicate)
+            if known is not None and known.is_real:
+                hint = f"its number can multiply a weight: 1.5 * {atom.predicate}(…)  formula"
+                self.fault(f"{atom.predicate} has numbers, and is neither true nor false", atom.place, hint)
+        if factor is not None:
+            known = self.predicates.get(factor.predicate)
+            if known is not None and not known.is_real:
+                hint = f"declare it as {_signature(known)}: real"
+                self.fault(f"{factor.predicate} has no numbers that could multiply a weight", factor.place, hint)
+            if any(isinstance(term, Variable) and term.plus for term in factor.args):
+                self.fault("+ stands before a variable of the formula, not of the number", factor.place)
 
     def as_written(self, variable: str) -> str:
         """The name that a variable of the present rule has in its source."""
