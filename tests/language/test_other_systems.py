@@ -138,6 +138,50 @@ def test_what_is_no_function(text, says):
     assert says in str(caught.value)
 
 
+NUMBERS = """
+time = {1, ..., 4}
+On(time)
+0.7 On(s) ^ s < t => On(t)
+-0.4 On(t) ^ t >= 3
+0.3 On(s) ^ On(t) ^ s <= t ^ t != 3
+On(t) ^ t > 3 => On(1).
+"""
+
+
+def test_comparisons_are_those_of_integers():
+    """Against all worlds, weighed by Python's own comparisons; 10 is more than 9, whatever their letters say."""
+    model = mln.Model.parse(NUMBERS.replace("{1, ..., 4}", "{9, 10, 1, 3}").replace("On(1).", "On(9)."))
+    times, total, found = (9, 10, 1, 3), 0.0, dict.fromkeys((9, 10, 1, 3), 0.0)
+    for truths in itertools.product((False, True), repeat=4):
+        on = dict(zip(times, truths, strict=True))
+        if any(on[t] and t > 3 and not on[9] for t in times):
+            continue
+        log = sum(
+            0.7 * (not (on[s] and s < t) or on[t]) + 0.3 * (on[s] and on[t] and s <= t and t != 3) for s in times for t in times
+        )
+        log += sum(-0.4 * (on[t] and t >= 3) for t in times)
+        total += math.exp(log)
+        for t in times:
+            found[t] += math.exp(log) * on[t]
+    for method in ("enumerate", "lifted-bp", "auto"):
+        result = mln.infer(model, None, "On", method=method)
+        if method != "lifted-bp":
+            assert all(result[f"On({t})"] == pytest.approx(found[t] / total, abs=1e-12) for t in times)
+    assert list(result) == ["On(1)", "On(10)", "On(3)", "On(9)"] and result.remarks == ()
+    assert mln.Model.parse(show_model(model)) == model
+
+
+def test_what_cannot_be_compared_is_told():
+    with pytest.raises(mln.InputError, match="Ann of type time is no integer, and a rule compares"):
+        mln.infer(mln.Model.parse(NUMBERS.replace("{1, ..., 4}", "{1, Ann}")), None, "On")
+    with pytest.raises(mln.InputError, match="two constants compared"):
+        mln.Model.parse(NUMBERS + "1 On(t) ^ 3 < 4\n")
+    with pytest.raises(mln.InputError, match="the type of variable x is unknown"):
+        mln.Model.parse(NUMBERS + "1 On(t) ^ x < y\n")
+    with pytest.raises(mln.InputError, match="a query compares no numbers"):
+        mln.infer(mln.Model.parse(NUMBERS), None, "On(1) ^ 3 < 4")
+
+
 def test_a_starred_declaration_closes_its_predicate():
     rules = "*Rich(p)\nS(p)\np = {A, B}\n0.5 Rich(x) => S(x)\n"
     model = mln.Model.parse(rules)

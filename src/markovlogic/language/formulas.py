@@ -7,6 +7,7 @@ import re
 from markovlogic.errors import Fault
 from markovlogic.language.functions import Calls
 from markovlogic.language.habits import OTHER_SPELLINGS, habit
+from markovlogic.language.order import compared
 from markovlogic.language.source import Source
 from markovlogic.language.syntax import And, Atom, Constant, Equal, Exists, Forall, Formula, Iff, Implies, Not, Or, Term, Variable
 from markovlogic.language.tokens import (
@@ -209,8 +210,8 @@ class FormulaParser:
         behind = self.tokens[self.at + 1].kind
         if kind in (WORD, NAME) and (found := habit(self.tokens, self.at + 1)) is not None and behind not in (WORD, NAME):
             raise self.fail(found[0], self.tokens[self.at + 1], found[1])
-        if behind in COMPARISONS and kind in (WORD, NAME, "v", NUMBER):
-            raise self.unsupported(f"numeric comparison {behind}", token)
+        if behind in COMPARISONS and kind in (WORD, NAME, "v"):
+            return self.comparison()
         if behind in ARITHMETIC and kind in (WORD, NAME, "v", NUMBER):
             raise self.unsupported(f"arithmetic {behind}", token)
         if kind in (WORD, NAME):
@@ -276,6 +277,13 @@ class FormulaParser:
         if self.peek().kind in ARITHMETIC:
             raise self.unsupported(f"arithmetic {self.peek().kind}", self.peek())
         return equal if sign.kind == "=" else Not(equal)
+
+    def comparison(self) -> Formula:
+        """`x < y`, `x >= 3`."""
+        place = self.source.place(self.peek().start)
+        left, sign = self.term(), self.take()
+        self.continue_line()
+        return compared(left, sign.kind, self.term(), place)
 
     def called(self) -> Atom:
         """`MotherOf(x)` as a term; its value is still to be named."""
@@ -382,19 +390,3 @@ class FormulaParser:
 def shortened(text: str) -> str:
     """Text for a message."""
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def tree_depth(formula: Formula) -> int:
-    """How many levels a formula has, found without recursion."""
-    deepest, stack = 0, [(formula, 1)]
-    while stack:
-        node, depth = stack.pop()
-        deepest = max(deepest, depth)
-        match node:
-            case Not(body=body) | Exists(body=body) | Forall(body=body):
-                stack.append((body, depth + 1))
-            case And(parts=parts) | Or(parts=parts):
-                stack.extend((part, depth + 1) for part in parts)
-            case Implies(left=left, right=right) | Iff(left=left, right=right):
-                stack += [(left, depth + 1), (right, depth + 1)]
-    return deepest

@@ -8,11 +8,11 @@ import re
 from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.formulas import MAX_DEPTH, SyntaxFault, tree_depth
+from markovlogic.language.formulas import MAX_DEPTH, SyntaxFault
 from markovlogic.language.functions import Calls
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
-from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable
+from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable, tree_depth
 from markovlogic.language.tokens import (
     BLANK,
     CONNECTIVES,

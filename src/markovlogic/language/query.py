@@ -108,6 +108,10 @@ class _QueryReader(FormulaParser):
             hint="write the formula out for the constants you mean, or add a rule that defines a predicate and ask for that",
         )
 
+    def comparison(self) -> Formula:
+        """None in a query."""
+        raise self.fail("a query compares no numbers", hint="its constants are known: leave the comparison out")
+
     def argument(self) -> Term:
         """A constant or `_`."""
         if self.peek().kind == "+":

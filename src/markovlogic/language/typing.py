@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place, UnsupportedError, capped, nearest
 from markovlogic.language.formulas import shortened
+from markovlogic.language.order import LESS, is_order, order_of, with_types
 from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Statement, TypeDeclaration
 from markovlogic.language.stars import expand_stars
 from markovlogic.language.syntax import (
@@ -183,6 +184,9 @@ class _Checker:
         if n_stars > MAX_STARS:
             self.fault(f"{n_stars} atoms with * stand for 2^{n_stars} formulas; at most {MAX_STARS} are allowed", statement.place)
         if n_faults == len(self.faults):
+            formula = with_types(formula, types)
+            for name in {atom.predicate for atom in atoms_of(formula) if is_order(atom.predicate)}:
+                self.predicates.setdefault(name, order_of(name.removeprefix(LESS)))
             rule = Rule(
                 formula,
                 statement.weight,
@@ -228,6 +232,8 @@ class _Checker:
         while stack:
             node = stack.pop()
             match node:
+                case Atom(predicate="<"):
+                    self.compare(node, equalities)
                 case Atom():
                     self.type_atom(node, typing)
                 case Equal():
@@ -238,6 +244,12 @@ class _Checker:
                     stack.extend(reversed(parts))
                 case Implies(left=left, right=right) | Iff(left=left, right=right):
                     stack += [right, left]
+
+    def compare(self, atom: Atom, equalities: list[Equal]) -> None:
+        """Both sides of a comparison have one type, as those of an equality."""
+        if all(isinstance(term, Constant) for term in atom.args):
+            self.fault("two constants compared", atom.place, "at least one side is a variable")
+        equalities.append(Equal(atom.args[0], atom.args[1], atom.place))
 
     def type_atom(self, atom: Atom, typing: _Typing) -> None:
         predicate = self.predicates.get(atom.predicate)
