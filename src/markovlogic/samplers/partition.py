@@ -124,8 +124,6 @@ class PartitionSampler(Sampler):
 
     def _grow(self, world: Words, orders: np.random.SeedSequence, first: int) -> None:
         """Let blocks of some chains grow, along the likeliest pairs or along pairs in any order."""
-        if not len(self.network.edge):
-            return
         from markovlogic.kernels.partition.starts import grow_blocks
         from markovlogic.partition.layout import edge_bias
 
