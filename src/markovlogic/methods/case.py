@@ -50,6 +50,7 @@ SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may 
 MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
 SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
 QUICK_EXACT = 1.0  # seconds, predicted
+LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
 
 
@@ -343,6 +344,12 @@ class Case:
         is_open = {name for name, statuses in problem.statuses.items() if statuses.n_open}
         relations = (relation for relation in found.relations if relation.predicate in is_open)
         return Found(tuple(relations), tuple(miss for miss in found.misses if miss.predicate in is_open))
+
+    @property
+    def has_large_relation(self) -> bool:
+        """Whether an equivalence relation has so many open atoms that sums over all worlds, lifted or not, are hopeless."""
+        statuses = self.posed.problem.statuses
+        return any(statuses[relation.predicate].n_open > LARGEST_RELATION for relation in self.equivalences.relations)
 
     @cached_property
     def partition_sizes(self) -> Sizes:
