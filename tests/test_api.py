@@ -93,7 +93,6 @@ def test_explain(model, friends):
 
 def test_wrong_use_is_an_input_error(model):
     for more, said in (
-        ({"method": "partition"}, "not available"),
         ({"compress": "kmean"}, "did you mean kmeans"),
         ({"network": "x"}, "unknown"),
     ):

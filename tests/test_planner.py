@@ -39,7 +39,10 @@ def test_numbers_of_the_ground_network() -> None:
     assert told.largest_component == 4
     made = told.as_dict()
     assert "clauses_at_most" not in made and "fallback" not in made["plan"] and made["clauses"] == 6
-    assert [c["method"] for c in made["candidates"]] == [method.name for method in all_methods() if method.listed]
+    shown = [(method.name, network) for method in all_methods() if method.listed for network in method.networks]
+    listed = [(c["method"], c["network"]) for c in made["candidates"]]
+    assert list(dict(listed)) == [method.name for method in all_methods() if method.listed]
+    assert set(listed) <= set(shown) and {("gibbs", "ground"), ("gibbs", "counting")} <= set(listed)
     assert all(candidate.possible for candidate in told.candidates if candidate.method in ("enumerate", "gibbs"))
 
 
@@ -62,6 +65,8 @@ def test_a_grounding_that_takes_long_is_not_waited_for(monkeypatch: pytest.Monke
 
 def test_what_does_not_fit_would_be_refused() -> None:
     told = mln.explain(*problem(), QUERY, method="gibbs", memory_limit=1000)
+    assert told.plan.reason.startswith("would be refused: counting needs up to") and told.plan.network == "counting"
+    told = mln.explain(*problem(), QUERY, method="gibbs", network="ground", memory_limit=1000)
     assert told.plan.reason.startswith("would be refused: grounding needs") and "the memory limit is" in told.plan.reason
     assert not next(candidate for candidate in told.candidates if candidate.method == "gibbs").possible
     with pytest.raises(mln.ResourceError):

@@ -19,6 +19,7 @@ from markovlogic.version import __version__
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
     from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.obj2vec import Obj2Vec
     from markovlogic.compress.thinning import NIMFA, Drop
     from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
     from markovlogic.samplers.orbital import Orbital
+    from markovlogic.samplers.partition import Partition
     from markovlogic.samplers.tempered import Tempered
     from markovlogic.symmetry_report import symmetries
 
@@ -68,7 +70,9 @@ _HOME = {
     "MarkovLogicError": "errors",
     "Model": "model",
     "NIMFA": "compress.thinning",
+    "Obj2Vec": "compress.obj2vec",
     "Orbital": "samplers.orbital",
+    "Partition": "samplers.partition",
     "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
@@ -108,7 +112,9 @@ __all__ = [
     "Marginals",
     "MarkovLogicError",
     "Model",
+    "Obj2Vec",
     "Orbital",
+    "Partition",
     "RandomGroups",
     "ResourceError",
     "Tempered",

@@ -8,16 +8,15 @@ import numpy.typing as npt
 from markovlogic import patience
 from markovlogic.arrays import Bool, Words
 from markovlogic.errors import InputError
-from markovlogic.kernels.counting.layout import Chain, Record
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.counting.counts import broken_hard
+from markovlogic.networks.counting.moves import swept
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.spread import COOLING, DOWNHILL, UPHILL, densities, way_of
 
 CLIMBING_SECONDS = 1.0  # a chain climbs a hill within so long, or starts where it is
 SEARCHES = 20  # worlds from which one that obeys the hard clauses is looked for
 SEARCH_SWEEPS = 50  # from each of them
-NOTHING = Record(np.zeros(0, np.uint8), np.zeros((0, 1), np.float32), np.zeros((0, 2)))
 
 
 def start_worlds(network: CountingNetwork, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
@@ -55,22 +54,6 @@ def _first_world(network: CountingNetwork, way: str, rng: np.random.Generator) -
         owner = np.repeat(np.arange(network.n_groups), np.diff(groups.start))
         world[groups.atom] = order == np.maximum.reduceat(order, groups.start[:-1])[owner]
     return world
-
-
-def swept(network: CountingNetwork, world: Bool, betas: npt.NDArray[np.float64], rng: np.random.Generator) -> Bool:
-    """The world after a sweep at each of some inverse temperatures."""
-    from markovlogic.kernels.counting.sweep import read_atoms, sweep_chain
-
-    room, registers = network.room(), network.registers()
-    bits = network.bits_of(world, room)
-    generator = rng.integers(1, 1 << 63, 4, np.uint64)
-    slots = np.zeros(network.n_slots, np.int64)
-    for beta in betas:
-        chain = Chain(bits, generator, room, registers, slots, float(beta))
-        sweep_chain(network.layout, chain, 1, False, NOTHING)
-    found = np.zeros(network.n_atoms, np.uint64)
-    read_atoms(network.layout, bits, found)
-    return found.astype(np.bool_)
 
 
 def _obeying(network: CountingNetwork, world: Bool, rng: np.random.Generator) -> Bool:
