@@ -165,6 +165,15 @@ class Case:
         return counting_plan(self.reduced.posed.problem, self.reduced.posed.lowered)
 
     @cached_property
+    def uncountable(self) -> Fault | None:
+        """Why groundings cannot be counted, if they cannot."""
+        try:
+            _ = self.counting_plan
+        except UnsupportedError as refusal:
+            return refusal.faults[0]
+        return None
+
+    @cached_property
     def counting(self) -> CountingNetwork:
         """The counting network."""
         with self.watch("ground"):

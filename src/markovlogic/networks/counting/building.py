@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,6 +55,8 @@ from markovlogic.networks.counting.views import Views
 from markovlogic.problem.values import Problem
 
 SECONDS_A_WORD = 0.4e-9  # of one core; `benchmarks/test_counting.py` shows how far it is off
+MOST_ALIKE = 12  # atoms of one predicate in a clause: each set of them may be one atom
+TAKE_GROUND = "take a method on the ground network"
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,14 +158,30 @@ def counting_network(
     return counting_plan(problem, lowered, rated, channels).network()
 
 
+def _refuse_what_is_not_counted(problem: Problem, lowered: LoweredModel) -> None:
+    """Numbers that multiply weights; and clauses in which many atoms could be one: there is a term for each set of them."""
+    rules = problem.model.rules
+    faults = [
+        Fault(f"a weight that a number multiplies is not counted: {rule.text}", rule.place, hint=TAKE_GROUND)
+        for rule in rules
+        if rule.factor is not None
+    ]
+    parts = [(template.rule, template.literals, template.equalities) for template in lowered.templates]
+    parts += [(one.rule, cube.literals, cube.equalities) for one in lowered.definitions for cube in one.cubes]
+    for rule, literals, equalities in parts:
+        most = max((*Counter(literal.predicate for literal in literals).values(), len(equalities)), default=0)
+        if most > MOST_ALIKE:
+            message = f"{most} atoms of one predicate, or equalities, in one formula can be alike in too many ways to be counted"
+            faults.append(Fault(message, rules[rule].place, hint=TAKE_GROUND))
+    if faults:
+        raise UnsupportedError(faults)
+
+
 def counting_plan(
     problem: Problem, lowered: LoweredModel, rated: Rated = rated_as_weight, channels: int = CHANNELS
 ) -> CountingPlan:
     """Plan all counts of a problem; takes milliseconds, whatever the number of its atoms."""
-    if lowered.has_numbers:
-        rule = next(rule for rule in problem.model.rules if rule.factor is not None)
-        message = f"a weight that a number multiplies is not counted: {rule.text}"
-        raise UnsupportedError(Fault(message, rule.place, hint="take a method on the ground network"))
+    _refuse_what_is_not_counted(problem, lowered)
     universe = universe_of(problem, lowered)
     views = Views(universe)
     assembler = Assembler(universe, views)
