@@ -70,6 +70,8 @@ class CountingPlan:
     tables: Tables
     columns: tuple[dict[int, int], ...]
     works: tuple[Work, ...]
+    definitions: Definitions
+    n_hidden: int  # atoms
     false: tuple[int, int]
     channels: int
 
@@ -92,19 +94,14 @@ class CountingPlan:
     @property
     def chain_bytes(self) -> int:
         """Bytes of one chain's relations and of what it works in."""
-        hidden = sum(math.prod(self._sizes(d.predicate)) for d in self.lowered.definitions)
         registers = 8 * 64 * self._widest * (self.tables.most_registers[1] + 4)
-        return 8 * self.assembler.views.begins()[-1] + 32 * hidden + registers
+        return 8 * self.assembler.views.begins()[-1] + 32 * self.n_hidden + registers
 
     @property
     def network_bytes(self) -> int:
         """Bytes of the network, while it is built: masks of truth values, then bits."""
         grounds = [statuses.n_ground for statuses in self.problem.statuses.values() if statuses.n_open]
         return 8 * self.assembler.views.begins()[-1] + sum(grounds) // 4 + 2 * max(grounds, default=0)
-
-    def _sizes(self, predicate: str) -> list[int]:
-        universe = self.assembler.universe
-        return [universe.sizes[kind] for kind in universe.predicates[predicate]]
 
     @property
     def _widest(self) -> int:
@@ -115,12 +112,11 @@ class CountingPlan:
         problem, assembler = self.problem, self.assembler
         universe, views = assembler.universe, assembler.views
         columns = [dict(own) for own in self.columns]
-        definitions, n_hidden = _definitions(self.lowered, universe, self.predicates, assembler, columns)
         is_open = open_atoms(problem, self.predicates, views, columns)
         relations = _relations(universe, self.predicates, views, columns)
         registers = self.tables.most_registers
         shape = Shape(
-            n_hidden,
+            self.n_hidden,
             assembler.deepest,
             self._widest,
             max(assembler.most_slots, *map(len, universe.predicates.values()), 1),
@@ -133,7 +129,7 @@ class CountingPlan:
             self.predicates,
             assembler.code(),
             relations,
-            definitions,
+            self.definitions,
             self.tables.program(),
             numbers(self.false),
             self.channels,
@@ -207,6 +203,8 @@ def counting_plan(
     begin = assembler.n_terms
     for channel, own in false_terms(lowered, universe, rated).items():
         assembler.terms(own, channel, ())
+    false = begin, assembler.n_terms
+    definitions, n_hidden = _definitions(lowered, universe, predicates, assembler, columns)
     return CountingPlan(
         problem,
         lowered,
@@ -215,7 +213,9 @@ def counting_plan(
         planner.tables,
         tuple(columns),
         tuple(works),
-        (begin, assembler.n_terms),
+        definitions,
+        n_hidden,
+        false,
         channels,
     )
 
