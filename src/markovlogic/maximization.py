@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from markovlogic.arrays import Bool, Int64
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
+from markovlogic.maximizing.annealing import anneal, most_countable
+from markovlogic.maximizing.orbits import solve_by_classes
 from markovlogic.maximizing.result import TrueAtoms, World
-from markovlogic.maximizing.settings import NOISE, TRIES, SearchSettings
+from markovlogic.maximizing.settings import NOISE, SearchSettings
+from markovlogic.maximizing.sharing import share_of
+from markovlogic.maximizing.single_occurrence import Reduction, reduced
 from markovlogic.maximizing.solve import Optimum, Work, maximize_network, memory_needed
 from markovlogic.maximizing.ways import AUTO, Way, way_named
 from markovlogic.measures import Stopwatch, peak_memory
@@ -21,10 +26,14 @@ from markovlogic.methods.no_world import rules_named
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
-from markovlogic.problem import QueryItem, WantedAtoms, WantedFormula
+from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
+
+SHARE = 0.5  # of the time that is left, for a program over kinds of atoms
+KIND_BYTES = 1000  # of a kind of atoms, and of each kind of literals, in a program
+ATOM_BYTES = 30  # of an atom's code, number and truth, in the problem as it was posed
 
 
 def maximize(
@@ -54,7 +63,7 @@ def maximize(
     """
     way = way_named(method)
     settings = SearchSettings(
-        TRIES if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
+        way.tries if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
     )
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
@@ -85,17 +94,114 @@ def _asked(posed: Posed) -> Posed:
 
 
 def _solved(posed: Posed, work: Work, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> World:
-    with case_of(posed, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
-        network = case.ground()
-        _refuse_what_does_not_fit(case, work.way)
-        current().allowance = SURE
-        with watch("sample"):
-            found = maximize_network(network, replace(work, memory_limit=case.memory_limit))
-        return _world(work, found, case)
+    smaller = None
+    if work.way.lifts:
+        with watch("symmetry"):
+            smaller = reduced(posed)
+    solved = posed if smaller is None else smaller.posed
+    with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
+        found = None if case.can_refine else _never_ground(case, work)
+        if found is None:
+            network = case.ground()
+            _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
+            current().allowance = SURE
+            with watch("sample"):
+                best = maximize_network(network, replace(work, memory_limit=case.memory_limit))
+            found = _Found(best, lambda number: best.world[number], case, NetworkKind.GROUND)
+        record = _record(posed, found, work)
+        if smaller is not None:
+            record = replace(record, network=NetworkKind.NONE, clauses=None)
+        if smaller is None:
+            return _world(posed.problem, found.case.asked.atoms, found, record)
+        atoms = _expanded(posed.problem, smaller, found.case.posed.problem, include_evidence=include_evidence)
+        remarks = (smaller.note, *found.optimum.remarks)
+        return _world(posed.problem, atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
 
 
-def _refuse_what_does_not_fit(case: Case, way: Way) -> None:
-    needed = case.ground().nbytes + memory_needed(case.ground())
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A best world, the truth of open atoms by their numbers, the case whose numbers they are, and what it was found on."""
+
+    optimum: Optimum
+    truth: Callable[[Int64], Bool]
+    case: Case
+    network: NetworkKind
+
+
+def _never_ground(case: Case, work: Work) -> _Found | None:
+    """An answer without grounding: a proved one, or where grounding does not fit, the best with its gap; None: ground it."""
+    found = _by_classes(case, work) if work.way.lifts else None
+    if case.sizes.memory_bytes <= case.memory_limit:
+        return found if found is not None and found.optimum.is_proved else None
+    if found is not None and found.optimum.is_proved:
+        return found
+    other = _by_annealing(case, work) if work.way.anneals else None
+    if found is None or other is None:
+        return found or other
+    best = max(found, other, key=lambda one: one.optimum.log_weight)
+    bound = min(found.optimum.bound, other.optimum.bound)
+    return replace(best, optimum=replace(best.optimum, bound=bound))
+
+
+def _by_classes(case: Case, work: Work) -> _Found | None:
+    """The world of a program over kinds of atoms, where constants are interchangeable; None where there is none."""
+    own = case.as_posed
+    with case.watch("symmetry"):
+        work.progress.stage("symmetry")
+        classes = own.symmetry.classes.class_of
+    with case.watch("sample"):
+        work.progress.stage("program by classes")
+        with share_of(current(), SHARE, work.way.seconds):
+            found = solve_by_classes(own.posed, classes)
+    if isinstance(found, str) or found.result.world is None:
+        return None
+    graph, result = found.lifted.graph, found.result
+    if ATOM_BYTES * len(own.posed.problem.atoms) + KIND_BYTES * (graph.n_nodes + graph.n_edges) > case.memory_limit:
+        return None
+    nodes, atoms = graph.n_nodes, float(graph.members.sum())
+    note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
+    nothing = np.zeros(0, np.bool_)
+    best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {}, current().asked, (note,))
+    return _Found(best, found.truth, own, NetworkKind.NONE)
+
+
+def _by_annealing(case: Case, work: Work) -> _Found | None:
+    """A world by annealing on the counting network; None where that does not fit either, or has no counts for the problem."""
+    if case.posed.problem.soft:
+        return None
+    plan = case.counting_plan
+    if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(case.posed.problem.atoms) > case.memory_limit:
+        return None
+    current().allowance = SURE
+    network = case.counting
+    with case.watch("sample"), share_of(current(), 1.0, work.way.seconds):
+        found = anneal(network, work.search, progress=work.progress)
+    if found.log_weight == -math.inf:
+        return None
+    bound = most_countable(case.posed.problem, case.posed.lowered)
+    note = "nothing was grounded: the world was found by annealing on counts, and the bound is that of all groundings true"
+    proved = bound <= found.log_weight
+    best = Optimum(found.world, found.log_weight, bound, proved, found.updates, found.tries, {}, current().asked, (note,))
+    return _Found(best, lambda number: found.world[number], case, NetworkKind.COUNTING)
+
+
+def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> tuple[QueryAtoms, ...]:
+    """The atoms that were asked for, with the numbers of those that stand for them, and what is known of these."""
+    made = []
+    for part in query_atoms(problem, include_evidence=include_evidence):
+        statuses = solved.statuses[part.predicate]
+        truth, number = part.truth.copy(), np.full(len(part.code), -1, np.int64)
+        is_open = part.truth == UNKNOWN
+        code = smaller.codes(part.predicate, part.code[is_open], problem.statuses[part.predicate].sizes)
+        truth[is_open] = statuses.lookup(code)
+        still = truth[is_open] == UNKNOWN
+        number[np.flatnonzero(is_open)[still]] = solved.atoms.numbers(part.predicate, code[still])
+        made.append(replace(part, truth=truth, number=number))
+    return tuple(made)
+
+
+def _refuse_what_does_not_fit(case: Case, way: Way, n_atoms: int) -> None:
+    needed = case.ground().nbytes + memory_needed(case.ground()) + ATOM_BYTES * n_atoms
     if needed > case.memory_limit:
         raise ResourceError(
             f"{way.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
@@ -105,29 +211,33 @@ def _refuse_what_does_not_fit(case: Case, way: Way) -> None:
         )
 
 
-def _world(work: Work, found: Optimum, case: Case) -> World:
-    """Put names to what was found, in the numbers of the problem as it was posed."""
-    from markovlogic.version import __version__
-
-    asked, parts = case.whole.problem, []
-    for part in case.asked.atoms:
+def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: _Found, record: RunRecord) -> World:
+    """Put the truth to what was asked for."""
+    parts = []
+    for part in atoms:
         truth = part.truth == TRUE
         is_open = part.truth == UNKNOWN
-        truth[is_open] = found.world[part.number[is_open]]
+        truth[is_open] = found.truth(part.number[is_open])
         parts.append(TrueAtoms(part.predicate, part.code, np.asarray(truth, np.bool_)))
-    network = case.ground()
-    record = RunRecord(
+    best = found.optimum
+    return World(tuple(parts), problem, best.log_weight, best.bound, record, best.flips, best.tries, best.remarks)
+
+
+def _record(posed: Posed, found: _Found, work: Work) -> RunRecord:
+    from markovlogic.version import __version__
+
+    problem, best, network = posed.problem, found.optimum, found.case.network
+    return RunRecord(
         method=work.way.name,
-        network=NetworkKind.GROUND,
+        network=found.network,
         estimator="world",
-        atoms=len(asked.atoms),
-        clauses=network.n_clauses,
-        seconds=case.watch.stop(),
-        chains=found.tries,
-        updates=found.flips,
-        seed=work.search.seed if found.tries else None,
-        interrupted=found.interrupted,
-        sources=(asked.model.source, *asked.evidence.sources),
+        atoms=len(problem.atoms),
+        clauses=None if network is None else network.n_clauses,
+        seconds=found.case.watch.stop(),
+        chains=best.tries,
+        updates=best.flips,
+        seed=work.search.seed if best.tries else None,
+        interrupted=best.interrupted,
+        sources=(problem.model.source, *problem.evidence.sources),
         version=__version__,
     )
-    return World(tuple(parts), asked, found.log_weight, found.bound, record, found.flips, found.tries, found.remarks)

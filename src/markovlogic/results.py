@@ -314,7 +314,7 @@ class Marginals:
         return _view("charts").chart(self)
 
     def report(self, path: str | Path) -> None:
-        """Write the result to a file, its format by the name's ending: .html, .csv, .parquet, .json; else Alchemy's lines."""
+        """Write the result to a file, by the name's ending: .html, .csv, .parquet, .json; without one, Alchemy's lines."""
         _view("files").write_result(self, path)
 
     def to_arviz(self) -> Any:

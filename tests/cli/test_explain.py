@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,11 @@ def test_exclusive_groups_and_open_worlds_are_counted(mln, tmp_path):
 def test_what_is_too_large_is_bounded_and_nothing_long_runs(mln, tmp_path):
     people = ", ".join(f"P{i}" for i in range(1200))
     (tmp_path / "m.mln").write_text(f"person = {{{people}}}\nF(person,person)\n1 F(x,y) ^ F(y,z) => F(x,z)\n")
-    found = explained(mln, tmp_path / "m.mln", "-q", "F", "--memory-limit", "1GB")
+    counted = explained(mln, tmp_path / "m.mln", "-q", "F", "--memory-limit", "1GB")
+    assert (counted["plan"]["network"], counted["clauses"]) == ("counting", None) and counted["memory_bytes"] < 1e9
+    shown = {(one["method"], one["network"]): one for one in counted["candidates"]}
+    assert shown["gibbs", "counting"]["seconds"] > 0 and shown["gibbs", "ground"]["possible"] is False
+    found = explained(mln, tmp_path / "m.mln", "-q", "F", "--memory-limit", "1GB", "--network", "ground")
     assert found["groundings"] == 1200**3 and found["atoms"] == 1200**2
     assert found["clauses"] is None and found["clauses_at_most"] >= 1199 * 1199 * 1198
     assert found["memory_bytes"] > 1e9
@@ -82,7 +87,23 @@ def test_a_rule_that_blocks_pairs_grounds_what_false_facts_ground(mln, tmp_path)
     assert "decides 6,080 atoms: !Cand(x,y) ^ x != y => !Same(x,y)." in table
 
 
-@pytest.mark.parametrize("option", [("--method", "partitions"), ("--network", "counting"), ("--memory-limit", "x")])
+def test_a_query_costs_what_it_depends_on(mln, tmp_path):
+    rules = "p = {1,...,3000}\nHappy(p)\nRich(p)\nTrust(p,p)\n0.5 Happy(x)\n1.5 Rich(x) => Happy(x)\n"
+    (tmp_path / "m.mln").write_text(rules + "2 Trust(x,y) ^ Trust(y,z) => Trust(x,z)\nTrust(x,y) v Trust(y,x).\n")
+    found = explained(mln, tmp_path / "m.mln", "-q", "Happy(1)")
+    assert (found["groundings"], found["atoms"]) == (3000 + 3000 + 3000**3 + 3000**2, 2 * 3000 + 3000**2)
+    rest = found["left_out"]
+    assert rest["predicates"] == ["Trust"] and (rest["rules"], rest["hard_rules"]) == (2, 1)
+    ran = mln("infer", tmp_path / "m.mln", "-q", "Happy(1)", "--stats", tmp_path / "stats.json")
+    assert ran.code == 0, ran
+    weight = math.exp(0.5) * (2 * math.exp(1.5)), 1 + math.exp(1.5)
+    assert float(ran.out.split()[1]) == pytest.approx(weight[0] / sum(weight), abs=1e-12)
+    assert "no rule ties them to the query: Trust; one hard rule about them went unchecked" in ran.err
+    stats = json.loads((tmp_path / "stats.json").read_text())
+    assert stats["atoms"] == found["atoms"] and stats.get("log_z") is None and "log_z is left out" in ran.err
+
+
+@pytest.mark.parametrize("option", [("--method", "partitions"), ("--network", "counted"), ("--memory-limit", "x")])
 def test_bad_usage(mln, smokers, option):
     assert mln("explain", smokers[0], "-q", "Smokes", *option).code == 2
 

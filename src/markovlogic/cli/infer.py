@@ -90,7 +90,7 @@ def infer(
             "-o",
             "--output",
             metavar="FILE",
-            help=".csv, .parquet, .json or .html; any other name: lines `Atom probability`; `-`: standard output.",
+            help=".csv, .parquet, .json or .html; no ending, .result or .txt: lines `Atom probability`; `-`: standard output.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
@@ -113,10 +113,13 @@ def infer(
     from markovlogic.compress.table import compressor_said
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_said
+    from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
     compressor, said = compressor_said(compress, rank, ratio, set_ or ())
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
+    if output is not None:
+        check_ending(output)
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
         result = inference.infer(

@@ -45,7 +45,8 @@ def map_(
     ] = "auto",
     memory_limit: options.MemoryLimit = None,
     tries: Annotated[
-        int | None, typer.Option(metavar="N", help="Walks from different worlds; default 10.", rich_help_panel=SEARCH)
+        int | None,
+        typer.Option(metavar="N", help="Walks; default 4, and 10 for maxwalksat.", rich_help_panel=SEARCH),
     ] = None,
     flips: Annotated[
         int | None,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.guarantee import Guarantee
+from markovlogic.networks.base import Network
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
@@ -25,6 +26,10 @@ class Projection:
     atom: npt.NDArray[np.int64]  # (n_atoms,) open atom of the other problem, -1 where that one knows the value
     known: npt.NDArray[np.bool_]  # (n_atoms,) the value there
 
+    def world(self, other: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """A world of the other problem's open atoms, (n_other,), as one of the original's; evidence is never touched."""
+        return np.where(self.atom >= 0, other[np.maximum(self.atom, 0)] if len(other) else False, self.known)
+
 
 @dataclass(frozen=True, eq=False)
 class Compression:
@@ -35,6 +40,13 @@ class Compression:
     guarantee: Guarantee  # about the change of the target alone
     summary: str  # one sentence for the user on what was merged or lost
     partition: Partition | None = None  # the groups, where objects were merged
+    blocks: Network | None = None  # what is sampled in place of any problem: blocks of the posed problem's atoms
+    alpha: str = "none"  # of the chain over blocks, see `samplers.block_gibbs`
+
+    @property
+    def is_smaller(self) -> bool:
+        """Whether the problem has fewer atoms than the posed one, so that it has another log Z even where marginals agree."""
+        return self.partition is not None and len(self.projection.atom) != len(self.posed.problem.atoms)
 
     def told(self, bias: str = "") -> str:
         """The line next to the results: what was merged or lost, what is promised, and how large the bias is.
@@ -58,8 +70,11 @@ class Compressor(Protocol):
         """How results name it, with what was chosen."""
         ...
 
-    def compress(self, posed: Posed) -> Compression:
-        """Another target, that is smaller or more symmetric."""
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
+        """Another target, that is smaller or more symmetric.
+
+        needs_problem: the method was chosen, and it reads problems; else the answer may be a network of blocks.
+        """
         ...
 
     def classes(self, problem: Problem) -> ConstantClasses:

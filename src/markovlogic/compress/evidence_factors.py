@@ -59,7 +59,7 @@ class BMF:
         """How results name it."""
         return "bmf" if self.rank is None else f"bmf rank {self.rank}"
 
-    def compress(self, posed: Posed) -> Compression:
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """The problem under low-rank evidence."""
         from markovlogic.compress.osa import compressed
 

@@ -4,48 +4,69 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
-from markovlogic.compress.base import Compression, Compressor
+from markovlogic.compress.base import Compression, Compressor, projection
+from markovlogic.compress.block_network import Reading, block_network
 from markovlogic.compress.partition import Partition, held_apart, proposals_of
 from markovlogic.compress.said import check_words
 from markovlogic.compress.shares import Blocks
 from markovlogic.compress.shrinking import Shrinking, Vote
-from markovlogic.errors import InputError
+from markovlogic.compress.type_model import NoTypes, type_network
+from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.lower import lower
 from markovlogic.language.templates import LoweredModel
+from markovlogic.networks.blocks import BlockNetwork
+from markovlogic.networks.types import TypeNetwork
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
 
 if TYPE_CHECKING:
     from markovlogic.symmetry.base import ConstantClasses
 
-Weights = Literal["default", "literal", "uniform"]
-Evidence = Literal["default", "majority", "clamp"]
+Weights = Literal["default", "literal", "uniform", "field", "count"]
+Evidence = Literal["default", "majority", "clamp", "split"]
 Diagonal = Literal["default", "merged", "split"]
+Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
+
+_WEIGHTS = {
+    "literal": "literal weights",
+    "uniform": "weights times group sizes",
+    "field": "the field of one atom (no joint target)",
+    "count": "counts of true ones (annealed)",
+}
 
 
 @dataclass(frozen=True)
 class Grouping(Compressor, ABC):
     """Settings that all groupings share.
 
-    weights: "literal", as the papers leave them; "uniform", times the sizes of the groups. evidence: of a block of atoms,
-    "majority" (true where true ones outnumber all others together) or "clamp" (what most of its known ones say). diag: whether
-    p(A,A) and p(A,B) with A and B in one group are the same atom of the smaller problem ("merged") or not ("split"). "default"
-    is the right choice for the rest: diagonals are merged where weights are said to be literal, which is the papers' reading.
-    seed: of what is drawn.
+    weights: "literal", as the papers leave them; "uniform", times the sizes of the groups, which is right for worlds that are
+    constant on groups; "field", times what one member of a block sees, a chain without a joint target; "count", how many atoms
+    are true. evidence: of a block of atoms, "majority" (true where true ones outnumber all others together), "clamp"
+    (what most of its known ones say) or "split" (shares, which enter counts as they are). diag: whether p(A,A) and p(A,B) with A
+    and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
+    `samplers.block_gibbs`. ladder: how many finer partitions are solved too, to measure how far the answers move with them. seed:
+    of what is drawn.
+
+    "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
+    was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the papers' reading in the rest.
     """
 
     weights: Weights = "default"
     evidence: Evidence = "default"
     diag: Diagonal = "default"
+    alpha: Alpha = "none"
+    ladder: int = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_words(self)
+        if self.ladder < 0:
+            raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
         if self.weights == "uniform" and self.diag == "split":
             raise InputError(f"{self.name}: weights=uniform is a reading for merged diagonals", hint="leave diag out")
 
@@ -58,19 +79,68 @@ class Grouping(Compressor, ABC):
     def partition(self, problem: Problem) -> Partition:
         """The groups."""
 
+    @abstractmethod
+    def finer(self) -> Self:
+        """The same with about twice as many groups: the next rung of a ladder."""
+
     def classes(self, problem: Problem) -> ConstantClasses:
         """The groups as a source of proposals."""
         return proposals_of(problem, self.partition(problem))
 
+    @property
+    def wants_blocks(self) -> bool:
+        """Whether settings were given that no smaller problem has a place for."""
+        return self.weights in ("field", "count") or self.evidence == "split" or self.alpha != "none"
+
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
+        """Blocks of atoms, or another problem with groups in the place of objects."""
+        partition = self.partition(posed.problem)
+        literal = self.weights in ("literal", "uniform")
+        if needs_problem and self.wants_blocks:
+            hint = "leave --method out, or take weights=literal or uniform with evidence=majority or clamp"
+            raise InputError(f"{self.name}: these settings are of blocks, which have a chain of their own", hint=hint)
+        if not self.wants_blocks and (literal or needs_problem or not partition.merges):
+            return self.shrunk(posed, partition)
+        try:
+            network, what = self.network(posed, partition)
+        except UnsupportedError as reason:
+            if self.wants_blocks:
+                raise
+            made = self.shrunk(posed, partition)
+            return replace(made, summary=f"{made.summary}; with literal weights, since {reason.faults[0].message}")
+        note = told(posed.problem, partition, network.guarantee)
+        same = projection(posed.problem, posed.problem)
+        return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
+
+    def network(self, posed: Posed, partition: Partition) -> tuple[BlockNetwork | TypeNetwork, str]:
+        """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms."""
+        reading = self.reading
+        if reading == Reading("count", "split", True) and self.alpha == "none":
+            try:
+                types = type_network(posed, partition)
+                return types, f"counts of what objects are, {types.n_cells:,} cells"
+            except NoTypes:
+                pass
+        blocks = block_network(posed, partition, reading)
+        return blocks, f"{blocks.n_blocks:,} blocks of atoms with {_WEIGHTS[reading.weights]}"
+
+    @property
+    def reading(self) -> Reading:
+        """How blocks are read."""
+        weights = "count" if self.weights == "default" else self.weights
+        literal = self.weights in ("literal", "uniform")
+        evidence = ("majority" if literal else "split") if self.evidence == "default" else self.evidence
+        return Reading(weights, evidence, not self.merges_diagonals)
+
+    @property
+    def merges_diagonals(self) -> bool:
+        """Whether atoms with one object twice are as any others."""
+        return self.diag == "merged" or (self.diag == "default" and self.weights in ("literal", "uniform"))
+
     def shrinking(self, posed: Posed, partition: Partition) -> Shrinking:
         """The smaller problem over groups."""
-        merged = self.diag == "merged" or (self.diag == "default" and self.weights in ("literal", "uniform"))
         vote: Vote = "clamp" if self.evidence == "clamp" else "majority"
-        return Shrinking(posed, partition, vote, split=not merged, scaled=self.weights == "uniform")
-
-    def compress(self, posed: Posed) -> Compression:
-        """Another problem with groups in the place of objects."""
-        return self.shrunk(posed, self.partition(posed.problem))
+        return Shrinking(posed, partition, vote, split=not self.merges_diagonals, scaled=self.weights == "uniform")
 
     def shrunk(self, posed: Posed, partition: Partition) -> Compression:
         """A problem over groups."""
@@ -127,7 +197,7 @@ def told(problem: Problem, partition: Partition, kept: Guarantee) -> str:
         return f"{partition.source} merges nothing"
     what = f"{partition.source}: {', '.join(shares)}"
     if kept is Guarantee.EXACT:
-        return f"{what}; members of a group are copies of one another"
+        return f"{what}, which loses nothing"
     blocks = Blocks(problem, partition, split=True)
     known = overridden = 0
     for name in problem.statuses:

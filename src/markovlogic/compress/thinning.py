@@ -45,7 +45,7 @@ class Drop(Compressor):
         """How results name it."""
         return "drop"
 
-    def compress(self, posed: Posed) -> Compression:
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """The problem with fewer facts; what a closed predicate loses is false then."""
         problem = posed.problem
         facts: dict[str, Facts] = {}
@@ -113,7 +113,7 @@ class NIMFA(Compressor):
         """How results name it."""
         return f"nimfa rank {self.rank}"
 
-    def compress(self, posed: Posed) -> Compression:
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """The problem under smoothed evidence; what is unknown and queried stays so."""
         problem, smoothed = posed.problem, {}
         for name in binary_predicates(problem):

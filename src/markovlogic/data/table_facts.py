@@ -17,10 +17,11 @@ from markovlogic.data.soft import from_probability, truth_and_weight
 from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
-from markovlogic.language.syntax import Predicate
+from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.progress import SILENT, Progress
 
 TRUTH, PROBABILITY, WEIGHT = "truth", "probability", "weight"
+VALUE = "value"  # of predicates with numbers
 SAYING = (TRUTH, PROBABILITY, WEIGHT)  # columns that are no arguments
 TRUTH_OF_WORD = {
     "true": TRUE,
@@ -40,11 +41,15 @@ def read_table(
     table: Table, predicate: Predicate, vocabulary: Vocabulary, source: int, faults: FaultLog, progress: Progress = SILENT
 ) -> list[Block]:
     """All facts of a table; what is wrong with its cells goes to `faults`, a table of the wrong shape raises InputError."""
-    arguments = [at for at, name in enumerate(table.columns) if name not in SAYING]
-    saying = [at for at, name in enumerate(table.columns) if name in SAYING]
+    special = (VALUE,) if predicate.is_real else SAYING
+    arguments = [at for at, name in enumerate(table.columns) if name not in special]
+    saying = [at for at, name in enumerate(table.columns) if name in special]
+    if predicate.is_real and len(saying) != 1:
+        message = f"{predicate.name} has numbers, so its table needs a column {VALUE}; found {', '.join(table.columns) or 'none'}"
+        raise InputError(Fault(message, Place(table.name), hint="one column for each argument, and value"))
     if len(arguments) != predicate.arity or len(saying) > 1:
         listed = ", ".join(table.columns) or "none"
-        place = Place(table.name, 1, 1) if table.name.lower().endswith(".csv") else Place(table.name)
+        place = Place(table.name, 1, 1) if table.is_text else Place(table.name)
         columns = "1 column" if predicate.arity == 1 else f"{predicate.arity} columns"
         names = f"{TRUTH}, {PROBABILITY} or {WEIGHT}"
         message = f"{predicate.name} takes {columns} and at most one named {names}, found {len(table.columns)}: {listed}"
@@ -109,7 +114,7 @@ def _read_batch(
     n_names = 0
     for position, at in enumerate(arguments):
         column = table.columns[at]
-        ids, names = _constants(batch.column(at), column, table.name)
+        ids, names = _constants(batch.column(at), column, table)
         if len(names):
             vocabulary.met(predicate.types[position], integers=_holds_integers(batch.column(at).type))
         missing = ids < 0
@@ -130,6 +135,8 @@ def _read_batch(
         column, cells = table.columns[saying[0]], batch.column(saying[0])
         truth, soft, expected = _said(column, cells, predicate)
         refuse(truth == BAD, lambda row: (f"column {column} holds {cells[row].as_py()!r}", expected))
+        if predicate.is_real:
+            good &= truth == SOFT  # where there is no number there is nothing to say
     names = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.string())
     rows = np.flatnonzero(good)
     return Piece(names, [NamedBlock(predicate, name_id[rows], truth[rows], rows + first_row, _kept(soft, rows))])
@@ -144,6 +151,9 @@ def _said(column: str, cells: Any, predicate: Predicate) -> tuple[npt.NDArray[np
     if column == TRUTH:
         return _truth(cells), None, "expected true, false, 1, 0, unknown, ? or nothing"
     number, is_empty = _numbers(cells)
+    if predicate.is_real:
+        truth = np.where(is_empty, UNKNOWN, np.where(np.isfinite(number), SOFT, BAD)).astype(np.int8)
+        return truth, SoftColumn(np.where(truth == SOFT, number, 0.0), is_share=False), "expected a number, or nothing"
     if column == PROBABILITY:
         with np.errstate(invalid="ignore"):
             truth = np.where((number > 0) & (number < 1), SOFT, np.where(number == 1, TRUE, np.where(number == 0, FALSE, BAD)))
@@ -178,7 +188,7 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
-def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int64], Any]:
+def _constants(cells: Any, column: str, table: Table) -> tuple[npt.NDArray[np.int64], Any]:
     """For each cell the number of its name, -1 where it is missing, and the names as an Arrow string array."""
     import pyarrow as pa
 
@@ -195,12 +205,28 @@ def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int6
         advice = "constants are strings or integers: convert the column first"
         if pa.types.is_floating(kind):
             advice += "; integers become decimals where cells are missing, drop those rows"
-        raise InputError(Fault(f"column {column} has type {kind}, expected strings or integers", Place(table), hint=advice))
+        raise InputError(Fault(f"column {column} has type {kind}, expected strings or integers", Place(table.name), hint=advice))
     if pa.types.is_string_view(cells.type):
         cells = cells.cast(pa.string())
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
     ids = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return ids, encoded.dictionary.cast(pa.string())
+    return _stripped(ids, encoded.dictionary.cast(pa.string()), column, table)
+
+
+def _stripped(ids: npt.NDArray[np.int64], names: Any, column: str, table: Table) -> tuple[npt.NDArray[np.int64], Any]:
+    """Names without outer spaces, which nobody sees; a cell of spaces alone is empty."""
+    import pyarrow.compute as pc
+
+    bare = pc.utf8_trim_whitespace(names)
+    changed = pc.not_equal(bare, names).to_numpy(zero_copy_only=False).astype(bool)
+    if not changed.any():
+        return ids, names
+    first = names[int(np.flatnonzero(changed)[0])].as_py()
+    note = f"{table.name}: outer spaces in column {column} were left out, as in {show_constant(first)}"
+    if note.partition(", as in")[0] not in (told.partition(", as in")[0] for told in table.notes):
+        table.notes.append(note)
+    blank = changed & (pc.utf8_length(bare).to_numpy(zero_copy_only=False) == 0)
+    return np.where((ids >= 0) & np.append(blank, False)[ids], -1, ids), bare
 
 
 def _holds_integers(kind: Any) -> bool:

@@ -34,7 +34,7 @@ from markovlogic.errors import InputError
 from markovlogic.grounding.direct import is_small
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.plan import Pattern, Plan, plan
-from markovlogic.grounding.predict import cover_bound
+from markovlogic.grounding.predict import rows_bound
 from markovlogic.grounding.relations import Relation
 from markovlogic.grounding.surviving import surviving
 from markovlogic.language.syntax import Constant, Variable
@@ -43,14 +43,16 @@ from markovlogic.problem import Problem, with_statuses
 
 MOST_EFFORT = 200_000_000  # rows that all joins together may go through
 MOST_LISTED = 20_000_000  # atoms of one predicate that are listed as known
+_BYTES_LISTED = 100  # an atom, with what it takes to sort it in
 _QUERY = 50_000  # rows that would take as long as a query that finds nothing
 _GRID = 10_000  # the same of a grid of arrays
 
 
-def decide(problem: Problem, lowered: LoweredModel, database: Engine) -> Decided:
+def decide(problem: Problem, lowered: LoweredModel, database: Engine, *, memory_limit: int | None = None) -> Decided:
     """The problem in which all that hard rules and exclusive arguments were found to decide is known.
 
-    Raises InputError where they contradict each other or the evidence.
+    memory_limit: bytes, where somebody set a limit; fewer atoms are listed then. Raises InputError where hard rules contradict
+    each other or the evidence.
     """
     hidden = {definition.predicate for definition in lowered.definitions}
     hard = [
@@ -62,7 +64,8 @@ def decide(problem: Problem, lowered: LoweredModel, database: Engine) -> Decided
     ]
     clauses = [clause for template in hard for clause in (template, *factors(template))]
     settled = Settled(problem)
-    work = _Propagation(problem, clauses, settled, database)
+    most = MOST_LISTED if memory_limit is None else min(MOST_LISTED, memory_limit // _BYTES_LISTED)
+    work = _Propagation(problem, clauses, settled, database, most)
     try:
         settled.close_all_groups()
         work.first_round()
@@ -90,8 +93,11 @@ class _Join:
 class _Propagation:
     """The rounds."""
 
-    def __init__(self, problem: Problem, clauses: list[ClauseTemplate], settled: Settled, database: Engine) -> None:
+    def __init__(
+        self, problem: Problem, clauses: list[ClauseTemplate], settled: Settled, database: Engine, most_listed: int
+    ) -> None:
         self._problem, self._clauses, self._settled, self._database = problem, clauses, settled, database
+        self._most_listed = most_listed
         self._types = {name: predicate.types for name, predicate in problem.model.predicates.items()}
         self._views: dict[tuple[str, bool], tuple[int, Relation]] = {}
         self._n_tables = 0
@@ -156,7 +162,7 @@ class _Propagation:
         join = self._others(clause, target, {})
         if rest is not None:
             plans = [(one, plan(one.pattern, one.relations, self._problem.domains)) for one in rest]
-            rows = sum(_rows(found) for _, found in plans)
+            rows = sum(rows_bound(found) for _, found in plans)
             ground = self._settled.statuses[join.target.predicate].n_ground
             if 2 * rows < ground and self._affords(join.target, rows, rows):
                 parts = [self._codes(one, found) for one, found in plans]
@@ -172,7 +178,7 @@ class _Propagation:
             self._left -= _GRID // 10
             return
         statuses = self._settled.statuses[join.target.predicate]
-        rows = _rows(found)
+        rows = rows_bound(found)
         listed = min(rows, prod(size for name, size in self._own(clause, join.target)))
         if self._affords(join.target, rows, min(listed, statuses.n_open), small=is_small(found)):
             code = np.unique(self._codes(join, found))
@@ -191,7 +197,7 @@ class _Propagation:
         if any(marks):  # groups are closed at once, value by value
             listed = min(listed * n_values(statuses.sizes, marks), statuses.n_ground)
         cost = min(rows, _GRID) + _GRID if small else rows + _QUERY
-        if cost > self._left or listed > MOST_LISTED:
+        if cost > self._left or listed > self._most_listed:
             self.complete = False
             return False
         self._left -= cost + len(statuses.code)
@@ -260,10 +266,3 @@ class _Propagation:
                 code += self._problem.domains[type_name].number(term.name) if known else batch.kept[term.name]
             parts.append(code)
         return np.concatenate(parts)
-
-
-def _rows(found: Plan) -> int:
-    """At most so many rows does a plan go through."""
-    if found.nothing_left:
-        return 0
-    return prod(cover_bound(part) * prod(size for _, size in part.domains) for part in found.parts)

@@ -13,13 +13,14 @@ import numpy as np
 
 from markovlogic.arrays import Float64
 from markovlogic.data.arrow import arrow_texts
-from markovlogic.data.db_lines import LineError, parse_fact
+from markovlogic.data.db_lines import LineError, parse_fact, with_number
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Evidence, codes
 from markovlogic.data.faults import FaultLog
 from markovlogic.data.names import atom_names
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import Source, evidence_sources, read_bytes, source_name
-from markovlogic.data.tables import Table, open_table
+from markovlogic.data.table_files import open_table
+from markovlogic.data.tables import Table
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.syntax import Model, Predicate, show_constant
 from markovlogic.results import Marginals, without_spaces
@@ -206,6 +207,7 @@ def _fact(line: str) -> tuple[str, int] | None:
     fact = parse_fact(line)
     if fact is None:
         return None
+    fact = with_number(fact, is_real=False)
     if fact.truth == SOFT:
         raise LineError(1, "soft evidence does not say what is true", "give the fact, or ? for what is not known")
     args = ",".join(map(show_constant, fact.args))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 from markovlogic.errors import Fault
+from markovlogic.language.functions import Calls
+from markovlogic.language.habits import OTHER_SPELLINGS, habit
 from markovlogic.language.source import Source
 from markovlogic.language.syntax import And, Atom, Constant, Equal, Exists, Forall, Formula, Iff, Implies, Not, Or, Term, Variable
 from markovlogic.language.tokens import (
@@ -27,10 +29,6 @@ MAX_DEPTH = 100  # of nested parentheses, negations and quantifiers; far below P
 MAX_NAME = 1000  # characters of a predicate
 _PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "^": 4}
 _PREDICATE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_OTHER_SPELLINGS = {
-    "&": "^", "∧": "^", "|": "v", "∨": "v", "~": "!", "¬": "!", "→": "=>", "⇒": "=>", "↔": "<=>", "⇔": "<=>",
-    "∃": "EXIST", "∀": "FORALL", "≠": "!=", "#": "// before a comment", ";": "// before a comment",
-}  # fmt: skip
 _LINE_ENDS = frozenset({NEWLINE, BLANK, END})
 _QUANTIFIERS = {
     **dict.fromkeys(("EXIST", "Exist", "exist", "EXISTS", "Exists", "exists"), Exists),
@@ -57,6 +55,8 @@ class FormulaParser:
         self.at = 0
         self.open: list[int] = []  # indices of the parentheses that are open
         self.depth = 0
+        self.calls = Calls()  # functions of the present formula
+        self.bound: list[str] = []  # variables of the quantifiers around the cursor
 
     # ---- the cursor
 
@@ -113,10 +113,12 @@ class FormulaParser:
     def unexpected(self, expected: str) -> SyntaxFault:
         """The next token is not what could stand here."""
         token = self.peek()
+        if (found := habit(self.tokens, self.at)) is not None:
+            return self.fail(found[0], token, found[1])
         if token.kind == BAD:
             if token.text[0] == '"':
                 return self.fail("string is never closed", token, 'close it by " on the same line')
-            known = _OTHER_SPELLINGS.get(token.text[0])
+            known = OTHER_SPELLINGS.get(token.text[0])
             hint = f"write {known}" if known else "constants with other characters are written in double quotes"
             return self.fail(f"unknown character {token.text[0]!r}", token, hint)
         if self.open and (token.kind == END or self.starts_line()):
@@ -190,6 +192,8 @@ class FormulaParser:
         if kind == "+":
             raise self.fail("+ stands before a variable inside an atom, as in HasWord(page, +word)", token)
         if kind in (WORD, NAME):
+            if token.text.lower() == "not" and self.after().kind in (WORD, NAME, "("):
+                raise self.fail("found not", token, "write !")
             if (
                 token.text in _QUANTIFIERS
                 and self.after().kind in (NAME, "v")
@@ -203,6 +207,8 @@ class FormulaParser:
         if kind == STRING or (behind in ("=", "!=") and kind in (WORD, NAME, "v", NUMBER)):
             return self.equality()
         behind = self.tokens[self.at + 1].kind
+        if kind in (WORD, NAME) and (found := habit(self.tokens, self.at + 1)) is not None and behind not in (WORD, NAME):
+            raise self.fail(found[0], self.tokens[self.at + 1], found[1])
         if behind in COMPARISONS and kind in (WORD, NAME, "v", NUMBER):
             raise self.unsupported(f"numeric comparison {behind}", token)
         if behind in ARITHMETIC and kind in (WORD, NAME, "v", NUMBER):
@@ -247,7 +253,9 @@ class FormulaParser:
                 break
             self.at += 1
         self.continue_line()
+        self.bound += names
         body = self.formula()
+        del self.bound[len(self.bound) - len(names) :]
         self.depth -= 1
         place = self.source.place(token.start)
         return Exists(tuple(names), body, place) if _QUANTIFIERS[token.text] is Exists else Forall(tuple(names), body, place)
@@ -261,18 +269,34 @@ class FormulaParser:
             raise self.unexpected("= or != after a constant")
         self.at += 1
         self.continue_line()
-        right = self.term()
+        if self.peek().kind in (WORD, NAME, "v") and self.after().kind == "(":
+            equal: Formula = self.calls.equality(self.called(), left)
+        else:
+            equal = Equal(left, self.term(), self.source.place(first.start))
         if self.peek().kind in ARITHMETIC:
             raise self.unsupported(f"arithmetic {self.peek().kind}", self.peek())
-        equal = Equal(left, right, self.source.place(first.start))
         return equal if sign.kind == "=" else Not(equal)
+
+    def called(self) -> Atom:
+        """`MotherOf(x)` as a term; its value is still to be named."""
+        name = self.predicate_name()
+        return Atom(name.text, self.arguments(), place=self.source.place(name.start))
+
+    def call(self, token: Token) -> Term:
+        """A function inside of an atom: a variable for its value."""
+        self.deeper()
+        atom = self.called()
+        self.depth -= 1
+        if any(isinstance(arg, Variable) and arg.name in self.bound for arg in atom.args):
+            raise self.unsupported(f"function {shortened(token.text)} of a quantified variable", token)
+        return self.calls.value(atom)
 
     def term(self) -> Term:
         """A variable or a constant."""
         token = self.peek()
         kind = token.kind
         if kind in (WORD, NAME, "v") and self.after().kind == "(":
-            raise self.unsupported(f"function {shortened(token.text)} as a term", token)
+            return self.call(token)
         if kind == NAME or kind == "v":
             self.at += 1
             return Variable(token.text)
@@ -283,15 +307,33 @@ class FormulaParser:
             self.at += 1
             return Constant(unquote(token.text))
         if kind == NUMBER or (kind == "-" and self.after().kind in (WORD, NUMBER)):
-            raise self.fail(f"{token.text} begins no constant", token, "write decimal and negative numbers in double quotes")
+            raise self.number_as_constant(token)
         raise self.unexpected("a variable or a constant")
 
-    def atom(self, star: bool = False) -> Atom:
-        """`Flag`, `Friends(x, Bob)`, `HasWord(page, +w)`."""
+    def number_as_constant(self, token: Token) -> SyntaxFault:
+        """A decimal or negative number where a constant was expected."""
+        text = token.text + (self.after().text if token.kind == "-" else "")
+        return self.fail(f"the number {shortened(text)} as a constant", token, f'write it in double quotes: "{shortened(text)}"')
+
+    def atom(self, star: bool = False) -> Formula:
+        """`Flag`, `Friends(x, Bob)`, `HasWord(page, +w)`, `MotherOf(x) = y`."""
         name = self.predicate_name()
         place = self.source.place(name.start)
         if self.tokens[self.at].kind != "(":
             return Atom(name.text, (), star, place)
+        atom = Atom(name.text, self.arguments(), star, place)
+        behind = self.peek()
+        if behind.kind in ("=", "!="):
+            self.at += 1
+            self.continue_line()
+            equal = self.calls.equality(atom, self.term())
+            return equal if behind.kind == "=" else Not(equal)
+        if behind.kind in COMPARISONS and habit(self.tokens, self.at) is None:
+            raise self.unsupported(f"numeric comparison {behind.text}", behind)
+        return atom
+
+    def arguments(self) -> tuple[Term, ...]:
+        """What stands in the parentheses of an atom."""
         self.open.append(self.at)
         self.at += 1
         args: list[Term] = []
@@ -305,12 +347,7 @@ class FormulaParser:
             self.at += 1
         self.at += 1
         self.open.pop()
-        behind = self.peek()
-        if behind.kind in ("=", "!="):
-            raise self.unsupported(f"function {shortened(name.text)} as a term", name)
-        if behind.kind in COMPARISONS:
-            raise self.unsupported(f"numeric comparison {behind.text}", behind)
-        return Atom(name.text, tuple(args), star, place)
+        return tuple(args)
 
     def predicate_name(self) -> Token:
         """The name of a predicate."""

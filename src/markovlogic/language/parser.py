@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.formulas import MAX_DEPTH, FormulaParser, SyntaxFault, shortened, tree_depth
+from markovlogic.language.formulas import MAX_DEPTH, SyntaxFault, tree_depth
+from markovlogic.language.functions import Calls
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable
 from markovlogic.language.tokens import (
     BLANK,
-    COMPARISONS,
     CONNECTIVES,
     END,
     INCLUDE,
@@ -27,12 +27,11 @@ from markovlogic.language.tokens import (
     tokenize,
     unquote,
 )
+from markovlogic.language.weights import WeightParser
 
-MAX_WEIGHT = 1e9  # beyond it a sum of weights would lose the small ones without a word
 MAX_ATOMS = 500  # of one formula, equalities included
 MAX_RANGE = 1_000_000
 MAX_INCLUDES = 50  # nested in each other
-WEIGHT_TEXT = re.compile(r"[+-]?(?:inf\b|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _INTEGER = re.compile(r"[0-9]+\Z")
 INCLUDE_LINE = re.compile(r'#include[ \t]*"([^"\n]*)"[ \t]*(?://.*)?\Z')
 
@@ -56,11 +55,13 @@ class LoneAtom:
     text: str
     place: Place
     last_line: int = 0
+    is_real: bool = False
+    star: bool = False  # written with a star: a closed predicate's declaration, later a formula with both signs
 
     @property
     def formula(self) -> Atom:
         """The atom as a formula."""
-        return Atom(self.name, tuple(Variable(name) for name in self.args), place=self.place)
+        return Atom(self.name, tuple(Variable(name) for name in self.args), self.star, place=self.place)
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class FormulaStatement:
     text: str
     place: Place
     last_line: int = 0
+    factor: Atom | None = None
+    called: tuple[Atom, ...] = ()  # functions, as atoms with their values
 
 
 Statement = TypeDeclaration | LoneAtom | FormulaStatement
@@ -143,48 +146,63 @@ def _include(source: Source, token: Token, directory: str, parsed: Parsed, aroun
     _read(included, os.path.dirname(path), parsed, (*around, real))
 
 
-class _StatementReader(FormulaParser):
+class _StatementReader(WeightParser):
     """Reads statement by statement."""
 
     def statement(self) -> Statement:
         """The statement that begins at the cursor, up to the end of its last line."""
-        self.open, self.depth = [], 0
+        self.open, self.depth, self.calls, self.bound = [], 0, Calls(), []
         first = self.at
         token = self.tokens[first]
         self.refuse_nan(token)
+        if token.kind == "*" and (starred := self.starred_declaration()) is not None:
+            return starred
         if token.kind in (NAME, WORD, "v"):
             behind = self.tokens[first + 1].kind
             if behind == "=" and self.tokens[first + 2].kind == "{":
                 return self.type_declaration()
+            if token.text.lower() == "not" and behind in (NAME, WORD):
+                raise self.fail("found not", token, "write !")
             if token.kind == NAME and token.text != "inf" and behind in (NAME, WORD) and self.tokens[first + 2].kind == "(":
-                raise self.unsupported(f"function declaration {self.tokens[first + 1].text}", token)
+                return self.function_declaration()
             lone = None if token.text[0].isdigit() or token.text == "inf" else self.lone_atom()
             if lone:
                 return lone
             self.at = first
         weight = self.weight()
+        factor = self.factor()
         formula = self.formula()
         if self.tokens[self.at].kind == ".":
             if weight is not None:
                 raise self.fail("a weight and a final period together", hint="a period makes a formula hard; drop one of the two")
             self.at += 1
             weight = math.inf
+        if factor is not None and weight is not None and math.isinf(weight):
+            raise self.fail("a hard formula has no weight that a number could multiply", token, "give it a finite weight")
         self.end_of_line()
         if self.at - first > MAX_DEPTH and tree_depth(formula) > MAX_DEPTH:
             raise self.fail(f"formula is nested deeper than {MAX_DEPTH} levels", token)
         if self.at - first > 2 * MAX_ATOMS and (count := _count_atoms(formula)) > MAX_ATOMS:
             hint = "write a long disjunction as EXIST over constants of one type, or name a part of it by a predicate of its own"
             raise self.fail(f"formula of {count:,} atoms, at most {MAX_ATOMS:,} are allowed", token, hint)
+        formula = self.calls.around(formula, weight)
         text = self.text_from(first)
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
-            text = show_rule(Rule(formula, weight))
-        return FormulaStatement(formula, weight, text, self.source.place(token.start), self.last_line())
+            text = show_rule(Rule(formula, weight, factor=factor))
+        place, called = self.source.place(token.start), tuple(self.calls.used)
+        return FormulaStatement(formula, weight, text, place, self.last_line(), factor, called)
 
-    def refuse_nan(self, token: Token) -> None:
-        """`nan` before a formula was meant as a weight; behind a predicate of that name stands a parenthesis or a connective."""
-        at = self.at + (token.kind in ("-", "+"))
-        if self.tokens[at].text.lower() == "nan" and self.tokens[at + 1].kind in (NAME, WORD, "!", "*"):
-            raise self.fail("nan is no weight", token, "expected a number such as 1.5, -2, 1e-3 or inf")
+    def factor(self) -> Atom | None:
+        """`* Similar(x, y)` before a formula; None where the star belongs to the formula itself, or there is none."""
+        if self.tokens[self.at].kind != "*" or self.tokens[self.at + 1].kind not in (WORD, NAME):
+            return None
+        first = self.at
+        self.at += 1
+        atom = self.atom()
+        if isinstance(atom, Atom) and self.tokens[self.at].kind in (WORD, NAME, "!", "(", "*"):
+            return atom
+        self.at = first
+        return None
 
     def last_line(self) -> int:
         """The line on which what was read ends."""
@@ -201,31 +219,6 @@ class _StatementReader(FormulaParser):
             if token.kind == "." or token.kind == "!":
                 raise self.fail(f"found {token.text}, expected the end of the line", token)
             raise self.unexpected("a connective or the end of the line")
-
-    def weight(self) -> float | None:
-        """The number before a formula, if there is one."""
-        first = self.at
-        token = self.tokens[first]
-        match = WEIGHT_TEXT.match(self.source.text, token.start)
-        if not match or token.kind not in (WORD, NUMBER, NAME, "-", "+", "."):
-            return None
-        while self.tokens[self.at].start < match.end():
-            self.at += 1
-        behind = self.tokens[self.at].kind
-        if behind in ("=", "!=") or behind in COMPARISONS:  # a number compared, no weight
-            self.at = first
-            return None
-        if self.tokens[self.at - 1].end != match.end():
-            raise self.fail(
-                f"found {shortened(self.tokens[self.at - 1].text)}, expected a weight such as 1.5, -2, 1e-3 or inf", token
-            )
-        if behind in (NEWLINE, BLANK, END):
-            raise self.fail(f"weight {shortened(match.group())} without a formula", token, "weight and formula stand on one line")
-        value = float(match.group())
-        if abs(value) > MAX_WEIGHT and "inf" not in match.group():
-            hint = f"weights are logarithms, at most {MAX_WEIGHT:,.0f}; write inf for a hard formula"
-            raise self.fail(f"weight {shortened(match.group())} is too large", token, hint)
-        return value
 
     def lone_atom(self) -> LoneAtom | None:
         """`Friends(person, person)`, `PageClass(page, class!)` or `Flag` alone on its lines; None if it is anything else."""
@@ -255,14 +248,39 @@ class _StatementReader(FormulaParser):
                     self.open = []
                     return None
             self.open = []
+        is_real = self.tokens[self.at].kind == ":"
+        if is_real:
+            if self.tokens[self.at + 1].text != "real":
+                raise self.fail("expected real after the colon, as in Similar(rec, rec): real", self.tokens[self.at + 1])
+            self.at += 2
         if self.tokens[self.at].kind not in (NEWLINE, BLANK, END):
             return None
+        if is_real and any(marks):
+            raise self.fail(f"{name.text} has numbers, so no argument of it can be exclusive", name)
         end, self.at = self.at, first
         self.predicate_name()
         self.at = end
         names = tuple(token.text for token in args)
         text = f"{name.text}({', '.join(names)})" if names else name.text
-        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line())
+        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line(), is_real)
+
+    def function_declaration(self) -> LoneAtom:
+        """`person MotherOf(person)`: a predicate with one more argument, the value, which is exclusive."""
+        value = self.take()
+        lone = self.lone_atom()
+        if lone is None:
+            raise self.fail("found a malformed function, expected a declaration such as person MotherOf(person)", value)
+        marks = (*(False for _ in lone.args), True)
+        return replace(lone, args=(*lone.args, value.text), exclusive=marks, text=f"{value.text} {lone.text}")
+
+    def starred_declaration(self) -> LoneAtom | None:
+        """`*Friends(person, person)` alone on its line, as Tuffy and RockIt mark predicates that are closed."""
+        first = self.at
+        self.at += 1
+        if self.tokens[self.at].kind in (NAME, WORD) and (lone := self.lone_atom()) is not None:
+            return replace(lone, star=True)
+        self.at = first
+        return None
 
     def type_declaration(self) -> TypeDeclaration:
         """`person = {Ann, Bob}`, `age = {1, ..., 9}`."""
@@ -308,7 +326,7 @@ class _StatementReader(FormulaParser):
         if token.kind == END or self.starts_line():
             return SyntaxFault(self.source.fault("brace is never closed", self.tokens[brace].start, hint="close it by }"), brace)
         if token.kind == NUMBER or token.kind == "-":
-            return self.fail(f"{token.text} begins no constant", token, "write decimal and negative numbers in double quotes")
+            return self.number_as_constant(token)
         return self.unexpected("a constant, a comma or }")
 
     def integers_up_to(self, before: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ import numpy as np
 from markovlogic import patience
 from markovlogic.arrays import Float64
 from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
-from markovlogic.learning.priors import Prior
+from markovlogic.learning.priors import Penalty
 from markovlogic.progress import Progress
 
 SWEEPS = 5  # of each step
@@ -32,6 +32,7 @@ FIRST_STEP = 0.5
 LARGEST_CHANGE = 0.5  # of a weight in one step
 NEAR = 0.1  # of a standard error: weights are as good as at their best
 SNAPSHOTS = 40  # worlds of every chain that the information is estimated from
+MOST_ITERATIONS = 60  # of conjugate gradients
 MOST_SAMPLED = 400  # weights whose information is estimated from samples
 
 
@@ -44,7 +45,7 @@ class Solver(Protocol):
 
 
 class Preconditioner:
-    """The inverse of an information matrix, block by block where it falls apart; the diagonal where a block is too large."""
+    """The inverse of an information matrix, block by block where it falls apart; by iteration where one is too large."""
 
     def __init__(self, information: Any, precision: Float64, most_dense: int) -> None:
         from scipy import linalg, sparse
@@ -58,7 +59,8 @@ class Preconditioner:
         order = np.argsort(label, kind="stable")
         for members in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
             if len(members) > most_dense:
-                self._blocks.append((members, 0.1 / (diagonal[members] + ridge)))
+                own = sparse.csr_array(total[members][:, members] + sparse.diags_array(np.full(len(members), ridge)))
+                self._blocks.append((members, own))
                 continue
             dense = total[members][:, members].toarray()
             dense[np.diag_indices(len(dense))] += ridge
@@ -66,12 +68,17 @@ class Preconditioner:
 
     def __call__(self, gradient: Float64) -> Float64:
         """Solve for a step."""
-        from scipy import linalg
+        from scipy import linalg, sparse
+        from scipy.sparse.linalg import cg
 
         step = np.zeros_like(gradient)
         for members, factor in self._blocks:
             part = gradient[members]
-            step[members] = linalg.cho_solve(factor, part) if isinstance(factor, tuple) else factor * part
+            if isinstance(factor, tuple):
+                step[members] = linalg.cho_solve(factor, part)
+            else:
+                scale = sparse.diags_array(1 / factor.diagonal())
+                step[members], _ = cg(factor, part, rtol=1e-3, maxiter=MOST_ITERATIONS, M=scale)
         return step
 
 
@@ -138,7 +145,7 @@ class Likelihood:
         return total, clamped_total
 
 
-def climb(likelihood: Likelihood, start: Float64, prior: Prior, solver: Solver, error: Float64, progress: Progress) -> Found:
+def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solver, error: Float64, progress: Progress) -> Found:
     """Go uphill until the mean gradient is small beside the weights' standard errors, or time or steps are over.
 
     error: rough standard errors of the weights.
@@ -152,12 +159,12 @@ def climb(likelihood: Likelihood, start: Float64, prior: Prior, solver: Solver, 
         left = patience.current().left
         if left is not None and left <= 0:
             break
-        gradient = likelihood.gradient(weights, SWEEPS) - prior.gradient(weights)
+        gradient = likelihood.gradient(weights, SWEEPS) - penalty.gradient(weights)
         velocity = MOMENTUM * velocity + (1 - MOMENTUM) * gradient
         change = FIRST_STEP / (1 + step / 30) ** 0.6 * solver(velocity)
         change *= min(1.0, LARGEST_CHANGE / max(float(np.abs(change).max(initial=0.0)), 1e-12))
-        if prior.kind == "l1":  # a weight that would change its sign stops at zero first
-            crossed = np.sign(weights) * np.sign(weights + change) < 0
+        if penalty.is_l1:  # a weight that would change its sign stops at zero first
+            crossed = (np.sign(weights) * np.sign(weights + change) < 0) & (penalty.slope > 0)
             change[crossed] = -weights[crossed]
         weights = weights + change
         steps = step + 1

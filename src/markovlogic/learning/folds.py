@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import Evidence
 from markovlogic.errors import InputError
 from markovlogic.evaluation.evaluate import Evaluation, evaluate
@@ -73,11 +74,20 @@ def cross_validate(
         others = [one for number, one in enumerate(given) if number != at]
         learned = learn(source, others, list(targets), progress=progress, **options)
         known = {name: facts for name, facts in own.facts.items() if name not in targets}
-        shown = Evidence(own.domains, known, own.sources, own.observed - set(targets))
+        shown = Evidence(_domains(learned.model, own), known, own.sources, own.observed - set(targets))
         result = infer(learned.model, shown, list(targets), progress=progress, **(infer_options or {}))
         name = "+".join(own.sources) or f"database {at + 1}"
         folds.append(Fold(name, learned, evaluate(result, own), result.run.method))
     return CrossValidation(tuple(folds), _pooled(folds))
+
+
+def _domains(model: syntax.Model, evidence: Evidence) -> dict[str, Domain]:
+    """The evidence's constants, and after them those that learned rules name; facts keep their numbers."""
+    made = dict(evidence.domains)
+    for name, constants in model.constants.items():
+        known = made.get(name, Domain(name, ()))
+        made[name] = Domain(name, tuple(dict.fromkeys((*known.names, *constants))))
+    return made
 
 
 def _pooled(folds: Sequence[Fold]) -> Evaluation:

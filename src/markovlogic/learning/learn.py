@@ -19,7 +19,7 @@ from markovlogic.learning.databases import Database, database_of, read_databases
 from markovlogic.learning.divergence import Found, Likelihood, Preconditioner, climb
 from markovlogic.learning.features import FeatureIndex, LearningRules, instantiate, prepare
 from markovlogic.learning.optimise import cross_validated, maximise
-from markovlogic.learning.priors import Prior, PriorWish, prior_wish
+from markovlogic.learning.priors import Penalty, Prior, PriorWish, penalty_of, prior_wish
 from markovlogic.learning.pseudolikelihood import MOST_DENSE, Design, design_of, standard_errors
 from markovlogic.learning.references import diagonal_newton, voted_perceptron
 from markovlogic.learning.result import Learned, LearnedWeight
@@ -100,9 +100,19 @@ class Prepared:
         """Whether rules tie modelled atoms together, so that the pseudo-likelihood is not the likelihood itself."""
         return any(network.is_coupled for network in self.networks)
 
+    @property
+    def is_base(self) -> Bool:
+        """(n_features,) weights of rules that are a single literal: how often it is true at all."""
+        base = {rule.number for rule in self.rules.rules if _is_literal(rule.rule.formula)}
+        return np.array([number in base for number, _ in self.index.keys], bool)
+
     def design(self, worlds: Sequence[Bool]) -> Design:
         """Observations at these worlds; hidden atoms are none."""
         return design_of(self.countings, worlds, len(self.index), left_out=[one.hidden for one in self.databases])
+
+
+def _is_literal(formula: syntax.Formula) -> bool:
+    return isinstance(formula, syntax.Atom) or (isinstance(formula, syntax.Not) and isinstance(formula.body, syntax.Atom))
 
 
 def _prepared(task: Task, watch: Stopwatch, progress: Progress) -> Prepared:
@@ -132,21 +142,23 @@ def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwat
         design = ready.design(worlds)
         chosen = wish.fixed
         if chosen is None:
-            chosen, how = cross_validated(design, wish, seed)
+            chosen, how = cross_validated(design, wish, ready.is_base, seed, progress)
+            progress.stage("pseudo-likelihood")
             notes.append(f"the prior, {chosen}, was chosen by {how}")
-        weights, ended = maximise(design, chosen, told=lambda step, _value: progress.advance(step, f"step {step}"))
+        penalty = penalty_of(chosen, ready.is_base)
+        weights, ended = maximise(design, penalty, told=lambda step, _value: progress.advance(step, f"step {step}"))
         for turn in range(ROUNDS_OF_HIDDEN if ready.hides else 0):  # EM: complete the data, learn from them, again
             worlds = _completed(ready, weights, seed + turn + 1)
             design = ready.design(worlds)
-            weights, ended = maximise(design, chosen, weights)
+            weights, ended = maximise(design, penalty, weights)
         information = design.information(weights)
-        errors, exact_errors = standard_errors(information, chosen.precision(len(weights)))
-        used, converged, more = _went_on(ready, method, weights, chosen, errors, information, seed, progress)
+        errors, exact_errors = standard_errors(information, penalty.precision)
+        used, converged, more = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
         notes += more.notes
         if more.found is not None:
             weights = more.found.weights
             if more.found.information is not None:
-                errors, exact_errors = standard_errors(_sparse(more.found.information), chosen.precision(len(weights)))
+                errors, exact_errors = standard_errors(_sparse(more.found.information), penalty.precision)
     worries = list(more.worries)
     if not ended and used == PSEUDO:
         worries.append("the search for the best weights ended early: allow more time")
@@ -186,7 +198,7 @@ def _went_on(
     ready: Prepared,
     method: str,
     weights: Float64,
-    prior: Prior,
+    penalty: Penalty,
     errors: Float64,
     information: object,
     seed: int,
@@ -203,13 +215,13 @@ def _went_on(
         return PSEUDO, True, _Told((note,) if ready.coupled else ())
     progress.stage("conditional likelihood", None)
     likelihood = Likelihood(ready.networks, seed)
-    solver = Preconditioner(information, prior.precision(len(weights)), MOST_DENSE)
+    solver = Preconditioner(information, penalty.precision, MOST_DENSE)
     rough = np.where(np.isnan(errors), 1.0, errors)
     ways: dict[str, Callable[[], Found]] = {
-        AUTO: lambda: climb(likelihood, weights, prior, solver, rough, progress),
-        CD: lambda: climb(likelihood, weights, prior, solver, rough, progress),
-        NEWTON: lambda: diagonal_newton(likelihood, weights, prior, progress),
-        PERCEPTRON: lambda: voted_perceptron(likelihood, weights, prior, seed, progress),
+        AUTO: lambda: climb(likelihood, weights, penalty, solver, rough, progress),
+        CD: lambda: climb(likelihood, weights, penalty, solver, rough, progress),
+        NEWTON: lambda: diagonal_newton(likelihood, weights, penalty, progress),
+        PERCEPTRON: lambda: voted_perceptron(likelihood, weights, penalty, seed, progress),
     }
     found = ways[method]()
     used = CD if method == AUTO else method
@@ -266,7 +278,9 @@ def _weights(ready: Prepared, weights: Float64, errors: Float64, design: Design)
             constants = ready.index.keys[feature][1]
             weight = float(weights[feature])
             own = instantiate(rule.rule, rule.plus, constants, weight)
-            made.append(LearnedWeight(own, rule.number, weight, float(errors[feature]), bool(informed[feature])))
+            types = rule.rule.type_of
+            named = tuple((types[name], constant) for name, constant in zip(rule.plus, constants, strict=True))
+            made.append(LearnedWeight(own, rule.number, weight, float(errors[feature]), bool(informed[feature]), named))
     return tuple(made)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Float64
-from markovlogic.learning.priors import SCALES, Prior, PriorWish
+from markovlogic.arrays import Bool, Float64
+from markovlogic.learning.priors import BASE, SCALES, Penalty, Prior, PriorWish, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
+from markovlogic.progress import SILENT, Progress
 
 FOLDS = 5
 MOST_STEPS = 1000
@@ -22,7 +23,7 @@ class _OutOfTime(Exception):
 
 def maximise(
     design: Design,
-    prior: Prior,
+    penalty: Penalty,
     start: Float64 | None = None,
     *,
     tolerance: float = 1e-9,
@@ -38,18 +39,19 @@ def maximise(
 
     def smooth(weights: Float64) -> tuple[float, Float64]:
         value, gradient = design.value_and_gradient(weights)
-        if prior.kind == "l2":
-            return prior.penalty(weights) - value, prior.gradient(weights) - gradient
-        return -value, -gradient
+        cost, slope = penalty.smooth(weights)
+        return cost - value, slope - gradient
+
+    twice = np.concatenate([penalty.slope, penalty.slope])
 
     def split(both: Float64) -> tuple[float, Float64]:
         """Weights as differences of two that are not negative, on which |w| is their sum."""
         value, gradient = smooth(both[:n] - both[n:])
-        return value + float(both.sum()) / prior.scale, np.concatenate([gradient, -gradient]) + 1 / prior.scale
+        return value + float(twice @ both), np.concatenate([gradient, -gradient]) + twice
 
     def step(found: Float64) -> None:
         nonlocal best, steps
-        best = found[:n] - found[n:] if prior.kind == "l1" else found
+        best = found[:n] - found[n:] if penalty.is_l1 else found
         steps += 1
         left = patience.current().left
         if patience.current().asked or (left is not None and left <= 0):
@@ -64,20 +66,20 @@ def maximise(
         "gtol": 1e-7 * max(1, design.n_units) ** 0.5,
     }
     try:
-        if prior.kind == "l1":
+        if penalty.is_l1:
             both = np.concatenate([np.maximum(begin, 0), np.maximum(-begin, 0)])
             found = minimize(
                 split, both, jac=True, method="L-BFGS-B", bounds=[(0, LARGEST)] * (2 * n), callback=step, options=options
             )
             return found.x[:n] - found.x[n:], bool(found.success)
-        bounds = [(-LARGEST, LARGEST)] * n if prior.kind == "none" else None
+        bounds = None if (penalty.precision > 0).all() else [(-LARGEST, LARGEST)] * n
         found = minimize(smooth, begin, jac=True, method="L-BFGS-B", bounds=bounds, callback=step, options=options)
     except _OutOfTime:
         return best, False
     return np.asarray(found.x, np.float64), bool(found.success)
 
 
-def cross_validated(design: Design, wish: PriorWish, seed: int) -> tuple[Prior, str]:
+def cross_validated(design: Design, wish: PriorWish, is_base: Bool, seed: int, progress: Progress = SILENT) -> tuple[Prior, str]:
     """The prior whose strength predicts best what was not learned from, and how it was found.
 
     Databases are left out one at a time; where there is one alone, a fifth of its atoms at a time.
@@ -93,12 +95,16 @@ def cross_validated(design: Design, wish: PriorWish, seed: int) -> tuple[Prior, 
     parts = [(design.units_of(fold != k), design.units_of(fold == k)) for k in np.unique(fold)]
     starts: list[Float64 | None] = [None] * len(parts)
     best: tuple[float, float] | None = None
+    progress.stage("cross-validation", len(SCALES) * len(parts))
+    done = 0
     for scale in SCALES:
-        prior = Prior(wish.kind, scale)
+        penalty = penalty_of(Prior(wish.kind, scale, BASE), is_base)
         total = 0.0
         for at, (learned, held_out) in enumerate(parts):
             patience.check()
-            weights, _ = maximise(learned, prior, starts[at], tolerance=1e-6)
+            weights, _ = maximise(learned, penalty, starts[at], tolerance=1e-6)
+            done += 1
+            progress.advance(done, f"prior of scale {scale:g}")
             starts[at] = weights
             total += held_out.value_and_gradient(weights)[0]
         if best is None or total > best[0]:
@@ -106,4 +112,4 @@ def cross_validated(design: Design, wish: PriorWish, seed: int) -> tuple[Prior, 
         elif total < best[0] - 1e-3 * abs(best[0]):
             break  # from here on it only gets worse
     assert best is not None
-    return Prior(wish.kind, best[1]), how
+    return Prior(wish.kind, best[1], BASE), how

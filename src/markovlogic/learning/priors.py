@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Float64
+from markovlogic.arrays import Bool, Float64
 from markovlogic.errors import InputError, known_name
 
 KINDS = ("l2", "l1", "none")
 SCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # what is tried where nothing was said
 AUTO = "auto"
+BASE = 10.0  # standard deviation of base rates where the strength is chosen: what is rare is no reason for doubt
 
 
 @dataclass(frozen=True)
@@ -21,31 +21,50 @@ class Prior:
     """What is thought of weights before data are seen: they are near zero.
 
     l2: normal with standard deviation `scale`; l1: Laplace with scale `scale`, which makes many weights exactly zero; none.
+    base: standard deviation of base rates, the weights of rules that are a single literal, where they are treated apart.
     """
 
     kind: str = "l2"
     scale: float = 1.0
-
-    def penalty(self, weights: Float64) -> float:
-        """Minus the logarithm of the prior's density, but for a constant."""
-        if self.kind == "l2":
-            return float(np.square(weights).sum()) / (2 * self.scale**2)
-        return float(np.abs(weights).sum()) / self.scale if self.kind == "l1" else 0.0
-
-    def gradient(self, weights: Float64) -> Float64:
-        """Of the penalty; of l1 where weights are not zero."""
-        if self.kind == "l2":
-            return weights / self.scale**2
-        return np.sign(weights) / self.scale if self.kind == "l1" else np.zeros_like(weights)
-
-    def precision(self, n: int) -> Float64:
-        """What the prior adds to the information about each weight."""
-        return np.full(n, 1 / self.scale**2 if self.kind == "l2" else 0.0)
+    base: float | None = None
 
     def __str__(self) -> str:
         if self.kind == "none":
             return "none"
-        return f"{self.kind} with {'standard deviation' if self.kind == 'l2' else 'scale'} {self.scale:g}"
+        rates = "" if self.base is None else f" ({self.base:g} for single atoms)"
+        return f"{self.kind} with {'standard deviation' if self.kind == 'l2' else 'scale'} {self.scale:g}{rates}"
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """Minus the logarithm of a prior of given weights: the sum of w²/(2 sd²) and |w|/scale."""
+
+    precision: Float64  # (n,) 1/sd², 0 where there is none
+    slope: Float64  # (n,) 1/scale, 0 where there is none
+
+    @property
+    def is_l1(self) -> bool:
+        """Whether any weight has a kink at zero."""
+        return bool(self.slope.any())
+
+    def smooth(self, weights: Float64) -> tuple[float, Float64]:
+        """The quadratic part and its gradient."""
+        return float((self.precision * weights**2).sum()) / 2, self.precision * weights
+
+    def gradient(self, weights: Float64) -> Float64:
+        """Of all of it; of l1 where weights are not zero."""
+        return self.precision * weights + self.slope * np.sign(weights)
+
+
+def penalty_of(prior: Prior, is_base: Bool) -> Penalty:
+    """The prior of weights of which some are base rates."""
+    n = len(is_base)
+    apart = is_base if prior.base is not None else np.zeros(n, bool)
+    plain = np.full(n, 1 / prior.scale**2 if prior.kind == "l2" else 0.0)
+    slope = np.full(n, 1 / prior.scale if prior.kind == "l1" else 0.0)
+    if prior.base is not None and prior.kind != "none":
+        plain[apart], slope[apart] = 1 / prior.base**2, 0.0
+    return Penalty(plain, slope)
 
 
 @dataclass(frozen=True)
@@ -54,19 +73,20 @@ class PriorWish:
 
     kind: str
     scale: float | None
+    base: float | None = None  # see Prior
 
     @property
     def fixed(self) -> Prior | None:
         """The prior, where nothing is left to choose."""
         if self.kind == "none":
             return Prior("none")
-        return None if self.scale is None else Prior(self.kind, self.scale)
+        return None if self.scale is None else Prior(self.kind, self.scale, self.base)
 
 
 def prior_wish(said: str | float | Prior | None) -> PriorWish:
     """`auto`, `none`, a standard deviation, `l2`, `l1`, `l2:0.5` or `l1:0.5`."""
     if isinstance(said, Prior):
-        return PriorWish(said.kind, None if said.kind == "none" else said.scale)
+        return PriorWish(said.kind, None if said.kind == "none" else said.scale, said.base)
     text = AUTO if said is None else str(said).strip().lower()
     if text == AUTO:
         return PriorWish("l2", None)
@@ -87,8 +107,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def best_scale(scales: Sequence[float], held_out: Sequence[float]) -> float:
-    """The scale with the largest held-out score; of scores that are equal the smaller scale."""
-    return scales[int(np.argmax(held_out))]

@@ -18,7 +18,7 @@ from markovlogic.arrays import Bool, Float64, Int32, Int64, offsets
 from markovlogic.errors import Fault, InputError
 from markovlogic.learning.counts import CountingRows, true_literals
 
-MOST_DENSE = 6000  # features of a block whose information matrix is inverted as a whole
+MOST_DENSE = 2500  # features of a block whose information matrix is inverted as a whole
 
 
 @dataclass(frozen=True, eq=False)

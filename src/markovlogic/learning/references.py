@@ -8,7 +8,7 @@ from markovlogic import patience
 from markovlogic.arrays import Float64
 from markovlogic.learning.chains import CHAINS, Chains
 from markovlogic.learning.divergence import FIRST_SWEEPS, Found, Likelihood
-from markovlogic.learning.priors import Prior
+from markovlogic.learning.priors import Penalty
 from markovlogic.progress import Progress
 
 NEWTON_STEPS, NEWTON_SWEEPS = 100, 10
@@ -17,7 +17,7 @@ COOLING = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # inverse temperatures on the way to 
 COOLING_SWEEPS = 10
 
 
-def diagonal_newton(likelihood: Likelihood, start: Float64, prior: Prior, progress: Progress) -> Found:
+def diagonal_newton(likelihood: Likelihood, start: Float64, penalty: Penalty, progress: Progress) -> Found:
     """Lowd and Domingos (2007): the gradient divided by the variances of counts, as far as a quadratic model trusts it.
 
     The step along d is d·g / (d·H·d + λ d·d), H·d from the same samples; λ grows where a step was worse than expected.
@@ -31,12 +31,12 @@ def diagonal_newton(likelihood: Likelihood, start: Float64, prior: Prior, progre
         if left is not None and left <= 0:
             break
         counts, clamped = likelihood.counts(weights, NEWTON_SWEEPS)
-        gradient = likelihood.gradient(weights, NEWTON_SWEEPS) - prior.gradient(weights)
-        variance = counts.var(axis=1) + prior.precision(len(weights)) + 1e-6
+        gradient = likelihood.gradient(weights, NEWTON_SWEEPS) - penalty.gradient(weights)
+        variance = counts.var(axis=1) + penalty.precision + 1e-6
         if clamped is not None:
             variance = np.maximum(variance - clamped.var(axis=1), 1e-6)
         direction = gradient / variance
-        curvature = float((direction @ counts).var()) + float((prior.precision(len(weights)) * direction**2).sum())
+        curvature = float((direction @ counts).var()) + float((penalty.precision * direction**2).sum())
         size = float(direction @ gradient) / (curvature + damping * float(direction @ direction) + 1e-12)
         change = np.clip(min(size, 1.0) * direction, -1.0, 1.0)
         weights = weights + change
@@ -50,7 +50,7 @@ def diagonal_newton(likelihood: Likelihood, start: Float64, prior: Prior, progre
     return Found(mean, steps, settled, None, distance)
 
 
-def voted_perceptron(likelihood: Likelihood, start: Float64, prior: Prior, seed: int, progress: Progress) -> Found:
+def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, seed: int, progress: Progress) -> Found:
     """Collins (2002), as Singla and Domingos (2005) take it: counts of a most probable world in place of their expectation.
 
     That world is the best of 64 chains that cool down. The weights are the average over all steps; a rule's step is divided by
@@ -64,7 +64,7 @@ def voted_perceptron(likelihood: Likelihood, start: Float64, prior: Prior, seed:
         left = patience.current().left
         if left is not None and left <= 0:
             break
-        gradient = observed - _most_probable_counts(likelihood, weights, seed + step) - prior.gradient(weights)
+        gradient = observed - _most_probable_counts(likelihood, weights, seed + step) - penalty.gradient(weights)
         previous = weights
         weights = weights + rate * gradient
         total += weights

@@ -24,6 +24,7 @@ class LearnedWeight:
     weight: float
     stderr: float  # nan where it is not known
     informed: bool  # whether the data say anything about it
+    constants: tuple[tuple[str, str], ...] = ()  # in place of `+` variables, each with its type before it
 
     @property
     def formula(self) -> str:
@@ -55,7 +56,12 @@ class Learned:
             for rule in ([one.rule for one in by_rule[number]] if number in by_rule else [old])
         ]
         of = self.source
-        return Model(of.predicates, tuple(rules), of.constants, of.declared_types, of.source)
+        constants = {name: dict.fromkeys(listed) for name, listed in of.constants.items()}
+        for one in self.weights:
+            for type_name, constant in one.constants:
+                constants.setdefault(type_name, {})[constant] = None
+        named = {name: tuple(listed) for name, listed in constants.items()}
+        return Model(of.predicates, tuple(rules), named, of.declared_types, of.source)
 
     def concerns(self) -> list[str]:
         """Reasons not to trust the weights; empty when none was found."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from markovlogic.errors import InputError
 
-TRIES = 10
 NOISE = 0.5
 
 
@@ -14,7 +13,7 @@ NOISE = 0.5
 class SearchSettings:
     """Of MaxWalkSAT."""
 
-    tries: int = TRIES  # walks from different worlds
+    tries: int = 10  # walks from different worlds
     flips: int | None = None  # of a try, over all components; None: by their atoms
     noise: float = NOISE  # share of random moves at the beginning of a try; it falls to nothing
     seed: int = 0

@@ -20,12 +20,14 @@ from markovlogic.exact.shapes import Shape, shapes_of
 from markovlogic.exact.widths import MOST_WIDTH, plan_elimination
 from markovlogic.maximizing.compiling import compile_kernels
 from markovlogic.maximizing.impossible import proved_impossible
+from markovlogic.maximizing.orbits import NetworkKinds, solve_by_colours
 from markovlogic.maximizing.parting import Part, Parting
 from markovlogic.maximizing.program import maximize_program
 from markovlogic.maximizing.restricting import UNDECIDED, decided_by_hard_rules, restricted
 from markovlogic.maximizing.roof import is_pairwise, roof
 from markovlogic.maximizing.search import World, search
 from markovlogic.maximizing.settings import SearchSettings
+from markovlogic.maximizing.sharing import share_of
 from markovlogic.maximizing.ways import Way
 from markovlogic.maximizing.weighing import TOLERANCE, is_possible, log_weight, most_conceivable, scale, with_hidden
 from markovlogic.networks.components import components
@@ -33,11 +35,11 @@ from markovlogic.networks.conflicts import NoWorldError, no_world
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard import hard_part
 from markovlogic.networks.starts import start_worlds
-from markovlogic.patience import Patience
 from markovlogic.progress import SILENT, Progress
 from markovlogic.running.crew import cores
 
 PLANNING = 10 * ONE_SECOND  # effort for orders of elimination
+SEARCH_SHARE = 0.3  # of the time that is left, where proofs come after it
 BATCH = 64  # worlds to start from that are made together
 MOST_ENTRIES = 2.0**27  # of the tables of one elimination
 
@@ -209,20 +211,38 @@ class _Run:
 
     def _by_search(self, network: GroundNetwork) -> tuple[Bool, float]:
         """A world by local search, then by an integer program for each component where the way has them."""
+        alike = self._by_colours(network)
+        if alike is not None and alike.is_optimal:
+            if alike.world is None:
+                raise proved_impossible(self._whole)
+            self.used["colours"] += components(network).n_components
+            return alike.world, 0.0
+        world, gap = self._after_colours(network)
+        if alike is not None and alike.world is not None and log_weight(network, alike.world) > log_weight(network, world):
+            world, gap = alike.world, self._gap(network, alike.world, log_weight(network, world) + gap)
+        return world, gap if alike is None else min(gap, self._gap(network, world, alike.bound))
+
+    def _by_colours(self, network: GroundNetwork) -> NetworkKinds | None:
+        """A bound, and perhaps a world, from kinds of atoms; None where that is not asked for or they are many."""
+        if not self._work.way.colours or _must_stop():
+            return None
+        self._work.progress.stage("symmetry")
+        with share_of(patience.current(), SEARCH_SHARE):
+            return solve_by_colours(network)
+
+    def _after_colours(self, network: GroundNetwork) -> tuple[Bool, float]:
         start, world = self._start_worlds(network), np.zeros(network.n_all, np.bool_)
         own = patience.current()
         if start:
-            found = search(network, start, self._work.search, threads=self._work.threads, progress=self._work.progress)
+            with share_of(own, SEARCH_SHARE if self._work.way.programs else 1.0):
+                found = search(network, start, self._work.search, threads=self._work.threads, progress=self._work.progress)
             world = with_hidden(network, found.world)
             self.flips, self.tries = self.flips + found.flips, max(self.tries, found.tries)
             own.has_answer, own.allowance = True, patience.SURE  # whoever asks the run to stop gets it
         if not self._work.way.programs:
             self.used["search"] += components(network).n_components
             return world, self._gap(network, world, most_conceivable(network))
-        left = own.left
-        seconds = self._work.way.seconds if left is None else left
-        with Patience(None if math.isinf(seconds) else seconds, outer=own).of_this_run() as inner:
-            inner.has_answer, inner.allowance = own.has_answer, own.allowance
+        with share_of(own, 1.0, self._work.way.seconds):
             return self._by_programs(network, world, is_known=bool(start))
 
     def _by_programs(self, network: GroundNetwork, world: Bool, *, is_known: bool) -> tuple[Bool, float]:
@@ -244,7 +264,7 @@ class _Run:
             world[part.atom] = found.world
             self.used["integer program" if found.is_optimal else "search"] += 1
             if not found.is_optimal:
-                gap += self._gap(part.network, found.world, found.bound)
+                gap += self._gap(part.network, found.world, min(found.bound, most_conceivable(part.network)))
             progress.advance(done + 1)
         return world, gap
 

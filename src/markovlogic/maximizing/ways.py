@@ -16,17 +16,31 @@ class Way:
 
     name: str
     summary: str
-    lifts: bool  # reduces domains to one constant where the model allows it, before anything is grounded
-    eliminates: bool  # lists worlds or eliminates variables where components are small or narrow
-    flows: bool  # maximum flow where clauses have two literals
-    programs: bool  # integer programs
+    lifts: bool = False  # reduces domains, or works on kinds of atoms, where that spares grounding
+    eliminates: bool = False  # lists worlds or eliminates variables where components are small or narrow
+    flows: bool = False  # maximum flow where clauses have two literals
+    colours: bool = False  # linear programs by kinds of atoms, where there are few
+    programs: bool = False  # integer programs
+    anneals: bool = False  # on the counting network, where grounding does not fit
+    tries: int = 10  # of the search, where nothing is said
     seconds: float = math.inf  # that integer programs may take where no time limit is set
 
 
 WAYS = (
-    Way(AUTO, "proofs where they are cheap, then search, and a minute for integer programs", True, True, True, True, 60.0),
-    Way("maxwalksat", "local search alone; the bound is that of all clauses true", False, False, False, False),
-    Way("ilp", "search, then integer programs until they are solved", False, False, False, True),
+    Way(
+        AUTO,
+        "proofs where they are cheap, then search, and a minute for integer programs",
+        lifts=True,
+        eliminates=True,
+        flows=True,
+        colours=True,
+        programs=True,
+        anneals=True,
+        tries=4,
+        seconds=60.0,
+    ),
+    Way("maxwalksat", "local search alone; the bound is that of all clauses true", anneals=True),
+    Way("ilp", "search, then integer programs until they are solved", programs=True, tries=4),
 )
 
 

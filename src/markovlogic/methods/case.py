@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,16 @@ import numpy as np
 
 from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
-from markovlogic.deciding import Decided, decide
-from markovlogic.errors import UnsupportedError
+from markovlogic.errors import ResourceError, UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
-from markovlogic.grounding.memory import default_limit
+from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.measures import Stopwatch
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
+from markovlogic.methods.reduced import Narrowed, Reduced, Reduction, narrowed, not_reduced, reached, reduced
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
+from markovlogic.problem.query import most_rows
 from markovlogic.progress import SILENT, Progress
 from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
@@ -33,7 +35,11 @@ if TYPE_CHECKING:
     from markovlogic.language.equivalence import Found
     from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.lifted.events import EventPlans
+    from markovlogic.methods.rest import OfAll
+    from markovlogic.networks.base import Network
     from markovlogic.networks.components import Components
+    from markovlogic.networks.counting.building import CountingPlan
+    from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.partition.network import PartitionNetwork
     from markovlogic.partition.parts import Parts
@@ -42,6 +48,18 @@ if TYPE_CHECKING:
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
 LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
+MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
+SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
+QUICK_EXACT = 1.0  # seconds, predicted
+OF_PARTITIONS = (
+    "equivalences",
+    "partition_sizes",
+    "partitions",
+    "partition_parts",
+    "partition_parts_asked",
+    "confining",
+    "_way_to_partitions",
+)
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
 
 
@@ -69,14 +87,17 @@ class Scale:
 class Case:
     """What is known of a problem so far; nothing that takes long is done before it is asked for."""
 
-    def __init__(self, whole: Posed, decided: Decided, resources: Resources, database: Engine, watch: Stopwatch) -> None:
-        self.whole = whole  # as it was posed
-        self.decided = decided  # what hard rules make of it
-        self.posed = _with_known(whole, decided)  # what is solved
+    def __init__(self, reduced: Reduced, resources: Resources, database: Engine, watch: Stopwatch) -> None:
+        self.reduced, self.whole, self.decided = reduced, reduced.whole, reduced.decided
+        self.posed = reduced.posed  # what is solved; narrowed as soon as the network shows what the query reaches
         self.resources, self.watch = resources, watch
         self.memory_limit = default_limit() if resources.memory_limit is None else resources.memory_limit
-        self.network: GroundNetwork | None = None
+        self.grounded: GroundNetwork | None = None  # all that was grounded
+        self.network: GroundNetwork | None = None  # what methods work on
+        self.narrowed: Narrowed | None = None
+        self.blocks: Network | None = None  # what a compression gave in the place of a problem
         self.include_evidence = False  # facts known from evidence are reported too
+        self.leaves_out = False  # whether components that the query does not reach may be left out
         self._database = database
         self._way = Grounding(self.posed.problem, self.posed.lowered, database, self.memory_limit)
         self._exact_plans: dict[str, ExactPlan | str] = {}
@@ -98,9 +119,66 @@ class Case:
         if self.network is None:
             current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
             with self.watch("ground"):
-                self.network = self._way.network(self.resources.progress)
+                self.grounded = self.network = self._way.network(self.resources.progress)
             current().allowance = SURE  # chains can give an answer from now on, if a late one
+            if self.leaves_out:
+                self._narrow(self.network)
         return self.network
+
+    def _narrow(self, network: GroundNetwork) -> None:
+        """Leave out components that the query does not reach, unless all of them together are solved exactly at little cost."""
+        if len(self.asked.numbers) == network.n_atoms:
+            return
+        with self.watch("ground"):
+            parts = self.grounded_parts
+            stays = reached(self.asked, parts)
+            keep = stays[parts.component_of]
+            kept_clauses = keep[network.clause_literal[network.clause_start[:-1]] >> 1]
+            left = np.count_nonzero(~keep) + np.diff(network.clause_start)[~kept_clauses].sum()
+        if stays.all() or (left <= SMALL_REST and self._is_quick(self.exact_plan("exact"))):
+            return
+        with self.watch("ground"):
+            self.narrowed = narrowed(self.posed, network, parts, stays)
+            self.posed, self.network = self.narrowed.posed, self.narrowed.network
+        self._exact_plans.clear()
+        # of the whole network, where they were found already
+        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting", *OF_PARTITIONS):
+            vars(self).pop(name, None)
+
+    @staticmethod
+    def _is_quick(plan: ExactPlan | str) -> bool:
+        return not isinstance(plan, str) and plan.seconds <= QUICK_EXACT
+
+    @cached_property
+    def grounded_parts(self) -> Components:
+        """The components of all that was grounded."""
+        from markovlogic.networks.components import components
+
+        assert self.grounded is not None
+        return components(self.grounded)
+
+    def of_all(self, log_z: float | None) -> OfAll:
+        """Log Z of the whole model, given that of what was solved; and what there is to tell of what was left out."""
+        from markovlogic.methods.rest import of_all
+
+        return of_all(self, log_z)
+
+    @cached_property
+    def counting_plan(self) -> CountingPlan:
+        """How groundings would be counted in place of being made; nothing of the size of a relation is made for it.
+
+        Its atoms have the numbers of `not_narrowed`: components show in a ground network only.
+        """
+        from markovlogic.networks.counting.building import counting_plan
+
+        return counting_plan(self.reduced.posed.problem, self.reduced.posed.lowered)
+
+    @cached_property
+    def counting(self) -> CountingNetwork:
+        """The counting network."""
+        with self.watch("ground"):
+            self.resources.progress.stage("lay out relations")
+            return self.counting_plan.network()
 
     @cached_property
     def asked(self) -> Asked:
@@ -110,8 +188,21 @@ class Case:
 
     @cached_property
     def asked_as_posed(self) -> Asked:
-        """The questions in the numbers of the problem as it was posed."""
+        """The questions in the numbers of the problem as it was posed; refuses where their rows would not fit the limit."""
+        needed = ANSWER_ROW_BYTES * self.rows
+        if needed > self.memory_limit and self.rows > MANY_ROWS:  # fewer are listed, and the plan is refused with its figures
+            raise ResourceError(
+                f"the answer would have {self.rows:,} rows, which need about {show_bytes(needed)} of memory; the limit is"
+                f" {show_bytes(self.memory_limit)}; ask for fewer atoms, or allow more with --memory-limit",
+                needed=needed,
+                limit=self.memory_limit,
+            )
         return asked(self.whole.problem, include_evidence=self.include_evidence)
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of the answer at most, without listing them; what hard rules decide is among them."""
+        return most_rows(self.whole.problem)
 
     def columns_of_worlds(self) -> tuple[list[str], Int8]:
         """Names of the query atoms that the evidence leaves open, by predicate and code; and what is known of each."""
@@ -124,30 +215,36 @@ class Case:
             truths.append(here.truth[there.number >= 0])
         return names, np.concatenate(truths)
 
-    @cached_property
-    def as_posed(self) -> Case:
-        """The case of the problem as it was posed. Methods that ground nothing may lift it where it is more symmetric so."""
-        if self.whole is self.posed:
-            return self
-        nothing = Decided(self.whole.problem, 0, {}, complete=True)
-        made = Case(self.whole, nothing, self.resources, self._database, self.watch)
+    def _again(self, reduced: Reduced) -> Case:
+        """A case with the same questions that nothing is grounded for."""
+        made = Case(reduced, self.resources, self._database, self.watch)
         made.include_evidence = self.include_evidence
         if "asked_as_posed" in vars(self):  # they may be many: not before somebody needs them
             made.asked_as_posed = self.asked_as_posed
         return made
 
     @cached_property
+    def as_posed(self) -> Case:
+        """The case of the problem as it was posed. Methods that ground nothing may lift it where it is more symmetric so."""
+        return self._again(not_reduced(self.whole))
+
+    @cached_property
+    def not_narrowed(self) -> Case:
+        """The case of the problem that is grounded, all of it."""
+        return self.as_posed if self.reduced.posed is self.whole else self._again(self.reduced)
+
+    @cached_property
     def lifting(self) -> Case:
-        """The case that lifted inference takes: as posed, unless it is only quick, or only possible, with what is decided."""
+        """The case that lifted inference takes: as posed, unless it is only quick, or only possible, when it is reduced."""
         from markovlogic.lifted.answer import Refusal
         from markovlogic.lifted.engines import QUICK_SECONDS
 
-        other = self.as_posed
-        if other is self or (not isinstance(other.lifted, Refusal) and other.lifted.seconds < QUICK_SECONDS):
-            return other
-        if isinstance(self.lifted, Refusal):
-            return other
-        return self if isinstance(other.lifted, Refusal) or self.lifted.seconds < other.lifted.seconds else other
+        whole, other = self.as_posed, self.not_narrowed
+        if whole is other or (not isinstance(whole.lifted, Refusal) and whole.lifted.seconds < QUICK_SECONDS):
+            return whole
+        if isinstance(other.lifted, Refusal):
+            return whole
+        return other if isinstance(whole.lifted, Refusal) or other.lifted.seconds < whole.lifted.seconds else whole
 
     @property
     def scale(self) -> Scale:
@@ -156,6 +253,11 @@ class Case:
         if network is not None:
             literals = network.n_literals + len(network.group_atom) + len(network.definition_literal)
             return Scale(network.n_atoms, network.n_all, network.n_clauses, literals, network.nbytes, predicted=False)
+        return self.predicted_scale
+
+    @property
+    def predicted_scale(self) -> Scale:
+        """How large the ground network is going to be at most, whether it is there or not."""
         sizes = self.sizes
         grouped = sum(len(group.atom) for group in self.posed.problem.groups)
         literals = sizes.literals_at_most + grouped
@@ -168,10 +270,10 @@ class Case:
 
     @cached_property
     def parts(self) -> Components:
-        """The components of the ground network."""
+        """The components of the network that methods work on."""
         from markovlogic.networks.components import components
 
-        return components(self.ground())
+        return self.grounded_parts if self.ground() is self.grounded else components(self.ground())
 
     def exact_plan(self, way: ExactWay) -> ExactPlan | str:
         """How exact inference would go within the effort that planning may take; or why it would not."""
@@ -319,29 +421,29 @@ class Case:
         return Target(self.posed.problem, self.ground(), self.symmetry)
 
 
-def _with_known(posed: Posed, decided: Decided) -> Posed:
-    """The problem with what is decided known; the very one where that is nothing."""
-    if decided.problem is posed.problem:
-        return posed
-    return replace(posed, problem=decided.problem, rules=posed.lowered)
-
-
 @contextmanager
 def case_of(
-    posed: Posed, resources: Resources, watch: Stopwatch, *, include_evidence: bool = False, wanted: Asked | None = None
+    posed: Posed,
+    resources: Resources,
+    watch: Stopwatch,
+    *,
+    include_evidence: bool = False,
+    wanted: Asked | None = None,
+    reduction: Reduction = Reduction.BY_RULES,
 ) -> Iterator[Case]:
     """A case whose way to the ground network is open while the block lasts.
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
+    reduction: what may be known or left out before the problem is solved.
     """
     limit = default_limit() if resources.memory_limit is None else resources.memory_limit
     with database_for(limit, resources.threads) as database:
-        lowered = posed.lowered  # refuses rules without weights before anything else is done
+        _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
-            decided = decide(posed.problem, lowered, database)
-        case = Case(posed, decided, resources, database, watch)
-        case.include_evidence = include_evidence
+            found = reduced(posed, database, reduction, memory_limit=resources.memory_limit)
+        case = Case(found, resources, database, watch)
+        case.include_evidence, case.leaves_out = include_evidence, reduction is Reduction.BY_QUERY and bool(posed.problem.query)
         if wanted is not None:
             case.asked_as_posed = wanted
         yield case

@@ -31,7 +31,7 @@ class ExactMethod(Method):
         plan = case.exact_plan(self.way)
         if isinstance(plan, str):
             return Cost(None, None, plan, possible=False)
-        afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * len(case.asked.numbers)
+        afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * case.rows
         return Cost(plan.seconds, case.peak_bytes(afterwards), plan.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:
@@ -71,11 +71,13 @@ class ExactMethod(Method):
             if work.seconds <= SHORT_SECONDS:
                 patience.allowance = SURE
             found = solve(network, plan=work, events=case.asked.cubes, progress=progress)
+            whole = case.of_all(found.log_z)
         return Answer(
             Values.exact(found.marginal[case.asked.numbers]),
             Values.exact(case.asked.summed(found.event_probability)),
             Guarantee.EXACT,
-            Account(log_z=found.log_z),
+            Account(log_z=whole.log_z),
+            remarks=whole.remarks,
         )
 
 

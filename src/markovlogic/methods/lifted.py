@@ -17,7 +17,6 @@ from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
-from markovlogic.problem import WantedAtoms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,7 @@ class LiftedMethod(Method):
         events = _events_cost(case) if _has_conjunctions(case) else (0.0, 0)
         if isinstance(events, Refusal):
             return Cost(None, None, f"a formula of the query is not liftable: {events.reason}", possible=False)
-        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * _rows(case)
+        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * case.rows
         return Cost(work.seconds + events[0], memory, work.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:
@@ -102,27 +101,28 @@ class LiftedMethod(Method):
             problem = case.posed.problem
             parts = [solution.marginal(part.predicate, part.code[part.number >= 0]) for part in case.asked.atoms]
             events = _events(case, solution)
-            account = Account(log_z=solution.log_z)
+            whole = case.of_all(solution.log_z)
+            account = Account(log_z=whole.log_z)
             if plan.schedule is not None:
                 _write_worlds(case, solution, plan.schedule)
                 account = Account(
-                    chains=plan.schedule.chains, draws=plan.schedule.draws, seed=plan.schedule.seed, log_z=solution.log_z
+                    chains=plan.schedule.chains, draws=plan.schedule.draws, seed=plan.schedule.seed, log_z=whole.log_z
                 )
         values: Float64 = np.concatenate(parts) if parts else np.zeros(0)
         assert len(problem.atoms) or not len(values)
-        return Answer(Values.exact(np.clip(values, 0.0, 1.0)), Values.exact(events), Guarantee.EXACT, account, asked=case.asked)
+        return Answer(
+            Values.exact(np.clip(values, 0.0, 1.0)),
+            Values.exact(events),
+            Guarantee.EXACT,
+            account,
+            remarks=whole.remarks,
+            asked=case.asked,
+        )
 
 
 def _work(case: Case, *, drawing: bool) -> Work | Refusal:
     """The plan that is taken. Where no engine gives draws, the one without: it says which rule is in the way of them."""
     return case.lifted_draws if drawing and not isinstance(case.lifted_draws, Refusal) else case.lifted
-
-
-def _rows(case: Case) -> int:
-    """Rows of the answer at most, without listing them."""
-    problem = case.posed.problem
-    many = {item.wanted.predicate for item in problem.query if isinstance(item.wanted, WantedAtoms)}
-    return sum(problem.statuses[name].n_open for name in many) + len(problem.query)
 
 
 def _has_conjunctions(case: Case) -> bool:

@@ -16,7 +16,7 @@ from markovlogic.lifted.blocks.messages import messages_to
 from markovlogic.lifted.blocks.network import TensorNetwork
 from markovlogic.lifted.blocks.program import Unliftable
 from markovlogic.lifted.blocks.rows import RowUnit, rows_of
-from markovlogic.lifted.blocks.singles import single_unit
+from markovlogic.lifted.blocks.singles import SingleUnit, couplings_of
 from markovlogic.lifted.blocks.units import ClusterUnit
 from markovlogic.samplers.lifted_blocked import LiftedBlocked
 
@@ -159,10 +159,11 @@ def test_couplings_draw_what_rows_draw(seed):
             if len(sizes) != 1:
                 continue
             rows = rows_of(name, network.terms, sizes)
-            single = single_unit(name, rows, network.known[name], field.arguments)
-            if single is None:
+            couplings = couplings_of(name, rows, sizes)
+            if couplings is None:
                 assert any(sum(f.predicate == name for f in term.factors) > 2 for term in network.terms)
                 continue
+            single = SingleUnit(name, couplings, network.known[name], sizes[0], field.arguments)
             slow = RowUnit(name, rows, network.known[name], sizes, network.changing)
             one, other = (unit.draw(values, 5, np.random.default_rng(seed)) for unit in (slow, single))
             np.testing.assert_allclose(other.probability[name], one.probability[name], rtol=0, atol=1e-12, err_msg=mln)

@@ -58,10 +58,12 @@ class PairTerm:
         return coefficient_of(self.sign * term.weight, operands, axis_of)
 
 
-def pair_terms(terms: tuple[RowTerm, ...], predicate: str) -> tuple[PairTerm, ...] | None:
-    """The terms of a predicate whose atoms are rows, or None where some tie three atoms of it."""
+def couplings_of(predicate: str, rows: Rows, sizes: tuple[int, ...]) -> tuple[PairTerm, ...] | None:
+    """The terms of a predicate of single objects; None where some tie three atoms of it, or objects are too many."""
+    if len(sizes) != 1 or sizes[0] ** 2 > MOST_CELLS:
+        return None
     made = []
-    for row in terms:
+    for row in rows.terms:
         own = [factor for factor in row.outside if factor.predicate == predicate]
         if any(factor.variables[0] in row.fixed for factor in own):
             continue  # the atom itself, which this choice leaves out of the row: counted by another choice
@@ -122,15 +124,6 @@ class SingleUnit:
                 pairs = -pairs
             coupling = coupling + pairs
         return _Sums(field, coupling)
-
-
-def single_unit(predicate: str, rows: Rows, known: Known, arguments: Mapping[str, tuple[int, ...]]) -> SingleUnit | None:
-    """How a predicate that goes row by row is drawn by couplings, where it can be."""
-    sizes = arguments[predicate]
-    if len(sizes) != 1 or sizes[0] ** 2 > MOST_CELLS:
-        return None
-    terms = pair_terms(rows.terms, predicate)
-    return None if terms is None else SingleUnit(predicate, terms, known, sizes[0], arguments)
 
 
 def _chains(tensor: Tensor) -> int:

@@ -1,0 +1,151 @@
+"""What files of other systems have and Alchemy has not: arithmetic weights, starred declarations."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import markovlogic as mln
+from markovlogic.language.load import parse
+from markovlogic.language.show import show_model
+from markovlogic.language.weights import arithmetic
+
+DECLARED = "p = {A, B}\nS(p)\nT(p, p)\nFlag\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("log(0.9) S(x)", math.log(0.9)),
+        ("log(0.9/0.1) S(x)", math.log(9)),
+        ("log( 0.9 / (1 - 0.9) ) S(x) ^ Flag", math.log(0.9 / (1 - 0.9))),
+        ("logx(0) S(x)", -100.0),
+        ("-logx(0.3) !S(x)", -math.log(0.3)),
+        ("2*log(3) (S(x) v Flag)", 2 * math.log(3)),
+        ("logx(0.7) - logx(0.3) S(x)", math.log(0.7) - math.log(0.3)),
+        ("(1 + 2) * -2 S(x)", -6.0),
+        ("exp(1) S(x)", math.e),
+        ("1.5 *S(x)", 1.5),  # a star before an atom is no product
+        ("1.5 (S(x) v Flag)", 1.5),
+        ("1 // a comment, no quotient\n  S(x)", None),
+        ("(S(x) v Flag)", None),
+    ],
+)
+def test_weights_of_arithmetic(text, weight):
+    if "comment" in text:
+        with pytest.raises(mln.InputError, match="without a formula"):
+            parse(DECLARED + text)
+        return
+    (rule, *_) = parse(DECLARED + text + "\n").rules
+    assert rule.weight == (weight if weight is None else pytest.approx(weight))
+
+
+EXPRESSION = st.recursive(
+    st.floats(0.01, 100).map(lambda x: f"{x:.4f}"),
+    lambda part: (
+        st.tuples(part, st.sampled_from(["+", "-", "*", " / "]), part).map("({0[0]}{0[1]}{0[2]})".format) | part.map("-{}".format)
+    ),
+    max_leaves=8,
+)
+
+
+@given(EXPRESSION)
+def test_arithmetic_is_python_s(text):
+    expected = None
+    try:
+        expected = eval(text)
+    except ZeroDivisionError:
+        return
+    found = arithmetic(f"{text} S(x)", 0)
+    if found is None:  # a plain number is no arithmetic
+        assert not set(text) & set("(*/")
+    else:
+        assert found == (pytest.approx(expected, rel=1e-12), len(text))
+
+
+FUNCTIONS = """
+p = {A, B, C}
+S(p)
+p M(p)
+0.8 S(x) => S(M(x))
+-0.5 S(M(M(x))) ^ S(x)
+0.3 M(x) = A
+1.1 M(x) = M(y) ^ S(x) ^ S(M(y)) => S(y)
+M(x) != x.
+S(x) v S(M(x)).
+"""
+
+
+def by_hand() -> dict[str, float]:
+    """P(atom) by going through all functions and all sets of smokers."""
+    people, total, found = (
+        "ABC",
+        0.0,
+        dict.fromkeys([f"S({x})" for x in "ABC"] + [f"M({x},{y})" for x in "ABC" for y in "ABC"], 0.0),
+    )
+    for values in itertools.product(people, repeat=3):
+        m = dict(zip(people, values, strict=True))
+        for truths in itertools.product((False, True), repeat=3):
+            s = dict(zip(people, truths, strict=True))
+            if any(m[x] == x or not (s[x] or s[m[x]]) for x in people):
+                continue
+            log = sum(0.8 * (not s[x] or s[m[x]]) - 0.5 * (s[m[m[x]]] and s[x]) + 0.3 * (m[x] == "A") for x in people)
+            log += sum(1.1 * (not (m[x] == m[y] and s[x] and s[m[y]]) or s[y]) for x in people for y in people)
+            weight = math.exp(log)
+            total += weight
+            for x in people:
+                found[f"S({x})"] += weight * s[x]
+                found[f"M({x},{m[x]})"] += weight
+    return {name: value / total for name, value in found.items()}
+
+
+@pytest.mark.parametrize("method", ["enumerate", "eliminate"])
+def test_functions_mean_what_they_say(method):
+    model = mln.Model.parse(FUNCTIONS)
+    assert model.predicates["M"].types == ("p", "p") and model.predicates["M"].exclusive == (False, True)
+    result, expected = mln.infer(model, None, ["S", "M"], method=method), by_hand()
+    for name in result:
+        assert result[name] == pytest.approx(expected[name], abs=1e-12), name
+    assert set(result) == set(expected)
+    assert mln.Model.parse(show_model(model)) == model
+
+
+def test_facts_of_functions(tmp_path):
+    (tmp_path / "f.db").write_text("M(A) = B\nM(B)=C // a comment\n!M(C) = B\n")
+    model = mln.Model.parse(FUNCTIONS)
+    result = mln.infer(model, str(tmp_path / "f.db"), ["M", "M(A)=B"], include_evidence=True)
+    assert result["M(A,B)"] == result["M(B,C)"] == 1 and result["M(C,A)"] == 1  # not B, and hard rules say not itself
+    (tmp_path / "f.db").write_text("M(A) =\n")
+    with pytest.raises(mln.InputError, match="expected a value after ="):
+        mln.infer(model, str(tmp_path / "f.db"), "S")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1 T(x) = y", "T is no function; it is declared as T(p, p) (a function is declared as in person T(person))"),
+        ("1 S(Foo(x))", "undeclared predicate Foo"),
+        ("1 EXIST x S(T(x))", "function T of a quantified variable: not supported"),
+    ],
+)
+def test_what_is_no_function(text, says):
+    with pytest.raises(mln.InputError) as caught:
+        parse(DECLARED + text + "\n")
+    assert says in str(caught.value)
+
+
+def test_a_starred_declaration_closes_its_predicate():
+    rules = "*Rich(p)\nS(p)\np = {A, B}\n0.5 Rich(x) => S(x)\n"
+    model = mln.Model.parse(rules)
+    assert model.predicates["Rich"].closed and mln.Model.parse(show_model(model)) == model
+    assert mln.infer(model, None, "S").remarks == ()
+    assert mln.infer(model, None, "S")["S(A)"] == 0.5  # Rich is false, and known to be
+    assert set(mln.infer(model, None, "Rich")) == {"Rich(A)", "Rich(B)"}  # asked for, it is open
+    assert mln.infer(model, None, "S", open_=["Rich"])["S(A)"] > 0.5
+    again = mln.Model.parse(rules + "*S(x)\n")  # of a predicate that is known: a formula with both signs, to be learned
+    assert [rule.weight for rule in again.rules] == [0.5, None, None]
+    assert parse(rules + "*Rich(p)\n") == parse(rules)
