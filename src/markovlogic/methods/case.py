@@ -47,10 +47,19 @@ if TYPE_CHECKING:
     from markovlogic.symmetry.find import SymmetryDoor
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
+LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
 MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
 SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
 QUICK_EXACT = 1.0  # seconds, predicted
-LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
+OF_PARTITIONS = (
+    "equivalences",
+    "partition_sizes",
+    "partitions",
+    "partition_parts",
+    "partition_parts_asked",
+    "confining",
+    "_way_to_partitions",
+)
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
 
 
@@ -133,7 +142,7 @@ class Case:
             self.posed, self.network = self.narrowed.posed, self.narrowed.network
         self._exact_plans.clear()
         # of the whole network, where they were found already
-        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting"):
+        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting", *OF_PARTITIONS):
             vars(self).pop(name, None)
 
     @staticmethod
