@@ -93,8 +93,7 @@ def test_explain(model, friends):
 
 def test_wrong_use_is_an_input_error(model):
     for more, said in (
-        ({"method": "partition"}, "not available"),
-        ({"compress": "kmeans"}, "not available"),
+        ({"compress": "kmean"}, "did you mean kmeans"),
         ({"network": "x"}, "unknown"),
     ):
         with pytest.raises(mln.InputError, match=said):
@@ -141,3 +140,9 @@ def test_importing_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
     code = code.replace("markovlogic;", "markovlogic.cli.main;").replace("'typer', ", "")
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_no_module_hides_the_function_maximize():
+    world = mln.maximize(mln.Model.parse("p = {A}\nS(p)\n1 S(x)\n"))
+    assert world.atoms == ["S(A)"] and callable(mln.maximize)
+    assert repr(world) == "<world of 1 true atom by auto: log weight 1, proved to be the most>"

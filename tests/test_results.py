@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.report.made import PEOPLE, marginals
 
+import markovlogic as mln
 from markovlogic.data.domains import Domain
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
@@ -155,3 +156,8 @@ def test_many_atoms_need_no_object_each():
 
 def test_the_oddest_person_reads_back():
     assert PEOPLE.names[2] == 'odd "one", x'
+
+
+def test_conjunctions_have_no_code() -> None:
+    found = mln.infer(mln.Model.parse("t = {A, B}\nP(t)\n1 P(x)\n"), None, ["P", "P(A) ^ P(B)"])
+    assert found.code.tolist() == [0, -1, 1]

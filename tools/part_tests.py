@@ -55,8 +55,8 @@ class PartTests:
         return _reached(module, users)
 
     def tests_of(self, source: Path) -> list[list[Path]]:
-        """Test files in ranks: of the same name, in `ALSO`, that import it, that import what imports it, of its folder
-        or named after that.
+        """Test files in ranks: of the same name, in `ALSO`, that import it, that import what imports it, of its folders
+        or named after the outermost.
 
         The last but one is asked of kernels, which are called through other kernels and samplers, and where the others are empty.
         """
@@ -66,10 +66,11 @@ class PartTests:
         named = [path for path in self.test_imports if any(path.stem.startswith(f"test_{name}") for name in names)]
         direct = [path for path, used in self.test_imports.items() if module in used]
         part, top = Path(relative.parts[0]).stem, self.project / "tests"
+        folders = {top / part, *(top / folder for folder in relative.parents if folder.parts)}
         folder = [
             path
             for path in self.test_imports
-            if path.parent == top / part or (path.parent == top and path.stem.startswith(f"test_{part}"))
+            if path.parent in folders or (path.parent == top and path.stem.startswith(f"test_{part}"))
         ]
         far: list[Path] = []
         if relative.parts[0] == KERNELS or not (named or direct or folder):

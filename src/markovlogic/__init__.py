@@ -18,6 +18,9 @@ from markovlogic.version import __version__
 
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
+    from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.thinning import NIMFA, Drop
+    from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     from markovlogic.inference import infer
     from markovlogic.learning.learn import learn
     from markovlogic.learning.result import Learned
+    from markovlogic.maximization import maximize
+    from markovlogic.maximizing.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.model import Model, load
@@ -36,6 +41,7 @@ if TYPE_CHECKING:
     from markovlogic.samplers.lifted_mh import LiftedMH
     from markovlogic.samplers.mcsat import MCSAT
     from markovlogic.samplers.orbital import Orbital
+    from markovlogic.samplers.partition import Partition
     from markovlogic.samplers.tempered import Tempered
     from markovlogic.symmetry_report import symmetries
 
@@ -44,6 +50,8 @@ _HOME = {
     "BMF": "compress.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
+    "DPMeans": "compress.groupings",
+    "Drop": "compress.thinning",
     "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
@@ -51,6 +59,7 @@ _HOME = {
     "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
+    "KMeans": "compress.groupings",
     "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
@@ -59,15 +68,22 @@ _HOME = {
     "Marginals": "results",
     "MarkovLogicError": "errors",
     "Model": "model",
+    "NIMFA": "compress.thinning",
     "Orbital": "samplers.orbital",
+    "Partition": "samplers.partition",
+    "RandomGroups": "compress.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
+    "Twins": "compress.groupings",
     "UnsupportedError": "errors",
+    "World": "maximizing.result",
+    "compress": "compress",
     "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",
     "learn": "learning.learn",
     "load": "model",
+    "maximize": "maximization",
     "symmetries": "symmetry_report",
 }
 
@@ -75,7 +91,10 @@ __all__ = [
     "BMF",
     "BP",
     "MCSAT",
+    "NIMFA",
     "Blocked",
+    "DPMeans",
+    "Drop",
     "Evaluation",
     "Evidence",
     "Gibbs",
@@ -83,6 +102,7 @@ __all__ = [
     "InferenceWarning",
     "InputError",
     "Interrupted",
+    "KMeans",
     "Learned",
     "LiftedBP",
     "LiftedBlocked",
@@ -91,15 +111,21 @@ __all__ = [
     "MarkovLogicError",
     "Model",
     "Orbital",
+    "Partition",
+    "RandomGroups",
     "ResourceError",
     "Tempered",
+    "Twins",
     "UnsupportedError",
+    "World",
     "__version__",
+    "compress",
     "evaluate",
     "explain",
     "infer",
     "learn",
     "load",
+    "maximize",
     "symmetries",
 ]
 

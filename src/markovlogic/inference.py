@@ -20,13 +20,13 @@ from markovlogic.patience import SURE, Patience, current
 from markovlogic.planner import make_plan, needs_network, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import Progress
-from markovlogic.questions import Answer, Asked, asked, marginals, projected
+from markovlogic.questions import Answer, Asked, asked, distinct, marginals, projected, spread
 from markovlogic.report.progress import progress_of
 from markovlogic.results import Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
 
 if TYPE_CHECKING:
-    from markovlogic.compress.base import Compressor
+    from markovlogic.compress.base import Compression, Compressor
 
 
 def infer(
@@ -38,6 +38,7 @@ def infer(
     network: str = "auto",
     compress: str | Compressor | None = None,
     rank: int | None = None,
+    ratio: float | None = None,
     estimator: str = "auto",
     chains: int | None = None,
     draws: int | None = None,
@@ -62,7 +63,8 @@ def infer(
     """Infer P(atom | evidence) for every atom and formula of the query.
 
     model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, atoms, patterns
-    (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. What is None takes its default:
+    (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. compress: a name, with its rank or
+    ratio, or settings such as `KMeans(ratio=0.2)`. What is None takes its default:
     as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
@@ -71,8 +73,7 @@ def infer(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator
     )
     wish = wish_of(method, network, sampling)
-    proposing = wish.method is not None and wish.method.takes_proposals
-    wish = replace(wish, compressor=compressor_of(compress, rank, proposing=proposing))
+    wish = replace(wish, compressor=compressor_of(compress, rank, ratio))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
@@ -90,29 +91,37 @@ def infer(
 
 def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> Marginals:
     """Compress where that was asked for; plan, do what was planned, and put names to the numbers."""
-    target, summary, solved = Guarantee.EXACT, "", posed
+    made: Compression | None = None
     wanted: Asked | None = None
+    moved: Asked | None = None
     changes_target = wish.compressor is not None and not (wish.method is not None and wish.method.takes_proposals)
     if wish.compressor is not None and changes_target:
         with watch("compress"):
             resources.progress.stage("compress")
             _refuse_soft_evidence(posed)
-            made = wish.compressor.compress(posed)
-            wanted = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
-            solved, target, summary = made.posed, made.guarantee, made.summary
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted) as case:
-        plan = make_plan(case, wish)
-        if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
-            case.ground()
-            plan = plan.method.plan(case, wish, plan.reason)
+            made = wish.compressor.compress(posed, needs_problem=wish.method is not None)
+            if made.blocks is None:
+                moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
+                wanted = distinct(moved, made.posed.problem)
+    solved = posed if made is None else made.posed
+    reduce = made is None or made.blocks is None  # blocks are of the atoms of the posed problem
+    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduce=reduce) as case:
+        plan = _planned(case, wish, made)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)
         current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
-        remarks = (*plan.notes, *((summary,) if summary else ()), *answer.remarks)
-        answer = replace(answer, guarantee=answer.guarantee | target, remarks=remarks)
-        if target is not Guarantee.EXACT:  # of another model
+        answer = replace(answer, remarks=(*posed.notes, *plan.notes, *answer.remarks))
+        if made is not None:
+            notes = () if made.partition is None else made.partition.notes
+            promise = answer.guarantee | made.guarantee
+            told = replace(made, guarantee=promise).told()
+            answer = replace(answer, guarantee=promise, remarks=(told, *notes, *answer.remarks))
+        if made is not None and (made.guarantee is not Guarantee.EXACT or made.is_smaller):  # log_z of another problem
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
-        return marginals(posed.problem, answer.asked or case.asked, answer, _record(case, plan, answer))
+        record, solved_for = _record(case, plan, answer), answer.asked or case.asked
+        if moved is not None and wanted is not None:
+            solved_for, answer = spread(answer, solved_for, wanted, moved)
+        return marginals(posed.problem, solved_for, answer, record)
 
 
 def _refuse_soft_evidence(posed: Posed) -> None:
@@ -132,6 +141,20 @@ def _refuse_soft_evidence(posed: Posed) -> None:
     ]
     if faults:
         raise UnsupportedError(faults)
+
+
+def _planned(case: Case, wish: Wish, made: Compression | None) -> Plan:
+    """The plan, with the network at hand that it needs."""
+    if made is not None and made.blocks is not None:
+        from markovlogic.methods.acgibbs import METHOD
+
+        case.blocks = made.blocks
+        return METHOD.over_blocks(case, wish, made.alpha, "a compression gave blocks of atoms")
+    plan = make_plan(case, wish)
+    if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
+        case.ground()
+        plan = plan.method.plan(case, wish, plan.reason)
+    return plan
 
 
 def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
@@ -160,8 +183,9 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.network is None else case.network.n_clauses,
+        clauses=None if case.grounded is None or not needs_network(plan.method) else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
+        query=tuple(item.text for item in problem.query),
         version=__version__,
     )

@@ -32,7 +32,8 @@ class Model(syntax.Model):
 
     def evidence(self, *files: str | os.PathLike[str], closed_types: bool = False, **tables: Any) -> Evidence:
         """Read evidence: `.db` files (or `Pred=file.csv`), and tables by predicate: a pandas, Polars or Arrow table, a DuckDB
-        relation, or a CSV or Parquet file. Columns are the arguments in order; a column `truth` is optional.
+        relation, or a file (CSV, TSV, JSON lines, Parquet, DuckDB, SQLite). Columns are the arguments in order; a column
+        `truth`, `probability` or `weight` is optional.
         """
         from markovlogic.data.readers import read_evidence
         from markovlogic.data.sources import parse_sources

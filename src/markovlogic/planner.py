@@ -19,6 +19,7 @@ from markovlogic.language.show import show_predicate
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.base import Cost, Method, MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.rest import Rest, rest_of
 from markovlogic.methods.table import AUTO, all_methods, method_named
 from markovlogic.networks.kinds import BUILT, NetworkKind
 from markovlogic.posing import Assumptions, Evidences, Models, Queries, pose_problem
@@ -161,7 +162,9 @@ class Explanation:
     plan: PlanView
     candidates: tuple[Candidate, ...]
     decided: tuple[DecidedBy, ...] = ()  # what hard rules decide before anything is grounded
+    left_out: Rest | None = None  # what the query does not depend on, and nothing is done for
     details: tuple[str, ...] = ()  # more about the plan, in lines
+    notes: tuple[str, ...] = ()  # what is assumed without anybody having said so
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
@@ -195,8 +198,9 @@ class Explanation:
         if self.clauses is not None:
             del made["clauses_at_most"]
         del made["plan"]["fallback"]  # the reason names it
-        if not self.details:
-            del made["details"]
+        for name in ("details", "notes"):
+            if not made[name]:
+                del made[name]
         made["candidates"] = [asdict(candidate) for candidate in self.candidates]
         return made
 
@@ -224,7 +228,7 @@ def explain(
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     with progress_of(progress) as shown:
         posed = pose_problem(model, evidence, query, assumed, progress=shown)
-        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch()) as case:
+        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), reduce=True) as case:
             return explanation(case, wish)
 
 
@@ -237,12 +241,14 @@ def explanation(case: Case, wish: Wish) -> Explanation:
 
 
 def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Explanation:
-    network, sizes, problem = case.network, case.sizes, case.whole.problem
+    network, sizes, problem = case.grounded, case.sizes, case.whole.problem
     fallback = None if plan.fallback is None else plan.fallback.method.name
     view = PlanView(plan.method.name, plan.network, plan.estimator_name, plan.reason, fallback)
-    largest = None
+    largest = n_parts = None
     if network is not None:
-        largest = max(int(np.bincount(case.parts.component_of[: network.n_atoms], minlength=1).max()), min(case.decided.atoms, 1))
+        sizes_of_parts = np.bincount(case.grounded_parts.component_of[: network.n_atoms], minlength=1)
+        largest = max(int(sizes_of_parts.max()), min(case.decided.atoms, 1))
+        n_parts = case.grounded_parts.n_components + case.decided.atoms  # what is decided stands alone
     elif needs_network(plan.method):
         view = replace(view, reason=_why_not_grounded(case, plan))
     return Explanation(
@@ -251,14 +257,16 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
         clauses=None if network is None else network.n_clauses,
         clauses_at_most=sizes.clauses_at_most if network is None else None,
         literals=None if network is None else network.n_literals,
-        components=None if network is None else case.parts.n_components + case.decided.atoms,  # what is decided stands alone
+        components=n_parts,
         largest_component=largest,
         exclusive_groups=sum(len(groups.start) - 1 for groups in problem.groups),
         memory_bytes=_memory(case, plan),
         plan=view,
         candidates=considered,
         decided=_decided_by(case),
+        left_out=rest_of(case),
         details=plan.details,
+        notes=case.whole.notes,
     )
 
 

@@ -18,6 +18,8 @@ from markovlogic.data.evidence import Evidence
 from markovlogic.errors import known_name
 from markovlogic.language import syntax
 from markovlogic.problem import Problem, pose
+from markovlogic.problem.assumed import assumed_notes
+from markovlogic.problem.pose import listed_names
 from markovlogic.problem.soft import ToldByRules, told_by_rules
 from markovlogic.progress import SILENT, Progress
 
@@ -48,6 +50,12 @@ class Posed:
     problem: Problem
     clause_weights: str = "formula"
     rules: LoweredModel | None = None  # as clauses, where they are other than the model's, or were lowered already
+    opened: tuple[str, ...] = ()  # predicates that the user named as open
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What is assumed without anybody having said so."""
+        return assumed_notes(self.problem, self.opened)
 
     @cached_property
     def lowered(self) -> LoweredModel:
@@ -100,4 +108,5 @@ def pose_problem(
     facts = evidence
     if not isinstance(facts, Evidence):
         facts = read_evidence(checked, evidence_sources(facts), closed_types=assumed.closed_types, progress=progress)
-    return Posed(pose(checked, facts, query, open_=assumed.open_, closed=assumed.closed), assumed.clause_weights)
+    problem = pose(checked, facts, query, open_=assumed.open_, closed=assumed.closed)
+    return Posed(problem, assumed.clause_weights, opened=tuple(listed_names(assumed.open_)))

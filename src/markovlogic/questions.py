@@ -197,6 +197,19 @@ def _renumbered(wanted: Asked, moved: Moved) -> Asked:
     return Asked(tuple(map(part_of, wanted.atoms)), tuple(map(event, wanted.events)), wanted.remarks)
 
 
+def distinct(moved: Asked, problem: Problem) -> Asked:
+    """The atoms of another problem that projected questions come to, each once, in the order of their numbers."""
+    every = np.unique(moved.numbers)
+    parts = []
+    for name in problem.atoms.predicates:
+        own = problem.atoms.range_of(name)
+        number = every[(every >= own.start) & (every < own.stop)]
+        if len(number):
+            code = problem.statuses[name].unrank(number - own.start)
+            parts.append(QueryAtoms(name, code, number, np.full(len(number), UNKNOWN, np.int8)))
+    return Asked(tuple(parts), moved.events, ())
+
+
 NO_ACCOUNT = Account()
 
 
@@ -213,6 +226,28 @@ class Answer:
     kept: npt.NDArray[np.bool_] | None = None  # (n_chains, n_draws, n_atoms) draws of `Asked.numbers`
     thin: int = 1
     asked: Asked | None = None  # the questions that the values answer, where they are not the case's
+
+
+def spread(answer: Answer, solved: Asked, wanted: Asked, moved: Asked) -> tuple[Asked, Answer]:
+    """The answer to distinct questions as one to all of those that were projected onto them.
+
+    wanted: the distinct questions, of open atoms; solved: the same rows as they were answered, some of them decided since; moved:
+    the questions that came to them.
+    """
+    known = np.concatenate([np.zeros(0, np.int8), *(part.truth for part in solved.atoms)])
+    place = np.concatenate([np.zeros(0, np.int64), *(part.number for part in solved.atoms)])
+
+    def part_of(part: QueryAtoms) -> QueryAtoms:
+        number, truth = part.number.copy(), part.truth.copy()
+        is_open = part.number >= 0
+        row = np.searchsorted(wanted.numbers, part.number[is_open])
+        number[is_open], truth[is_open] = place[row], known[row]
+        return replace(part, number=number, truth=truth)
+
+    asked = Asked(tuple(map(part_of, moved.atoms)), solved.events, moved.remarks)
+    rows = np.searchsorted(solved.numbers, asked.numbers)
+    kept = None if answer.kept is None else answer.kept[:, :, rows]
+    return asked, replace(answer, atoms=answer.atoms.at(rows), kept=kept)
 
 
 def marginals(problem: Problem, asked: Asked, answer: Answer, run: RunRecord) -> Marginals:

@@ -85,7 +85,9 @@ class RunRecord(Account):
     clauses: int | None  # None where nothing was grounded
     seconds: Mapping[str, float]  # by stage
     peak_memory_bytes: int = 0
-    sources: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()  # the model, then the evidence
+    query: tuple[str, ...] = ()
+    command: str = ""  # the command line, where there was one
     version: str = ""
 
     def stats(self, guarantee: Guarantee) -> dict[str, Any]:
@@ -303,7 +305,7 @@ class Marginals:
         return _view("charts").chart(self)
 
     def report(self, path: str | Path) -> None:
-        """Write the result to a file, its format by the name's ending: .html, .csv, .parquet, .json; else Alchemy's lines."""
+        """Write the result to a file, by the name's ending: .html, .csv, .parquet, .json; without one, Alchemy's lines."""
         _view("files").write_result(self, path)
 
     def to_arviz(self) -> Any:

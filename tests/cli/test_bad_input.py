@@ -182,7 +182,6 @@ def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--method", "partition"], "not available in this version; available: auto, lifted, exact"),
         (["--method", "gibs"], "unknown method gibs"),
         (["--network", "counting"], "not available in this version"),
         (["--estimator", "orbits"], "unknown estimator orbits; available: auto, sample, conditional, orbit, orbit-conditional"),

@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,13 @@ def test_hard_rules_that_trap_single_moves_are_answered_by_mcsat(mln, tmp_path):
     people = ", ".join(f"P{i}" for i in range(12))
     rules = f"person = {{{people}}}\nF(person,person)\nF(x,y) ^ F(y,z) => F(x,z).\nF(x,y) <=> F(y,x).\n0.3 F(x,y)\n"
     (tmp_path / "m.mln").write_text(rules)
-    assert explained(mln, tmp_path / "m.mln", "-q", "F")["plan"]["method"] == "mcsat"
+    plan = explained(mln, tmp_path / "m.mln", "-q", "F")["plan"]
+    assert plan["method"] == "partition" and "F is an equivalence relation by hard rules" in plan["reason"]
+    (tmp_path / "m.mln").write_text(rules.replace("F(x,y) <=> F(y,x).", "F(x,y) => F(x,x)."))
+    found = explained(mln, tmp_path / "m.mln", "-q", "F")
+    assert found["plan"]["method"] == "mcsat" and "no hard rule makes it symmetric" in found["plan"]["reason"]
+    (partition,) = (candidate for candidate in found["candidates"] if candidate["method"] == "partition")
+    assert "no hard rule makes it symmetric" in partition["reason"]
 
 
 def test_a_rule_that_blocks_pairs_grounds_what_false_facts_ground(mln, tmp_path):
@@ -76,7 +83,23 @@ def test_a_rule_that_blocks_pairs_grounds_what_false_facts_ground(mln, tmp_path)
     assert "decides 6,080 atoms: !Cand(x,y) ^ x != y => !Same(x,y)." in table
 
 
-@pytest.mark.parametrize("option", [("--method", "partition"), ("--network", "counting"), ("--memory-limit", "x")])
+def test_a_query_costs_what_it_depends_on(mln, tmp_path):
+    rules = "p = {1,...,3000}\nHappy(p)\nRich(p)\nTrust(p,p)\n0.5 Happy(x)\n1.5 Rich(x) => Happy(x)\n"
+    (tmp_path / "m.mln").write_text(rules + "2 Trust(x,y) ^ Trust(y,z) => Trust(x,z)\nTrust(x,y) v Trust(y,x).\n")
+    found = explained(mln, tmp_path / "m.mln", "-q", "Happy(1)")
+    assert (found["groundings"], found["atoms"]) == (3000 + 3000 + 3000**3 + 3000**2, 2 * 3000 + 3000**2)
+    rest = found["left_out"]
+    assert rest["predicates"] == ["Trust"] and (rest["rules"], rest["hard_rules"]) == (2, 1)
+    ran = mln("infer", tmp_path / "m.mln", "-q", "Happy(1)", "--stats", tmp_path / "stats.json")
+    assert ran.code == 0, ran
+    weight = math.exp(0.5) * (2 * math.exp(1.5)), 1 + math.exp(1.5)
+    assert float(ran.out.split()[1]) == pytest.approx(weight[0] / sum(weight), abs=1e-12)
+    assert "no rule ties them to the query: Trust; one hard rule about them went unchecked" in ran.err
+    stats = json.loads((tmp_path / "stats.json").read_text())
+    assert stats["atoms"] == found["atoms"] and stats.get("log_z") is None and "log_z is left out" in ran.err
+
+
+@pytest.mark.parametrize("option", [("--method", "partitions"), ("--network", "counting"), ("--memory-limit", "x")])
 def test_bad_usage(mln, smokers, option):
     assert mln("explain", smokers[0], "-q", "Smokes", *option).code == 2
 

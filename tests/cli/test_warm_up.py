@@ -2,7 +2,7 @@
 
 import pytest
 
-from markovlogic.cli.warm_up import MODELS, compile_for
+from markovlogic.cli.warm_up import MODELS, compile_for, compile_for_map
 from markovlogic.methods.table import all_methods
 
 COMPILED = [method.name for method in all_methods() if method.samples or method.plain_settings() is not None]
@@ -13,3 +13,7 @@ REFUSED = {"lifted-blocked": 1}  # hard rules and quantifiers
 def test_every_network_that_a_method_can_do_is_run(method, monkeypatch):
     monkeypatch.setattr("markovlogic.cli.warm_up.CHAINS", (2,))
     assert compile_for(method) == len(MODELS) - REFUSED.get(method, 0)
+
+
+def test_every_way_to_the_most_probable_world_is_run():
+    assert compile_for_map() == 3 * len(MODELS)

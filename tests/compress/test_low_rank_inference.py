@@ -74,9 +74,8 @@ def test_settings_objects(evidence):
 
 
 def test_refusals(evidence):
-    for name in ("kmeans", "obj2vec"):
-        with pytest.raises(UnsupportedError, match="not available in this version"):
-            mln.infer(MODEL, evidence, "Course", compress=name)
+    with pytest.raises(UnsupportedError, match="not available in this version"):
+        mln.infer(MODEL, evidence, "Course", compress="obj2vec")
     with pytest.raises(UnsupportedError, match="not available in this version"):
         mln.infer(MODEL, evidence, "Course", method="lifted-mh", compress="obj2vec")
     with pytest.raises(InputError, match="did you mean bmf"):

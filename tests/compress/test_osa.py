@@ -9,7 +9,7 @@ import markovlogic as mln
 from markovlogic.compress import evidence_factors
 from markovlogic.compress.evidence_factors import BMF, binary_predicates, factorise_evidence
 from markovlogic.compress.osa import factor_classes, over_symmetric, unary_classes
-from markovlogic.compress.proposals import colour_classes, kmeans_classes, proposal_classes
+from markovlogic.compress.proposals import colour_classes, proposal_classes
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
@@ -177,7 +177,7 @@ def test_sources_from_coarse_to_fine(tmp_path):
     np.testing.assert_array_equal(zero.class_of["page"], unary.class_of["page"])
     # C is a known course, D is known to be none; the evidence of two arguments is ignored
     assert unary.class_of["page"].tolist() == [0, 0, 1, 2, 0, 0]
-    for made in (unary, full, kmeans_classes(problem), colour_classes(problem)):
+    for made in (unary, full, mln.KMeans().classes(problem), colour_classes(problem)):
         for type_name, domain in problem.domains.items():
             own = made.class_of[type_name]
             assert len(own) == len(domain) and own.dtype == np.int32
@@ -196,14 +196,16 @@ def test_constants_that_formulas_name_stay_alone(tmp_path):
 
 def test_kmeans_tells_hubs_from_leaves(tmp_path):
     facts = "".join(f"Linked(A,{page})\nLinked(B,{page})\n" for page in "CDEG")
-    own = kmeans_classes(problem_of(facts, tmp_path), share=0.4).class_of["page"]
+    own = mln.KMeans(ratio=0.4).classes(problem_of(facts, tmp_path)).class_of["page"]
     assert own.tolist() == [0, 0, 1, 1, 1, 1]
 
 
 def test_kmeans_leaves_out_counts_that_differ_by_rounding_alone(tmp_path):
-    from markovlogic.compress.proposals import _fact_counts
+    from markovlogic.compress.features import object_features
+    from markovlogic.language.lower import lower
 
     everyone = [f"X{i}" for i in range(30)]  # a ring: log1p of equal counts has a deviation of rounding, not of zero
     facts = "".join(f"Linked({a},{b})\n" for a, b in zip(everyone, everyone[1:] + everyone[:1], strict=True))
-    features = _fact_counts(problem_of(facts, tmp_path), "page")
+    problem = problem_of(facts, tmp_path)
+    features = object_features(problem, lower(problem.model), "page")
     assert np.isfinite(features).all()

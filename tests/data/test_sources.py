@@ -1,5 +1,8 @@
+import io
+
 import pytest
 
+from markovlogic.data import sources
 from markovlogic.data.sources import parse_source, parse_sources, source_name
 from markovlogic.errors import InputError
 
@@ -42,3 +45,12 @@ def test_a_list_of_nothing():
 def test_names_in_messages():
     assert source_name(("P", "x.csv")) == "x.csv"
     assert source_name(("P", {"a": []})) == "P=builtins dict"
+
+
+def test_lines_of_a_pipe_are_measured_from_their_own_beginning(monkeypatch):
+    monkeypatch.setattr(sources, "STREAM_CHUNK", 8)
+    monkeypatch.setattr(sources, "LONGEST_STREAM_LINE", 16)
+    lines = b"123456\n" + b"x" * 16 + b"\n"
+    assert sources._stream_bytes(io.BytesIO(lines), "pipe") == lines
+    with pytest.raises(InputError, match="16 bytes without the end of a line"):
+        sources._stream_bytes(io.BytesIO(b"123456\n" + b"x" * 24), "pipe")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.oracle.worlds import random_network
 
-from markovlogic.exact.shapes import UNDECIDED, shapes_of
+from markovlogic.exact.shapes import UNDECIDED, _classes, shapes_of
 from markovlogic.networks.components import components
 
 
@@ -49,3 +49,10 @@ def test_alike_components_share_a_shape():
     one = components(network)
     assert sum(1 for _ in shapes_of(network, one, np.arange(one.n_components))) <= one.n_components
     assert list(shapes_of(network, one, np.zeros(0, np.int64))) == []
+
+
+def test_classes_of_columns_whose_numbers_do_not_fit_into_one_word() -> None:
+    """Columns that are all equal and large come first; those that tell positions apart must not run over afterwards."""
+    large = [np.full(4, 2**31)] * 3
+    columns = [*large, np.array([0, 0, 1, 1]) * 2**31, *large[:1], np.array([0, 1, 0, 1]) * 2**31, *large[:1]]
+    assert [part.tolist() for part in _classes([column.astype(np.int64) for column in columns])] == [[0], [1], [2], [3]]

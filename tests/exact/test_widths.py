@@ -88,3 +88,10 @@ def test_tables_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ResourceError, match=f"has width {plan.width}, but its tables") as caught:
         plan_exact(network, parts, method="eliminate", memory_limit=needed - 1)
     assert caught.value.needed == needed
+
+
+def test_the_component_that_is_too_wide_is_told_by_its_own_size() -> None:
+    pairs = [(1.0, [2 * a, 2 * b]) for a, b in itertools.combinations(range(4, 17), 2)]
+    network = network_of(19, [(1.0, [1, 3]), (1.0, [5, 7]), *pairs, (1.0, [35, 37])])
+    with pytest.raises(ResourceError, match="component of 13 atoms has width 12 or more"):
+        looked_at(network, 11, 1000)

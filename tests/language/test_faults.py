@@ -87,6 +87,21 @@ NINE, NINE_THINGS = ", ".join("x" * 9), ", ".join(["thing"] * 9)
         ("1 + Flag", 1, 3, "+ stands before a variable"),
         ("1 *(Flag)", 1, 4, "a predicate after *"),
         ("1 Ann", 1, 3, "undeclared predicate Ann"),
+        ("1 Smokes(x) -> Flag", 1, 13, "found -> (write =>)"),
+        ("1 Smokes(x) <-> Flag", 1, 13, "found <-> (write <=>)"),
+        ("Flag -> Smokes(x)", 1, 6, "found -> (write =>)"),
+        ("Flag :- Smokes(x)", 1, 6, "write the condition first"),
+        ("1 not Smokes(x)", 1, 3, "found not (write !)"),
+        ("not Smokes(x)", 1, 1, "found not (write !)"),
+        ("1 Smokes(x) and Flag", 1, 13, "found and (write ^)"),
+        ("1 Smokes(x) OR Flag", 1, 13, "found OR (write v)"),
+        ("0.5::Smokes(Ann)", 1, 4, "weights are log-odds"),
+        ("1,5 Smokes(x)", 1, 2, "found a comma in a number (write 1.5)"),
+        ("1 Smokes(?x)", 1, 10, "variables are lower case and have no mark"),
+        ("1 Smokes(0.9)", 1, 10, 'the number 0.9 as a constant (write it in double quotes: "0.9")'),
+        ("log(0) Flag", 1, 1, "log(0) is no number; write -inf"),
+        ("1/0 Flag", 1, 1, "this weight has no value"),
+        ("1e9*2 Flag", 1, 1, "is too large"),
     ],
 )  # fmt: skip
 def test_one_fault(text, line, column, says):
@@ -260,3 +275,8 @@ def test_noise_never_ends_in_a_traceback(text):
         assert error.faults
     else:
         assert "P" in model.predicates
+
+
+@pytest.mark.parametrize("follows", ["Smoke(x) v Flag", "!Smoke(x)", "(Smoke(x))", "EXIST x Smoke(x)"])
+def test_after_a_fault_the_next_line_is_read_whatever_it_begins_with(follows):
+    assert [line for line, _, _ in faults_of(f"1 Smokes(x) Flag\n{follows}\n")] == [1, 2]

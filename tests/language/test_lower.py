@@ -309,3 +309,12 @@ def test_long_disjunctions_and_conjunctions_are_not_expanded_variable_by_variabl
     assert orthogonal_cubes(("and", tuple(range(1, 2001)))) == [tuple(range(1, 2001))]
     pairs = ("or", tuple(("and", (2 * at + 1, 2 * at + 2)) for at in range(9)))
     assert len(orthogonal_cubes(pairs)) == 2**9 - 1
+
+
+def test_quantifiers_inside_of_an_equivalence_join_those_around_it():
+    model, lowered = lowered_of("1 EXIST x (Smokes(x) <=> (Cancer(x) <=> EXIST y Friends(x, y)))")
+    assert {definition.locals_ for definition in lowered.definitions} == {
+        (("y", "person"),),
+        (("x", "person"), ("y", "person")),
+    }
+    assert_same_meaning(model, lowered, random_worlds(model, 3, 20))

@@ -136,3 +136,8 @@ def test_damage_is_noticed_by_the_checks_above():
     assert statement_formula("1.5 P(x) ^ Flag v Flag") != And((Atom("P", (Variable("x"),)), Or((Atom("Flag"), Atom("Flag")))))
     with pytest.raises(InputError):
         parse(DECLARED + "1 P(")
+
+
+def test_conjunctions_stand_bare_in_disjunctions():
+    text = "P(x) ^ Flag v P(y) ^ Flag v P(z)"
+    assert show_formula(statement_formula(f"1 {text}")) == text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -102,3 +103,12 @@ def test_hard_rules_are_told_where_they_may_confine() -> None:
         case.ground()
         assert "hard" not in gibbs().cost(case, WISH).reason
         assert "hard" not in method_named("mcsat").cost(case, WISH).reason
+
+
+def test_lifted_blocked_takes_longer_for_more_draws() -> None:
+    rules = "".join(line for line in RULES.splitlines(True) if "In(" not in line and "EXIST" not in line) + "In(person)\n"
+    with opened(rules) as case:
+        method = method_named("lifted-blocked")
+        wishes = [replace(WISH, sampling=Sampling(chains=64, draws=draws)) for draws in (10, 100_000)]
+        short, long = (method.cost(case, wish).seconds for wish in wishes)
+    assert short is not None and long is not None and 0 < short < long

@@ -164,3 +164,15 @@ def test_a_hidden_atom_with_many_parents() -> None:
     for _ in range(100):
         sampler.step(state, 5)
         assert (state.world[n] == 255) and np.bitwise_or.reduce(state.world[:n]) == 255
+
+
+def test_ranges_of_messages_count_every_row_that_they_depend_on() -> None:
+    """Two atoms and a clause of weight 3 between them: the second's table takes the first's message, which varies by that."""
+    from markovlogic.kernels.block_program import bound_ranges
+    from markovlogic.samplers.block_program import Tables
+
+    one, none = np.array([1, 1]), np.zeros(0, np.int64)
+    tables = Tables(none, none, one, one, one, np.array([1, -1]), one, np.array([0, 1, 1]), np.array([1]), np.array([1]))
+    span = np.zeros(2)
+    bound_ranges(tables, np.array([0, 2, 3]), np.array([3, 1, 1]), np.array([3.0, 9.0, 5.0]), np.zeros((2, 3)), one * 0, span)
+    assert span.tolist() == [12.0, 8.0]

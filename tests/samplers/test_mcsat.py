@@ -180,3 +180,10 @@ def test_hard_clauses_that_single_moves_get_around_need_no_search():
     assert counts["parts_swept"] > 0
     assert sampler.guarantee(counts) is Guarantee.EXACT
     assert worst_z(network, MCSAT(large="sweep", exact_atoms=0, exact_tied=0), steps=4, seed=1) < limit(n)
+
+
+def test_hidden_atoms_follow_the_first_atom_of_all():
+    """Atom 0 is the last value of its group that a sweep tries; what follows from it must not stand in the way."""
+    network = network_of(3, [(0.5, [7, 4])], groups=[[1, 0]], definitions=[[1, 5]])
+    mean, counts, _ = run(network, MCSAT(exact_atoms=0, exact_tied=0, large="sweep", alternate=False), steps=1000)
+    assert counts["parts_swept"] and np.abs(mean - all_worlds(network).marginal).max() < 0.02

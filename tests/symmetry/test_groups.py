@@ -183,3 +183,11 @@ def test_inverse():
     p = image(2, 0, 1)
     assert inverse(p)[p].tolist() == [0, 1, 2]
     assert math.isclose(chi2.isf(0.05, 1), 3.841, abs_tol=1e-3)  # the direction in which `isf` counts
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3, 4])
+def test_generators_of_several_copies_give_all_their_permutations(copies):
+    members = np.arange(2 * copies, dtype=np.int32).reshape(copies, 2)
+    made = list(FactorGroup(2 * copies, [Factor(members, ())]).generators())
+    assert len(closure(made or [np.arange(2 * copies, dtype=np.int32)])) == math.factorial(copies)
+    assert len(made) == min(copies - 1, 2)

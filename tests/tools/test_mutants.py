@@ -44,6 +44,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "tests/test_user.py": "import markovlogic.user\nfrom tests.made import inner\n",
         "tests/part/test_inner_things.py": "",
         "tests/part/test_other.py": "",
+        "src/markovlogic/part/deep/low.py": "",
+        "tests/part/deep/test_below.py": "",
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +60,8 @@ def test_tests_of_a_file_are_found_by_name_import_and_folder(project: Path) -> N
     assert files_of_tests(tests, "kernels/loops.py", {}) == ["tests/test_user.py"]
     inner = ["tests/part/test_inner_things.py", "tests/test_user.py", "tests/part/test_other.py"]
     assert files_of_tests(tests, "part/inner.py", {}) == inner
+    deep = {"tests/part/deep/test_below.py", "tests/part/test_inner_things.py", "tests/part/test_other.py"}
+    assert set(files_of_tests(tests, "part/deep/low.py", {})) == deep
     assert tests.importers("markovlogic.kernels.loops") == {"markovlogic.kernels.loops", "markovlogic.user"}
 
 

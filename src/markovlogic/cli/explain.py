@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.telling import tell
 
 
 def explain(
@@ -62,4 +63,7 @@ def explain(
         text = view.getvalue()
     with atomic_file(STANDARD_OUTPUT) as file:
         file.write(text.encode())
+    if not quiet:
+        for note in found.notes:
+            tell(f"note: {note}")
     return 0

@@ -12,6 +12,7 @@ from markovlogic.grounding.memory import show_bytes
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
+    from markovlogic.methods.rest import Rest
     from markovlogic.planner import Explanation
 
 
@@ -51,8 +52,18 @@ def explanation_view(found: Explanation) -> RenderableType:
         reason = candidate.reason if candidate.possible else f"not possible: {candidate.reason}"
         methods.add_row(candidate.method, candidate.guarantee, _seconds(candidate.seconds), memory, reason, style=style)
     decided = (Text(f"decides {_count(one.atoms)} atoms: {one.rule} ({one.place})") for one in found.decided)
+    rest = [Text(_left_out(found.left_out))] if found.left_out is not None else []
     details = (Text(line) for line in found.details)
-    return Group(sizes, *decided, Text(), plan, Text(f"because {found.plan.reason}"), *details, Text(), methods)
+    return Group(sizes, *decided, *rest, Text(), plan, Text(f"because {found.plan.reason}"), *details, Text(), methods)
+
+
+def _left_out(rest: Rest) -> str:
+    """What nothing is done for, in a line."""
+    parts = [f"nothing is grounded for {', '.join(rest.predicates)} ({_count(rest.rules)} rules)"] if rest.predicates else []
+    if rest.components:
+        parts.append(f"{_count(rest.components)} components are left alone")
+    unchecked = f"; hard ones that go unchecked: {_count(rest.hard_rules)}" if rest.hard_rules else ""
+    return f"the query does not depend on {_count(rest.atoms)} atoms: {', '.join(parts)}{unchecked}"
 
 
 def _what(network: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ def infer(
     network: options.Network = "auto",
     compress: options.Compress = "none",
     rank: options.Rank = None,
+    ratio: options.Ratio = None,
     memory_limit: options.MemoryLimit = None,
     estimator: Annotated[
         str,
@@ -87,7 +90,7 @@ def infer(
             "-o",
             "--output",
             metavar="FILE",
-            help=".csv, .parquet, .json or .html; any other name: lines `Atom probability`; `-`: standard output.",
+            help=".csv, .parquet, .json or .html; no ending, .result or .txt: lines `Atom probability`; `-`: standard output.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
@@ -107,21 +110,25 @@ def infer(
     options.positive(target_stderr, "--target-stderr")
 
     from markovlogic import inference
+    from markovlogic.compress.table import compressor_said
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_said
+    from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
-    _check_outputs((output, stats, worlds), (model, *(evidence or ())))
+    compressor, said = compressor_said(compress, rank, ratio, set_ or ())
+    if output is not None:
+        check_ending(output)
+    check_outputs((output, stats, worlds), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
         result = inference.infer(
             model,
             evidence or (),
             query,
-            method=settings_said(method, set_ or ()),
+            method=settings_said(method, said),
             network=network,
-            compress=compress,
-            rank=rank,
+            compress=compressor,
             estimator=estimator,
             chains=chains,
             draws=draws,
@@ -141,22 +148,8 @@ def infer(
             include_evidence=include_evidence,
             progress=progress,
         )
+    result = replace(result, run=replace(result.run, command=shlex.join(["mln", *sys.argv[1:]])))
     return _deliver(result, output, stats, quiet=quiet)
-
-
-def _check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
-    """Refuse now what would fail, or do harm, after the computation."""
-    from markovlogic.errors import InputError
-    from markovlogic.report.atomic import check_writable, same_file
-
-    given = [path for path in outputs if path is not None]
-    read = [part.split("=", 1)[-1] for text in inputs for part in (text, *text.split(","))]
-    for number, path in enumerate(given):
-        if any(same_file(path, other) for other in read):
-            raise InputError(f"{path} is an input file and would be overwritten", hint="choose another output name")
-        if any(same_file(path, other) for other in given[:number]):
-            raise InputError(f"{path} is given for two outputs", hint="choose another name for one of them")
-        check_writable(path)
 
 
 def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet: bool) -> int:

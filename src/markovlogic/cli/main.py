@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import evaluate, explain, generate, infer, learn, reproduce, symmetries, waiting, warm_up
+from markovlogic.cli import compress, evaluate, explain, generate, infer, learn, map, reproduce, symmetries, waiting, warm_up
 from markovlogic.cli.telling import tell
 from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
@@ -48,8 +48,10 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
 
 COMMANDS: tuple[Callable[..., int], ...] = (
     infer.infer,
+    map.map_,
     explain.explain,
     symmetries.symmetries,
+    compress.compress,
     learn.learn,
     evaluate.evaluate,
     generate.generate,
@@ -57,7 +59,7 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     warm_up.warm_up,
 )
 for _command in COMMANDS:
-    app.command(_command.__name__.replace("_", "-"))(_interruptible(_command))
+    app.command(_command.__name__.strip("_").replace("_", "-"))(_interruptible(_command))
 
 
 def _version(wanted: bool) -> None:

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from markovlogic.compress.table import NONE
+from markovlogic.compress.table import TABLE as COMPRESSORS
 from markovlogic.errors import InputError
 from markovlogic.methods.table import AUTO, TABLE
 
@@ -67,27 +69,34 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of the method: --method bp --set damping=0.9; repeat it for more.",
+        help="A setting of the method or of the compression: --method bp --set damping=0.9; repeat it for more.",
         rich_help_panel=METHOD,
     ),
 ]
 Network = Annotated[
     str, typer.Option("--network", metavar="auto|ground", help="What the method works on.", rich_help_panel=METHOD)
 ]
+COMPRESSIONS = "|".join((NONE, *COMPRESSORS))
 Compress = Annotated[
     str,
     typer.Option(
         "--compress",
-        metavar="none|bmf|kmeans",
-        help="bmf: binary evidence of low Boolean rank. It changes the target, except with --method lifted-mh, where bmf and"
-        " kmeans are sources of proposals.",
+        metavar=COMPRESSIONS,
+        help="A smaller problem in place of the posed one. It changes the target, except with --method lifted-mh, where it"
+        " names the source of proposals.",
         rich_help_panel=METHOD,
     ),
 ]
 Rank = Annotated[
     int | None,
     typer.Option(
-        "--rank", metavar="R", help="Factors of --compress bmf; default: by description length.", rich_help_panel=METHOD
+        "--rank", metavar="R", help="Factors of --compress bmf (default: by description length) or nimfa.", rich_help_panel=METHOD
+    ),
+]
+Ratio = Annotated[
+    float | None,
+    typer.Option(
+        "--ratio", metavar="R", help="Groups over objects of each type; of drop, facts kept; default 0.1.", rich_help_panel=METHOD
     ),
 ]
 MemoryLimit = Annotated[
@@ -125,6 +134,13 @@ def positive(value: float | None, option: str) -> float | None:
     """A number above zero, or None when it was not given."""
     if value is not None and not (value > 0 and math.isfinite(value)):
         raise InputError(f"{option} must be a number above 0, not {value:g}")
+    return value
+
+
+def share(value: float | None, option: str) -> float | None:
+    """A number from 0 to 1, or None when it was not given."""
+    if value is not None and not 0.0 <= value <= 1.0:
+        raise InputError(f"{option} must be a share from 0 to 1, not {value:g}")
     return value
 
 

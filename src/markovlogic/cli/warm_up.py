@@ -36,11 +36,12 @@ def warm_up(quiet: options.Quiet = False) -> int:
     compiled = (method for method in all_methods() if method.samples or method.plain_settings() is not None)
     first, *others = [method.name for method in compiled]
     with shown_progress(quiet=quiet) as progress:
-        progress.stage("compile kernels", 1 + len(others))
+        progress.stage("compile kernels", 2 + len(others))
         compile_for(first)  # what it needs, most others need too
         progress.advance(1, first)
-        with ProcessPoolExecutor(min(cores(), len(others)), mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(min(cores(), 1 + len(others)), mp_context=get_context("spawn")) as pool:
             waiting = {pool.submit(compile_for, name): name for name in others}
+            waiting[pool.submit(compile_for_map)] = "map"
             for done, ended in enumerate(as_completed(waiting)):
                 ended.result()
                 progress.advance(2 + done, waiting[ended])
@@ -63,3 +64,15 @@ def compile_for(method: str) -> int:
                 infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1, progress=False)
                 runs += 1
     return runs
+
+
+def compile_for_map() -> int:
+    """Look for the most probable world of every kind of network, in every way; gives the number of runs."""
+    from markovlogic.maximization import maximize
+    from markovlogic.maximizing.ways import WAYS
+    from markovlogic.model import Model
+
+    for way in WAYS:
+        for text, _ in MODELS.values():
+            maximize(Model.parse(text), method=way.name, tries=2, flips=10)
+    return len(WAYS) * len(MODELS)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.guarantee import Guarantee
+from markovlogic.networks.base import Network
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
+
+if TYPE_CHECKING:
+    from markovlogic.compress.partition import Partition
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,22 @@ class Compression:
     projection: Projection
     guarantee: Guarantee  # about the change of the target alone
     summary: str  # one sentence for the user on what was merged or lost
+    partition: Partition | None = None  # the groups, where objects were merged
+    blocks: Network | None = None  # what is sampled in place of any problem: blocks of the posed problem's atoms
+    alpha: str = "none"  # of the chain over blocks, see `samplers.block_gibbs`
+
+    @property
+    def is_smaller(self) -> bool:
+        """Whether the problem has fewer atoms than the posed one, so that it has another log Z even where marginals agree."""
+        return self.partition is not None and len(self.projection.atom) != len(self.posed.problem.atoms)
+
+    def told(self, bias: str = "") -> str:
+        """The line next to the results: what was merged or lost, what is promised, and how large the bias is.
+
+        bias: what was measured of it; by default it is unknown, or there is none.
+        """
+        size = "no bias" if self.guarantee is Guarantee.EXACT else bias or "the bias is unknown"
+        return f"{self.summary} (guarantee {self.guarantee}, {size})"
 
 
 class Compressor(Protocol):
@@ -46,8 +66,11 @@ class Compressor(Protocol):
         """How results name it, with what was chosen."""
         ...
 
-    def compress(self, posed: Posed) -> Compression:
-        """Another target, that is smaller or more symmetric."""
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
+        """Another target, that is smaller or more symmetric.
+
+        needs_problem: the method was chosen, and it reads problems; else the answer may be a network of blocks.
+        """
         ...
 
     def classes(self, problem: Problem) -> ConstantClasses:

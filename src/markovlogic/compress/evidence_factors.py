@@ -59,7 +59,7 @@ class BMF:
         """How results name it."""
         return "bmf" if self.rank is None else f"bmf rank {self.rank}"
 
-    def compress(self, posed: Posed) -> Compression:
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """The problem under low-rank evidence."""
         from markovlogic.compress.osa import compressed
 
@@ -102,11 +102,11 @@ def factorise_evidence(problem: Problem, settings: BMF) -> dict[str, EvidenceFac
 
 
 def _factorise(statuses: Statuses, settings: BMF) -> EvidenceFactors:
-    true = _cells(statuses, TRUE)
+    true = cells_of(statuses, TRUE)
     if not statuses.n_open:
         return EvidenceFactors(statuses.predicate, _factors(true, settings, None), None)
-    unknown = _cells(statuses, UNKNOWN) if settings.unknown == "masked" else None
-    false = _cells(statuses, FALSE)
+    unknown = cells_of(statuses, UNKNOWN) if settings.unknown == "masked" else None
+    false = cells_of(statuses, FALSE)
     return EvidenceFactors(statuses.predicate, _factors(true, settings, unknown), _factors(false, settings, unknown))
 
 
@@ -114,7 +114,7 @@ def _factors(matrix: BooleanMatrix, settings: BMF, unknown: BooleanMatrix | None
     return factorise(matrix, settings.rank, algorithm=settings.algorithm, unknown=unknown)
 
 
-def _cells(statuses: Statuses, wanted: int) -> BooleanMatrix:
+def cells_of(statuses: Statuses, wanted: int) -> BooleanMatrix:
     """Where a predicate has a status, as a matrix."""
     shape = (statuses.sizes[0], statuses.sizes[1])
     if wanted != statuses.default:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Int32, Int64, frozen
 from markovlogic.compress.base import Compression, projection
+from markovlogic.compress.bmf import BooleanMatrix
 from markovlogic.compress.evidence_factors import BMF, EvidenceFactors, factorise_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.guarantee import Guarantee
@@ -60,14 +61,25 @@ def over_symmetric(problem: Problem, settings: BMF) -> OverSymmetric:
     Open atoms of queried predicates stay open, whatever the factors say: they are what is asked for.
     """
     factors = factorise_evidence(problem, settings)
+    products = {name: (own.true.product(), None if own.false is None else own.false.product()) for name, own in factors.items()}
+    changed, lost, asserted = replaced_evidence(problem, products)
+    return OverSymmetric(changed, settings, {name: own.rank for name, own in factors.items()}, lost, asserted)
+
+
+def replaced_evidence(
+    problem: Problem, products: Mapping[str, tuple[BooleanMatrix, BooleanMatrix | None]]
+) -> tuple[Problem, dict[str, int], dict[str, int]]:
+    """The problem with these cells true, and those false, in place of the binary evidence; without false ones all others are.
+
+    With it, by predicate, known atoms that have another status now, and unknown ones that are known now.
+    """
     queried = set(queried_predicates(problem.query))
     statuses, lost, asserted = dict(problem.statuses), {}, {}
-    for name, own in factors.items():
-        made = _approximate(problem.statuses[name], own, keep_open=name in queried)
+    for name, (true, false) in products.items():
+        made = _approximate(problem.statuses[name], true, false, keep_open=name in queried)
         lost[name], asserted[name] = _differences(problem.statuses[name], made)
         statuses[name] = made
-    changed = with_statuses(problem, statuses)
-    return OverSymmetric(changed, settings, {name: own.rank for name, own in factors.items()}, lost, asserted)
+    return with_statuses(problem, statuses), lost, asserted
 
 
 def compressed(posed: Posed, settings: BMF) -> Compression:
@@ -77,16 +89,14 @@ def compressed(posed: Posed, settings: BMF) -> Compression:
     return Compression(other, projection(posed.problem, made.problem), made.guarantee, made.summary())
 
 
-def _approximate(statuses: Statuses, factors: EvidenceFactors, *, keep_open: bool) -> Statuses:
+def _approximate(statuses: Statuses, yes: BooleanMatrix, no: BooleanMatrix | None, *, keep_open: bool) -> Statuses:
     """The statuses that the factors assert; a cell that both matrices claim keeps what it was, if it was known."""
     width = max(statuses.sizes[1], 1)
-    product = factors.true.product()
-    true = product.row * width + product.column
-    default = FALSE if factors.false is None else UNKNOWN
-    if factors.false is None:
+    true = yes.row * width + yes.column
+    default = FALSE if no is None else UNKNOWN
+    if no is None:
         return _statuses(statuses, default, true, np.full(len(true), TRUE, np.int8))
-    product = factors.false.product()
-    false = product.row * width + product.column
+    false = no.row * width + no.column
     code = np.union1d(true, false)
     is_true, is_false = np.isin(code, true, assume_unique=True), np.isin(code, false, assume_unique=True)
     old = statuses.lookup(code)

@@ -14,18 +14,19 @@ class CsvRows(NamedTuple):
     misfits: list[tuple[int, int]]
 
 
-def header_of(data: bytes) -> list[str] | None:
+def header_of(data: bytes, delimiter: str = ",") -> list[str] | None:
     """Column names; None where there is no line at all."""
     head = data.removeprefix(b"\xef\xbb\xbf")[: 1 << 20].decode("utf-8", "replace")
     try:
-        return next((row for row in csv.reader(io.StringIO(head, newline="")) if row), None)
+        return next((row for row in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter) if row), None)
     except csv.Error:
         return None
 
 
-def locate_rows(data: bytes, n_columns: int) -> CsvRows:
+def locate_rows(data: bytes, n_columns: int, delimiter: str = ",") -> CsvRows:
     """Walk through a file and note the line of each row."""
-    reader = csv.reader(io.StringIO(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"), newline=""))
+    text = io.StringIO(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"), newline="")
+    reader = csv.reader(text, delimiter=delimiter)
     rows = CsvRows([], [])
     before = 0
     seen_header = False

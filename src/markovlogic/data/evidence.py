@@ -40,6 +40,7 @@ class Evidence:
     facts: Mapping[str, Facts]  # only predicates that have at least one fact
     sources: tuple[str, ...] = field(default=())
     observed: frozenset[str] = field(default=frozenset())  # predicates that a table was given for, even one without rows
+    notes: tuple[str, ...] = field(default=())  # what was found odd while reading, and read all the same
 
     def _repr_html_(self) -> str:
         """What notebooks show; the view stands above this module and is found by name."""

@@ -11,9 +11,10 @@ from markovlogic.data.blocks import Block
 from markovlogic.data.db_files import read_db
 from markovlogic.data.evidence import Evidence, Facts
 from markovlogic.data.faults import FaultLog
-from markovlogic.data.sources import TABLE_ENDINGS, Path, Source, parse_source, parse_sources, source_name
+from markovlogic.data.sources import Path, Source, is_table_file, parse_source, parse_sources, source_name
 from markovlogic.data.table_facts import read_table
-from markovlogic.data.tables import Table, open_table
+from markovlogic.data.table_files import open_table
+from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, InputError, Place, nearest
 from markovlogic.language.syntax import Model
@@ -27,7 +28,7 @@ def read_evidence(
 ) -> Evidence:
     """Read all sources, in their order, into one value; everything that is wrong with any of them is raised at once.
 
-    A source is a `.db` file, or a predicate's name with a CSV or Parquet file or with a table in memory. With `closed_types`
+    A source is a `.db` file, or a predicate's name with a table, in a file or in memory. With `closed_types`
     a constant that is not listed by its declared type is an error; types without a declaration stay open.
     """
     if isinstance(sources, (str, os.PathLike)):
@@ -67,7 +68,8 @@ def read_evidence(
             progress.advance(len(facts), predicate)
             facts[predicate] = assemble_facts(model.predicates[predicate], blocks.pop(predicate), domains, place_of, faults)
     faults.raise_if_any()
-    return Evidence(domains, facts, names, frozenset(observed))
+    notes = tuple(note for table in tables.values() for note in table.notes)
+    return Evidence(domains, facts, names, frozenset(observed), notes)
 
 
 def evidence_of(model: Model, *files: Path, closed_types: bool = False, **tables: Any) -> Evidence:
@@ -92,6 +94,6 @@ def _read_table(
 
 
 def _refuse_nameless_table(path: str) -> None:
-    if path.lower().endswith(TABLE_ENDINGS):
+    if is_table_file(path):
         message = "a table does not say which predicate it is about"
         raise InputError(Fault(message, Place(path), hint=f"name the predicate: Friends={os.path.basename(path)}"))

@@ -1,4 +1,4 @@
-"""Where evidence comes from: `.db` files, CSV and Parquet files, tables in memory; and how the command line writes it."""
+"""Where evidence comes from: `.db` files, tables in files, databases and memory; and how the command line writes it."""
 
 from __future__ import annotations
 
@@ -11,35 +11,66 @@ from typing import Any, BinaryIO, TypeAlias
 from markovlogic.errors import Fault, InputError, Place, nearest
 
 Path: TypeAlias = "str | os.PathLike[str]"
-Source: TypeAlias = "Path | tuple[str, Any]"  # a `.db` file, or a predicate with a CSV or Parquet file or a table
+Source: TypeAlias = "Path | tuple[str, Any]"  # a `.db` file, or a predicate with a table, in a file or in memory
 
 STREAM_CHUNK = 1 << 20
 LONGEST_STREAM = 1 << 30  # bytes that are taken from a pipe or a device
 LONGEST_STREAM_LINE = 1 << 24
-TABLE_ENDINGS = (".csv", ".parquet")
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".parquet")
+DATABASE = re.compile(r"(.+?\.(?:duckdb|ddb|sqlite|sqlite3)):(.*)\Z", re.DOTALL | re.IGNORECASE)
+SUPPORTED_TABLES = ".csv, .tsv and .jsonl (also with .gz), .parquet, and a table or query of a .duckdb or .sqlite file"
+_QUERY = re.compile(r"\s*(?:select|with|from)\b", re.IGNORECASE)
+_FACTS = ("", ".db", ".txt")  # endings of files that may hold an = in their name
 NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_'-]*)\s*=\s*(.*)\Z", re.DOTALL)
 
 
+def is_table_file(path: str) -> bool:
+    """Whether a name is that of a table, by its ending."""
+    return path.lower().endswith(TABLE_ENDINGS)
+
+
+def database_of(path: str) -> tuple[str, str] | None:
+    """File and table or query, where a name is that of a database: `data.duckdb:SELECT a, b FROM friends`."""
+    found = DATABASE.match(path)
+    if found is None and path.lower().endswith((".duckdb", ".ddb", ".sqlite", ".sqlite3")):
+        return path, ""
+    return None if found is None else (found.group(1), found.group(2))
+
+
 def parse_source(text: str) -> Source:
-    """One item of `-e`: `facts.db`, or `Friends=friends.csv`; names other than `.csv` and `.parquet` are read as `.db`."""
-    if not text.lower().endswith(TABLE_ENDINGS):
-        if not text.strip():
-            raise InputError("an evidence file without a name", hint="expected facts.db or Friends=friends.parquet")
-        return text
+    """One item of `-e`: `facts.db`, or a predicate and its table, `Friends=friends.csv`; other names are read as `.db`."""
+    if not text.strip():
+        raise InputError("an evidence file without a name", hint="expected facts.db or Friends=friends.parquet")
     named = NAMED.match(text)
-    if named is None:
-        raise InputError(
-            f"{text} does not say which predicate it is about", hint=f"name the predicate: Friends={os.path.basename(text)}"
-        )
-    return named.group(1), named.group(2)
+    if is_table_file(text) or database_of(text) is not None:
+        if named is None:
+            file = os.path.basename(text.partition(":")[0])
+            raise InputError(f"{text} does not say which predicate it is about", hint=f"name the predicate: Friends={file}")
+        return named.group(1), named.group(2)
+    if named is not None and not os.path.exists(text):
+        ending = os.path.splitext(named.group(2))[1]
+        if ending.lower() not in _FACTS:
+            raise InputError(f"{text}: no table can be read from {ending}", hint=f"supported are {SUPPORTED_TABLES}")
+    return text
 
 
 def parse_sources(text: str) -> tuple[Source, ...]:
-    """All items of one `-e`, split at commas; a file whose own name has a comma is taken whole where it exists."""
+    """All items of one `-e`, split at commas; a file whose own name has a comma is taken whole where it exists.
+
+    A query takes everything that follows it: its commas are its own.
+    """
     named = NAMED.match(text)
     if "," not in text or os.path.exists(named.group(2) if named else text) or os.path.exists(text):
         return (parse_source(text),)
-    return tuple(parse_source(item.strip()) for item in text.split(",") if item.strip()) or (parse_source(""),)
+    found: list[Source] = []
+    rest = text
+    while rest.strip():
+        database = database_of(rest)
+        begins = database is not None and "," not in database[0] and _QUERY.match(database[1]) is not None
+        item, _, rest = (rest, "", "") if begins else rest.partition(",")
+        if item.strip():
+            found.append(parse_source(item.strip()))
+    return tuple(found) or (parse_source(""),)
 
 
 def evidence_sources(evidence: object) -> list[Source]:
@@ -65,7 +96,8 @@ def _is_table_of(first: object, second: object) -> bool:
     if not isinstance(first, str):
         return False
     if isinstance(second, str | os.PathLike):
-        return first.isidentifier() and os.fspath(second).lower().endswith(TABLE_ENDINGS)
+        path = os.fspath(second)
+        return first.isidentifier() and (is_table_file(path) or database_of(path) is not None)
     return not isinstance(second, tuple | Mapping)
 
 

@@ -17,7 +17,7 @@ from markovlogic.data.soft import from_probability, truth_and_weight
 from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
-from markovlogic.language.syntax import Predicate
+from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.progress import SILENT, Progress
 
 TRUTH, PROBABILITY, WEIGHT = "truth", "probability", "weight"
@@ -49,7 +49,7 @@ def read_table(
         raise InputError(Fault(message, Place(table.name), hint="one column for each argument, and value"))
     if len(arguments) != predicate.arity or len(saying) > 1:
         listed = ", ".join(table.columns) or "none"
-        place = Place(table.name, 1, 1) if table.name.lower().endswith(".csv") else Place(table.name)
+        place = Place(table.name, 1, 1) if table.is_text else Place(table.name)
         columns = "1 column" if predicate.arity == 1 else f"{predicate.arity} columns"
         names = f"{TRUTH}, {PROBABILITY} or {WEIGHT}"
         message = f"{predicate.name} takes {columns} and at most one named {names}, found {len(table.columns)}: {listed}"
@@ -57,6 +57,8 @@ def read_table(
         if len(saying) > 1:
             hint = f"keep one of {', '.join(table.columns[at] for at in saying)}"
         raise InputError(Fault(message, place, hint=hint))
+    if swapped := _swapped([table.columns[at] for at in arguments], predicate):
+        table.notes.append(f"{table.name}: {swapped}")
     blocks: list[Block] = []
     pieces: list[Piece] = []
     row = 0
@@ -71,6 +73,16 @@ def read_table(
             faults.stop()
             break
     return blocks + number_blocks(vocabulary, join_pieces(pieces), source) if pieces else blocks
+
+
+def _swapped(columns: list[str], predicate: Predicate) -> str:
+    """What is odd about a header that names the types in another order than the declaration."""
+    named, types = [column.strip().lower() for column in columns], [type_name.lower() for type_name in predicate.types]
+    odd = [at for at, name in enumerate(named) if name in types and name != types[at]]
+    if not odd:
+        return ""
+    declared = f"{predicate.name}({', '.join(predicate.types)})"
+    return f"columns are taken in their order, and the header ({', '.join(columns)}) names types in another order than {declared}"
 
 
 def _read_batch(
@@ -102,7 +114,7 @@ def _read_batch(
     n_names = 0
     for position, at in enumerate(arguments):
         column = table.columns[at]
-        ids, names = _constants(batch.column(at), column, table.name)
+        ids, names = _constants(batch.column(at), column, table)
         if len(names):
             vocabulary.met(predicate.types[position], integers=_holds_integers(batch.column(at).type))
         missing = ids < 0
@@ -176,7 +188,7 @@ def _number(value: Any) -> float:
         return float("nan")
 
 
-def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int64], Any]:
+def _constants(cells: Any, column: str, table: Table) -> tuple[npt.NDArray[np.int64], Any]:
     """For each cell the number of its name, -1 where it is missing, and the names as an Arrow string array."""
     import pyarrow as pa
 
@@ -193,12 +205,28 @@ def _constants(cells: Any, column: str, table: str) -> tuple[npt.NDArray[np.int6
         advice = "constants are strings or integers: convert the column first"
         if pa.types.is_floating(kind):
             advice += "; integers become decimals where cells are missing, drop those rows"
-        raise InputError(Fault(f"column {column} has type {kind}, expected strings or integers", Place(table), hint=advice))
+        raise InputError(Fault(f"column {column} has type {kind}, expected strings or integers", Place(table.name), hint=advice))
     if pa.types.is_string_view(cells.type):
         cells = cells.cast(pa.string())
     encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
     ids = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return ids, encoded.dictionary.cast(pa.string())
+    return _stripped(ids, encoded.dictionary.cast(pa.string()), column, table)
+
+
+def _stripped(ids: npt.NDArray[np.int64], names: Any, column: str, table: Table) -> tuple[npt.NDArray[np.int64], Any]:
+    """Names without outer spaces, which nobody sees; a cell of spaces alone is empty."""
+    import pyarrow.compute as pc
+
+    bare = pc.utf8_trim_whitespace(names)
+    changed = pc.not_equal(bare, names).to_numpy(zero_copy_only=False).astype(bool)
+    if not changed.any():
+        return ids, names
+    first = names[int(np.flatnonzero(changed)[0])].as_py()
+    note = f"{table.name}: outer spaces in column {column} were left out, as in {show_constant(first)}"
+    if note.partition(", as in")[0] not in (told.partition(", as in")[0] for told in table.notes):
+        table.notes.append(note)
+    blank = changed & (pc.utf8_length(bare).to_numpy(zero_copy_only=False) == 0)
+    return np.where((ids >= 0) & np.append(blank, False)[ids], -1, ids), bare
 
 
 def _holds_integers(kind: Any) -> bool:

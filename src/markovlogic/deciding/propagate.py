@@ -34,7 +34,7 @@ from markovlogic.errors import InputError
 from markovlogic.grounding.direct import is_small
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.plan import Pattern, Plan, plan
-from markovlogic.grounding.predict import cover_bound
+from markovlogic.grounding.predict import rows_bound
 from markovlogic.grounding.relations import Relation
 from markovlogic.grounding.surviving import surviving
 from markovlogic.language.syntax import Constant, Variable
@@ -156,7 +156,7 @@ class _Propagation:
         join = self._others(clause, target, {})
         if rest is not None:
             plans = [(one, plan(one.pattern, one.relations, self._problem.domains)) for one in rest]
-            rows = sum(_rows(found) for _, found in plans)
+            rows = sum(rows_bound(found) for _, found in plans)
             ground = self._settled.statuses[join.target.predicate].n_ground
             if 2 * rows < ground and self._affords(join.target, rows, rows):
                 parts = [self._codes(one, found) for one, found in plans]
@@ -172,7 +172,7 @@ class _Propagation:
             self._left -= _GRID // 10
             return
         statuses = self._settled.statuses[join.target.predicate]
-        rows = _rows(found)
+        rows = rows_bound(found)
         listed = min(rows, prod(size for name, size in self._own(clause, join.target)))
         if self._affords(join.target, rows, min(listed, statuses.n_open), small=is_small(found)):
             code = np.unique(self._codes(join, found))
@@ -260,10 +260,3 @@ class _Propagation:
                 code += self._problem.domains[type_name].number(term.name) if known else batch.kept[term.name]
             parts.append(code)
         return np.concatenate(parts)
-
-
-def _rows(found: Plan) -> int:
-    """At most so many rows does a plan go through."""
-    if found.nothing_left:
-        return 0
-    return prod(cover_bound(part) * prod(size for _, size in part.domains) for part in found.parts)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Int32, Int64, Words, offsets
 from markovlogic.estimate.slots import SlotClock, slots_for
-from markovlogic.restoring import Restored, require_counters
+from markovlogic.restoring import Restored, require_counters, require_within
 
 Cells = npt.NDArray[np.number]  # (n_rows, n_chains)
 
@@ -125,6 +125,7 @@ class Counting:
     conditional: bool
     slots: int | None = None  # None: as many as suit rows and chains
     burn_in: int = 0  # sweeps that are recorded before, see `slots`
+    in_bytes: bool = False  # batches of one chain: a byte a row in place of eight words
 
     @property
     def n_slots(self) -> int:
@@ -151,7 +152,9 @@ class Tallies:
         self.n_chains = n_chains
         self.atoms, self.events = atoms, events
         self.clock = counting.clock()
-        self.planes: Words = np.zeros((counting.n_rows, 8), np.uint64)
+        self.planes: npt.NDArray[np.unsignedinteger] = (
+            np.zeros(counting.n_rows, np.uint8) if counting.in_bytes else np.zeros((counting.n_rows, 8), np.uint64)
+        )
         self.event_planes: Words = np.zeros((events.n_events, 8), np.uint64)
         self.conditionals = np.zeros((counting.n_rows, n_chains), np.float32) if counting.conditional else None
         self.counts = Slots(len(atoms), n_chains, n_slots, self._count_type())
@@ -210,14 +213,19 @@ class Tallies:
     def _empty_planes(self, slot: int) -> None:
         from markovlogic.kernels.counters import drain
 
+        if self.planes.ndim == 1:
+            self.counts.cells[slot][:, 0] += self.planes[self.atoms]
+            self.counts.touch(slot)
+            self.planes[:] = 0
         for planes, rows, counts in (
             (self.planes, self.atoms, self.counts),
             (self.event_planes, self._event_rows, self.event_counts),
         ):
-            if len(rows):
-                drain(planes, rows, counts.cells[slot])
-                counts.touch(slot)
-            planes[:] = 0
+            if planes.ndim == 2:
+                if len(rows):
+                    drain(planes, rows, counts.cells[slot])
+                    counts.touch(slot)
+                planes[:] = 0
         self._in_planes = 0
 
     def _fold(self) -> None:
@@ -262,7 +270,10 @@ class Tallies:
         if self._in_planes:
             for name, planes in (("planes", self.planes), ("event_planes", self.event_planes)):
                 planes[:] = arrays.like(name, planes)
-                require_counters(planes, self._in_planes, self.n_chains, name)
+                if planes.ndim == 1:
+                    require_within(planes, 0, self._in_planes, name)
+                else:
+                    require_counters(planes, self._in_planes, self.n_chains, name)
         if self.conditionals is not None and self._in_sums:
             plane, most = self.conditionals, self._in_sums + SUM_SLACK
             plane[:] = arrays.take("conditionals", plane.dtype, plane.shape, low=0, high=most)
@@ -289,16 +300,17 @@ def tally_bytes(
     conditional: bool,
     n_batches: int | None = None,
     dropping: bool = False,
+    plane_bytes: int = 64,
 ) -> int:
     """Bytes that the tallies of a run take at most, for plans that are made before it starts.
 
     n_batches: each has count planes of its own; None: as few as can hold the chains. dropping: a limit may end the run, and then
-    early sweeps do not count.
+    early sweeps do not count. plane_bytes: of a row's count planes.
     """
     n_slots = slots_for(n_query + n_events, n_chains, dropping=dropping)
     cell = 2 if draws // n_slots + 1 < 1 << 16 else 4
     batches = -(-n_chains // 64) if n_batches is None else n_batches
-    total = batches * (n_all + n_events) * 64 + n_slots * (n_query + n_events) * n_chains * cell
+    total = batches * (n_all * plane_bytes + n_events * 64) + n_slots * (n_query + n_events) * n_chains * cell
     if conditional:
         sum_slots = n_slots if n_chains <= SUM_SLOTS_UP_TO or dropping else 1
         total += n_all * n_chains * 4 + sum_slots * n_query * n_chains * 8

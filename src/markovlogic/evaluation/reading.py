@@ -19,7 +19,8 @@ from markovlogic.data.faults import FaultLog
 from markovlogic.data.names import atom_names
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import Source, evidence_sources, read_bytes, source_name
-from markovlogic.data.tables import Table, open_table
+from markovlogic.data.table_files import open_table
+from markovlogic.data.tables import Table
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.syntax import Model, Predicate, show_constant
 from markovlogic.results import Marginals, without_spaces

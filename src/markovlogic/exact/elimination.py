@@ -45,10 +45,11 @@ class Bucket:
     parent: int  # position of the bucket that receives the message; -1: none
     message_shape: tuple[int, ...]  # makes the message fit the parent's table
     summed: tuple[int, ...]  # axes of the parent's table that the message does not have
+    rest: tuple[int, ...]  # the variables of the other axes
 
 
 @dataclass(frozen=True, eq=False)
-class _Program:
+class Program:
     """What the two passes over the tables work from."""
 
     model: FactorModel
@@ -58,11 +59,12 @@ class _Program:
     constant: list[Factor]  # factors without variables
 
 
-def _program(shape: Shape, plan: EliminationPlan) -> _Program:
+def factor_program(shape: Shape, plan: EliminationPlan) -> Program:
+    """The variables and factors of a shape in the order of a plan."""
     model = factor_model(shape, plan.longest)
     true = [atom for atom, value in model.decided.items() if value]
     constant = [factor for factor in model.factors if not factor.scope]
-    return _Program(model, _bucket_tree(model, plan.order), plan.entries, true, constant)
+    return Program(model, _bucket_tree(model, plan.order), plan.entries, true, constant)
 
 
 def eliminate_shape(
@@ -75,7 +77,7 @@ def eliminate_shape(
     """Solve all components of a shape; `advance` hears which share of the work is done."""
     if shape.log2_worlds() == -math.inf:
         return impossible(shape, len(events))
-    program = _program(shape, plan)
+    program = factor_program(shape, plan)
     if not program.model.possible:
         return impossible(shape, len(events))
     step = max(1, int(CHUNK // max(plan.entries, 1)))
@@ -127,7 +129,7 @@ def _bucket_tree(model: FactorModel, order: Order) -> list[Bucket]:
         kept = set(rest)
         summed = tuple(i for i, u in enumerate(scopes[parent]) if u not in kept) if rest else ()
         shape = tuple(model.n_states[u] for u in scope)
-        buckets.append(Bucket(scope[0], shape, own[at], parent, message_shape, summed))
+        buckets.append(Bucket(scope[0], shape, own[at], parent, message_shape, summed, rest))
     return buckets
 
 
@@ -138,7 +140,7 @@ def _fitting(model: FactorModel, scope: tuple[int, ...], part: tuple[int, ...]) 
 
 
 def _forward(
-    program: _Program,
+    program: Program,
     bias: Float64,
     weight: Float64,
     clamp: dict[int, Float64],
@@ -150,24 +152,14 @@ def _forward(
     log_z = bias[:, program.true].sum(axis=1)
     for factor in program.constant:
         log_z = log_z + factor.table(weight)
-    own: dict[int, Float64] = {}
-    for v, choice in program.model.open_choices:
-        own[v] = np.zeros((choice.n_states, n_rows))
-        possible = choice.true_state != NEVER
-        own[v][choice.true_state[possible]] = bias[:, np.array(choice.atom)[possible]].T
-    for v, atom in program.model.hidden_states:
-        own[v] = np.array([[0.0], [1.0]]) * bias[:, atom]
+    own = own_tables(program, bias)
     for v, table in clamp.items():
         own[v] = own[v] + table
     waiting: list[list[Float64]] = [[] for _ in program.buckets]
     conditionals: list[Float64] = []
     done, next_report = 0, _REPORT
     for at, bucket in enumerate(program.buckets):
-        parts = (factor.table(weight).reshape(*fitting, -1) for factor, fitting in bucket.factors)
-        first = []
-        if bucket.variable in own:
-            first.append(own[bucket.variable].reshape(-1, *[1] * (len(bucket.shape) - 1), n_rows))
-        table = _sum(chain(first, parts, waiting[at]), (*bucket.shape, n_rows))
+        table = bucket_table(bucket, own, weight, waiting[at])
         waiting[at] = []
         message = _eliminate_first(table)
         if keep:
@@ -181,6 +173,28 @@ def _forward(
             report(done / (n_rows * program.entries))
             next_report = done + _REPORT
     return log_z, conditionals
+
+
+def own_tables(program: Program, bias: Float64) -> dict[int, Float64]:
+    """What biases give to each state of each variable that has any, with a last axis for the rows."""
+    own: dict[int, Float64] = {}
+    for v, choice in program.model.open_choices:
+        own[v] = np.zeros((choice.n_states, len(bias)))
+        possible = choice.true_state != NEVER
+        own[v][choice.true_state[possible]] = bias[:, np.array(choice.atom)[possible]].T
+    for v, atom in program.model.hidden_states:
+        own[v] = np.array([[0.0], [1.0]]) * bias[:, atom]
+    return own
+
+
+def bucket_table(bucket: Bucket, own: dict[int, Float64], weight: Float64, messages: Iterable[Float64]) -> Float64:
+    """The sum of everything whose first variable is the bucket's: its own log values, factors and messages."""
+    n_rows = len(weight)
+    parts = (factor.table(weight).reshape(*fitting, -1) for factor, fitting in bucket.factors)
+    first = []
+    if bucket.variable in own:
+        first.append(own[bucket.variable].reshape(-1, *[1] * (len(bucket.shape) - 1), n_rows))
+    return _sum(chain(first, parts, messages), (*bucket.shape, n_rows))
 
 
 def _sum(parts: Iterable[Float64], shape: tuple[int, ...]) -> Float64:
@@ -208,7 +222,7 @@ def _eliminate_first(table: Float64) -> Float64:
     return message
 
 
-def _backward(program: _Program, shape: Shape, conditionals: list[Float64], n_rows: int) -> Float64:
+def _backward(program: Program, shape: Shape, conditionals: list[Float64], n_rows: int) -> Float64:
     """Marginals of all open atoms from the conditionals, which are used up."""
     children: list[list[int]] = [[] for _ in program.buckets]
     for at, bucket in enumerate(program.buckets):

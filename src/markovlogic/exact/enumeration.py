@@ -101,8 +101,11 @@ def _false(literals: Sequence[int], column: Columns, shape: tuple[int, ...]) -> 
     return false
 
 
-def _rows_at_once(shape: Shape, variables: Sequence[Variable], events: Sequence[Event]) -> ShapeAnswer:
-    """Components as lines, worlds as columns; what is impossible is the same for all components of a shape."""
+def listed_worlds(shape: Shape, variables: Sequence[Variable]) -> tuple[Bool, Float64]:
+    """All possible worlds of a component, (n_all, n_worlds), and what biases and weights are multiplied with in each.
+
+    What is possible is the same for all components of a shape.
+    """
     count, column = _columns(variables)
     for h in range(shape.n_hidden):
         column[shape.n_open + h] = ~_false(shape.definition(h), column, (count,))
@@ -112,13 +115,20 @@ def _rows_at_once(shape: Shape, variables: Sequence[Variable], events: Sequence[
             possible &= column[h] == bool(shape.fixed[h])
     for c in range(shape.n_soft, shape.n_clauses):
         possible &= ~_false(shape.clause(c), column, (count,))
-    world = np.array([column[a] for a in range(shape.n_all)]).reshape(shape.n_all, count)[:, possible]
-    if not possible.any():
+    world = np.array([column[a] for a in range(shape.n_all)], bool).reshape(shape.n_all, count)[:, possible]
+    count = world.shape[1]
+    column = dict(enumerate(world))
+    true = np.array([~_false(shape.clause(c), column, (count,)) for c in range(shape.n_soft)], np.float64)
+    return world, np.concatenate([world.astype(np.float64), true.reshape(shape.n_soft, count)])
+
+
+def _rows_at_once(shape: Shape, variables: Sequence[Variable], events: Sequence[Event]) -> ShapeAnswer:
+    """Components as lines, worlds as columns."""
+    world, feature = listed_worlds(shape, variables)
+    count = world.shape[1]
+    if not count:
         return impossible(shape, len(events))
     column = dict(enumerate(world))
-    count = int(np.count_nonzero(possible))
-    true = np.array([~_false(shape.clause(c), column, (count,)) for c in range(shape.n_soft)], np.float64)
-    feature = np.concatenate([world.astype(np.float64), true.reshape(shape.n_soft, count)])
     opened = world[: shape.n_open].astype(np.float64).T
     by_row: dict[int, list[int]] = {}
     for i, event in enumerate(events):

@@ -70,7 +70,7 @@ class _Counts:
         """Rows of a part's inner joins."""
         if not part.joins:
             return 1
-        bound = cover_bound(part)
+        bound = _cover_bound(part)
         if len(part.joins) == 1 or bound < _WORTH_COUNTING // 10:
             return bound
         return min(bound, self._count(count_query(part), part, bound))
@@ -89,7 +89,7 @@ class _Counts:
         return self._known[sql]
 
 
-def cover_bound(part: Part) -> int:
+def _cover_bound(part: Part) -> int:
     """The smallest product of table and domain sizes that covers all joined variables: no join can give more rows."""
     sizes = {name: _size_of(part, name) for a in part.joins for name in a.variables}
     best = prod(sizes.values())
@@ -98,6 +98,13 @@ def cover_bound(part: Part) -> int:
             covered = {name for a in tables for name in a.variables}
             best = min(best, prod(a.rows for a in tables) * prod(size for name, size in sizes.items() if name not in covered))
     return best
+
+
+def rows_bound(found: Plan) -> int:
+    """At most so many rows does a plan go through; nothing is counted for it."""
+    if found.nothing_left:
+        return 0
+    return prod(_cover_bound(part) * prod(size for _, size in part.domains) for part in found.parts)
 
 
 def _size_of(part: Part, name: str) -> int:

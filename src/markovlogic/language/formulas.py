@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from markovlogic.errors import Fault
+from markovlogic.language.habits import OTHER_SPELLINGS, habit
 from markovlogic.language.source import Source
 from markovlogic.language.syntax import And, Atom, Constant, Equal, Exists, Forall, Formula, Iff, Implies, Not, Or, Term, Variable
 from markovlogic.language.tokens import (
@@ -27,10 +28,6 @@ MAX_DEPTH = 100  # of nested parentheses, negations and quantifiers; far below P
 MAX_NAME = 1000  # characters of a predicate
 _PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "^": 4}
 _PREDICATE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_OTHER_SPELLINGS = {
-    "&": "^", "∧": "^", "|": "v", "∨": "v", "~": "!", "¬": "!", "→": "=>", "⇒": "=>", "↔": "<=>", "⇔": "<=>",
-    "∃": "EXIST", "∀": "FORALL", "≠": "!=", "#": "// before a comment", ";": "// before a comment",
-}  # fmt: skip
 _LINE_ENDS = frozenset({NEWLINE, BLANK, END})
 _QUANTIFIERS = {
     **dict.fromkeys(("EXIST", "Exist", "exist", "EXISTS", "Exists", "exists"), Exists),
@@ -113,10 +110,12 @@ class FormulaParser:
     def unexpected(self, expected: str) -> SyntaxFault:
         """The next token is not what could stand here."""
         token = self.peek()
+        if (found := habit(self.tokens, self.at)) is not None:
+            return self.fail(found[0], token, found[1])
         if token.kind == BAD:
             if token.text[0] == '"':
                 return self.fail("string is never closed", token, 'close it by " on the same line')
-            known = _OTHER_SPELLINGS.get(token.text[0])
+            known = OTHER_SPELLINGS.get(token.text[0])
             hint = f"write {known}" if known else "constants with other characters are written in double quotes"
             return self.fail(f"unknown character {token.text[0]!r}", token, hint)
         if self.open and (token.kind == END or self.starts_line()):
@@ -190,6 +189,8 @@ class FormulaParser:
         if kind == "+":
             raise self.fail("+ stands before a variable inside an atom, as in HasWord(page, +word)", token)
         if kind in (WORD, NAME):
+            if token.text.lower() == "not" and self.after().kind in (WORD, NAME, "("):
+                raise self.fail("found not", token, "write !")
             if (
                 token.text in _QUANTIFIERS
                 and self.after().kind in (NAME, "v")
@@ -203,6 +204,8 @@ class FormulaParser:
         if kind == STRING or (behind in ("=", "!=") and kind in (WORD, NAME, "v", NUMBER)):
             return self.equality()
         behind = self.tokens[self.at + 1].kind
+        if kind in (WORD, NAME) and (found := habit(self.tokens, self.at + 1)) is not None and behind not in (WORD, NAME):
+            raise self.fail(found[0], self.tokens[self.at + 1], found[1])
         if behind in COMPARISONS and kind in (WORD, NAME, "v", NUMBER):
             raise self.unsupported(f"numeric comparison {behind}", token)
         if behind in ARITHMETIC and kind in (WORD, NAME, "v", NUMBER):
@@ -283,8 +286,13 @@ class FormulaParser:
             self.at += 1
             return Constant(unquote(token.text))
         if kind == NUMBER or (kind == "-" and self.after().kind in (WORD, NUMBER)):
-            raise self.fail(f"{token.text} begins no constant", token, "write decimal and negative numbers in double quotes")
+            raise self.number_as_constant(token)
         raise self.unexpected("a variable or a constant")
+
+    def number_as_constant(self, token: Token) -> SyntaxFault:
+        """A decimal or negative number where a constant was expected."""
+        text = token.text + (self.after().text if token.kind == "-" else "")
+        return self.fail(f"the number {shortened(text)} as a constant", token, f'write it in double quotes: "{shortened(text)}"')
 
     def atom(self, star: bool = False) -> Atom:
         """`Flag`, `Friends(x, Bob)`, `HasWord(page, +w)`."""
@@ -308,7 +316,7 @@ class FormulaParser:
         behind = self.peek()
         if behind.kind in ("=", "!="):
             raise self.unsupported(f"function {shortened(name.text)} as a term", name)
-        if behind.kind in COMPARISONS:
+        if behind.kind in COMPARISONS and habit(self.tokens, self.at) is None:
             raise self.unsupported(f"numeric comparison {behind.text}", behind)
         return Atom(name.text, tuple(args), star, place)
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.formulas import MAX_DEPTH, FormulaParser, SyntaxFault, shortened, tree_depth
+from markovlogic.language.formulas import MAX_DEPTH, SyntaxFault, tree_depth
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable
 from markovlogic.language.tokens import (
     BLANK,
-    COMPARISONS,
     CONNECTIVES,
     END,
     INCLUDE,
@@ -27,12 +26,11 @@ from markovlogic.language.tokens import (
     tokenize,
     unquote,
 )
+from markovlogic.language.weights import WeightParser
 
-MAX_WEIGHT = 1e9  # beyond it a sum of weights would lose the small ones without a word
 MAX_ATOMS = 500  # of one formula, equalities included
 MAX_RANGE = 1_000_000
 MAX_INCLUDES = 50  # nested in each other
-WEIGHT_TEXT = re.compile(r"[+-]?(?:inf\b|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _INTEGER = re.compile(r"[0-9]+\Z")
 INCLUDE_LINE = re.compile(r'#include[ \t]*"([^"\n]*)"[ \t]*(?://.*)?\Z')
 
@@ -57,11 +55,12 @@ class LoneAtom:
     place: Place
     last_line: int = 0
     is_real: bool = False
+    star: bool = False  # written with a star: a closed predicate's declaration, later a formula with both signs
 
     @property
     def formula(self) -> Atom:
         """The atom as a formula."""
-        return Atom(self.name, tuple(Variable(name) for name in self.args), place=self.place)
+        return Atom(self.name, tuple(Variable(name) for name in self.args), self.star, place=self.place)
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ def _include(source: Source, token: Token, directory: str, parsed: Parsed, aroun
     _read(included, os.path.dirname(path), parsed, (*around, real))
 
 
-class _StatementReader(FormulaParser):
+class _StatementReader(WeightParser):
     """Reads statement by statement."""
 
     def statement(self) -> Statement:
@@ -154,10 +153,14 @@ class _StatementReader(FormulaParser):
         first = self.at
         token = self.tokens[first]
         self.refuse_nan(token)
+        if token.kind == "*" and (starred := self.starred_declaration()) is not None:
+            return starred
         if token.kind in (NAME, WORD, "v"):
             behind = self.tokens[first + 1].kind
             if behind == "=" and self.tokens[first + 2].kind == "{":
                 return self.type_declaration()
+            if token.text.lower() == "not" and behind in (NAME, WORD):
+                raise self.fail("found not", token, "write !")
             if token.kind == NAME and token.text != "inf" and behind in (NAME, WORD) and self.tokens[first + 2].kind == "(":
                 raise self.unsupported(f"function declaration {self.tokens[first + 1].text}", token)
             lone = None if token.text[0].isdigit() or token.text == "inf" else self.lone_atom()
@@ -197,12 +200,6 @@ class _StatementReader(FormulaParser):
         self.at = first
         return None
 
-    def refuse_nan(self, token: Token) -> None:
-        """`nan` before a formula was meant as a weight; behind a predicate of that name stands a parenthesis or a connective."""
-        at = self.at + (token.kind in ("-", "+"))
-        if self.tokens[at].text.lower() == "nan" and self.tokens[at + 1].kind in (NAME, WORD, "!", "*"):
-            raise self.fail("nan is no weight", token, "expected a number such as 1.5, -2, 1e-3 or inf")
-
     def last_line(self) -> int:
         """The line on which what was read ends."""
         return self.source.line_of(self.tokens[self.at - 1].start)
@@ -218,31 +215,6 @@ class _StatementReader(FormulaParser):
             if token.kind == "." or token.kind == "!":
                 raise self.fail(f"found {token.text}, expected the end of the line", token)
             raise self.unexpected("a connective or the end of the line")
-
-    def weight(self) -> float | None:
-        """The number before a formula, if there is one."""
-        first = self.at
-        token = self.tokens[first]
-        match = WEIGHT_TEXT.match(self.source.text, token.start)
-        if not match or token.kind not in (WORD, NUMBER, NAME, "-", "+", "."):
-            return None
-        while self.tokens[self.at].start < match.end():
-            self.at += 1
-        behind = self.tokens[self.at].kind
-        if behind in ("=", "!=") or behind in COMPARISONS:  # a number compared, no weight
-            self.at = first
-            return None
-        if self.tokens[self.at - 1].end != match.end():
-            raise self.fail(
-                f"found {shortened(self.tokens[self.at - 1].text)}, expected a weight such as 1.5, -2, 1e-3 or inf", token
-            )
-        if behind in (NEWLINE, BLANK, END):
-            raise self.fail(f"weight {shortened(match.group())} without a formula", token, "weight and formula stand on one line")
-        value = float(match.group())
-        if abs(value) > MAX_WEIGHT and "inf" not in match.group():
-            hint = f"weights are logarithms, at most {MAX_WEIGHT:,.0f}; write inf for a hard formula"
-            raise self.fail(f"weight {shortened(match.group())} is too large", token, hint)
-        return value
 
     def lone_atom(self) -> LoneAtom | None:
         """`Friends(person, person)`, `PageClass(page, class!)` or `Flag` alone on its lines; None if it is anything else."""
@@ -288,6 +260,15 @@ class _StatementReader(FormulaParser):
         text = f"{name.text}({', '.join(names)})" if names else name.text
         return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line(), is_real)
 
+    def starred_declaration(self) -> LoneAtom | None:
+        """`*Friends(person, person)` alone on its line, as Tuffy and RockIt mark predicates that are closed."""
+        first = self.at
+        self.at += 1
+        if self.tokens[self.at].kind in (NAME, WORD) and (lone := self.lone_atom()) is not None:
+            return replace(lone, star=True)
+        self.at = first
+        return None
+
     def type_declaration(self) -> TypeDeclaration:
         """`person = {Ann, Bob}`, `age = {1, ..., 9}`."""
         name = self.take()
@@ -332,7 +313,7 @@ class _StatementReader(FormulaParser):
         if token.kind == END or self.starts_line():
             return SyntaxFault(self.source.fault("brace is never closed", self.tokens[brace].start, hint="close it by }"), brace)
         if token.kind == NUMBER or token.kind == "-":
-            return self.fail(f"{token.text} begins no constant", token, "write decimal and negative numbers in double quotes")
+            return self.number_as_constant(token)
         return self.unexpected("a constant, a comma or }")
 
     def integers_up_to(self, before: list[str]) -> list[str]:

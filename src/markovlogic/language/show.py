@@ -119,7 +119,8 @@ def _could_declare(formula: Formula) -> bool:
 def show_predicate(predicate: Predicate) -> str:
     """The declaration of a predicate."""
     args = [name + "!" * mark for name, mark in zip(predicate.types, predicate.exclusive, strict=True)]
-    shown = f"{predicate.name}({', '.join(args)})" if args else predicate.name
+    name = f"*{predicate.name}" if predicate.closed else predicate.name
+    shown = f"{name}({', '.join(args)})" if args else name
     return f"{shown}: real" if predicate.is_real else shown
 
 

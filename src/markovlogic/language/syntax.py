@@ -7,7 +7,7 @@ Places are for messages only and never take part in equality.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -121,6 +121,7 @@ class Predicate:
     exclusive: tuple[bool, ...]
     place: Place = field(default=NOWHERE, compare=False)
     is_real: bool = False  # `Similar(rec, rec): real`: its atoms have numbers, which evidence gives
+    closed: bool = False  # declared with a star: what is missing is false, unless it is asked for
 
     @property
     def arity(self) -> int:
@@ -169,6 +170,7 @@ class Model:
     constants: dict[str, tuple[str, ...]]
     declared_types: frozenset[str] = frozenset()
     source: str = field(default="<text>", compare=False)
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)  # constants of the declared types
 
 
 def atoms_of(formula: Formula) -> Iterator[Atom]:

@@ -44,7 +44,8 @@ def build_model(parsed: Parsed, source: str) -> Model:
     rules = [rule for statement in checker.formulas for rule in checker.rules(statement)]
     checker.raise_faults()
     constants = {name: tuple(listed) for name, listed in checker.constants.items()}
-    return Model(checker.predicates, tuple(rules), constants, frozenset(checker.declared), source)
+    listed = {name: tuple(statement.constants) for name, statement in checker.declared.items()}
+    return Model(checker.predicates, tuple(rules), constants, frozenset(listed), source, listed)
 
 
 @dataclass
@@ -128,7 +129,9 @@ class _Checker:
                 self.fault(
                     f"{shortened(atom.name)} has {len(atom.args):,} arguments, at most {MAX_ARITY} are allowed", atom.place
                 )
-            self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place, atom.is_real)
+            self.predicates[atom.name] = Predicate(
+                atom.name, atom.args, atom.exclusive, atom.place, is_real=atom.is_real, closed=atom.star
+            )
             for name in atom.args:
                 self.constants.setdefault(name, {})
         elif atom.is_real or known.is_real:
@@ -139,7 +142,7 @@ class _Checker:
                 self.fault(
                     f"{atom.name} is declared again, differently; first as {_signature(known)} at {known.place}", atom.place
                 )
-        elif atom.args != known.types:
+        elif atom.args != known.types or (atom.star and not known.closed):
             self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place, atom.last_line))
 
     # ---- rules

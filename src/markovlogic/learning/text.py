@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from markovlogic.language.parser import INCLUDE_LINE, WEIGHT_TEXT
+from markovlogic.language.parser import INCLUDE_LINE
 from markovlogic.language.show import show_model, show_rule, show_weight
 from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import Model, Rule
+from markovlogic.language.weights import weight_end
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL)
 
@@ -102,8 +103,7 @@ def _weighted(lines: list[str], rule: Rule, one: WrittenRule) -> Iterator[str]:
     column = rule.place.column - 1
     before, after = lines[0][:column], lines[0][column:]
     if rule.weight is not None:
-        old = WEIGHT_TEXT.match(after)
-        after = after[old.end() :].lstrip() if old else after
+        after = after[weight_end(after) :].lstrip()
     remark = _remark(one)
     plain = len(lines) == 1 and "//" not in after and "/*" not in after
     if remark and not plain:

@@ -12,12 +12,12 @@ import numpy as np
 
 from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
-from markovlogic.deciding import Decided, decide
 from markovlogic.errors import UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit
 from markovlogic.measures import Stopwatch
+from markovlogic.methods.reduced import Narrowed, Reduced, narrowed, not_reduced, reached, reduced
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
 from markovlogic.progress import SILENT, Progress
@@ -25,17 +25,28 @@ from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
 
 if TYPE_CHECKING:
+    from markovlogic.arrays import Bool
+    from markovlogic.errors import Fault
     from markovlogic.exact.planning import ExactPlan
     from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
+    from markovlogic.language.equivalence import Found
     from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.lifted.events import EventPlans
+    from markovlogic.methods.rest import OfAll
+    from markovlogic.networks.base import Network
     from markovlogic.networks.components import Components
+    from markovlogic.networks.counting.building import CountingPlan
+    from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.partition.network import PartitionNetwork
+    from markovlogic.partition.parts import Parts
     from markovlogic.samplers.irreducible import Reach
     from markovlogic.symmetry.find import SymmetryDoor
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
+SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
+QUICK_EXACT = 1.0  # seconds, predicted
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
 
 
@@ -63,14 +74,17 @@ class Scale:
 class Case:
     """What is known of a problem so far; nothing that takes long is done before it is asked for."""
 
-    def __init__(self, whole: Posed, decided: Decided, resources: Resources, database: Engine, watch: Stopwatch) -> None:
-        self.whole = whole  # as it was posed
-        self.decided = decided  # what hard rules make of it
-        self.posed = _with_known(whole, decided)  # what is solved
+    def __init__(self, reduced: Reduced, resources: Resources, database: Engine, watch: Stopwatch) -> None:
+        self.reduced, self.whole, self.decided = reduced, reduced.whole, reduced.decided
+        self.posed = reduced.posed  # what is solved; narrowed as soon as the network shows what the query reaches
         self.resources, self.watch = resources, watch
         self.memory_limit = default_limit() if resources.memory_limit is None else resources.memory_limit
-        self.network: GroundNetwork | None = None
+        self.grounded: GroundNetwork | None = None  # all that was grounded
+        self.network: GroundNetwork | None = None  # what methods work on
+        self.narrowed: Narrowed | None = None
+        self.blocks: Network | None = None  # what a compression gave in the place of a problem
         self.include_evidence = False  # facts known from evidence are reported too
+        self.leaves_out = False  # whether components that the query does not reach may be left out
         self._database = database
         self._way = Grounding(self.posed.problem, self.posed.lowered, database, self.memory_limit)
         self._exact_plans: dict[str, ExactPlan | str] = {}
@@ -92,9 +106,63 @@ class Case:
         if self.network is None:
             current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
             with self.watch("ground"):
-                self.network = self._way.network(self.resources.progress)
+                self.grounded = self.network = self._way.network(self.resources.progress)
             current().allowance = SURE  # chains can give an answer from now on, if a late one
+            if self.leaves_out:
+                self._narrow(self.network)
         return self.network
+
+    def _narrow(self, network: GroundNetwork) -> None:
+        """Leave out components that the query does not reach, unless all of them together are solved exactly at little cost."""
+        if len(self.asked.numbers) == network.n_atoms:
+            return
+        with self.watch("ground"):
+            parts = self.grounded_parts
+            stays = reached(self.asked, parts)
+            keep = stays[parts.component_of]
+            kept_clauses = keep[network.clause_literal[network.clause_start[:-1]] >> 1]
+            left = np.count_nonzero(~keep) + np.diff(network.clause_start)[~kept_clauses].sum()
+        if stays.all() or (left <= SMALL_REST and self._is_quick(self.exact_plan("exact"))):
+            return
+        with self.watch("ground"):
+            self.narrowed = narrowed(self.posed, network, parts, stays)
+            self.posed, self.network = self.narrowed.posed, self.narrowed.network
+        self._exact_plans.clear()
+        for name in ("asked", "parts", "symmetry", "reach"):  # of the whole network, where they were found already
+            vars(self).pop(name, None)
+
+    @staticmethod
+    def _is_quick(plan: ExactPlan | str) -> bool:
+        return not isinstance(plan, str) and plan.seconds <= QUICK_EXACT
+
+    @cached_property
+    def grounded_parts(self) -> Components:
+        """The components of all that was grounded."""
+        from markovlogic.networks.components import components
+
+        assert self.grounded is not None
+        return components(self.grounded)
+
+    def of_all(self, log_z: float | None) -> OfAll:
+        """Log Z of the whole model, given that of what was solved; and what there is to tell of what was left out."""
+        from markovlogic.methods.rest import of_all
+
+        return of_all(self, log_z)
+
+    @cached_property
+    def counting_plan(self) -> CountingPlan:
+        """How groundings would be counted in place of being made; nothing of the size of a relation is made for it."""
+        from markovlogic.networks.counting.building import counting_plan
+
+        told = self.posed.told_by_rules
+        return counting_plan(told.problem, told.lowered)
+
+    @cached_property
+    def counting(self) -> CountingNetwork:
+        """The counting network."""
+        with self.watch("ground"):
+            self.resources.progress.stage("lay out relations")
+            return self.counting_plan.network()
 
     @cached_property
     def asked(self) -> Asked:
@@ -118,30 +186,36 @@ class Case:
             truths.append(here.truth[there.number >= 0])
         return names, np.concatenate(truths)
 
-    @cached_property
-    def as_posed(self) -> Case:
-        """The case of the problem as it was posed. Methods that ground nothing may lift it where it is more symmetric so."""
-        if self.whole is self.posed:
-            return self
-        nothing = Decided(self.whole.problem, 0, {}, complete=True)
-        made = Case(self.whole, nothing, self.resources, self._database, self.watch)
+    def _again(self, reduced: Reduced) -> Case:
+        """A case with the same questions that nothing is grounded for."""
+        made = Case(reduced, self.resources, self._database, self.watch)
         made.include_evidence = self.include_evidence
         if "asked_as_posed" in vars(self):  # they may be many: not before somebody needs them
             made.asked_as_posed = self.asked_as_posed
         return made
 
     @cached_property
+    def as_posed(self) -> Case:
+        """The case of the problem as it was posed. Methods that ground nothing may lift it where it is more symmetric so."""
+        return self._again(not_reduced(self.whole))
+
+    @cached_property
+    def not_narrowed(self) -> Case:
+        """The case of the problem that is grounded, all of it."""
+        return self.as_posed if self.reduced.posed is self.whole else self._again(self.reduced)
+
+    @cached_property
     def lifting(self) -> Case:
-        """The case that lifted inference takes: as posed, unless it is only quick, or only possible, with what is decided."""
+        """The case that lifted inference takes: as posed, unless it is only quick, or only possible, when it is reduced."""
         from markovlogic.lifted.answer import Refusal
         from markovlogic.lifted.engines import QUICK_SECONDS
 
-        other = self.as_posed
-        if other is self or (not isinstance(other.lifted, Refusal) and other.lifted.seconds < QUICK_SECONDS):
-            return other
-        if isinstance(self.lifted, Refusal):
-            return other
-        return self if isinstance(other.lifted, Refusal) or self.lifted.seconds < other.lifted.seconds else other
+        whole, other = self.as_posed, self.not_narrowed
+        if whole is other or (not isinstance(whole.lifted, Refusal) and whole.lifted.seconds < QUICK_SECONDS):
+            return whole
+        if isinstance(other.lifted, Refusal):
+            return whole
+        return other if isinstance(whole.lifted, Refusal) or other.lifted.seconds < whole.lifted.seconds else whole
 
     @property
     def scale(self) -> Scale:
@@ -150,6 +224,11 @@ class Case:
         if network is not None:
             literals = network.n_literals + len(network.group_atom) + len(network.definition_literal)
             return Scale(network.n_atoms, network.n_all, network.n_clauses, literals, network.nbytes, predicted=False)
+        return self.predicted_scale
+
+    @property
+    def predicted_scale(self) -> Scale:
+        """How large the ground network is going to be at most, whether it is there or not."""
         sizes = self.sizes
         grouped = sum(len(group.atom) for group in self.posed.problem.groups)
         literals = sizes.literals_at_most + grouped
@@ -162,10 +241,10 @@ class Case:
 
     @cached_property
     def parts(self) -> Components:
-        """The components of the ground network."""
+        """The components of the network that methods work on."""
         from markovlogic.networks.components import components
 
-        return components(self.ground())
+        return self.grounded_parts if self.ground() is self.grounded else components(self.ground())
 
     def exact_plan(self, way: ExactWay) -> ExactPlan | str:
         """How exact inference would go within the effort that planning may take; or why it would not."""
@@ -235,35 +314,102 @@ class Case:
         budget = DEFAULT_BUDGET if left is None else min(DEFAULT_BUDGET, max(left * SEARCHING_SHARE, 0.0))
         return SymmetryDoor(self.posed.problem, self.network, budget_seconds=budget)
 
+    @cached_property
+    def equivalences(self) -> Found:
+        """Predicates with open atoms that hard rules make equivalence relations."""
+        from markovlogic.language.equivalence import Found, equivalences
+
+        problem = self.posed.problem
+        found = equivalences(problem.model, self.posed.lowered)
+        is_open = {name for name, statuses in problem.statuses.items() if statuses.n_open}
+        relations = (relation for relation in found.relations if relation.predicate in is_open)
+        return Found(tuple(relations), tuple(miss for miss in found.misses if miss.predicate in is_open))
+
+    @cached_property
+    def partition_sizes(self) -> Sizes:
+        """Sizes of the ground network of all rules but those that make relations equivalence relations, predicted."""
+        if not self.equivalences.relations:
+            return self.sizes
+        with self.watch("ground"):
+            self.resources.progress.stage("predict")
+            return self._way_to_partitions.sizes
+
+    @cached_property
+    def partitions(self) -> PartitionNetwork:
+        """The network that partitions are weighed by; refuses what would not fit the memory limit."""
+        from markovlogic.partition.network import partition_network
+
+        problem, relations = self.posed.problem, self.equivalences.relations
+        current().allowance = LONG if self.partition_sizes.seconds > SHORT_SECONDS else SURE
+        with self.watch("ground"):
+            way = self._way_to_partitions if relations else self._way
+            ground = way.network(self.resources.progress) if relations or self.network is None else self.network
+            made = partition_network(problem, ground, relations)
+        current().allowance = SURE
+        return made
+
+    @cached_property
+    def partition_parts(self) -> Parts:
+        """Its independent parts."""
+        from markovlogic.partition.parts import parts_of
+
+        return parts_of(self.partitions)
+
+    @cached_property
+    def partition_parts_asked(self) -> Bool:
+        """Parts in which something moves and single atoms are asked for."""
+        parts, row_of = self.partition_parts, self.partitions.row_of
+        wanted = np.zeros(parts.n_parts, np.bool_)
+        wanted[parts.of_row[row_of[self.asked.numbers]]] = True
+        for cube in self.asked.cubes:
+            wanted[parts.of_row[row_of[cube >> 1]]] = False
+        return wanted & parts.moves
+
+    @cached_property
+    def confining(self) -> Fault | None:
+        """A hard rule that may keep chains over partitions from some worlds, in parts that are too large to be solved."""
+        from markovlogic.partition.exact import small_parts
+        from markovlogic.partition.parts import only
+        from markovlogic.samplers.partition_reach import confining
+
+        small = small_parts(self.partitions, self.partition_parts, self.partition_parts_asked)
+        return confining(self.posed.problem, only(self.partitions, self.partition_parts, ~small))
+
+    @cached_property
+    def _way_to_partitions(self) -> Grounding:
+        lowered = self.equivalences.without_axioms(self.posed.lowered)
+        return Grounding(self.posed.problem, lowered, self._database, self.memory_limit)
+
     @property
     def target(self) -> Target:
         """What chains are to sample."""
         return Target(self.posed.problem, self.ground(), self.symmetry)
 
 
-def _with_known(posed: Posed, decided: Decided) -> Posed:
-    """The problem with what is decided known; the very one where that is nothing."""
-    if decided.problem is posed.problem:
-        return posed
-    return Posed(decided.problem, posed.clause_weights, posed.lowered)
-
-
 @contextmanager
 def case_of(
-    posed: Posed, resources: Resources, watch: Stopwatch, *, include_evidence: bool = False, wanted: Asked | None = None
+    posed: Posed,
+    resources: Resources,
+    watch: Stopwatch,
+    *,
+    include_evidence: bool = False,
+    wanted: Asked | None = None,
+    reduce: bool = False,
 ) -> Iterator[Case]:
     """A case whose way to the ground network is open while the block lasts.
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
+    reduce: let hard rules decide first, and leave out what the questions cannot depend on; for who wants nothing but answers, in
+    the numbers of `Case.asked`. Without it the network has the atoms of the posed problem, all of them.
     """
     limit = default_limit() if resources.memory_limit is None else resources.memory_limit
     with database_for(limit, resources.threads) as database:
-        lowered = posed.lowered  # refuses rules without weights before anything else is done
+        _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
-            decided = decide(posed.problem, lowered, database)
-        case = Case(posed, decided, resources, database, watch)
-        case.include_evidence = include_evidence
+            found = reduced(posed, database) if reduce else not_reduced(posed)
+        case = Case(found, resources, database, watch)
+        case.include_evidence, case.leaves_out = include_evidence, reduce and bool(posed.problem.query)
         if wanted is not None:
             case.asked_as_posed = wanted
         yield case

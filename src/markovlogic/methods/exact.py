@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from markovlogic.methods.case import Case
     from markovlogic.questions import Answer
 
+LARGEST_RELATION = 144  # open atoms of an equivalence relation: twelve constants
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
 
 
@@ -33,6 +34,11 @@ class ExactMethod(Method):
             return Cost(None, None, plan, possible=False)
         afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * len(case.asked.numbers)
         return Cost(plan.seconds, case.peak_bytes(afterwards), plan.reason)
+
+    def passes(self, case: Case, wish: Wish) -> bool:
+        """Equivalence relations over more than a few constants are not even grounded: transitivity ties all pairs together."""
+        problem = case.posed.problem
+        return any(problem.statuses[r.predicate].n_open > LARGEST_RELATION for r in case.equivalences.relations)
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """Take what is cheap, unless draws themselves are wanted."""
@@ -67,11 +73,13 @@ class ExactMethod(Method):
             if work.seconds <= SHORT_SECONDS:
                 patience.allowance = SURE
             found = solve(network, plan=work, events=case.asked.cubes, progress=progress)
+            whole = case.of_all(found.log_z)
         return Answer(
             Values.exact(found.marginal[case.asked.numbers]),
             Values.exact(case.asked.summed(found.event_probability)),
             Guarantee.EXACT,
-            Account(log_z=found.log_z),
+            Account(log_z=whole.log_z),
+            remarks=whole.remarks,
         )
 
 

@@ -102,15 +102,23 @@ class LiftedMethod(Method):
             problem = case.posed.problem
             parts = [solution.marginal(part.predicate, part.code[part.number >= 0]) for part in case.asked.atoms]
             events = _events(case, solution)
-            account = Account(log_z=solution.log_z)
+            whole = case.of_all(solution.log_z)
+            account = Account(log_z=whole.log_z)
             if plan.schedule is not None:
                 _write_worlds(case, solution, plan.schedule)
                 account = Account(
-                    chains=plan.schedule.chains, draws=plan.schedule.draws, seed=plan.schedule.seed, log_z=solution.log_z
+                    chains=plan.schedule.chains, draws=plan.schedule.draws, seed=plan.schedule.seed, log_z=whole.log_z
                 )
         values: Float64 = np.concatenate(parts) if parts else np.zeros(0)
         assert len(problem.atoms) or not len(values)
-        return Answer(Values.exact(np.clip(values, 0.0, 1.0)), Values.exact(events), Guarantee.EXACT, account, asked=case.asked)
+        return Answer(
+            Values.exact(np.clip(values, 0.0, 1.0)),
+            Values.exact(events),
+            Guarantee.EXACT,
+            account,
+            remarks=whole.remarks,
+            asked=case.asked,
+        )
 
 
 def _work(case: Case, *, drawing: bool) -> Work | Refusal:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from markovlogic.lifted.blocks.clusters import ClusterGraph
     from markovlogic.lifted.blocks.network import TensorNetwork
     from markovlogic.methods.case import Case
+    from markovlogic.questions import Answer
     from markovlogic.running.sampling import Schedule
     from markovlogic.samplers.base import Settings
 
@@ -89,8 +90,17 @@ class LiftedBlockedMethod(SamplingMethod):
         reason = f"{schedule.chains} chains of {schedule.draws} draws over {' '.join(together)}"
         return Cost(search_seconds + _LOADING + work / min(batches, cores()), memory, reason)
 
+    def cost(self, case: Case, wish: Wish) -> Cost:
+        """As any sampler's; whole predicates are drawn, so components of a ground network do not matter."""
+        return super().cost(case.not_narrowed, wish)
+
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """As any sampler's."""
+        return super().answer(case.not_narrowed, plan)
+
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """As any sampler's, with the cluster graph."""
+        case = case.not_narrowed
         made = super().plan(case, wish, reason)
         return replace(made, details=tuple(self._graph(case, made.settings).lines())) if made.cost.possible else made
 

@@ -65,6 +65,8 @@ class Found:
     concerns: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     asked: Asked | None = None  # the questions, where they are not the case's
+    left_out: tuple[str, ...] = ()  # remarks on what the query does not depend on
+    log_z_bethe: float | None = None  # of the whole model
 
 
 @dataclass(frozen=True)
@@ -112,9 +114,9 @@ class PropagationMethod(Method):
             _without_errors(found.atoms),
             _without_errors(found.events),
             Guarantee.UNBOUNDED,
-            Account(converged=found.converged, iterations=beliefs.iterations, log_z_bethe=beliefs.log_z_bethe),
+            Account(converged=found.converged, iterations=beliefs.iterations, log_z_bethe=found.log_z_bethe),
             concerns=(*_concerns(found, rounds), *found.concerns),
-            remarks=found.remarks,
+            remarks=(*found.remarks, *found.left_out),
             asked=found.asked,
         )
 
@@ -127,7 +129,9 @@ def asked_of(case: Case, given: Given, concerns: tuple[str, ...] = (), remarks: 
     ]
     converged = base.beliefs.converged and all(settled for _, settled in cubes)
     atoms, events = base.probability(case.asked.numbers), case.asked.summed(np.array([value for value, _ in cubes]))
-    return Found(base, atoms, events, converged, concerns, remarks, case.asked)
+    # an exact sum over the rest would make a number that is neither exact nor the Bethe approximation
+    whole = case.of_all(base.beliefs.log_z_bethe if case.narrowed is None else None)
+    return Found(base, atoms, events, converged, concerns, remarks, case.asked, whole.remarks, whole.log_z)
 
 
 def asked_on_network(case: Case, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:

@@ -19,6 +19,7 @@ from markovlogic.samplers.base import LogZ, Settings
 from markovlogic.samplers.irreducible import Reach
 
 if TYPE_CHECKING:
+    from markovlogic.arrays import Int64
     from markovlogic.estimate.diagnostics import Estimates
     from markovlogic.estimate.orbit_pools import OrbitPools
     from markovlogic.methods.case import Case
@@ -165,9 +166,10 @@ class SamplingMethod(Method):
             found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
         if found.stopped == "disagreement" and plan.fallback is not None:
             return _continued(case, plan.fallback, schedule, found)
-        return self._answer(case, task, schedule, found)
+        return self._answer(case, task, schedule, found, asked.numbers)
 
-    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult) -> Answer:
+    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
+        """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
         from markovlogic.estimate.orbit_plan import remarks_on
         from markovlogic.problem.names import atom_name
         from markovlogic.questions import Answer
@@ -177,7 +179,7 @@ class SamplingMethod(Method):
         events = case.asked.open_events
 
         def name(row: int) -> str:
-            return atom_name(problem, int(found.query_atoms[row]))
+            return atom_name(problem, int(numbers[row]))
 
         remarks: tuple[str, ...] = ()
         if task.pools is not None:
@@ -188,6 +190,7 @@ class SamplingMethod(Method):
             remarks = (*remarks, found.log_z)
         elif log_z is not None and not found.converged:
             log_z, remarks = None, (*remarks, "log_z is left out: the chains that would give it have not converged")
+        whole = case.of_all(None if log_z is None else log_z.value)
         account = Account(
             chains=found.chains,
             draws=found.draws,
@@ -198,8 +201,8 @@ class SamplingMethod(Method):
             resumed_at=found.resumed_at,
             interrupted=found.interrupted,
             converged=found.converged,
-            log_z=None if log_z is None else log_z.value,
-            log_z_stderr=None if log_z is None else log_z.stderr,
+            log_z=whole.log_z,
+            log_z_stderr=None if log_z is None or whole.log_z is None else log_z.stderr,
         )
         return Answer(
             _values(found.atoms),
@@ -207,9 +210,10 @@ class SamplingMethod(Method):
             found.guarantee,
             account,
             concerns=tuple(found.concerns(name, lambda row: events[row].text)),
-            remarks=(*remarks, *found.remarks(name)),
+            remarks=(*remarks, *whole.remarks, *found.remarks(name)),
             kept=found.kept,
             thin=found.thin,
+            asked=case.asked,
         )
 
 

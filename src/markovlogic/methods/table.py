@@ -20,6 +20,7 @@ TABLE = (
     "exact",
     "enumerate",
     "eliminate",
+    "partition",
     "gibbs",
     "blocked",
     "lifted-blocked",
@@ -30,7 +31,7 @@ TABLE = (
     "bp",
     "lifted-bp",
 )
-PLANNED = ("partition",)
+PLANNED: tuple[str, ...] = ()
 
 
 def method_named(name: str) -> Method:

@@ -74,7 +74,7 @@ def spread_world(
     if way in ("true", "false"):
         world = np.full(network.n_all, way == "true", np.uint8)
     else:
-        density = _densities(network.n_all, rng, 0.5 if way == "high density" else 2.0) if "density" in way else 0.5
+        density = densities(network.n_all, rng, 0.5 if way == "high density" else 2.0) if "density" in way else 0.5
         world = (rng.random(network.n_all) < density).astype(np.uint8)
     _choose_values(network, value, world, rng, last=way == "true", first=way == "false")
     world[value >= 0] = value[value >= 0]
@@ -84,7 +84,7 @@ def spread_world(
     return world
 
 
-def _densities(n_all: int, rng: np.random.Generator, power: float) -> Float64:
+def densities(n_all: int, rng: np.random.Generator, power: float) -> Float64:
     """A density for each of a few stretches of atoms: predicates are such stretches, and so are the rows of a relation."""
     ends = np.sort(rng.integers(0, n_all + 1, STRETCHES - 1))
     lengths = np.diff(np.concatenate([[0], ends, [n_all]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def pose(
     if evidence is None:
         evidence = read_evidence(model, ())
     domains = _all_domains(model, evidence)
-    opened, shut = _listed(open_), _listed(closed)
+    opened, shut = listed_names(open_), listed_names(closed)
     faults = unknown_predicates(model, opened, "open") + unknown_predicates(model, shut, "closed")
     try:
         items = resolve_query(model, domains, query)
@@ -60,7 +61,7 @@ def pose(
     faults += _empty_domains(model, domains, [*queried, *opened])
     statuses = {}
     for name, predicate in model.predicates.items():
-        is_open = name in queried or name in opened or (name not in shut and not evidence.has(name))
+        is_open = name in queried or name in opened or (name not in shut and not predicate.closed and not evidence.has(name))
         is_open &= not predicate.is_real
         try:
             statuses[name] = statuses_of(predicate, evidence.facts.get(name), domains, is_open=is_open)
@@ -82,13 +83,14 @@ def pose(
     atoms = AtomIndex(tuple(statuses), start, statuses)
     groups = (open_groups(predicate, statuses[name], atoms) for name, predicate in model.predicates.items())
     if domains is not evidence.domains:
-        evidence = Evidence(domains, evidence.facts, evidence.sources, evidence.observed)
+        evidence = replace(evidence, domains=domains)
     numbers = numbered_atoms(evidence, statuses)
     open_ones = tuple(group for group in groups if group is not None)
     return Problem(model, evidence, items, statuses, atoms, open_ones, soft_atoms(evidence, statuses), numbers)
 
 
-def _listed(names: str | Iterable[str]) -> list[str]:
+def listed_names(names: str | Iterable[str]) -> list[str]:
+    """Predicates as users list them: in one text, or in several."""
     items = [names] if isinstance(names, str) else names
     return [name.strip() for item in items for name in item.split(",") if name.strip()]
 

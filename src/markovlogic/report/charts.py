@@ -1,11 +1,13 @@
-"""Charts of marginals: a dot with its error bar for every atom, or a histogram and the top ones where there are many."""
+"""Charts of marginals: a dot with its error bar for every atom; where there are many, how they spread and the uncertain ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from markovlogic.arrays import Float64
 from markovlogic.report.tables import most_probable
 from markovlogic.results import Marginals
 
@@ -43,13 +45,37 @@ def vega_lite_version() -> str:
 
 
 def _drawn(result: Marginals) -> Any:
+    import altair as alt
+
     few = len(result) <= ATOMS_ONE_BY_ONE
-    dots = _dots(result, ATOMS_ONE_BY_ONE if few else ATOMS_ON_TOP)
-    title = "Probability given the evidence" if few else f"The {ATOMS_ON_TOP} most probable"
     if few:
-        return dots.properties(title=_title(result, title))
-    both = _histogram(result).properties(title=_title(result, "How the probabilities spread")) | dots.properties(title=title)
-    return both.configure_view(stroke=None)
+        made = _dots(result, most_probable(result, ATOMS_ONE_BY_ONE))
+        made = made.properties(title=_title(result, "Probability given the evidence"))
+    else:
+        spread = _histogram(result.probability, "probability", (0.0, 1.0))
+        dots = _dots(result, most_uncertain(result, ATOMS_ON_TOP)).properties(title=f"The {ATOMS_ON_TOP} most uncertain")
+        made = alt.hconcat(spread.properties(title=_title(result, "How the probabilities spread")), dots)
+    if result.run.chains and not few:
+        made = alt.vconcat(made, alt.hconcat(*_diagnostics(result)))
+    return made if few else made.configure_view(stroke=None)
+
+
+def most_uncertain(result: Marginals, limit: int) -> npt.NDArray[np.int64]:
+    """Rows whose probability is nearest to 1/2, nearest first; equals in the order of their names."""
+    key = np.where(np.isnan(result.probability), 2.0, np.abs(result.probability - 0.5))
+    return np.argsort(key, kind="stable")[:limit]
+
+
+def _diagnostics(result: Marginals) -> list[Any]:
+    """How R-hat and effective sample sizes spread over the rows."""
+    found = []
+    for name, column in (("R-hat", result.rhat), ("effective sample size", result.ess)):
+        defined = column[np.isfinite(column)]
+        if len(defined):
+            low, high = float(defined.min()), float(defined.max())
+            chart = _histogram(defined, name, (low, high if high > low else low + 1.0))
+            found.append(chart.properties(title=f"{name}: {low:.4g} to {high:.4g}", height=140))
+    return found
 
 
 def _title(result: Marginals, text: str) -> Any:
@@ -60,10 +86,9 @@ def _title(result: Marginals, text: str) -> Any:
     return alt.TitleParams(text, subtitle=subtitle, anchor="start")
 
 
-def _dots(result: Marginals, limit: int) -> Any:
+def _dots(result: Marginals, rows: npt.NDArray[np.int64]) -> Any:
     import altair as alt
 
-    rows = most_probable(result, limit)
     names = result.atom.take(_arrow(rows)).to_pylist()
     p, stderr = result.probability[rows], np.nan_to_num(result.stderr[rows])
     low, high = np.maximum(0.0, p - NORMAL_95 * stderr), np.minimum(1.0, p + NORMAL_95 * stderr)
@@ -82,23 +107,27 @@ def _dots(result: Marginals, limit: int) -> Any:
     return (stems + points).properties(width=420, height=alt.Step(18))
 
 
-def _histogram(result: Marginals) -> Any:
+def _histogram(column: Float64, name: str, range_: tuple[float, float]) -> Any:
+    """Rows by value, with their number at each bar: most atoms of a relational problem are improbable, and low bars count too."""
     import altair as alt
 
-    defined = result.probability[~np.isnan(result.probability)]
-    count, edges = np.histogram(defined, bins=BINS, range=(0.0, 1.0))
+    count, edges = np.histogram(column[~np.isnan(column)], bins=BINS, range=range_)
     values = [
         {"from": float(a), "to": float(b), "rows": int(n)} for a, b, n in zip(edges[:-1], edges[1:], count, strict=True) if n
     ]
-    ticks = alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1], format=".1f")
-    encoding = {
-        "x": alt.X("from:Q", bin="binned", scale=alt.Scale(domain=[0, 1]), axis=ticks, title="probability"),
-        "x2": "to:Q",
-        # rows differ by orders of magnitude: most atoms of a relational problem are improbable
-        "y": alt.Y("rows:Q", scale=alt.Scale(type="symlog"), title="rows"),
-        "tooltip": [alt.Tooltip("from:Q", format=".3f"), alt.Tooltip("to:Q", format=".3f"), alt.Tooltip("rows:Q", format=",")],
-    }
-    return alt.Chart(alt.Data(values=values)).mark_bar(color=BLUE).encode(**encoding).properties(width=420, height=320)
+    base = alt.Chart(alt.Data(values=values))
+    scale = alt.Scale(domain=list(range_), nice=False)
+    tooltip = [alt.Tooltip("from:Q", format=".3f"), alt.Tooltip("to:Q", format=".3f"), alt.Tooltip("rows:Q", format=",")]
+    rows = alt.Y("rows:Q", title="rows")
+    bars = base.mark_bar(color=BLUE).encode(
+        x=alt.X("from:Q", bin="binned", scale=scale, title=name), x2="to:Q", y=rows, tooltip=tooltip
+    )
+    middle = alt.X("middle:Q", scale=scale, title=name)
+    labels = base.transform_calculate(middle="(datum.from + datum.to) / 2").mark_text(
+        angle=270, align="left", dx=3, fontSize=9, color=GREY
+    )
+    texts = labels.encode(x=middle, y=rows, text=alt.Text("rows:Q", format=","))
+    return (bars + texts).properties(width=420, height=300)
 
 
 def _arrow(rows: Any) -> Any:

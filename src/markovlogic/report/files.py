@@ -9,18 +9,32 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from markovlogic.data.arrow import arrow_text
+from markovlogic.errors import InputError
 from markovlogic.report.atomic import atomic_file
 from markovlogic.results import Marginals
 
 ROWS_AT_ONCE = 65_536
+ALCHEMY_ENDINGS = ("", ".result", ".results", ".txt")
 NUMBERS = 5  # columns before predicate and arguments: the atom and its numbers
 
 
 def write_result(result: Marginals, path: str | Path) -> None:
     """Write marginals to a file; the name's ending says how."""
+    check_ending(path)
     writer = _WRITERS.get(Path(str(path)).suffix.lower(), write_lines)
     with atomic_file(path) as file:
         writer(result, file)
+
+
+def check_ending(path: str | Path) -> None:
+    """Refuse a name whose ending promises a format that is not written."""
+    ending = Path(str(path)).suffix.lower()
+    if ending not in _WRITERS and ending not in ALCHEMY_ENDINGS:
+        known = ", ".join(name for name in _WRITERS if name != ".htm")
+        raise InputError(
+            f"{path}: results are not written as {ending}",
+            hint=f"known are {known}; without an ending, or with .result, .results or .txt, lines `Atom probability`",
+        )
 
 
 def write_stats(result: Marginals, path: str | Path) -> None:

@@ -59,7 +59,7 @@ class Task:
         """The events in compressed rows."""
         return Events.of(self.events)
 
-    def counting(self, recording: Recording, chains: int, units: Units | None = None) -> Counting:
+    def counting(self, recording: Recording, chains: int, units: Units | None = None, *, in_bytes: bool = False) -> Counting:
         """What is tallied: query atoms, or their whole orbits where conditionals are pooled; units have sums of their own."""
         n_rows, conditional = self.network.n_all, self.estimator.conditional
         atoms = np.ascontiguousarray(self.query_atoms, np.int32)
@@ -67,7 +67,8 @@ class Task:
             n_rows, atoms, conditional = 0, atoms[:0], False
         elif conditional and self.estimator.pooled and self.pools is not None:
             atoms = self.pools.counted_atoms
-        return Counting(n_rows, atoms, self.event_rows, recording.draws, chains, conditional, burn_in=recording.recorded_burn_in)
+        burn_in = recording.recorded_burn_in
+        return Counting(n_rows, atoms, self.event_rows, recording.draws, chains, conditional, burn_in=burn_in, in_bytes=in_bytes)
 
     def check(self) -> None:
         """Refuse atoms that the network does not have, and pools that are wanting."""
@@ -296,7 +297,8 @@ def _batches(
     task: Task, schedule: Schedule, recording: Recording, samplers: Sequence[Sampler], observers: Sequence[Observer]
 ) -> list[Batch]:
     seeds = np.random.SeedSequence(schedule.seed).spawn(len(samplers))
-    counting = task.counting(recording, schedule.chains, samplers[0].units)
+    in_bytes = samplers[0].counts_in_bytes
+    counting = task.counting(recording, schedule.chains, samplers[0].units, in_bytes=in_bytes)
     first = offsets([sampler.n_chains for sampler in samplers])
     return [
         Batch(number, sampler, own_seed, recording.burn_in, counting, observers, int(first[number]))

@@ -93,14 +93,15 @@ class Sampler(Protocol):
         self,
         state: Any,
         sweeps: int,
-        planes: npt.NDArray[np.uint64] | None = None,
+        planes: Any = None,
         conditionals: npt.NDArray[np.float32] | None = None,
         *,
         burn_in: bool = False,
     ) -> StepInfo:
         """Make `sweeps` sweeps (at most SWEEPS_PER_STEP), changing the state's arrays in place.
 
-        planes: (n_all, 8) vertical counters: after each sweep the kernel `kernels.counters.add_world` adds the world to them.
+        planes: (n_all, 8) vertical counters: after each sweep the kernel `kernels.counters.add_world` adds the world to them; of
+        samplers that count in bytes (`counts_in_bytes`), one byte an atom.
         conditionals: (n_all, n_chains): each sweep adds P(atom true | rest) as it was when the atom was updated; samplers that
         have no conditionals are never asked for them (`Settings.has_conditionals`). burn_in: the kernel may adapt. A limit may
         end the run there, and then the later draws of burn-in count: a kernel that learns from where the chain was changes
@@ -132,6 +133,11 @@ class Sampler(Protocol):
     def log_z(self, states: Sequence[Any]) -> LogZ | str | None:
         """Ln Z from the final states of all batches; a sentence that says why not, or None where a sampler never knows it."""
         return None
+
+    @property
+    def counts_in_bytes(self) -> bool:
+        """Whether `planes` is (n_all,) uint8, how often each atom was true in the only chain of the batch."""
+        return False
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:

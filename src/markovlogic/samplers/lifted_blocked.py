@@ -95,7 +95,7 @@ class LiftedBlockedSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return ("counters",)
+        return ("counters", "couplings")
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> LiftedBlockedState:
         """Worlds that are far apart."""

@@ -48,7 +48,7 @@ def partition(label: npt.NDArray[np.integer], source: str) -> OrbitPartition:
 def _numbered(label: Int64) -> tuple[Int32, Int64]:
     """Part of each label, parts numbered by first member; and the sizes of the parts."""
     if len(label) > MANY and int(label.max()) < 8 * len(label):
-        from markovlogic.kernels.partition import number_parts
+        from markovlogic.kernels.part_numbers import number_parts
 
         return number_parts(label, int(label.max()) + 1)  # type: ignore[no-any-return]
     _, first, inverse, count = np.unique(label, return_index=True, return_inverse=True, return_counts=True)

@@ -16,6 +16,7 @@ from markovlogic.lifted.blocks.messages import messages_to
 from markovlogic.lifted.blocks.network import TensorNetwork
 from markovlogic.lifted.blocks.program import Unliftable
 from markovlogic.lifted.blocks.rows import RowUnit, rows_of
+from markovlogic.lifted.blocks.singles import SingleUnit, couplings_of
 from markovlogic.lifted.blocks.units import ClusterUnit
 from markovlogic.samplers.lifted_blocked import LiftedBlocked
 
@@ -129,6 +130,46 @@ def _probabilities(network, bits, inside):
     worlds = np.broadcast_to(bits, (2 ** len(inside), len(bits))).copy()
     worlds[:, inside] = all_bits(len(inside))
     return target_of(network, worlds) @ worlds[:, inside]
+
+
+def ising_models(n, seed):
+    """Unary predicates joined with themselves and each other, through relations that are known, sampled, equal or constants."""
+    rng = np.random.default_rng(seed)
+    atoms = ["P(x)", "P(y)", "P(A0)", "Q(x)", "Q(y)", "R(x, y)", "R(y, x)", "R(x, x)", "R(y, z)", "Q(z)", "x = y"]
+    for _ in range(n):
+        rules = []
+        for _ in range(3):
+            own = ["P(x)", *rng.choice(atoms, 2, replace=False)]
+            signs = [str(rng.choice(["", "!"])) if "=" not in atom else "" for atom in own]
+            rules.append(f"{rng.normal():.3f} " + " v ".join(sign + atom for sign, atom in zip(signs, own, strict=True)))
+        mln = "a = {A0, A1, A2}\nP(a)\nQ(a)\nR(a, a)\n0.6 P(x) ^ R(x, y) => P(y)\n" + "\n".join(rules) + "\n"
+        yield mln, "".join(f"{rng.choice(['', '!'])}P(A1)\n" if rng.random() < 0.5 else "" for _ in range(1)) + "R(A0, A1)\n"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_couplings_draw_what_rows_draw(seed):
+    """The same random numbers give the same values, and probabilities that differ by rounding only."""
+    rng, seen = np.random.default_rng(seed), 0
+    for mln, db in [*ising_models(4, seed), *some_models(3, 300 + seed)]:
+        network, _ = network_of(mln, db)
+        field = network.field(literal_messages=False)
+        values = network.values(rng.random((5, network.n_atoms)) < 0.5)
+        for name in network.changing:
+            sizes = network.problem.statuses[name].sizes
+            if len(sizes) != 1:
+                continue
+            rows = rows_of(name, network.terms, sizes)
+            couplings = couplings_of(name, rows, sizes)
+            if couplings is None:
+                assert any(sum(f.predicate == name for f in term.factors) > 2 for term in network.terms)
+                continue
+            single = SingleUnit(name, couplings, network.known[name], sizes[0], field.arguments)
+            slow = RowUnit(name, rows, network.known[name], sizes, network.changing)
+            one, other = (unit.draw(values, 5, np.random.default_rng(seed)) for unit in (slow, single))
+            np.testing.assert_allclose(other.probability[name], one.probability[name], rtol=0, atol=1e-12, err_msg=mln)
+            np.testing.assert_array_equal(other.value[name], one.value[name], err_msg=mln)
+            seen += 1
+    assert seen > 6
 
 
 @pytest.mark.parametrize("seed", range(6))

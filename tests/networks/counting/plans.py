@@ -16,6 +16,6 @@ def change_of(network: CountingNetwork, atom: int, world: np.ndarray) -> tuple[f
     found = np.zeros((1, network.channels))
     slots = np.zeros(network.n_slots, np.int64)
     places = np.array([network.place_of(atom)], np.int64)
-    changes_of(network.code, network.relations, network.definitions, network.targets, places, bits, slots, room, found)
+    changes_of(network.code, network.relations, network.definitions, places, bits, slots, room, found)
     assert (bits == before[0]).all() and (room.tally == before[1]).all()
     return float(found[0, 0]), float(found[0, 1])

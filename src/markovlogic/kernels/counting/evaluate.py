@@ -2,6 +2,28 @@
 
 import numpy as np
 
+from markovlogic.kernels.counting.layout import (
+    ARITY,
+    LOOP_INNER,
+    LOOP_MASKS,
+    LOOP_ROWS,
+    LOOP_SIZE,
+    LOOP_SLOT,
+    OPERAND_BEGIN,
+    OPERAND_FLIP,
+    OPERAND_STEPS,
+    SIZES,
+    TERM_CHANNEL,
+    TERM_CONDITIONS,
+    TERM_ROOTS,
+    TERM_TESTS,
+    TEST_BIT,
+    TEST_OPERAND,
+    VIEW_BEGIN,
+    VIEW_BIT,
+    VIEW_STRIDES,
+    VIEWS,
+)
 from markovlogic.kernels.internal import called, inlined, internal
 from markovlogic.kernels.vectors import lowest_bit, population
 
@@ -19,10 +41,16 @@ def value_of(argument, slots):
 @inlined
 def row_begin(code, operand, slots):
     """The first word of an operand's row."""
-    at = code.operand_begin[operand]
-    for step in range(code.operand_slot.shape[1]):
-        at += code.operand_step[operand, step] * slots[code.operand_slot[operand, step]]
+    at = code.operand[operand, OPERAND_BEGIN]
+    for step in range(OPERAND_STEPS, code.operand.shape[1], 2):
+        at += code.operand[operand, step + 1] * slots[code.operand[operand, step]]
     return at
+
+
+@inlined
+def flip_of(code, operand):
+    """All ones where an operand is negated, else zero."""
+    return np.uint64(code.operand[operand, OPERAND_FLIP])
 
 
 @inlined
@@ -40,66 +68,88 @@ def tail_of(size):
 @internal
 def passes_test(code, test, bits, slots):
     """Whether a factor without free variables holds."""
-    operand = code.test_operand[test]
-    found = has_bit(bits, row_begin(code, operand, slots), value_of(code.test_bit[test], slots))
-    return found == (code.operand_flip[operand] == np.uint64(0))
+    operand = code.test[test, TEST_OPERAND]
+    found = has_bit(bits, row_begin(code, operand, slots), value_of(code.test[test, TEST_BIT], slots))
+    return found == (code.operand[operand, OPERAND_FLIP] == 0)
 
 
 @internal
 def fill_row(code, first, last, size, bits, slots, out):
     """The conjunction of operands, as bits; without any, all ones."""
     words = (size + 63) >> 6
-    out[:words] = FULL
+    for word in range(words):
+        out[word] = FULL
     for operand in range(first, last):
-        begin, flip = row_begin(code, operand, slots), code.operand_flip[operand]
+        begin, flip = row_begin(code, operand, slots), flip_of(code, operand)
+        row = bits[begin : begin + words]
         for word in range(words):
-            out[word] &= bits[begin + word] ^ flip
+            out[word] &= row[word] ^ flip
     out[words - 1] &= tail_of(size)
 
 
 @internal
-def count_row(code, first, last, size, bits, slots):
-    """How many bits of the conjunction of operands are set."""
-    words = (size + 63) >> 6
+def _count_one(bits, begin, words):
     total = np.int64(0)
+    row = bits[begin : begin + words]
+    for word in range(words):
+        total += population(row[word])
+    return total
+
+
+@internal
+def _count_two(bits, begin, other, flip, words):
+    """Bits of a row that another one has, or that it has not."""
+    total = np.int64(0)
+    row, second = bits[begin : begin + words], bits[other : other + words]
+    for word in range(words):
+        total += population(row[word] & (second[word] ^ flip))
+    return total
+
+
+@internal
+def count_row(code, first, last, size, bits, slots):
+    """How many bits of the conjunction of operands are set; positive operands stand first."""
+    words = (size + 63) >> 6
     if last == first:
         return size
-    begin, flip = row_begin(code, first, slots), code.operand_flip[first]
+    begin, flip = row_begin(code, first, slots), flip_of(code, first)
     if last == first + 1:
-        for word in range(words):
-            total += population(bits[begin + word])
+        total = _count_one(bits, begin, words)
         return total if flip == np.uint64(0) else size - total
-    other, other_flip = row_begin(code, first + 1, slots), code.operand_flip[first + 1]
-    end = words - 1
+    other, other_flip = row_begin(code, first + 1, slots), flip_of(code, first + 1)
     if last == first + 2:
-        for word in range(end):
-            total += population((bits[begin + word] ^ flip) & (bits[other + word] ^ other_flip))
-        return total + population((bits[begin + end] ^ flip) & (bits[other + end] ^ other_flip) & tail_of(size))
+        if flip == np.uint64(0):
+            return _count_two(bits, begin, other, other_flip, words)
+        both = _count_two(bits, begin, other, np.uint64(0), words)  # none of both: all, less each, and more what both have
+        return size - _count_one(bits, begin, words) - _count_one(bits, other, words) + both
+    total = np.int64(0)
     for word in range(words):
         both = (bits[begin + word] ^ flip) & (bits[other + word] ^ other_flip)
         for operand in range(first + 2, last):
-            both &= bits[row_begin(code, operand, slots) + word] ^ code.operand_flip[operand]
-        total += population(both & tail_of(size)) if word == end else population(both)
+            both &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
+        total += population(both & tail_of(size)) if word == words - 1 else population(both)
     return total
 
 
 @internal
 def _masked_row(code, loop, bits, slots, row):
     """The values that a loop's own factors and masks leave, as bits."""
-    fill_row(code, code.loop_operand[loop, 0], code.loop_operand[loop, 1], code.loop_size[loop], bits, slots, row)
-    for at in range(code.loop_mask[loop, 0], code.loop_mask[loop, 1]):
-        place = value_of(code.mask[at], slots)
+    fill_row(code, code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1], code.loop[loop, LOOP_SIZE], bits, slots, row)
+    for at in range(code.loop[loop, LOOP_MASKS], code.loop[loop, LOOP_MASKS + 1]):
+        place = value_of(code.item[at], slots)
         row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
 
 
 @internal
 def _count_innermost(code, loop, bits, slots, row):
     """The count of a loop without inner ones. row: to work in."""
-    if code.loop_mask[loop, 0] == code.loop_mask[loop, 1]:
-        return count_row(code, code.loop_operand[loop, 0], code.loop_operand[loop, 1], code.loop_size[loop], bits, slots)
+    if code.loop[loop, LOOP_MASKS] == code.loop[loop, LOOP_MASKS + 1]:
+        return count_row(
+            code, code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1], code.loop[loop, LOOP_SIZE], bits, slots
+        )
     _masked_row(code, loop, bits, slots, row)
     total = np.int64(0)
-    for word in range((code.loop_size[loop] + 63) >> 6):
+    for word in range((code.loop[loop, LOOP_SIZE] + 63) >> 6):
         total += population(row[word])
     return total
 
@@ -112,14 +162,14 @@ def count_loop(code, loop, bits, slots, stack):
     sum so far, the product of the inner loops so far, and the inner loop that is next. Values that are done are struck out.
     """
     rows, frames = stack.rows, stack.frames
-    if code.loop_inner[loop, 0] == code.loop_inner[loop, 1]:
+    if code.loop[loop, LOOP_INNER] == code.loop[loop, LOOP_INNER + 1]:
         return _count_innermost(code, loop, bits, slots, rows[0])
     depth = 0
     frames[0, 0], frames[0, 1], frames[0, 2] = loop, 0, 0
     _masked_row(code, loop, bits, slots, rows[0])
     while True:
         own = frames[depth, 0]
-        word, words = frames[depth, 1], (code.loop_size[own] + 63) >> 6
+        word, words = frames[depth, 1], (code.loop[own, LOOP_SIZE] + 63) >> 6
         while word < words and rows[depth, word] == np.uint64(0):
             word += 1
         frames[depth, 1] = word
@@ -133,13 +183,13 @@ def count_loop(code, loop, bits, slots, stack):
             frames[depth, 4] += 1
         else:
             left = rows[depth, word]
-            slots[code.loop_slot[own]] = 64 * word + lowest_bit(left)
+            slots[code.loop[own, LOOP_SLOT]] = 64 * word + lowest_bit(left)
             rows[depth, word] = left & (left - ONE)
-            frames[depth, 3], frames[depth, 4] = 1, code.loop_inner[own, 0]
+            frames[depth, 3], frames[depth, 4] = 1, code.loop[own, LOOP_INNER]
         inside = False
-        while frames[depth, 3] != 0 and frames[depth, 4] < code.loop_inner[own, 1]:
-            inner = code.inner[frames[depth, 4]]
-            if code.loop_inner[inner, 0] == code.loop_inner[inner, 1]:
+        while frames[depth, 3] != 0 and frames[depth, 4] < code.loop[own, LOOP_INNER + 1]:
+            inner = code.item[frames[depth, 4]]
+            if code.loop[inner, LOOP_INNER] == code.loop[inner, LOOP_INNER + 1]:
                 frames[depth, 3] *= _count_innermost(code, inner, bits, slots, rows[depth + 1])
                 frames[depth, 4] += 1
             else:
@@ -155,8 +205,8 @@ def count_loop(code, loop, bits, slots, stack):
 @internal
 def meets(code, term, slots):
     """Whether the slots obey a term's conditions."""
-    for at in range(code.term_condition[term, 0], code.term_condition[term, 1]):
-        if slots[code.condition_slot[at]] != value_of(code.condition_argument[at], slots):
+    for at in range(code.term[term, TERM_CONDITIONS], code.term[term, TERM_CONDITIONS + 1]):
+        if slots[code.condition[at, 0]] != value_of(code.condition[at, 1], slots):
             return False
     return True
 
@@ -164,12 +214,12 @@ def meets(code, term, slots):
 @internal
 def count_term(code, term, bits, slots, stack):
     """The count of a term whose conditions are met."""
-    for test in range(code.term_test[term, 0], code.term_test[term, 1]):
+    for test in range(code.term[term, TERM_TESTS], code.term[term, TERM_TESTS + 1]):
         if not passes_test(code, test, bits, slots):
             return np.int64(0)
     product = np.int64(1)
-    for at in range(code.term_loop[term, 0], code.term_loop[term, 1]):
-        product *= count_loop(code, code.root[at], bits, slots, stack)
+    for at in range(code.term[term, TERM_ROOTS], code.term[term, TERM_ROOTS + 1]):
+        product *= count_loop(code, code.item[at], bits, slots, stack)
         if product == 0:
             break
     return product
@@ -180,7 +230,7 @@ def add_terms(code, first, last, bits, slots, stack, out):
     """Add weight times count of each term to the sum of its channel. out: (n_channels,) float64."""
     for term in range(first, last):
         if meets(code, term, slots):
-            out[code.term_channel[term]] += code.term_weight[term] * count_term(code, term, bits, slots, stack)
+            out[code.term[term, TERM_CHANNEL]] += code.weight[term] * count_term(code, term, bits, slots, stack)
 
 
 @called
@@ -192,16 +242,18 @@ def sum_terms(code, first, last, bits, slots, stack, out):
 @internal
 def write_bit(relations, predicate, slots, value, bits):
     """Set an atom, whose arguments stand in the first slots, in all views of its predicate."""
-    arity = relations.arity[predicate]
-    for at in range(relations.of[predicate], relations.of[predicate + 1]):
-        view = relations.listed[at]
-        begin, place = relations.begin[view], np.int64(0)
+    own = relations.predicate[predicate]
+    arity = own[ARITY]
+    widest = (relations.views.shape[1] - VIEW_STRIDES) >> 1
+    for at in range(own[VIEWS], own[VIEWS + 1]):
+        view = relations.views[relations.listed[at]]
+        begin, place = view[VIEW_BEGIN], np.int64(0)
         fits = True
-        if relations.bit[view] >= 0:
-            place = slots[relations.bit[view]]
+        if view[VIEW_BIT] >= 0:
+            place = slots[view[VIEW_BIT]]
         for position in range(arity):
-            begin += relations.stride[view, position] * slots[position]
-            if relations.along[view, position] == 1 and slots[position] != place:
+            begin += view[VIEW_STRIDES + position] * slots[position]
+            if view[VIEW_STRIDES + widest + position] == 1 and slots[position] != place:
                 fits = False
         if fits:
             mark = ONE << (np.uint64(place) & LOW)
@@ -215,8 +267,8 @@ def write_bit(relations, predicate, slots, value, bits):
 def decode(relations, predicate, number, slots):
     """Put an atom's arguments, by its code, into the first slots."""
     rest = number
-    for position in range(relations.arity[predicate] - 1, -1, -1):
-        size = relations.size[predicate, position]
+    for position in range(relations.predicate[predicate, ARITY] - 1, -1, -1):
+        size = relations.predicate[predicate, SIZES + position]
         slots[position] = rest % size
         rest //= size
 
@@ -226,4 +278,4 @@ def write_atoms(relations, predicate, codes, bits, slots):
     """Make atoms true, by their codes, in all views of their predicate."""
     for number in codes:
         decode(relations, predicate, number, slots)
-        write_bit(relations, predicate, slots, True, bits)
+        write_bit(relations, predicate, slots, np.bool_(True), bits)

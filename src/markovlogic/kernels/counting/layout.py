@@ -1,4 +1,7 @@
-"""What the kernels of the counting network read: programs as flat arrays.
+"""What the kernels of the counting network read: programs as tables of integers.
+
+There are few tables with many columns, since compiling takes the longer the more arrays functions hand to each other. A name such
+as LOOP_ROWS is the first of two columns: from, and to.
 
 Values of an atom's arguments, of parameters and of loop variables stand in *slots* of one array. An *operand* is a row of bits in
 the array of all relations: where it begins is a constant plus steps times slots. An argument below zero, -1 - c, is constant c.
@@ -13,60 +16,83 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 
+OPERAND_BEGIN, OPERAND_FLIP, OPERAND_STEPS = 0, 1, 2  # FLIP: 0, or -1 where the bits are negated; then pairs of slot and step
+LOOP_SLOT, LOOP_SIZE, LOOP_ROWS, LOOP_MASKS, LOOP_INNER = 0, 1, 2, 4, 6
+TEST_OPERAND, TEST_BIT = 0, 1
+TERM_CHANNEL, TERM_TESTS, TERM_ROOTS, TERM_CONDITIONS = 0, 1, 3, 5
+VIEW_BEGIN, VIEW_BIT, VIEW_STRIDES = 0, 1, 2  # BIT: position along the bits, or -1; then strides, then 1 where along the bits
+HIT_TERM, HIT_HIDDEN, HIT_BASE, HIT_SOURCES = 0, 1, 2, 3  # BASE: slot of the first parameter
+
+# columns of the table of predicates
+VIEWS, ARITY, TERMS, HITS, HIDDEN, WHOLE, MODE = 0, 2, 3, 5, 7, 8, 10  # HIDDEN: its first count, or -1; WHOLE: terms of those
+INSTRUCTIONS, ROW_TERMS, ROW_GROUPS_OF, COLUMNS, VECTORS, LIVE, DIAGONAL = 11, 13, 15, 17, 19, 21, 23
+OWN_COLUMNS, HAS_HARD, SPECIAL, POINTS = 25, 26, 27, 28  # SPECIAL, POINTS: where they begin in the items, or -1
+OPEN, N_ROWS, N_WORDS, WIDTH, FIRST_ROW, SIZES = 29, 30, 31, 32, 33, 34  # OPEN: first word of the mask, or -1
+
+BITS, COUNT, WEIGH, MASK, TIMES, SIZE, TOTAL, NEST = range(8)  # kinds of row instructions
+ROWS, ROW_GROUPS, FLIPS, GROUPS = range(4)  # how a predicate is swept
+LOOPED = 1 << 40  # a parameter that may be anything
+
 
 class Code(NamedTuple):
-    """Operands, loops and terms, which programs refer to by number; `x_start` has one entry more than there are x."""
+    """Operands, loops and terms, which programs refer to by number."""
 
-    operand_begin: Int64
-    operand_flip: Words  # 0, or all ones where the bits are negated
-    operand_slot: Int64  # (n_operands, most steps)
-    operand_step: Int64
-    loop_slot: Int64  # where a loop puts its variable
-    loop_size: Int64
-    loop_operand: Int64  # (n_loops, 2) from, to
-    loop_mask: Int64  # (n_loops, 2) from, to in `mask`
-    loop_inner: Int64  # (n_loops, 2) from, to in `inner`
-    mask: Int64  # slots that a variable differs from
-    inner: Int64  # loops
-    test_operand: Int64
-    test_bit: Int64  # argument whose value is the bit
-    term_weight: Float64
-    term_channel: Int64
-    term_test: Int64  # (n_terms, 2) from, to
-    term_loop: Int64  # (n_terms, 2) from, to in `root`
-    term_condition: Int64  # (n_terms, 2) from, to
-    root: Int64  # loops
-    condition_slot: Int64
-    condition_argument: Int64
+    operand: Int64
+    loop: Int64
+    item: Int64  # masks (slots that a variable differs from), inner loops, loops of terms
+    test: Int64
+    term: Int64
+    weight: Float64  # of each term
+    condition: Int64  # (n, 2) slot, argument
 
 
 class Relations(NamedTuple):
     """Where each bit of a relation stands; see `networks.counting.views`."""
 
-    begin: Int64  # (n_views,)
-    bit: Int64  # (n_views,) position along the bits, or -1
-    stride: Int64  # (n_views, widest arity)
-    along: Int64  # (n_views, widest arity)
-    of: Int64  # (n_predicates + 1,) in `listed`
-    listed: Int64
-    arity: Int64  # (n_predicates,)
-    size: Int64  # (n_predicates, widest arity) constants of each argument
+    views: Int64
+    listed: Int64  # views of each predicate, which stand together; that of its last argument first
+    predicate: Int64
 
 
 class Definitions(NamedTuple):
     """What a flip of an atom does to hidden ones: each hit is a term whose count is added to those of some hidden atoms."""
 
-    hit_of: Int64  # (n_predicates + 1,) hits of each predicate
-    hit_term: Int64  # (n_hits,)
-    hit_hidden: Int64  # (n_hits,) the hidden predicate
-    hit_parameter: Int64  # (n_hits, 2) from, to in `source`
-    source: Int64  # of a parameter: LOOPED, or the argument that it equals
-    base: Int64  # (n_hits,) slot of the first parameter
-    first: Int64  # (n_predicates,) the first count of a hidden predicate, -1 of others
-    whole: Int64  # (n_predicates, 2) terms whose counts make up those of a hidden predicate
+    hit: Int64
+    source: Int64  # of each parameter: LOOPED, or the argument that it equals
 
 
-LOOPED = 1 << 40
+class RowProgram(NamedTuple):
+    """What is computed once a row, for all predicates.
+
+    Instructions fill registers: bits, vectors of integers, and single integers. The log-odds of a row's atoms are sums over terms
+    whose coefficients hold for the whole row: of groups of terms that share bits along the row, of vectors, and of live terms,
+    which read the row that is being swept and are counted at the atom's turn.
+    """
+
+    instruction: Int64  # kind, out, source, other source, operands from, to, size, slot + 2^16 size of the source, is it once
+    term: Int64  # channel, tests from, to, registers from, to, conditions from, to
+    weight: Float64  # of each term
+    item: Int64  # registers, loops, slots of diagonals, flags of special rows, offsets and terms of points
+    group: Int64  # operands from, to, entries from, to, channel
+    entry: Int64  # term, and the column that it asks for, or -1
+    column: Int64  # operands from, to: bits along the row that do not depend on the row
+    vector: Int64  # term, register
+    live: Int64  # term, tests from, to, registers from, to, loops from, to
+
+
+class Layout(NamedTuple):
+    """Everything that sweeps read."""
+
+    code: Code
+    relations: Relations
+    definitions: Definitions
+    program: RowProgram
+    mask: Words  # the open atoms of each predicate, rows as in the view of the last argument
+    first: Int64  # the number of the first open atom of each row
+    group_start: Int64  # exclusive groups
+    group_member: Int64  # (n, 2) code and number of each atom
+    site: Int64  # (n_sites, 2) predicate, and row or group: what is drawn together, in order
+    borders: Float64  # (1025,) log-odds of k / 1024
 
 
 class Stack(NamedTuple):
@@ -82,9 +108,39 @@ class Room(NamedTuple):
     stack: Stack
     args: Int64  # (widest arity,)
     tally: Int64  # the count of each hidden atom
-    queued: npt.NDArray[np.uint8]  # whether a hidden atom waits
-    queue: Int64  # hidden atoms that wait
-    owner: Int64  # and their predicates
-    length: Int64  # (1,) how many wait
-    sums: Float64  # (n_channels,)
-    spare: Float64  # (n_channels,)
+    queue: Int64  # (n_hidden + 1, 3) hidden atoms that wait, their predicates, whether one waits; last: how many
+    sums: Float64  # (2, n_channels)
+
+
+class Registers(NamedTuple):
+    """What row programs work in."""
+
+    bits: Words  # (n, widest row)
+    vector: Int64  # (n, widest row in bits)
+    number: Int64
+    plane: Words  # (64, widest row)
+    coefficient: Float64
+    base: Float64  # (2, widest row in bits)
+    code: npt.NDArray[np.uint8]  # (n, widest row in bits) eight columns each
+    table: Float64  # (n, 256)
+    share: Float64  # (2, largest group) of a group's values
+    active: Int64  # live terms of the row
+
+
+class Chain(NamedTuple):
+    """What a sweep changes."""
+
+    bits: Words
+    generator: Words  # (4,)
+    room: Room
+    registers: Registers
+    slots: Int64
+    beta: float
+
+
+class Record(NamedTuple):
+    """What sweeps write down; an empty array is left alone."""
+
+    counts: npt.NDArray[np.uint8]  # (n_atoms,) how often each atom was true after a sweep is added
+    conditionals: npt.NDArray[np.float32]  # (n_atoms, 1) each sweep adds P(true | rest)
+    sums: Float64  # (n_atoms, 2) the last sweep's log-odds, and how many more hard clauses hold with the atom true

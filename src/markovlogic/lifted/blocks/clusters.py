@@ -17,6 +17,7 @@ from markovlogic.lifted.blocks.messages import messages_to
 from markovlogic.lifted.blocks.program import Coins, Count, Each, Node, Parts, Program, Unliftable, compile_cluster
 from markovlogic.lifted.blocks.rows import Rows, RowUnit, rows_of
 from markovlogic.lifted.blocks.schedule import Known
+from markovlogic.lifted.blocks.singles import SingleUnit, couplings_of
 from markovlogic.lifted.blocks.terms import FalseTerm
 from markovlogic.lifted.blocks.units import ClusterUnit, Unit
 
@@ -49,7 +50,7 @@ class Cluster:
     predicates: tuple[str, ...]
     time: float
     cells: float  # the cached time, whatever the search went by
-    turns: int = 1  # rows that are drawn one after the other
+    turns: int = 1  # rows that Python draws one after the other
     note: str = ""  # why a predicate is drawn in rows
 
 
@@ -181,13 +182,19 @@ class _Search:
         rows = self._rows[names[0]]
         what = "atom by atom" if len(rows.positions) == len(self.field.arguments[names[0]]) else "row by row"
         note = f"drawn {what}, {rows.n_rows:,} in turn: {self._obstacle[names]}"
-        return Cluster(names, time, self._cells[names], rows.n_rows, note)
+        couplings = couplings_of(names[0], rows, self.field.arguments[names[0]])
+        if couplings is None:
+            return Cluster(names, time, self._cells[names], rows.n_rows, note)
+        return Cluster(names, time, float(rows.n_rows**2 * max(len(couplings), 1)), 1, note)
 
 
 def _unit(cluster: Cluster, field: Field, known: Mapping[str, Known]) -> Unit:
     names = cluster.predicates
     if cluster.note:
         rows = rows_of(names[0], field.terms, field.arguments[names[0]])
+        couplings = couplings_of(names[0], rows, field.arguments[names[0]])
+        if couplings is not None:
+            return SingleUnit(names[0], couplings, known[names[0]], rows.n_rows, field.arguments)
         return RowUnit(names[0], rows, known[names[0]], field.arguments[names[0]], field.arguments)
     messages = messages_to(names, field.terms, literal=field.literal_messages)
     arguments = {name: field.arguments[name] for name in names}

@@ -77,12 +77,12 @@ class Message:
             has_chains, alone = factor.predicate in changing, self._alone(factor)
             at = tuple(has_chains + i for i, name in enumerate(factor.variables) if name in alone)
             left = [name for name in factor.variables if name not in alone]
-            operands.append(Operand(_falsity(values[factor.predicate], factor.positive, at), left, has_chains))
+            operands.append(Operand(falsity(values[factor.predicate], factor.positive, at), left, has_chains))
         operands += [indicated(indicator, self.term.sizes) for indicator in self.term.indicators]
         return coefficient_of(self.term.weight, operands, axis_of)
 
 
-def _falsity(value: Bools, positive: bool, at: tuple[int, ...]) -> npt.NDArray[np.float64]:
+def falsity(value: Bools, positive: bool, at: tuple[int, ...]) -> npt.NDArray[np.float64]:
     """Where a literal is false, as numbers; summed over some axes, so that the sum is one of bits."""
     if not at:
         return (~value if positive else value).astype(np.float64)

@@ -63,10 +63,23 @@ class _Terms:
 
 
 def pair_table(
-    layout: Layout, factors: Sequence[Factor], classes: tuple[int, int], truth: tuple[Bool, Bool], numbers: Numbers
+    layout: Layout,
+    factors: Sequence[Factor],
+    classes: tuple[int, int],
+    truth: tuple[Bool, Bool],
+    numbers: Numbers,
+    status: Mapping[Link, int] | None = None,
 ) -> PairTable:
-    """Sum over the links of a pair, part by part; `truth` are the profiles of either class."""
-    links, known = _links(layout, classes)
+    """Sum over the links of a pair, part by part; `truth` are the profiles of either class.
+
+    status: what is known of the pair's links; by default, what is known of those of all pairs of the two classes.
+    """
+    status = link_statuses(layout, classes) if status is None else status
+    links: dict[Link, int] = {}
+    for link, own in status.items():
+        if own == UNKNOWN:
+            links[link] = len(links)
+    known = {link: own != FALSE for link, own in status.items() if own != UNKNOWN}
     terms = _terms(layout, factors, classes, truth, (links, known))
     names = list(links)
     parts = []
@@ -110,22 +123,24 @@ def _terms(
     return _Terms((len(truth[0]), len(truth[1])), clauses, exclusive)
 
 
-def _links(layout: Layout, classes: tuple[int, int]) -> tuple[dict[Link, int], dict[Link, bool]]:
-    """The open binary atoms of a pair of objects, numbered; and the known ones."""
-    types = tuple(layout.objects.classes[at].type_name for at in classes)
-    links: dict[Link, int] = {}
-    known: dict[Link, bool] = {}
-    for key in layout.links:
-        own = layout.objects.flat.open_types(key)
-        for swapped in (False, True):
-            if own == (types[::-1] if swapped else types):
-                one, other = classes[::-1] if swapped else classes
-                status = int(layout.link_status[key][one, other])
-                if status == UNKNOWN:
-                    links[key, swapped] = len(links)
-                else:
-                    known[key, swapped] = status != FALSE
-    return links, known
+def links_between(layout: Layout, types: tuple[str, str]) -> list[Link]:
+    """The binary atoms of a pair of objects of these types."""
+    return [
+        (key, swapped)
+        for key in layout.links
+        for swapped in (False, True)
+        if layout.objects.flat.open_types(key) == (types[::-1] if swapped else types)
+    ]
+
+
+def link_statuses(layout: Layout, classes: tuple[int, int]) -> dict[Link, int]:
+    """What is known of the binary atoms of all pairs of two classes."""
+    one, other = (layout.objects.classes[at].type_name for at in classes)
+    found = {}
+    for key, swapped in links_between(layout, (one, other)):
+        first, second = classes[::-1] if swapped else classes
+        found[key, swapped] = int(layout.link_status[key][first, second])
+    return found
 
 
 def _tied(count: int, terms: _Terms) -> list[list[int]]:

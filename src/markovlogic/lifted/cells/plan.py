@@ -85,7 +85,7 @@ class CellWork:
 def plan_cells(problem: Problem, lowered: LoweredModel) -> CellWork | Refusal:
     """Plan, without grounding anything; or say which formula, variables or evidence stand in the way."""
     try:
-        flat, factors = _written_out(problem, lowered)
+        flat, factors = written_out(problem, lowered)
         layout = layout_of(object_classes(problem, flat, factors.keys), factors)
         return _work(layout, signed=bool(flat.skolem))
     except TooLarge as reason:
@@ -94,7 +94,7 @@ def plan_cells(problem: Problem, lowered: LoweredModel) -> CellWork | Refusal:
         return Refusal(found.told(problem.model.rules))
 
 
-def _written_out(problem: Problem, lowered: LoweredModel) -> tuple[FlatModel, Factors]:
+def written_out(problem: Problem, lowered: LoweredModel) -> tuple[FlatModel, Factors]:
     """Write out types until no clause ties three objects together: those of exclusive arguments, then small ones."""
     small = set(_exclusive_types(problem, lowered))
     while True:

@@ -64,7 +64,7 @@ def tables_of(layout: Layout, given: Given, numbers: Numbers) -> Tables | None:
     single, pair = live(layout.factors.single, given), live(layout.factors.pair, given)
     cells = []
     for at in range(len(layout.objects.classes)):
-        own = _cells(layout, single, at, numbers)
+        own = cells_of(layout, single, at, numbers)
         if not len(own.weight):
             return None
         cells.append(own)
@@ -93,7 +93,7 @@ def _signature(layout: Layout, cells: Sequence[Cells], one: int, other: int) -> 
     return sides, known
 
 
-def _cells(layout: Layout, single: Sequence[Factor], class_: int, numbers: Numbers) -> Cells:
+def cells_of(layout: Layout, single: Sequence[Factor], class_: int, numbers: Numbers) -> Cells:
     """Every truth vector that evidence, exclusive arguments and hard clauses about one object allow."""
     objects = layout.objects
     of = objects.classes[class_].type_name

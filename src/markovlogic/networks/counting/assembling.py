@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import frozen
-from markovlogic.kernels.counting.layout import Code
+from markovlogic.arrays import Int64, frozen
+from markovlogic.kernels.counting.layout import OPERAND_BEGIN, OPERAND_FLIP, OPERAND_STEPS, Code
 from markovlogic.networks.counting.joins import Loop, loops
 from markovlogic.networks.counting.terms import FREE, Factor, Term, Terms, Universe, components, free_of
 from markovlogic.networks.counting.views import Operand, Views
@@ -35,12 +35,11 @@ class Assembler:
     def __init__(self, universe: Universe, views: Views) -> None:
         self.universe, self.views = universe, views
         self._operands: list[tuple[Operand, int]] = []  # with the slot of the first free variable
-        self._loops: list[tuple[int, int, tuple[int, int], tuple[int, int], tuple[int, int]]] = []
-        self._masks: list[int] = []
-        self._inner: list[int] = []
+        self._loops: list[tuple[int, ...]] = []
+        self._items: list[int] = []
         self._tests: list[tuple[int, int]] = []
-        self._terms: list[tuple[float, int, tuple[int, int], tuple[int, int], tuple[int, int]]] = []
-        self._roots: list[int] = []
+        self._terms: list[tuple[int, ...]] = []
+        self._weights: list[float] = []
         self._conditions: list[tuple[int, int]] = []
         self.deepest = 1
         self.most_slots = 1
@@ -62,12 +61,13 @@ class Assembler:
         self.most_slots = max(self.most_slots, self._slot(loop.variable, first_free) + 1)
         own = self.operands([self.views.row(factor, loop.variable) for factor in loop.factors], first_free)
         inside = [self.loop(inner, first_free, depth + 1) for inner in loop.inner]
-        masks = len(self._masks), len(self._masks) + len(loop.masks)
-        self._masks += loop.masks
-        inner = len(self._inner), len(self._inner) + len(inside)
-        self._inner += inside
-        self._loops.append((self._slot(loop.variable, first_free), loop.size, own, masks, inner))
+        masks, inner = self._listed(loop.masks), self._listed(inside)
+        self._loops.append((self._slot(loop.variable, first_free), loop.size, *own, *masks, *inner))
         return len(self._loops) - 1
+
+    def _listed(self, items: Sequence[int]) -> tuple[int, int]:
+        self._items += items
+        return len(self._items) - len(items), len(self._items)
 
     def tests(self, factors: Iterable[Factor], first_free: int) -> tuple[int, int]:
         """Consecutive tests: from, to."""
@@ -96,9 +96,8 @@ class Assembler:
         self.most_slots = max(self.most_slots, first_free)
         tests = self.tests(parts.tests, first_free)
         roots = [self.loop(root, first_free) for root in parts.roots]
-        own = len(self._roots), len(self._roots) + len(roots)
-        self._roots += roots
-        self._terms.append((weight, channel, tests, own, self.conditions(term.condition, slot_types)))
+        self._weights.append(weight)
+        self._terms.append((channel, *tests, *self._listed(roots), *self.conditions(term.condition, slot_types)))
         return len(self._terms) - 1
 
     def terms(self, terms: Terms, channel: int, slot_types: Sequence[str]) -> tuple[int, int]:
@@ -115,47 +114,32 @@ class Assembler:
         """Everything as arrays."""
         begins = self.views.begins()
         steps = max((len(row.steps) for row, _ in self._operands), default=0) or 1
-        slot = np.zeros((len(self._operands), steps), np.int64)
-        step = np.zeros((len(self._operands), steps), np.int64)
-        begin = np.zeros(len(self._operands), np.int64)
-        flip = np.zeros(len(self._operands), np.uint64)
+        operand = np.zeros((len(self._operands), OPERAND_STEPS + 2 * steps), np.int64)
         for at, (row, first_free) in enumerate(self._operands):
-            begin[at] = begins[row.view] + row.constant
-            flip[at] = ~np.uint64(0) if row.negated else 0
+            operand[at, OPERAND_BEGIN] = begins[row.view] + row.constant
+            operand[at, OPERAND_FLIP] = -1 if row.negated else 0
             for place, (arg, words) in enumerate(row.steps):
-                slot[at, place], step[at, place] = self._slot(arg, first_free), words
+                at_step = OPERAND_STEPS + 2 * place
+                operand[at, at_step], operand[at, at_step + 1] = self._slot(arg, first_free), words
+        weight = np.array(self._weights, np.float64)
         return frozen(
             Code(
-                begin,
-                flip,
-                slot,
-                step,
-                numbers([loop[0] for loop in self._loops]),
-                numbers([loop[1] for loop in self._loops]),
-                pairs_of([loop[2] for loop in self._loops]),
-                pairs_of([loop[3] for loop in self._loops]),
-                pairs_of([loop[4] for loop in self._loops]),
-                numbers(self._masks),
-                numbers(self._inner),
-                numbers([test[0] for test in self._tests]),
-                numbers([test[1] for test in self._tests]),
-                np.array([term[0] for term in self._terms], np.float64),
-                numbers([term[1] for term in self._terms]),
-                pairs_of([term[2] for term in self._terms]),
-                pairs_of([term[3] for term in self._terms]),
-                pairs_of([term[4] for term in self._terms]),
-                numbers(self._roots),
-                numbers([pair[0] for pair in self._conditions]),
-                numbers([pair[1] for pair in self._conditions]),
+                operand,
+                table(self._loops, 8),
+                numbers(self._items),
+                table(self._tests, 2),
+                table(self._terms, 7),
+                weight,
+                table(self._conditions, 2),
             )
         )
 
 
-def numbers(values: Sequence[int]) -> np.ndarray:
+def numbers(values: Sequence[int]) -> Int64:
     """A column of integers."""
     return np.array(values, np.int64).reshape(-1)
 
 
-def pairs_of(values: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Two columns of integers."""
-    return np.array(values, np.int64).reshape(-1, 2)
+def table(rows: Sequence[tuple[int, ...]], width: int) -> Int64:
+    """Rows of so many integers."""
+    return np.array(rows, np.int64).reshape(-1, width)

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from markovlogic.arrays import frozen
 from markovlogic.errors import Fault, UnsupportedError
-from markovlogic.kernels.counting.layout import LOOPED, Definitions, Relations
+from markovlogic.kernels.counting.layout import (
+    ARITY,
+    FLIPS,
+    GROUPS,
+    HIDDEN,
+    HITS,
+    LOOPED,
+    MODE,
+    ROW_GROUPS,
+    ROWS,
+    SIZES,
+    TERMS,
+    VIEWS,
+    WHOLE,
+    Definitions,
+    Relations,
+)
 from markovlogic.language.templates import LoweredModel
-from markovlogic.networks.counting.assembling import Assembler, numbers, pairs_of
+from markovlogic.networks.counting.assembling import Assembler, numbers, table
 from markovlogic.networks.counting.compiling import (
     Rated,
     false_terms,
@@ -20,19 +38,117 @@ from markovlogic.networks.counting.compiling import (
     universe_of,
     whole_terms,
 )
-from markovlogic.networks.counting.network import CHANNELS, CountingNetwork, evidence_bits, groups_of, open_atoms
+from markovlogic.networks.counting.network import CHANNELS, CountingNetwork, Shape, evidence_bits, groups_of, open_atoms, sites_of
+from markovlogic.networks.counting.programs import RowPlanner, Tables, Work
 from markovlogic.networks.counting.terms import Universe
 from markovlogic.networks.counting.views import Views
 from markovlogic.problem.values import Problem
+
+SECONDS_A_WORD = 0.6e-9  # of one core; `benchmarks/test_counting.py` shows how far it is off
+
+
+@dataclass(frozen=True, eq=False)
+class CountingPlan:
+    """All counts of a problem, planned; nothing of the size of a relation is made before `network` is asked for."""
+
+    problem: Problem
+    lowered: LoweredModel
+    predicates: tuple[str, ...]
+    assembler: Assembler
+    tables: Tables
+    columns: tuple[dict[int, int], ...]
+    works: tuple[Work, ...]
+    false: tuple[int, int]
+    channels: int
+
+    @property
+    def words(self) -> float:
+        """What a sweep takes, in words that are read."""
+        total = 0.0
+        for name, work in zip(self.predicates, self.works, strict=True):
+            statuses = self.problem.statuses.get(name)
+            if statuses is not None and statuses.n_open:
+                rows = statuses.n_ground // max(statuses.sizes[-1] if statuses.sizes else 1, 1)
+                total += work.once + rows * work.row + statuses.n_open * work.atom
+        return total
+
+    @property
+    def sweep_seconds(self) -> float:
+        """Seconds that a sweep takes on one core, about."""
+        return self.words * SECONDS_A_WORD
+
+    @property
+    def chain_bytes(self) -> int:
+        """Bytes of one chain's relations and of what it works in."""
+        hidden = sum(math.prod(self._sizes(d.predicate)) for d in self.lowered.definitions)
+        registers = 8 * 64 * self._widest * (self.tables.most_registers[1] + 4)
+        return 8 * self.assembler.views.begins()[-1] + 32 * hidden + registers
+
+    @property
+    def network_bytes(self) -> int:
+        """Bytes of the network, while it is built: masks of truth values, then bits."""
+        grounds = [statuses.n_ground for statuses in self.problem.statuses.values() if statuses.n_open]
+        return 8 * self.assembler.views.begins()[-1] + sum(grounds) // 4 + 2 * max(grounds, default=0)
+
+    def _sizes(self, predicate: str) -> list[int]:
+        universe = self.assembler.universe
+        return [universe.sizes[kind] for kind in universe.predicates[predicate]]
+
+    @property
+    def _widest(self) -> int:
+        return max((-(-size // 64) for size in self.assembler.universe.sizes.values()), default=1) or 1
+
+    def network(self) -> CountingNetwork:
+        """Lay out the relations, and the programs as arrays."""
+        problem, assembler = self.problem, self.assembler
+        universe, views = assembler.universe, assembler.views
+        columns = [dict(own) for own in self.columns]
+        definitions, n_hidden = _definitions(self.lowered, universe, self.predicates, assembler, columns)
+        is_open = open_atoms(problem, self.predicates, views, columns)
+        relations = _relations(universe, self.predicates, views, columns)
+        registers = self.tables.most_registers
+        shape = Shape(
+            n_hidden,
+            assembler.deepest,
+            self._widest,
+            max(assembler.most_slots, *map(len, universe.predicates.values()), 1),
+            (registers[0], registers[1], registers[2]),
+            self.tables.most_columns,
+        )
+        made = CountingNetwork(
+            problem,
+            self.lowered,
+            self.predicates,
+            assembler.code(),
+            relations,
+            definitions,
+            self.tables.program(),
+            numbers(self.false),
+            self.channels,
+            is_open,
+            evidence_bits(problem, self.predicates, relations, views.begins()[-1], shape.slots),
+            groups_of(problem),
+            sites_of(problem, self.predicates, relations, is_open),
+            self.sweep_seconds,
+            shape,
+        )
+        return frozen(made)
 
 
 def counting_network(
     problem: Problem, lowered: LoweredModel, rated: Rated = rated_as_weight, channels: int = CHANNELS
 ) -> CountingNetwork:
-    """Plan all counts of a problem, and lay out its relations; takes milliseconds and the memory of its atoms' bits.
+    """Plan all counts of a problem, and lay out its relations; takes the memory of its atoms' bits.
 
     rated: to which of the channels of a sum each clause belongs, and with which weight.
     """
+    return counting_plan(problem, lowered, rated, channels).network()
+
+
+def counting_plan(
+    problem: Problem, lowered: LoweredModel, rated: Rated = rated_as_weight, channels: int = CHANNELS
+) -> CountingPlan:
+    """Plan all counts of a problem; takes milliseconds, whatever the number of its atoms."""
     if lowered.has_numbers:
         rule = next(rule for rule in problem.model.rules if rule.factor is not None)
         message = f"a weight that a number multiplies is not counted: {rule.text}"
@@ -41,99 +157,99 @@ def counting_network(
     views = Views(universe)
     assembler = Assembler(universe, views)
     predicates = (*problem.model.predicates, *(d.predicate for d in lowered.definitions))
-    targets = []
+    planner = RowPlanner(assembler)
+    followed = _followed(lowered)
+    columns: list[dict[int, int]] = []
+    works = []
     for name in predicates:
         has_atoms = name not in problem.statuses or problem.statuses[name].n_open > 0
         begin = assembler.n_terms
+        terms = target_terms(lowered, universe, name, rated) if has_atoms else {}
         if has_atoms:
             views.main(name)
-            for channel, terms in target_terms(lowered, universe, name, rated).items():
-                assembler.terms(terms, channel, universe.predicates[name])
-        targets.append((begin, assembler.n_terms))
+            for channel, own in terms.items():
+                assembler.terms(own, channel, universe.predicates[name])
+        targets = begin, assembler.n_terms
+        mode = _mode(problem, name, followed)
+        in_rows = has_atoms and name in problem.statuses and mode in (ROWS, ROW_GROUPS) and channels == CHANNELS
+        plan = planner.plan(name, terms, begin, in_rows=in_rows)
+        works.append(plan.work)
+        columns.append({MODE: mode, TERMS: targets[0], TERMS + 1: targets[1], **plan.columns})
     begin = assembler.n_terms
-    for channel, terms in false_terms(lowered, universe, rated).items():
-        assembler.terms(terms, channel, ())
-    false = begin, assembler.n_terms
-    definitions, n_hidden = _definitions(lowered, universe, predicates, assembler)
-    is_open = open_atoms(problem, predicates, views)
-    relations = relations_of(universe, predicates, views)
-    n_words = views.begins()[-1]
-    widest = max((view.words for view in views.found), default=1)
-    n_slots = max(assembler.most_slots, max(map(len, universe.predicates.values()), default=0), 1)
-    group_start, group_atom = groups_of(problem)
-    made = CountingNetwork(
+    for channel, own in false_terms(lowered, universe, rated).items():
+        assembler.terms(own, channel, ())
+    return CountingPlan(
         problem,
         lowered,
         predicates,
-        assembler.code(),
-        relations,
-        definitions,
-        pairs_of(targets),
-        numbers(false),
+        assembler,
+        planner.tables,
+        tuple(columns),
+        tuple(works),
+        (begin, assembler.n_terms),
         channels,
-        is_open,
-        evidence_bits(problem, predicates, relations, n_words, n_slots),
-        group_start,
-        group_atom,
-        n_hidden,
-        assembler.deepest,
-        max(widest, _widest_type(universe)),
-        n_slots,
     )
-    return frozen(made)
 
 
-def _widest_type(universe: Universe) -> int:
-    return max((-(-size // 64) for size in universe.sizes.values()), default=1) or 1
+def _followed(lowered: LoweredModel) -> set[str]:
+    """Predicates that hidden atoms depend on."""
+    return {literal.predicate for d in lowered.definitions for cube in d.cubes for literal in cube.literals}
 
 
-def relations_of(universe: Universe, predicates: Sequence[str], views: Views) -> Relations:
-    """Views and sizes as kernels read them."""
-    arrays = views.arrays(predicates)
-    size = np.ones((len(predicates), arrays.stride.shape[1]), np.int64)
+def _mode(problem: Problem, name: str, followed: set[str]) -> int:
+    """How a predicate is swept."""
+    if name not in problem.statuses:
+        return FLIPS
+    exclusive = problem.model.predicates[name].exclusive
+    if any(exclusive):
+        return ROW_GROUPS if name not in followed and exclusive[-1] and sum(exclusive) == 1 else GROUPS
+    return FLIPS if name in followed or not exclusive else ROWS
+
+
+def _relations(universe: Universe, predicates: Sequence[str], views: Views, columns: Sequence[Mapping[int, int]]) -> Relations:
+    """Views and the table of predicates."""
+    widest = max((len(universe.predicates[name]) for name in predicates), default=0) or 1
+    made = np.zeros((len(predicates), SIZES + widest), np.int64)
+    listed: list[int] = []
     for at, name in enumerate(predicates):
         kinds = universe.predicates[name]
-        size[at, : len(kinds)] = [universe.sizes[kind] for kind in kinds]
-    return frozen(Relations(*arrays, size))
+        made[at, VIEWS] = len(listed)
+        listed += views.listed(name)
+        made[at, VIEWS + 1], made[at, ARITY] = len(listed), len(kinds)
+        made[at, SIZES : SIZES + len(kinds)] = [universe.sizes[kind] for kind in kinds]
+        for column, value in columns[at].items():
+            made[at, column] = value
+    return frozen(Relations(views.table(widest), numbers(listed), made))
 
 
 def _definitions(
-    lowered: LoweredModel, universe: Universe, predicates: Sequence[str], assembler: Assembler
+    lowered: LoweredModel,
+    universe: Universe,
+    predicates: Sequence[str],
+    assembler: Assembler,
+    columns: Sequence[dict[int, int]],
 ) -> tuple[Definitions, int]:
     """What flips do to hidden atoms, and how these are counted anew; and how many hidden atoms there are."""
     number_of = {name: at for at, name in enumerate(predicates)}
-    hit_of, hit_term, hit_hidden, base = [0], [], [], []
-    parameters: list[tuple[int, int]] = []
+    found: list[tuple[int, ...]] = []
     sources: list[int] = []
-    for name in predicates:
+    for at, name in enumerate(predicates):
         own = universe.predicates[name]
+        begin = len(found)
         for hit in hits(lowered, universe, name):
             kinds = universe.predicates[hit.hidden]
-            hit_term.append(assembler.term(hit.term, hit.sign, 0, (*own, *kinds)))
-            hit_hidden.append(number_of[hit.hidden])
-            begin = len(sources)
+            term = assembler.term(hit.term, hit.sign, 0, (*own, *kinds))
+            first = len(sources)
             sources += [
                 LOOPED if source is None else assembler.argument(source, kind)
                 for source, kind in zip(hit.sources, kinds, strict=True)
             ]
-            parameters.append((begin, len(sources)))
-            base.append(len(own))
-        hit_of.append(len(hit_term))
-    first, whole, n_hidden = [-1] * len(predicates), [(0, 0)] * len(predicates), 0
+            found.append((term, number_of[hit.hidden], len(own), first, len(sources)))
+        columns[at].update({HITS: begin, HITS + 1: len(found), HIDDEN: -1})
+    n_hidden = 0
     for definition in lowered.definitions:
-        at = number_of[definition.predicate]
         kinds = universe.predicates[definition.predicate]
-        first[at] = n_hidden
-        n_hidden += int(np.prod([universe.sizes[kind] for kind in kinds], dtype=np.int64))
-        whole[at] = assembler.terms(whole_terms(definition, universe), 0, kinds)
-    made = Definitions(
-        numbers(hit_of),
-        numbers(hit_term),
-        numbers(hit_hidden),
-        pairs_of(parameters),
-        numbers(sources),
-        numbers(base),
-        numbers(first),
-        pairs_of(whole),
-    )
-    return frozen(made), n_hidden
+        whole = assembler.terms(whole_terms(definition, universe), 0, kinds)
+        columns[number_of[definition.predicate]].update({HIDDEN: n_hidden, WHOLE: whole[0], WHOLE + 1: whole[1]})
+        n_hidden += math.prod(universe.sizes[kind] for kind in kinds)
+    return frozen(Definitions(table(found, 5), numbers(sources))), n_hidden

@@ -16,22 +16,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64
+from markovlogic.arrays import Bool, Float64, Int64, Words
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
 from markovlogic.networks.counting.building import counting_network
+from markovlogic.networks.counting.compiling import HARD
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.problem.values import Problem
 
 
 def false_sums(network: CountingNetwork, world: Bool) -> Float64:
     """(n_channels,) the weighed number of false groundings; of a plain network, in the first the log-weight that they cost."""
+    return _false_sums(network, network.bits_of(world, network.room()))
+
+
+def broken_hard(network: CountingNetwork, bits: Words) -> float:
+    """How many groundings of hard clauses are false, given all relations."""
+    return float(_false_sums(network, bits)[HARD])
+
+
+def _false_sums(network: CountingNetwork, bits: Words) -> Float64:
     from markovlogic.kernels.counting.evaluate import sum_terms
 
-    room = network.room()
-    bits = network.bits_of(world, room)
     found = np.zeros(network.channels)
     slots = np.zeros(network.n_slots, np.int64)
-    sum_terms(network.code, int(network.false[0]), int(network.false[1]), bits, slots, room.stack, found)
+    sum_terms(network.code, int(network.false[0]), int(network.false[1]), bits, slots, network.room().stack, found)
     return found
 
 
@@ -76,5 +84,5 @@ class FormulaCounter:
         slots = np.zeros(network.n_slots, np.int64)
         places = np.array([network.place_of(int(atom)) for atom in atoms], np.int64).reshape(-1, 2)
         found = np.zeros((len(places), network.channels))
-        changes_of(network.code, network.relations, network.definitions, network.targets, places, bits, slots, room, found)
+        changes_of(network.code, network.relations, network.definitions, places, bits, slots, room, found)
         return found

@@ -13,26 +13,59 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Bool, Float64, Int32, Int64, Words, frozen, offsets
 from markovlogic.data.evidence import TRUE, UNKNOWN
-from markovlogic.kernels.counting.layout import Code, Definitions, Relations, Room, Stack
+from markovlogic.kernels.counting.layout import (
+    FIRST_ROW,
+    GROUPS,
+    MODE,
+    N_ROWS,
+    N_WORDS,
+    OPEN,
+    SIZES,
+    WIDTH,
+    Code,
+    Definitions,
+    Layout,
+    Registers,
+    Relations,
+    Room,
+    RowProgram,
+    Stack,
+)
 from markovlogic.language.templates import LoweredModel
+from markovlogic.networks.base import StartKind
 from markovlogic.networks.counting.direct import DirectCount
 from markovlogic.networks.counting.views import Views
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem.values import Problem
 
 CHANNELS = 2  # log-weights; hard clauses
+BORDERS = 1024  # of probabilities whose log-odds are in a table
 
 
 class OpenAtoms(NamedTuple):
     """The open atoms of each predicate, as bits in the order of codes, rows as in the view of the last argument."""
 
     mask: Words
-    begin: Int64  # (n_predicates,) first word; -1 where a predicate has none
-    rows: Int64  # (n_predicates,)
-    words: Int64  # (n_predicates,) of a row
-    width: Int64  # (n_predicates,) bits of a row
     first: Int64  # number of the first open atom of each row, row by row
-    row_begin: Int64  # (n_predicates,) where the rows of a predicate begin in `first`
+
+
+class Groups(NamedTuple):
+    """Exclusive groups, predicate by predicate."""
+
+    start: Int64  # (n_groups + 1,)
+    code: Int64  # of each atom
+    atom: Int64  # its number
+
+
+class Shape(NamedTuple):
+    """How much room a chain needs."""
+
+    hidden_atoms: int
+    deepest: int  # loops inside each other
+    widest: int  # words of a row
+    slots: int
+    registers: tuple[int, int, int]  # bits, vectors, numbers
+    columns: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +81,15 @@ class CountingNetwork:
     code: Code
     relations: Relations
     definitions: Definitions
-    targets: Int64  # (n_predicates, 2) terms of what an atom adds when it turns true
+    program: RowProgram
     false: Int64  # (2,) terms of the number of false groundings of all clauses
     channels: int  # of sums: log-weights and hard clauses, unless it was built otherwise
     open_atoms: OpenAtoms
     evidence: Words  # all relations with what is known to be true, and nothing else
-    group_start: Int64
-    group_atom: Int32
-    n_hidden_atoms: int
-    deepest: int
-    widest: int  # words
-    n_slots: int
+    groups: Groups
+    site: Int64  # (n_sites, 2) predicate, and row or group
+    sweep_seconds: float  # that a sweep takes on one core, about
+    shape: Shape
 
     @property
     def kind(self) -> NetworkKind:
@@ -78,7 +109,21 @@ class CountingNetwork:
     @property
     def n_groups(self) -> int:
         """How many exclusive groups there are."""
-        return len(self.group_start) - 1
+        return len(self.groups.start) - 1
+
+    @property
+    def n_slots(self) -> int:
+        """Values that programs work with at a time."""
+        return self.shape.slots
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Everything that sweeps read."""
+        share = np.arange(1, BORDERS) / BORDERS
+        borders = np.concatenate([[-np.inf], np.log(share / (1 - share)), [np.inf]])
+        parts = (self.code, self.relations, self.definitions, self.program, self.open_atoms.mask, self.open_atoms.first)
+        member = np.stack([self.groups.code, self.groups.atom], axis=1)
+        return frozen(Layout(*parts, self.groups.start, member, self.site, borders))
 
     @property
     def n_clauses(self) -> None:
@@ -105,8 +150,14 @@ class CountingNetwork:
 
     def group_log_weights(self, group: int, world: Bool) -> Float64:
         """The conditional of an exclusive group in float64."""
-        atoms = self.group_atom[self.group_start[group] : self.group_start[group + 1]]
+        atoms = self.groups.atom[self.groups.start[group] : self.groups.start[group + 1]]
         return self.direct.log_weights(atoms.tolist(), np.eye(len(atoms), dtype=np.bool_), world)
+
+    def start_worlds(self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
+        """Worlds of a batch to start from."""
+        from markovlogic.networks.counting.starts import start_worlds
+
+        return start_worlds(self, n_chains, seed, kind, first)
 
     def digest(self, *, floats: bool) -> str:
         """A digest of all arrays."""
@@ -119,16 +170,31 @@ class CountingNetwork:
 
     def room(self) -> Room:
         """Room for one chain."""
+        shape = self.shape
         return Room(
-            Stack(np.zeros((self.deepest + 1, self.widest), np.uint64), np.zeros((self.deepest + 1, 5), np.int64)),
-            np.zeros(max(self.relations.size.shape[1], 1), np.int64),
-            np.zeros(self.n_hidden_atoms, np.int64),
-            np.zeros(self.n_hidden_atoms, np.uint8),
-            np.zeros(self.n_hidden_atoms, np.int64),
-            np.zeros(self.n_hidden_atoms, np.int64),
-            np.zeros(1, np.int64),
-            np.zeros(self.channels),
-            np.zeros(self.channels),
+            Stack(np.zeros((shape.deepest + 1, shape.widest), np.uint64), np.zeros((shape.deepest + 1, 5), np.int64)),
+            np.zeros(self.relations.predicate.shape[1] - SIZES, np.int64),
+            np.zeros(shape.hidden_atoms, np.int64),
+            np.zeros((shape.hidden_atoms + 1, 3), np.int64),
+            np.zeros((2, self.channels)),
+        )
+
+    def registers(self) -> Registers:
+        """Room for the row programs of one chain."""
+        shape = self.shape
+        width = 64 * shape.widest
+        largest_group = int(np.diff(self.groups.start).max(initial=1))
+        return Registers(
+            np.zeros((shape.registers[0], shape.widest), np.uint64),
+            np.zeros((shape.registers[1], width), np.int64),
+            np.zeros(shape.registers[2], np.int64),
+            np.zeros((64, shape.widest), np.uint64),
+            np.zeros(max(len(self.program.weight), 1)),
+            np.zeros((CHANNELS, width)),
+            np.zeros((-(-shape.columns // 8), width), np.uint8),
+            np.zeros((-(-shape.columns // 8), 256)),
+            np.zeros((2, max(largest_group, shape.columns))),
+            np.zeros(max(len(self.program.live), 1), np.int64),
         )
 
     def bits_of(self, world: Bool, room: Room) -> Words:
@@ -141,12 +207,12 @@ class CountingNetwork:
         for at, name in enumerate(self.predicates):
             if name in self.problem.statuses:
                 numbers = self.problem.atoms.range_of(name)
-                if self.relations.of[at] == self.relations.of[at + 1] or not len(numbers):
+                if not len(numbers):
                     continue
                 true = np.flatnonzero(world[numbers.start : numbers.stop]).astype(np.int64)
                 write_atoms(self.relations, at, self.problem.statuses[name].unrank(true), bits, slots)
             else:
-                count_hidden(self.code, self.relations, self.definitions, at, bits, slots, room)
+                count_hidden(self.code, self.relations, at, bits, slots, room)
         return bits
 
     def place_of(self, atom: int) -> tuple[int, int]:
@@ -163,8 +229,8 @@ def _arrays(value: Any) -> list[npt.NDArray[Any]]:
     if isinstance(value, np.ndarray):
         return [value]
     if isinstance(value, CountingNetwork):
-        own = (value.code, value.relations, value.definitions, value.targets, value.open_atoms, value.evidence)
-        return [array for part in (*own, value.group_start, value.group_atom) for array in _arrays(part)]
+        own = (value.code, value.relations, value.definitions, value.program, value.open_atoms, value.evidence)
+        return [array for part in (*own, value.groups, value.site) for array in _arrays(part)]
     return [array for part in value for array in _arrays(part)] if isinstance(value, tuple) else []
 
 
@@ -175,46 +241,29 @@ def evidence_bits(problem: Problem, predicates: Sequence[str], relations: Relati
     bits = np.zeros(n_words, np.uint64)
     slots = np.zeros(max(n_slots, 1), np.int64)
     for at, name in enumerate(predicates):
-        if name in problem.statuses and relations.of[at] < relations.of[at + 1]:
+        if name in problem.statuses:
             statuses = problem.statuses[name]
             write_atoms(relations, at, statuses.code[statuses.status == TRUE], bits, slots)
     return bits
 
 
-def open_atoms(problem: Problem, predicates: Sequence[str], views: Views) -> OpenAtoms:
-    """Masks of the open atoms, and the numbers with which rows begin."""
-    parts, begin, rows, words, width, firsts, row_begin = [], [], [], [], [], [], []
+def open_atoms(problem: Problem, predicates: Sequence[str], views: Views, columns: Sequence[dict[int, int]]) -> OpenAtoms:
+    """Masks of the open atoms, and the numbers with which rows begin; adds where they stand to the table of predicates."""
+    masks, firsts = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
     n_words = n_rows = 0
-    for name in predicates:
-        is_open = name in problem.statuses and problem.statuses[name].n_open > 0
-        view = views.found[views.main(name)] if is_open else None
-        begin.append(n_words if view is not None else -1)
-        row_begin.append(n_rows)
-        rows.append(0 if view is None else view.rows)
-        words.append(0 if view is None else view.words)
-        width.append(0 if view is None else view.width)
-        if view is None:
+    for name, own in zip(predicates, columns, strict=True):
+        own[OPEN] = -1
+        if name not in problem.statuses or not problem.statuses[name].n_open:
             continue
-        statuses = problem.statuses[name]
+        view, statuses = views.found[views.main(name)], problem.statuses[name]
         mask = np.full((view.rows, view.width), statuses.default == UNKNOWN, np.bool_)
         mask.reshape(-1)[statuses.code] = statuses.status == UNKNOWN
-        packed = pack_rows(mask)
-        parts.append(packed)
-        n_words += len(packed)
-        n_rows += view.rows
+        own.update({OPEN: n_words, N_ROWS: view.rows, N_WORDS: view.words, WIDTH: view.width, FIRST_ROW: n_rows})
+        masks.append(pack_rows(mask))
         firsts.append(problem.atoms.range_of(name).start + offsets(mask.sum(axis=1))[:-1])
-    nothing = [np.zeros(0, np.uint64)], [np.zeros(0, np.int64)]
-    return frozen(
-        OpenAtoms(
-            np.concatenate([*nothing[0], *parts]),
-            np.array(begin, np.int64),
-            np.array(rows, np.int64),
-            np.array(words, np.int64),
-            np.array(width, np.int64),
-            np.concatenate([*nothing[1], *firsts]),
-            np.array(row_begin, np.int64),
-        )
-    )
+        n_words += view.size
+        n_rows += view.rows
+    return frozen(OpenAtoms(np.concatenate(masks), np.concatenate(firsts)))
 
 
 def pack_rows(rows: Bool) -> Words:
@@ -226,9 +275,33 @@ def pack_rows(rows: Bool) -> Words:
     return wide.reshape(-1).view(np.dtype("<u8")).astype(np.uint64)
 
 
-def groups_of(problem: Problem) -> tuple[Int64, Int32]:
-    """The exclusive groups of all predicates, in compressed rows."""
+def groups_of(problem: Problem) -> Groups:
+    """The exclusive groups of all predicates, in the problem's order."""
     lengths = [np.diff(groups.start) for groups in problem.groups]
+    atom = np.concatenate([np.zeros(0, np.int64), *(groups.atom for groups in problem.groups)]).astype(np.int64)
+    code = [np.zeros(0, np.int64)]
+    for groups in problem.groups:
+        own = groups.atom.astype(np.int64) - problem.atoms.range_of(groups.predicate).start
+        code.append(problem.statuses[groups.predicate].unrank(own))
     start = offsets(np.concatenate([np.zeros(0, np.int64), *lengths]))
-    atom = np.concatenate([np.zeros(0, np.int32), *(groups.atom for groups in problem.groups)]).astype(np.int32)
-    return start, atom
+    return frozen(Groups(start, np.concatenate(code).astype(np.int64), atom))
+
+
+def sites_of(problem: Problem, predicates: Sequence[str], relations: Relations, is_open: OpenAtoms) -> Int64:
+    """What is drawn together, in order: rows with open atoms, or groups where these are no rows."""
+    parts = [np.zeros((0, 2), np.int64)]
+    first_group, begin = {}, 0
+    for groups in problem.groups:
+        first_group[groups.predicate] = begin, begin + len(groups.start) - 1
+        begin += len(groups.start) - 1
+    for at, name in enumerate(predicates):
+        own = relations.predicate[at]
+        if own[OPEN] < 0:
+            continue
+        if own[MODE] == GROUPS:
+            item = np.arange(*first_group[name])
+        else:
+            mask = is_open.mask[own[OPEN] : own[OPEN] + own[N_ROWS] * own[N_WORDS]]
+            item = np.flatnonzero(mask.reshape(own[N_ROWS], own[N_WORDS]).any(axis=1))
+        parts.append(np.stack([np.full(len(item), at), item], axis=1))
+    return np.concatenate(parts).astype(np.int64)

@@ -9,13 +9,13 @@ in the order of atom codes. All views lie in one array of words; rows begin at a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Int64, frozen
+from markovlogic.arrays import Int64
+from markovlogic.kernels.counting.layout import VIEW_BEGIN, VIEW_BIT, VIEW_STRIDES
 from markovlogic.networks.counting.terms import Factor, Universe
 
 
@@ -42,18 +42,6 @@ class Operand(NamedTuple):
     constant: int  # words that constants among the arguments add to the view's beginning
     steps: tuple[tuple[int, int], ...]  # (argument, words for each of its value)
     negated: bool
-
-
-class ViewArrays(NamedTuple):
-    """Views as kernels read them."""
-
-    begin: Int64  # (n_views,) first word
-    bit: Int64  # (n_views,) position of an argument along the bits, -1 where there is none
-    stride: Int64  # (n_views, widest arity)
-    along: Int64  # (n_views, widest arity) 1 where the position runs along the bits
-    of: Int64  # (n_predicates + 1,) views of each predicate, which stand together
-    listed: Int64  # views in that order, the one of the last argument first
-    arity: Int64  # (n_predicates,)
 
 
 @dataclass
@@ -119,33 +107,19 @@ class Views:
             begin.append(begin[-1] + view.size)
         return begin
 
-    def arrays(self, predicates: Sequence[str]) -> ViewArrays:
-        """All views, for predicates in this order."""
-        arity = [len(self.universe.predicates[name]) for name in predicates]
-        widest = max(arity, default=0) or 1
-        stride = np.zeros((len(self.found), widest), np.int64)
-        along = np.zeros((len(self.found), widest), np.int64)
-        for at, view in enumerate(self.found):
-            stride[at, : len(view.strides)] = view.strides
-            along[at, list(view.along)] = 1
-        listed = []
-        for name, n in zip(predicates, arity, strict=True):
-            main = self._number.get((name, (n - 1,) if n else ()))
-            others = [at for at, view in enumerate(self.found) if view.predicate == name and at != main]
-            listed.append(others if main is None else [main, *others])
-        return frozen(
-            ViewArrays(
-                np.array(self.begins()[:-1], np.int64),
-                np.array([view.along[0] if view.along else -1 for view in self.found], np.int64),
-                stride,
-                along,
-                np.cumsum([0, *map(len, listed)]).astype(np.int64),
-                np.array([at for own in listed for at in own], np.int64),
-                np.array(arity, np.int64),
-            )
-        )
+    def table(self, widest: int) -> Int64:
+        """All views, for kernels; widest: the largest arity."""
+        made = np.zeros((len(self.found), VIEW_STRIDES + 2 * widest), np.int64)
+        for at, (view, begin) in enumerate(zip(self.found, self.begins(), strict=False)):
+            made[at, VIEW_BEGIN] = begin
+            made[at, VIEW_BIT] = view.along[0] if view.along else -1
+            made[at, VIEW_STRIDES : VIEW_STRIDES + len(view.strides)] = view.strides
+            made[at, [VIEW_STRIDES + widest + position for position in view.along]] = 1
+        return made
 
-
-def sizes_of(universe: Universe, predicate: str) -> tuple[int, ...]:
-    """Constants of each argument's type."""
-    return tuple(universe.sizes[kind] for kind in universe.predicates[predicate])
+    def listed(self, predicate: str) -> list[int]:
+        """The views of a predicate, that of its last argument first."""
+        arity = len(self.universe.predicates[predicate])
+        main = self._number.get((predicate, (arity - 1,) if arity else ()))
+        others = [at for at, view in enumerate(self.found) if view.predicate == predicate and at != main]
+        return others if main is None else [main, *others]

@@ -1,0 +1,66 @@
+"""`mln compress`: a smaller model, its evidence, and the way from objects to groups."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from markovlogic.cli import options
+from markovlogic.cli.telling import tell
+
+
+def compress(
+    model: options.Model,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR", help="Directory for the files.", rich_help_panel=options.OUTPUT)
+    ],
+    method: Annotated[
+        str, typer.Option("--method", metavar="|".join(options.COMPRESSORS), help="How groups are found.")
+    ] = "dpmeans",
+    evidence: options.EvidenceFiles = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-q",
+            "--query",
+            metavar="ATOMS",
+            help="What will be asked for: missing facts of these predicates are unknown.",
+            rich_help_panel=options.PROBLEM,
+        ),
+    ] = None,
+    open_: options.Open = None,
+    closed: options.Closed = None,
+    closed_types: options.ClosedTypes = False,
+    rank: options.Rank = None,
+    ratio: options.Ratio = None,
+    set_: options.Set = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Write a smaller model with literal weights, its evidence, a mapping and a summary."""
+    from markovlogic import compression
+    from markovlogic.compress.table import compressor_said
+    from markovlogic.errors import InputError
+    from markovlogic.report.progress import shown_progress
+
+    compressor, rest = compressor_said(method, rank, ratio, set_ or ())
+    if compressor is None or rest:
+        raise InputError(f"--set {rest[0]}: {method} has no such setting" if rest else "compression none changes nothing")
+    with shown_progress(quiet=quiet) as progress:
+        made = compression.compress(
+            model,
+            evidence or (),
+            compressor,
+            query=query or (),
+            open_=options.names(open_),
+            closed=options.names(closed),
+            closed_types=closed_types,
+            progress=progress,
+        )
+    files = made.write(output)
+    if not quiet:
+        tell(f"wrote {', '.join(map(str, files))}")
+        tell(made.told)
+        for note in made.partition.notes:
+            tell(f"note: {note}")
+    return 0

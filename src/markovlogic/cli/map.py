@@ -1,0 +1,141 @@
+"""`mln map`: the most probable world."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from markovlogic.cli import options
+from markovlogic.cli.outputs import check_outputs
+from markovlogic.cli.telling import tell
+
+if TYPE_CHECKING:
+    from markovlogic.maximizing.result import World
+
+SEARCH = "Search"
+Queried = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-q",
+        "--query",
+        metavar="ATOMS",
+        help="Whose true atoms to write, separated by commas: predicates and ground atoms; default: all open atoms.",
+        rich_help_panel=options.PROBLEM,
+    ),
+]
+
+
+def map_(
+    model: options.Model,
+    query: Queried = None,
+    evidence: options.EvidenceFiles = None,
+    open_: options.Open = None,
+    closed: options.Closed = None,
+    closed_types: options.ClosedTypes = False,
+    clause_weights: options.ClauseWeights = "formula",
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="auto|maxwalksat|ilp",
+            help="auto: proofs where they are cheap, then search and integer programs; or one of these two.",
+            rich_help_panel=options.METHOD,
+        ),
+    ] = "auto",
+    memory_limit: options.MemoryLimit = None,
+    tries: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Walks; default 4, and 10 for maxwalksat.", rich_help_panel=SEARCH),
+    ] = None,
+    flips: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Flips of a walk; default 100 an atom, at least 500.", rich_help_panel=SEARCH),
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Random moves at the beginning of a walk; falls to 0; default 0.5.", rich_help_panel=SEARCH
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="The same seed gives the same world; default 0.", rich_help_panel=SEARCH)
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="End after this time with the best world so far.", rich_help_panel=SEARCH),
+    ] = None,
+    include_evidence: Annotated[
+        bool, typer.Option("--include-evidence", help="Also write facts known from evidence.", rich_help_panel=options.OUTPUT)
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The true atoms, one a line; `-`: standard output.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    stats: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write what was done as JSON.", rich_help_panel=options.OUTPUT)
+    ] = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Find the most probable world: the true atoms, what they weigh, and how much more another world could."""
+    limit = options.memory_size(memory_limit)
+    options.at_least(tries, 1, "--tries")
+    options.at_least(flips, 1, "--flips")
+    options.at_least(seed, 0, "--seed")
+    options.share(noise, "--noise")
+    options.positive(time_limit, "--time-limit")
+
+    from markovlogic import maximization
+    from markovlogic.report.progress import shown_progress
+
+    check_outputs((output, stats), (model, *(evidence or ())))
+    with shown_progress(quiet=quiet) as progress:
+        world = maximization.maximize(
+            model,
+            evidence or (),
+            query,
+            method=method,
+            tries=tries,
+            flips=flips,
+            noise=noise,
+            seed=seed,
+            time_limit=time_limit,
+            open_=options.names(open_),
+            closed=options.names(closed),
+            closed_types=closed_types,
+            clause_weights=clause_weights,
+            memory_limit=limit,
+            include_evidence=include_evidence,
+            progress=progress,
+        )
+    return _deliver(world, output, stats, quiet=quiet)
+
+
+def _deliver(world: World, output: str | None, stats: str | None, *, quiet: bool) -> int:
+    """Write the atoms, and say what is proved."""
+    from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
+
+    if stats is not None:
+        with atomic_file(stats) as file:
+            file.write(json.dumps(world.stats(), indent=2, allow_nan=False).encode() + b"\n")
+    with atomic_file(STANDARD_OUTPUT if output is None else output) as file:
+        for batch in range(0, len(world.atom), 65_536):
+            file.write("".join(f"{name}\n" for name in world.atom[batch : batch + 65_536].to_pylist()).encode())
+    if not quiet:
+        where = "" if output is None else f"wrote {output}: "
+        tell(f"{where}{len(world):,} true atom{'s' * (len(world) != 1)}, {world.told()}, {world.run.seconds['total']:.2f} s")
+        for remark in world.remarks:
+            tell(f"note: {remark}")
+    concerns = world.concerns()
+    for concern in concerns:
+        tell(f"concern: {concern}")
+    if world.run.interrupted:
+        tell("interrupted: this is the best world so far")
+        return 130
+    return 1 if concerns else 0

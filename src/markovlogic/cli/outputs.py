@@ -1,0 +1,20 @@
+"""Output files that a command was given: checked before anything long runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
+    """Refuse now what would fail, or do harm, after the computation."""
+    from markovlogic.errors import InputError
+    from markovlogic.report.atomic import check_writable, same_file
+
+    given = [path for path in outputs if path is not None]
+    read = [part.split("=", 1)[-1] for text in inputs for part in (text, *text.split(","))]
+    for number, path in enumerate(given):
+        if any(same_file(path, other) for other in read):
+            raise InputError(f"{path} is an input file and would be overwritten", hint="choose another output name")
+        if any(same_file(path, other) for other in given[:number]):
+            raise InputError(f"{path} is given for two outputs", hint="choose another name for one of them")
+        check_writable(path)

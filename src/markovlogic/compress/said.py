@@ -1,0 +1,58 @@
+"""Settings of compressors in words: what `--set NAME=VALUE` says, and whether a word is one of those that a setting knows."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from markovlogic.errors import InputError
+
+Made = TypeVar("Made")
+
+
+def check_words(settings: Any) -> None:
+    """Refuse a word that a setting does not know; its type says which it knows."""
+    for name, hint in _hints(settings).items():
+        if get_origin(hint) is Literal and vars(settings)[name] not in get_args(hint):
+            known = ", ".join(map(str, get_args(hint)))
+            raise InputError(f"{settings.name}: {name} is {vars(settings)[name]!r}, expected one of {known}")
+
+
+def split_said(settings: Any, said: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """What is said of these settings by name, and what is left for others."""
+    own = set(_hints(settings)) if settings is not None else set()
+    mine: dict[str, str] = {}
+    rest = []
+    for text in said:
+        name, equals, value = text.partition("=")
+        if equals and name.strip() in own:
+            mine[name.strip()] = value.strip()
+        else:
+            rest.append(text)
+    return mine, rest
+
+
+def changed(settings: Made, said: Mapping[str, str]) -> Made:
+    """The settings with some of them changed; a value is read as what the setting's type takes."""
+    hints, values = _hints(settings), {}
+    for name, text in said.items():
+        values[name] = _read(name, text, hints[name])
+    return replace(settings, **values) if values else settings  # type: ignore[type-var]
+
+
+def _hints(settings: Any) -> dict[str, Any]:
+    hints = get_type_hints(type(settings))
+    return {field.name: hints[field.name] for field in fields(settings)}
+
+
+def _read(name: str, text: str, hint: Any) -> Any:
+    if get_origin(hint) is Literal:
+        return text
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+    kind = kinds[0] if get_origin(hint) in (Union, types.UnionType) else hint
+    try:
+        return kind(text)
+    except (TypeError, ValueError):
+        raise InputError(f"--set {name}={text}: {name} takes {'a whole number' if kind is int else 'a number'}") from None

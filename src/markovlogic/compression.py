@@ -1,0 +1,172 @@
+"""A smaller model, its evidence and the way from objects to groups, as values and as files: `mln compress`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from markovlogic.compress.base import Compression, Compressor
+from markovlogic.compress.grouping import Grouping
+from markovlogic.compress.partition import Partition, singletons
+from markovlogic.compress.table import NONE, compressor_of
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence
+from markovlogic.data.names import atom_names
+from markovlogic.errors import InputError
+from markovlogic.guarantee import Guarantee
+from markovlogic.language.show import show_model
+from markovlogic.language.syntax import Model
+from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
+from markovlogic.problem import Problem
+from markovlogic.progress import SILENT, Progress
+from markovlogic.report.atomic import atomic_file
+
+SIGN = {TRUE: "", FALSE: "!", UNKNOWN: "?"}
+MODEL, EVIDENCE, MAPPING, SUMMARY = "model.mln", "evidence.db", "mapping.csv", "summary.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Compressed:
+    """A smaller model with its evidence, the groups, and what that is worth."""
+
+    method: str
+    original: Problem
+    problem: Problem  # the smaller one
+    partition: Partition
+    guarantee: Guarantee
+    told: str  # one sentence
+
+    @property
+    def model(self) -> Model:
+        """The smaller model: the same rules and weights, types declared with what is left of them."""
+        names = {of: domain.names for of, domain in self.problem.domains.items()}
+        return replace(self.problem.model, constants=names, declared_types=frozenset(names))
+
+    @property
+    def evidence(self) -> Evidence:
+        """The smaller model's evidence."""
+        return self.problem.evidence
+
+    @property
+    def groups(self) -> dict[str, list[list[str]]]:
+        """For each type the members of every group."""
+        found = {}
+        for of, own in self.partition.class_of.items():
+            parts: list[list[str]] = [[] for _ in range(self.partition.n_groups(of))]
+            for name, group in zip(self.original.domains[of].names, own.tolist(), strict=True):
+                parts[group].append(name)
+            found[of] = parts
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """What `summary.json` holds."""
+        return {
+            "method": self.method,
+            "groups": {of: self.partition.n_groups(of) for of in self.partition.class_of},
+            "objects": {of: len(own) for of, own in self.partition.class_of.items()},
+            "ratio": self.partition.ratio,
+            "guarantee": str(self.guarantee),
+            "told": self.told,
+            "notes": list(self.partition.notes),
+        }
+
+    def write(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write `model.mln`, `evidence.db`, `mapping.csv` and `summary.json`; the folder is made when missing."""
+        where = Path(folder)
+        try:
+            where.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make {folder}: {error.strerror or error}", hint="choose another directory") from error
+        texts = {
+            MODEL: [show_model(self.model)],
+            EVIDENCE: self._facts(),
+            MAPPING: self._mapping(),
+            SUMMARY: [json.dumps(self.summary(), indent=1, ensure_ascii=False) + "\n"],
+        }
+        for name, parts in texts.items():
+            with atomic_file(where / name) as file:
+                for part in parts:
+                    file.write(part.encode())
+        return tuple(where / name for name in texts)
+
+    def _facts(self) -> Iterator[str]:
+        """Facts that read back as the same statuses; a closed predicate without any keeps one false atom, which closes it."""
+        problem = self.problem
+        for name, statuses in problem.statuses.items():
+            domains = [problem.domains[of] for of in problem.model.predicates[name].types]
+            code, status = statuses.code, statuses.status
+            if any(problem.model.predicates[name].exclusive):
+                told = status == TRUE
+                code, status = code[told], status[told]
+            elif statuses.default == FALSE and not len(code) and statuses.n_ground:
+                code, status = np.zeros(1, np.int64), np.zeros(1, np.int8)
+            for text, truth in zip(atom_names(name, code, statuses.sizes, domains).to_pylist(), status.tolist(), strict=True):
+                yield f"{SIGN[truth]}{text}\n"
+
+    def _mapping(self) -> Iterator[str]:
+        yield "type,object,group,representative\n"
+        for of, own in self.partition.class_of.items():
+            names = self.original.domains[of].names
+            stands = self.partition.representative[of]
+            text = io.StringIO()
+            rows = csv.writer(text, lineterminator="\n")
+            rows.writerows((of, name, group, names[stands[group]]) for name, group in zip(names, own.tolist(), strict=True))
+            yield text.getvalue()
+
+
+def compress(
+    model: Models,
+    evidence: Evidences = None,
+    method: str | Compressor = "dpmeans",
+    *,
+    query: Queries = (),
+    rank: int | None = None,
+    ratio: float | None = None,
+    open_: Sequence[str] = (),
+    closed: Sequence[str] = (),
+    closed_types: bool = False,
+    progress: Progress = SILENT,
+) -> Compressed:
+    """Find groups of similar objects, and make the model and evidence in which each group is one object.
+
+    Weights stay as they are, as in the papers, so that marginals of the smaller model are those of the posed one only where the
+    guarantee says so; `infer(..., compress=...)` does better. query: predicates that will be asked for: their missing facts are
+    unknown. Without a query that holds for predicates with negative facts too, and evidence about all others is complete.
+    """
+    compressor = compressor_of(method, rank, ratio)
+    if compressor is None:
+        raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
+    posed = pose_problem(model, evidence, query, Assumptions(open_, closed, closed_types), progress=progress)
+    if not query:
+        told = _with_negatives(posed.problem, [*open_, *closed])
+        if told:
+            posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    progress.stage("compress")
+    made, partition = _compressed(posed, compressor)
+    return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told())
+
+
+def _compressed(posed: Posed, compressor: Compressor) -> tuple[Compression, Partition]:
+    if isinstance(compressor, Grouping):
+        # files have literal weights: what the sizes of groups would say, rules cannot
+        partition = compressor.partition(posed.problem)
+        literal = replace(compressor, weights="literal")
+        return literal.shrunk(posed, partition), partition
+    made = compressor.compress(posed)
+    return made, made.partition or singletons(posed.problem, compressor.source)
+
+
+def _with_negatives(problem: Problem, named: Sequence[str]) -> list[str]:
+    """Predicates with a fact that something is false: what is missing there is unknown, or the fact would say nothing."""
+    return [
+        name
+        for name, facts in problem.evidence.facts.items()
+        if name not in named and not any(problem.model.predicates[name].exclusive) and np.any(facts.truth == FALSE)
+    ]

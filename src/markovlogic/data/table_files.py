@@ -1,0 +1,215 @@
+"""Table files → Arrow record batches: CSV, TSV, JSON lines (all of them also compressed), Parquet, and databases.
+
+CSV and TSV files are RFC 4180 in UTF-8 and have a header. An empty cell without quotes is a missing value, `""` is the empty
+string. A database is a DuckDB or SQLite file with a table or a query behind a colon: `data.duckdb:SELECT a, b FROM friends`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from markovlogic.data.csv_rows import header_of, locate_rows
+from markovlogic.data.faults import FaultLog
+from markovlogic.data.sources import SUPPORTED_TABLES, cannot_read, database_of, is_table_file, read_bytes
+from markovlogic.data.tables import ROWS, Table, first_line, reader_of
+from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
+
+QUERY_WORDS = ("select", "with", "from", "values", "table", "pivot", "unpivot")
+
+
+def open_table(source: Any, name: str, faults: FaultLog) -> Table:
+    """Open a table given as a file name or as an object in memory; raises InputError where it is no table."""
+    if not isinstance(source, (str, os.PathLike)):
+        return Table(name, reader_of(source, name))
+    path = os.fspath(source)
+    database = database_of(path)
+    if database is not None:
+        return _open_database(*database)
+    if not is_table_file(path):
+        raise InputError(Fault("not a table that can be read", Place(path), hint=f"supported are {SUPPORTED_TABLES}"))
+    ending = path.lower().removesuffix(".gz").rpartition(".")[2]
+    if ending == "parquet":
+        return _open_parquet(path)
+    data = read_bytes(path, "a table")
+    if path.lower().endswith(".gz"):
+        data = _decompressed(path, data)
+    _check_text(path, data)
+    return _open_json(path, data) if ending == "jsonl" else _open_csv(path, data, "\t" if ending == "tsv" else ",", faults)
+
+
+def _decompressed(path: str, data: bytes) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(Fault(f"not a gzip file, or a truncated one: {first_line(error)}", Place(path))) from None
+
+
+def _open_csv(path: str, data: bytes, delimiter: str, faults: FaultLog) -> Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    header = header_of(data, delimiter)
+    if header is None:
+        raise InputError(Fault("an empty file, expected a line with column names", Place(path, 1, 1)))
+    misfits = 0
+
+    def skip(_row: Any) -> str:
+        nonlocal misfits
+        misfits += 1
+        return "skip"
+
+    convert = csv.ConvertOptions(
+        column_types={column: pa.string() for column in header},
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in data, invalid_row_handler=skip)
+    try:
+        table = csv.read_csv(pa.BufferReader(data), csv.ReadOptions(use_threads=False), parse, convert)
+    except pa.ArrowException as error:
+        kind = "TSV" if delimiter == "\t" else "CSV"
+        raise InputError(Fault(f"cannot be read as {kind}: {first_line(error)}", Place(path, 1, 1))) from None
+    if misfits:
+        wrong = locate_rows(data, len(header), delimiter).misfits
+        for line, length in wrong[:MOST_SHOWN]:
+            faults.add(Fault(f"this row has {length} cells, expected {len(header)} as in the header", Place(path, line, 1)))
+        faults.count += max(len(wrong), misfits) - min(len(wrong), MOST_SHOWN)
+    return Table(path, table.combine_chunks().to_reader(), lines=lambda: locate_rows(data, len(header), delimiter).line)
+
+
+def _check_text(path: str, data: bytes) -> None:
+    """Refuse what is no text before Arrow sees it: its own words for that come without a line, or as a traceback."""
+    bad = data.find(0)
+    if bad < 0 and not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            bad = error.start
+    if bad < 0:
+        return
+    before = data[:bad]
+    place = Place(path, before.count(b"\n") + 1, len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1)
+    found = "not a text file: it holds a NUL byte" if data[bad] == 0 else "not UTF-8 text"
+    raise InputError(Fault(found, place, hint="expected a table in UTF-8"))
+
+
+def _open_json(path: str, data: bytes) -> Table:
+    """One object a line; the keys of the first are the columns, in their order."""
+    import pyarrow as pa
+    from pyarrow import json as json_lines
+
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        raise InputError(Fault("an empty file, expected an object a line", Place(path, 1, 1)))
+    try:
+        table = json_lines.read_json(
+            pa.BufferReader(data), json_lines.ReadOptions(use_threads=False, block_size=max(len(data), 1))
+        )
+    except pa.ArrowException as error:
+        raise InputError(_bad_line(path, data, first_line(error))) from None
+    return Table(path, table.combine_chunks().to_reader(), lines=lambda: [number for number, _ in _json_rows(data)])
+
+
+def _json_rows(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Numbers and texts of the lines that are not blank."""
+    return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
+
+
+def _bad_line(path: str, data: bytes, told: str) -> Fault:
+    """The first line that is no object, or whose columns have other types than before."""
+    for number, line in _json_rows(data):
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            return Fault(f"not JSON: {first_line(error)}", Place(path, number, 1), hint="expected one object a line")
+        if not isinstance(value, dict):
+            return Fault("not an object", Place(path, number, 1), hint='expected one object a line: {"a": "Ann", "b": "Bob"}')
+    return Fault(f"cannot be read as JSON lines: {told}", Place(path), hint="each key has values of one type in all lines")
+
+
+def _open_parquet(path: str) -> Table:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise cannot_read(path, error, "a Parquet file") from None
+    try:
+        file = parquet.ParquetFile(path)
+        schema = file.schema_arrow
+        return Table(path, pa.RecordBatchReader.from_batches(schema, file.iter_batches(ROWS)))
+    except (pa.ArrowException, OSError) as error:
+        message = f"not a Parquet file, or a truncated one: {first_line(error)}"
+        raise InputError(Fault(message, Place(path), hint="write the file again")) from None
+
+
+# ---- databases
+
+
+def _open_database(path: str, asked: str) -> Table:
+    """A table or query of a DuckDB or SQLite file, which is never written to."""
+    if not asked.strip():
+        raise InputError(
+            Fault("no table or query of it", Place(path), hint=f"write {path}:friends or {path}:SELECT a, b FROM friends")
+        )
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise cannot_read(path, error, "a database") from None
+    is_query = asked.split(None, 1)[0].lower() in QUERY_WORDS and " " in asked.strip()
+    query = (
+        asked
+        if is_query
+        else "SELECT * FROM " + ".".join('"' + part.replace('"', '""') + '"' for part in asked.strip().split("."))
+    )
+    name = f"{path}:{asked.strip()}"
+    return _duckdb_table(path, query, name) if path.lower().endswith((".duckdb", ".ddb")) else _sqlite_table(path, query, name)
+
+
+def _duckdb_table(path: str, query: str, name: str) -> Table:
+    import duckdb
+    import pyarrow as pa
+
+    try:
+        connection = duckdb.connect(path, read_only=True)
+        return Table(name, pa.RecordBatchReader.from_stream(connection.sql(query)), keep=connection)
+    except (duckdb.Error, pa.ArrowException, AttributeError, TypeError) as error:
+        raise InputError(Fault(f"cannot be read: {first_line(error)}", Place(name))) from None
+
+
+def _sqlite_table(path: str, query: str, name: str) -> Table:
+    import pyarrow as pa
+
+    try:
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            found = connection.execute(query)
+            columns = [column[0] for column in found.description or ()]
+            rows = found.fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise InputError(Fault(f"cannot be read: {first_line(error)}", Place(name))) from None
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
+    arrays = [_column(values) for values in cells]
+    return Table(name, pa.table(arrays, names=columns).to_reader())
+
+
+def _column(values: tuple[Any, ...]) -> Any:
+    """A column of SQLite, which may hold texts and integers side by side; those then count as texts."""
+    import pyarrow as pa
+
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {int, str}:
+        values = tuple(None if value is None else str(value) for value in values)
+    return pa.array(values) if kinds else pa.array(values, pa.string())

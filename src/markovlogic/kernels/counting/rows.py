@@ -1,0 +1,309 @@
+"""What is computed once a row: messages through the parts of terms that do not read the row which is being swept.
+
+A message over a variable is a row of bits, or a vector of counts. A vector is multiplied with a relation by its bit planes:
+Σ_j 2^j · popcount(plane_j & row).
+"""
+
+import numpy as np
+
+from markovlogic.kernels.counting.evaluate import (
+    FULL,
+    LOW,
+    ONE,
+    count_loop,
+    count_term,
+    fill_row,
+    flip_of,
+    has_bit,
+    meets,
+    passes_test,
+    row_begin,
+    value_of,
+)
+from markovlogic.kernels.counting.layout import (
+    BITS,
+    COLUMNS,
+    COUNT,
+    HAS_HARD,
+    INSTRUCTIONS,
+    LIVE,
+    MASK,
+    NEST,
+    POINTS,
+    ROW_GROUPS_OF,
+    ROW_TERMS,
+    SIZE,
+    TERM_CHANNEL,
+    TIMES,
+    TOTAL,
+    VECTORS,
+    WIDTH,
+)
+from markovlogic.kernels.internal import internal
+from markovlogic.kernels.vectors import population
+
+
+@internal
+def _planes(vector, size, plane):
+    """Bit planes of a vector of counts; gives how many there are."""
+    every = np.int64(0)
+    for at in range(size):
+        every |= vector[at]
+    n = 0
+    while every >> n:
+        n += 1
+    for word in range((size + 63) >> 6):
+        end = min(64, size - 64 * word)
+        for which in range(n):
+            bits = np.uint64(0)
+            for at in range(end):
+                bits |= np.uint64((vector[64 * word + at] >> which) & 1) << np.uint64(at)
+            plane[which, word] = bits
+    return n
+
+
+@internal
+def _count_rows(bits, begin, stride, flip, size, words, message, out):
+    """out[v] = popcount of the message and row v of a relation."""
+    for at in range(size):
+        row = bits[begin + at * stride : begin + at * stride + words]
+        total = np.int64(0)
+        for word in range(words):
+            total += population(message[word] & (row[word] ^ flip))
+        out[at] = total
+
+
+@internal
+def _weigh_rows(bits, begin, stride, flip, size, words, plane, n, out):
+    """out[v] = sum of a vector, given by its planes, over the bits of row v of a relation."""
+    for at in range(size):
+        row = bits[begin + at * stride : begin + at * stride + words]
+        total = np.int64(0)
+        for which in range(n):
+            count = np.int64(0)
+            own = plane[which]
+            for word in range(words):
+                count += population(own[word] & (row[word] ^ flip))
+            total += count << which
+        out[at] = total
+
+
+@internal
+def _multiply(code, instruction, bits, slots, registers, weighs):
+    """A message through one or more relations between two variables."""
+    out, source, first, last, size = instruction[1], instruction[2], instruction[4], instruction[5], instruction[6]
+    packed = instruction[7]
+    slot, length = packed & 0xFFFF, packed >> 16
+    words = (length + 63) >> 6
+    n = _planes(registers.vector[source], length, registers.plane) if weighs else 0
+    result = registers.vector[out]
+    if last == first + 1:
+        slots[slot] = 0
+        begin = row_begin(code, first, slots)
+        slots[slot] = 1
+        stride = row_begin(code, first, slots) - begin
+        if weighs:
+            _weigh_rows(bits, begin, stride, flip_of(code, first), size, words, registers.plane, n, result)
+        else:
+            _count_rows(bits, begin, stride, flip_of(code, first), size, words, registers.bits[source], result)
+        return
+    for at in range(size):
+        slots[slot] = at
+        total = np.int64(0)
+        for word in range(words):
+            both = FULL
+            for operand in range(first, last):
+                both &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
+            if weighs:
+                for which in range(n):
+                    total += population(both & registers.plane[which, word]) << which
+            else:
+                total += population(both & registers.bits[source, word])
+        result[at] = total
+
+
+@internal
+def run_instruction(code, instruction, bits, slots, registers, stack):
+    """Fill one register."""
+    kind, out, source, other = instruction[0], instruction[1], instruction[2], instruction[3]
+    size = instruction[6]
+    if kind == BITS:
+        row = registers.bits[out]
+        fill_row(code, instruction[4], instruction[5], size, bits, slots, row)
+        if source >= 0:  # a value that the variable differs from
+            place = slots[source]
+            row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
+    elif kind == MASK:
+        row = registers.bits[other]
+        for at in range(size):
+            registers.vector[out, at] = registers.vector[source, at] if has_bit(row, 0, at) else 0
+    elif kind == TIMES:
+        for at in range(size):
+            registers.vector[out, at] = registers.vector[source, at] * registers.vector[other, at]
+    elif kind == SIZE:
+        total = np.int64(0)
+        for word in range((size + 63) >> 6):
+            total += population(registers.bits[source, word])
+        registers.number[out] = total
+    elif kind == TOTAL:
+        total = np.int64(0)
+        for at in range(size):
+            total += registers.vector[source, at]
+        registers.number[out] = total
+    elif kind == NEST:
+        registers.number[out] = count_loop(code, source, bits, slots, stack)
+    else:
+        _multiply(code, instruction, bits, slots, registers, kind != COUNT)
+
+
+@internal
+def run_instructions(code, program, own, once, bits, slots, registers, stack):
+    """Fill the registers that depend on the row, or those that do not. own: the predicate's row in its table."""
+    for at in range(own[INSTRUCTIONS], own[INSTRUCTIONS + 1]):
+        if program.instruction[at, 8] == once:
+            run_instruction(code, program.instruction[at], bits, slots, registers, stack)
+
+
+@internal
+def find_columns(code, program, own, bits, slots, registers, scratch):
+    """The bits along the rows that do not depend on the row, eight of them a byte."""
+    first, last, width = own[COLUMNS], own[COLUMNS + 1], own[WIDTH]
+    for at in range(first, last):
+        which, place = (at - first) >> 3, (at - first) & 7
+        fill_row(code, program.column[at, 0], program.column[at, 1], width, bits, slots, scratch)
+        codes = registers.code[which]
+        for y in range(width):
+            before = codes[y] if place > 0 else np.uint8(0)
+            codes[y] = before | np.uint8(has_bit(scratch, 0, y)) << np.uint8(place)
+
+
+@internal
+def _add_group(code, program, at, columns, width, bits, slots, registers):
+    """Add the terms of a group, which ask for the same bits along the row, to the row's sums."""
+    first, last, begin, end = program.group[at, 0], program.group[at, 1], program.group[at, 2], program.group[at, 3]
+    base = registers.base[program.group[at, 4]]
+    plain = 0.0
+    tables = (columns + 7) >> 3
+    by_column = registers.share[0]
+    for which in range(columns):
+        by_column[which] = 0.0
+    uses_columns = False
+    for entry in range(begin, end):
+        value = registers.coefficient[program.entry[entry, 0]]
+        if value == 0.0:
+            continue
+        if program.entry[entry, 1] < 0:
+            plain += value
+        else:
+            by_column[program.entry[entry, 1]] += value
+            uses_columns = True
+    if not uses_columns and plain == 0.0:
+        return
+    if uses_columns:
+        for which in range(tables):
+            table = registers.table[which]
+            table[0] = plain if which == 0 else 0.0
+            for place in range(8):
+                step = by_column[8 * which + place] if 8 * which + place < columns else 0.0
+                for low in range(1 << place):
+                    table[(1 << place) + low] = table[low] + step
+    if first == last:
+        if not uses_columns:
+            for y in range(width):
+                base[y] += plain
+            return
+        for which in range(tables):
+            table, own = registers.table[which], registers.code[which]
+            for y in range(width):
+                base[y] += table[own[y]]
+        return
+    for word in range((width + 63) >> 6):
+        mask = FULL
+        for operand in range(first, last):
+            mask &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
+        for place in range(min(64, width - 64 * word)):
+            y = 64 * word + place
+            value = plain
+            if uses_columns:
+                value = 0.0
+                for which in range(tables):
+                    value += registers.table[which, registers.code[which, y]]
+            base[y] += value if (mask >> np.uint64(place)) & ONE != np.uint64(0) else 0.0
+
+
+@internal
+def find_row(code, program, own, bits, slots, registers, stack):
+    """The sums of a row's atoms without live terms, in `registers.base`; gives how many live terms there are.
+
+    The row's arguments stand in the first slots; what does not depend on the row is there already.
+    """
+    run_instructions(code, program, own, np.int64(0), bits, slots, registers, stack)
+    width = own[WIDTH]
+    for term in range(own[ROW_TERMS], own[ROW_TERMS + 1]):
+        value = program.weight[term]
+        for at in range(program.term[term, 5], program.term[term, 6]):
+            if slots[code.condition[at, 0]] != value_of(code.condition[at, 1], slots):
+                value = 0.0
+        if value != 0.0:
+            for test in range(program.term[term, 1], program.term[term, 2]):
+                if not passes_test(code, test, bits, slots):
+                    value = 0.0
+                    break
+        if value != 0.0:
+            for at in range(program.term[term, 3], program.term[term, 4]):
+                value *= registers.number[program.item[at]]
+        registers.coefficient[term] = value
+    for channel in range(1 + own[HAS_HARD]):
+        registers.base[channel, :width] = 0.0
+    columns = own[COLUMNS + 1] - own[COLUMNS]
+    for at in range(own[ROW_GROUPS_OF], own[ROW_GROUPS_OF + 1]):
+        _add_group(code, program, at, columns, width, bits, slots, registers)
+    for at in range(own[VECTORS], own[VECTORS + 1]):
+        term = program.vector[at, 0]
+        value = registers.coefficient[term]
+        if value != 0.0:
+            base, vector = registers.base[program.term[term, 0]], registers.vector[program.vector[at, 1]]
+            for y in range(width):
+                base[y] += value * vector[y]
+    n = 0
+    for at in range(own[LIVE], own[LIVE + 1]):
+        if registers.coefficient[program.live[at, 0]] != 0.0:
+            registers.active[n] = at
+            n += 1
+    return n
+
+
+@internal
+def add_live(code, program, n_active, bits, slots, y, registers, stack, out):
+    """Add the live terms of the row at the atom whose last argument is y; its own bit is not set."""
+    for which in range(n_active):
+        at = registers.active[which]
+        term = program.live[at, 0]
+        value = registers.coefficient[term]
+        holds = True
+        for test in range(program.live[at, 1], program.live[at, 2]):
+            if not passes_test(code, test, bits, slots):
+                holds = False
+                break
+        if not holds:
+            continue
+        for place in range(program.live[at, 3], program.live[at, 4]):
+            value *= registers.vector[program.item[place], y]
+        if value == 0.0:
+            continue
+        for place in range(program.live[at, 5], program.live[at, 6]):
+            value *= count_loop(code, program.item[place], bits, slots, stack)
+            if value == 0.0:
+                break
+        out[program.term[term, 0]] += value
+
+
+@internal
+def add_points(code, program, own, y, bits, slots, stack, out):
+    """Add the terms that count for this value of the last argument only."""
+    begin = own[POINTS]
+    if begin >= 0:
+        for at in range(program.item[begin + y], program.item[begin + y + 1]):
+            term = program.item[at]
+            if meets(code, term, slots):
+                out[code.term[term, TERM_CHANNEL]] += code.weight[term] * count_term(code, term, bits, slots, stack)

@@ -1,0 +1,361 @@
+"""Gibbs sweeps over one chain of the counting network, row by row.
+
+A *site* is a row of a predicate, or an exclusive group. Within a row atoms are drawn one by one, each from its conditional
+given all others: what does not read the row is computed once for all of its atoms (`rows`), the rest at each atom's turn, in
+the world in which the atom itself is false (`networks.counting.terms`). Atoms on the diagonal, and rows that a rule names by a
+constant, are counted in full. Atoms that hidden ones depend on are flipped, which tells what they weigh (`flips`).
+
+Hard clauses are summed apart: an atom takes the value with which more of them hold, and only where that makes no difference is it
+drawn. In a world that obeys all of them that is the conditional.
+
+Arguments that are literals would be types of their own, and what takes them compiled for each: hence np.bool_(True).
+"""
+
+import math
+
+import numpy as np
+
+from markovlogic.kernels.counting.evaluate import ONE, add_terms, decode, write_bit
+from markovlogic.kernels.counting.flips import flip, is_true
+from markovlogic.kernels.counting.layout import (
+    ARITY,
+    DIAGONAL,
+    FIRST_ROW,
+    FLIPS,
+    HAS_HARD,
+    MODE,
+    N_ROWS,
+    N_WORDS,
+    OPEN,
+    OWN_COLUMNS,
+    POINTS,
+    ROW_GROUPS,
+    ROWS,
+    SIZES,
+    SPECIAL,
+    TERMS,
+    VIEW_BEGIN,
+    VIEWS,
+    WIDTH,
+)
+from markovlogic.kernels.counting.rows import add_live, add_points, find_columns, find_row, run_instructions
+from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.random import next_below, next_uniform, next_word
+from markovlogic.kernels.vectors import lowest_bit, population
+
+GUARD = 1e-9  # of tabulated borders
+DECIDED = 0.5  # sums of hard clauses are whole numbers
+
+
+@internal
+def probability(log_odds, hard):
+    """P(true), where hard clauses have the last word."""
+    if abs(hard) > DECIDED:
+        return 1.0 if hard > 0.0 else 0.0
+    e = math.exp(-min(abs(log_odds), 700.0))
+    return e / (1.0 + e) if log_odds < 0 else 1.0 / (1.0 + e)
+
+
+@internal
+def drawn(log_odds, hard, generator, borders):
+    """Draw an atom; the rule is exact to within 2⁻⁵³, in the tails to within 2⁻¹⁰⁶.
+
+    The first ten bits of the random number decide nearly always: it is between two borders whose log-odds are in a table.
+    """
+    word = next_word(generator)
+    if abs(hard) > DECIDED:
+        return hard > 0.0
+    at = np.int64(word >> np.uint64(54))
+    if log_odds >= borders[at + 1] + GUARD:
+        return True
+    if log_odds <= borders[at] - GUARD:
+        return False
+    number = np.int64(word >> np.uint64(11))
+    if log_odds >= 0.0:
+        number = (np.int64(1) << 53) - 1 - number
+    uniform = number * 2.0**-53
+    if uniform == 0.0:
+        uniform = next_uniform(generator) * 2.0**-53
+    e = math.exp(-min(abs(log_odds), 700.0))
+    return (uniform < e / (1.0 + e)) == (log_odds < 0.0)
+
+
+@internal
+def _choice(n, share, beta, generator):
+    """Turn the values' sums, share[0] of log-weights and share[1] of hard clauses, into shares; draw one of them."""
+    most, top = -np.inf, -np.inf
+    for value in range(n):
+        most = max(most, share[1, value])
+    for value in range(n):
+        if share[1, value] > most - DECIDED:
+            top = max(top, share[0, value])
+    total = 0.0
+    for value in range(n):
+        share[0, value] = math.exp(beta * (share[0, value] - top)) if share[1, value] > most - DECIDED else 0.0
+        total += share[0, value]
+    target, running, choice = next_uniform(generator) * total, 0.0, 0
+    for value in range(n):
+        share[0, value] /= total
+        running += share[0, value] * total
+        choice += 1 if running <= target else 0
+    return min(choice, n - 1)
+
+
+@internal
+def _begin_predicate(layout, predicate, chain):
+    """Compute what rows of a predicate share."""
+    own, stack = layout.relations.predicate[predicate], chain.room.stack
+    run_instructions(layout.code, layout.program, own, np.int64(1), chain.bits, chain.slots, chain.registers, stack)
+    find_columns(layout.code, layout.program, own, chain.bits, chain.slots, chain.registers, stack.rows[0])
+
+
+@internal
+def _begin_row(layout, own, row, chain):
+    """Put the row's arguments into slots, compute what its atoms share; gives the number of live terms, -1: count in full."""
+    program, slots, stack = layout.program, chain.slots, chain.room.stack
+    rest = row
+    for position in range(own[ARITY] - 2, -1, -1):
+        size = own[SIZES + position]
+        slots[position] = rest % size
+        rest //= size
+    if own[SPECIAL] >= 0 and program.item[own[SPECIAL] + row]:
+        return -1
+    if own[OWN_COLUMNS]:
+        find_columns(layout.code, program, own, chain.bits, slots, chain.registers, stack.rows[0])
+    return find_row(layout.code, program, own, chain.bits, slots, chain.registers, stack)
+
+
+@internal
+def _counts_in_full(layout, own, y, chain):
+    """Whether an atom of an ordinary row is none."""
+    found = False
+    for at in range(own[DIAGONAL], own[DIAGONAL + 1]):
+        found |= chain.slots[layout.program.item[at]] == y
+    return found
+
+
+@internal
+def _sum_up(layout, own, y, n_active, chain):
+    """The sums of an atom, whose bit is not set, in the first row of `room.sums`."""
+    sums, stack = chain.room.sums[0], chain.room.stack
+    sums[0], sums[1] = 0.0, 0.0
+    if n_active < 0 or _counts_in_full(layout, own, y, chain):
+        add_terms(layout.code, own[TERMS], own[TERMS + 1], chain.bits, chain.slots, stack, sums)
+        return
+    base = chain.registers.base
+    sums[0] = base[0, y]
+    if own[HAS_HARD]:
+        sums[1] = base[1, y]
+    if n_active > 0:
+        add_live(layout.code, layout.program, n_active, chain.bits, chain.slots, y, chain.registers, stack, sums)
+    add_points(layout.code, layout.program, own, y, chain.bits, chain.slots, stack, sums)
+
+
+@internal
+def _visit_row(layout, predicate, row, chain, drawing, noting, record):
+    """Draw the open atoms of a row, one after the other; gives how many there are."""
+    slots, bits, own = chain.slots, chain.bits, layout.relations.predicate[predicate]
+    words = own[N_WORDS]
+    number = layout.first[own[FIRST_ROW] + row]
+    first_number = number
+    mask_begin = own[OPEN] + row * words
+    begin = layout.relations.views[layout.relations.listed[own[VIEWS]], VIEW_BEGIN] + row * words
+    n_active = _begin_row(layout, own, row, chain)
+    last = own[ARITY] - 1
+    quiet = n_active == 0 and own[POINTS] < 0
+    recording = noting and record.conditionals.shape[0] > 0
+    telling = noting and record.sums.shape[0] > 0
+    base, sums, has_hard = chain.registers.base, chain.room.sums, own[HAS_HARD]
+    for word in range(words):
+        left = layout.mask[mask_begin + word]
+        while left != np.uint64(0):
+            place = lowest_bit(left)
+            left &= left - ONE
+            y = 64 * word + place
+            slots[last] = y
+            old = (bits[begin + word] >> np.uint64(place)) & ONE != np.uint64(0)
+            simple = quiet and not _counts_in_full(layout, own, y, chain)
+            if simple:
+                log_odds, hard = base[0, y], base[1, y] if has_hard else 0.0
+            else:
+                if old:
+                    write_bit(layout.relations, predicate, slots, np.bool_(False), bits)
+                _sum_up(layout, own, y, n_active, chain)
+                log_odds, hard = sums[0, 0], sums[0, 1]
+            if telling:
+                record.sums[number, 0], record.sums[number, 1] = log_odds, hard
+            log_odds *= chain.beta
+            if recording:
+                record.conditionals[number, 0] += np.float32(probability(log_odds, hard))
+            new = drawn(log_odds, hard, chain.generator, layout.borders) if drawing else old
+            if new != (old and simple):
+                write_bit(layout.relations, predicate, slots, new, bits)
+            number += 1
+    return number - first_number
+
+
+@internal
+def _visit_row_group(layout, predicate, row, chain, drawing, noting, record):
+    """Draw the one true atom of a row; gives how many atoms it has."""
+    slots, bits, share = chain.slots, chain.bits, chain.registers.share
+    own = layout.relations.predicate[predicate]
+    words, last = own[N_WORDS], own[ARITY] - 1
+    first = layout.first[own[FIRST_ROW] + row]
+    mask_begin = own[OPEN] + row * words
+    n, old = 0, -1
+    for word in range(words):
+        n += population(layout.mask[mask_begin + word])
+    if n == 0:
+        return 0
+    n_active = _begin_row(layout, own, row, chain)
+    for phase in range(2):
+        at = 0
+        for word in range(words):
+            left = layout.mask[mask_begin + word]
+            while left != np.uint64(0):
+                slots[last] = 64 * word + lowest_bit(left)
+                left &= left - ONE
+                if phase == 0:
+                    if is_true(layout.relations, predicate, slots, bits):
+                        old = slots[last]
+                        write_bit(layout.relations, predicate, slots, np.bool_(False), bits)
+                else:
+                    _sum_up(layout, own, slots[last], n_active, chain)
+                    share[0, at], share[1, at] = chain.room.sums[0, 0], chain.room.sums[0, 1]
+                    if noting and record.sums.shape[0] > 0:
+                        record.sums[first + at, 0], record.sums[first + at, 1] = share[0, at], share[1, at]
+                at += 1
+    choice = _choice(n, share, chain.beta, chain.generator)
+    at = 0
+    for word in range(words):
+        left = layout.mask[mask_begin + word]
+        while left != np.uint64(0):
+            slots[last] = 64 * word + lowest_bit(left)
+            left &= left - ONE
+            if noting and record.conditionals.shape[0] > 0:
+                record.conditionals[first + at, 0] += np.float32(share[0, at])
+            if (at == choice) if drawing else (slots[last] == old):
+                write_bit(layout.relations, predicate, slots, np.bool_(True), bits)
+            at += 1
+    return n
+
+
+@internal
+def _flip(layout, predicate, becomes, chain, out):
+    bits, slots, room = chain.bits, chain.slots, chain.room
+    flip(layout.code, layout.relations, layout.definitions, predicate, becomes, bits, slots, room, out)
+
+
+@internal
+def _visit_flips(layout, predicate, row, chain, drawing, noting, record):
+    """Draw the open atoms of a row, each by what its flip weighs with all that follows from it."""
+    slots, own = chain.slots, layout.relations.predicate[predicate]
+    words = own[N_WORDS]
+    number = layout.first[own[FIRST_ROW] + row]
+    first_number = number
+    mask_begin = own[OPEN] + row * words
+    change = chain.room.sums[1]
+    for word in range(words):
+        left = layout.mask[mask_begin + word]
+        while left != np.uint64(0):
+            y = 64 * word + lowest_bit(left)
+            left &= left - ONE
+            decode(layout.relations, predicate, row * own[WIDTH] + y, slots)
+            old = is_true(layout.relations, predicate, slots, chain.bits)
+            change[:] = 0.0
+            _flip(layout, predicate, not old, chain, change)
+            sign = -1.0 if old else 1.0
+            log_odds, hard = sign * change[0], sign * change[1]
+            if noting and record.sums.shape[0] > 0:
+                record.sums[number, 0], record.sums[number, 1] = log_odds, hard
+            log_odds *= chain.beta
+            if noting and record.conditionals.shape[0] > 0:
+                record.conditionals[number, 0] += np.float32(probability(log_odds, hard))
+            new = drawn(log_odds, hard, chain.generator, layout.borders) if drawing else old
+            if new == old:
+                _flip(layout, predicate, old, chain, change)
+            number += 1
+    return number - first_number
+
+
+@internal
+def _visit_group(layout, predicate, group, chain, drawing, noting, record):
+    """Draw the one true atom of a group that is no row; gives how many atoms it has."""
+    member, slots, share, change = layout.group_member, chain.slots, chain.registers.share, chain.room.sums[1]
+    first, last = layout.group_start[group], layout.group_start[group + 1]
+    old = -1
+    for at in range(first, last):
+        decode(layout.relations, predicate, member[at, 0], slots)
+        if is_true(layout.relations, predicate, slots, chain.bits):
+            old = at - first
+            _flip(layout, predicate, np.bool_(False), chain, change)
+    for at in range(first, last):
+        decode(layout.relations, predicate, member[at, 0], slots)
+        change[:] = 0.0
+        _flip(layout, predicate, np.bool_(True), chain, change)
+        share[0, at - first], share[1, at - first] = change[0], change[1]
+        if noting and record.sums.shape[0] > 0:
+            record.sums[member[at, 1], 0], record.sums[member[at, 1], 1] = change[0], change[1]
+        _flip(layout, predicate, np.bool_(False), chain, change)
+    choice = _choice(last - first, share, chain.beta, chain.generator)
+    if noting and record.conditionals.shape[0] > 0:
+        for at in range(first, last):
+            record.conditionals[member[at, 1], 0] += np.float32(share[0, at - first])
+    decode(layout.relations, predicate, member[first + (choice if drawing else old), 0], slots)
+    _flip(layout, predicate, np.bool_(True), chain, change)
+    return last - first
+
+
+@called
+def sweep_chain(layout, chain, sweeps, random_scan, record):
+    """Make sweeps over one chain; gives how many atoms were drawn.
+
+    random_scan: as many sites as there are, drawn at random; what is recorded is then found in a pass of its own. All is done in
+    one function: what calls a function is compiled together with it, so each more between would take as long once more.
+    """
+    updates, n_sites = 0, layout.site.shape[0]
+    recording = record.conditionals.shape[0] > 0 or record.sums.shape[0] > 0
+    passes = 2 if random_scan and recording else 1
+    for _ in range(sweeps):
+        before = -1
+        for step in range(passes * n_sites):
+            drawing = step < n_sites
+            noting = not (random_scan and drawing)
+            site = step if drawing else step - n_sites
+            if random_scan and drawing:
+                site = next_below(chain.generator, n_sites)
+            predicate, item = layout.site[site, 0], layout.site[site, 1]
+            mode = layout.relations.predicate[predicate, MODE]
+            if mode <= ROW_GROUPS and (predicate != before or not noting):
+                _begin_predicate(layout, predicate, chain)
+            before = predicate if noting else -1
+            if mode == ROWS:
+                done = _visit_row(layout, predicate, item, chain, drawing, noting, record)
+            elif mode == ROW_GROUPS:
+                done = _visit_row_group(layout, predicate, item, chain, drawing, noting, record)
+            elif mode == FLIPS:
+                done = _visit_flips(layout, predicate, item, chain, drawing, noting, record)
+            else:
+                done = _visit_group(layout, predicate, item, chain, drawing, noting, record)
+            updates += done if drawing else 0
+        if record.counts.shape[0] > 0:
+            read_atoms(layout, chain.bits, record.counts)
+    return updates
+
+
+@called
+def read_atoms(layout, bits, out):
+    """Add each open atom's truth value to `out`, (n_atoms,)."""
+    number = 0
+    for predicate in range(layout.relations.predicate.shape[0]):
+        own = layout.relations.predicate[predicate]
+        if own[OPEN] < 0:
+            continue
+        begin = layout.relations.views[layout.relations.listed[own[VIEWS]], VIEW_BEGIN]
+        for word in range(own[N_ROWS] * own[N_WORDS]):
+            left, truth = layout.mask[own[OPEN] + word], bits[begin + word]
+            while left != np.uint64(0):
+                place = lowest_bit(left)
+                left &= left - ONE
+                out[number] += (truth >> np.uint64(place)) & ONE
+                number += 1

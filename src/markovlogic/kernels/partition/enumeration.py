@@ -1,0 +1,183 @@
+"""All worlds of a small part of a network: its nodes by restricted growth, then its other atoms and exclusive groups.
+
+A node joins a block of nodes that come before it, all of whose members it may be with, or is alone. Sums are kept by depth, so
+that each choice is made, summed up and taken back once.
+"""
+
+import numpy as np
+
+from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.partition.flips import begin, flip, is_outside
+from markovlogic.kernels.partition.sweep import chain_of
+
+NODE, SITE, GROUP = 0, 1, 2  # kinds of places at which a choice is made
+ALONE, ALONE_RELATED, FIRST_BLOCK = 0, 1, 2
+
+
+@internal
+def _may_join(net, chain, node, leader):
+    """Whether a node may be with all members of a placed block, which its first member names."""
+    if chain.block[leader] != leader or (chain.size[leader] == 1 and is_outside(net, chain, leader)):
+        return False
+    there = 0
+    for k in range(net.near_start[node], net.near_start[node + 1]):
+        there += chain.block[net.near_node[k]] == leader
+    return there == chain.size[leader]
+
+
+@internal
+def _next_choice(net, chain, kind, item, choice):
+    """The next choice at a place after the one given (-1: the first one), or -1 where there is none."""
+    if kind == SITE:
+        return choice + 1 if choice < 1 else -1
+    if kind == GROUP:
+        return choice + 1 if choice + 1 < net.group_start[item + 1] - net.group_start[item] else -1
+    if choice < ALONE:
+        return ALONE
+    if choice < ALONE_RELATED and net.self_row[item] >= 0:
+        return ALONE_RELATED
+    at = net.near_start[item] + max(choice + 1 - FIRST_BLOCK, 0)
+    while at < net.near_start[item + 1]:
+        if chain.block[net.near_node[at]] >= 0 and _may_join(net, chain, item, net.near_node[at]):
+            return FIRST_BLOCK + at - net.near_start[item]
+        at += 1
+    return -1
+
+
+@internal
+def _flip_rows(net, chain, kind, item, choice):
+    """Make a choice, or take it back, as far as rows go."""
+    if kind == SITE:
+        if choice == 1:
+            flip(net, chain, item)
+    elif kind == GROUP:
+        flip(net, chain, net.group_row[net.group_start[item] + choice])
+    else:
+        if choice != ALONE and net.self_row[item] >= 0:
+            flip(net, chain, net.self_row[item])
+        if choice >= FIRST_BLOCK:
+            leader = net.near_node[net.near_start[item] + choice - FIRST_BLOCK]
+            for k in range(net.near_start[item], net.near_start[item + 1]):
+                if chain.block[net.near_node[k]] == leader:
+                    flip(net, chain, net.near_row[k])
+
+
+@internal
+def _place(net, chain, item, choice):
+    leader = item if choice < FIRST_BLOCK else net.near_node[net.near_start[item] + choice - FIRST_BLOCK]
+    chain.block[item] = leader
+    chain.size[leader] += 1
+
+
+@internal
+def _take_back(chain, item):
+    chain.size[chain.block[item]] -= 1
+    chain.block[item] = -1
+
+
+@internal
+def _credit(net, chain, kind, item, choice, share, marginal):
+    """Add a share to every row that a choice made true; a node's block must not hold it any longer."""
+    if kind == SITE:
+        if choice == 1:
+            marginal[item] += share
+    elif kind == GROUP:
+        marginal[net.group_row[net.group_start[item] + choice]] += share
+    else:
+        if choice != ALONE and net.self_row[item] >= 0:
+            marginal[net.self_row[item]] += share
+        if choice >= FIRST_BLOCK:
+            leader = net.near_node[net.near_start[item] + choice - FIRST_BLOCK]
+            for k in range(net.near_start[item], net.near_start[item + 1]):
+                if chain.block[net.near_node[k]] == leader:
+                    marginal[net.near_row[k]] += share
+
+
+@called
+def prepare(net, chains, at):
+    """Everything alone, false and unplaced: exclusive groups have no true row yet. Rows must be false but for decided ones."""
+    chain = chain_of(chains, at)
+    begin(net, chain)
+    for node in range(chain.block.shape[0]):
+        chain.block[node] = -1
+        chain.size[node] = 0
+
+
+@called
+def visit_worlds(net, chains, places, room, choice, pinned, limits, marginal):
+    """Visit all worlds of a part; gives their number, their largest log-weight, and the sum of exp(log-weight − top).
+
+    places: (n, 2) kinds and items. room: (2, n + 1) float64 and choice: (n + 1,) int64, by depth. pinned: (n_rows,) int8, 0 or 1
+    where only worlds in which a pair's row has that value count, -1 elsewhere; (0,) where all count. limits: (3,) float64, top
+    (-inf where sums are not wanted yet), the largest number of worlds, after which it gives up (the number is negative then), and
+    how many hard clauses of other parts are broken. marginal: (n_rows,) gets the sums over the worlds in which a row is true;
+    (0,) where that is not wanted. The chain is in the end what `prepare` made of it.
+    """
+    chain = chain_of(chains, 0)
+    n = places.shape[0]
+    top, most, elsewhere = limits[0], limits[1], np.int64(limits[2])
+    weight, share = room[0], room[1]
+    worlds, best, depth = 0, -np.inf, 0
+    chain.total[0] = 0.0
+    share[0] = 0.0
+    choice[0] = -1
+    gives_up = False
+    while not gives_up:
+        if depth == n:
+            worlds += 1
+            gives_up = worlds > most
+            ended = 0.0
+            if chain.broken[0] == elsewhere and _fits(places, net, chain, pinned):
+                best = max(best, chain.total[0])
+                if top > -np.inf:
+                    ended = np.exp(chain.total[0] - top)
+            share[n] = ended
+            if n == 0:
+                break
+        else:
+            choice[depth] = _next_choice(net, chain, places[depth, 0], places[depth, 1], choice[depth])
+            if choice[depth] >= 0:
+                weight[depth] = chain.total[0]
+                _flip_rows(net, chain, places[depth, 0], places[depth, 1], choice[depth])
+                if places[depth, 0] == NODE:
+                    _place(net, chain, places[depth, 1], choice[depth])
+                depth += 1
+                choice[depth] = -1
+                share[depth] = 0.0
+                continue
+            if depth == 0:
+                break
+        ended = share[depth]
+        depth -= 1
+        share[depth] += ended
+        _undo(net, chain, places, choice, depth, weight, ended, marginal)
+    while depth > 0:  # where it gave up
+        depth -= 1
+        _undo(net, chain, places, choice, depth, weight, 0.0, marginal)
+    return (-worlds if gives_up else worlds), best, share[0]
+
+
+@internal
+def _undo(net, chain, places, choice, depth, weight, share, marginal):
+    kind, item = places[depth, 0], places[depth, 1]
+    if kind == NODE:
+        _take_back(chain, item)
+    if marginal.shape[0] > 0:
+        _credit(net, chain, kind, item, choice[depth], share, marginal)
+    _flip_rows(net, chain, kind, item, choice[depth])
+    chain.total[0] = weight[depth]
+
+
+@internal
+def _fits(places, net, chain, pinned):
+    """Whether a world has the rows that are wanted."""
+    if pinned.shape[0] == 0:
+        return True
+    for at in range(places.shape[0]):
+        if places[at, 0] == NODE:
+            node = places[at, 1]
+            for k in range(net.near_start[node], net.near_start[node + 1]):
+                row = net.near_row[k]
+                if pinned[row] >= 0 and chain.world[row] != pinned[row]:
+                    return False
+    return True

@@ -1,0 +1,89 @@
+"""Sweeps of several chains: every node, some splits and merges, every other atom."""
+
+import numpy as np
+
+from markovlogic.kernels.counters import add_world
+from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.partition.choices import below
+from markovlogic.kernels.partition.flips import begin
+from markovlogic.kernels.partition.layout import Chain
+from markovlogic.kernels.partition.merging import UNGUIDED, split_or_merge
+from markovlogic.kernels.partition.records import move_group, move_node, move_site
+
+PROPOSED, ACCEPTED = 0, 1
+
+
+@internal
+def chain_of(chains, at):
+    """One of the chains that lie in arrays with one row for each."""
+    return Chain(
+        chains.world[at],
+        chains.count[at],
+        chains.defined[at],
+        chains.block[at],
+        chains.size[at],
+        chains.free[at],
+        chains.n_free[at],
+        chains.total[at],
+        chains.broken[at],
+        chains.stack[at],
+        chains.found[at],
+        chains.tally[at],
+        chains.option[at],
+        chains.weight[at],
+        chains.side[at],
+        chains.member[at],
+    )
+
+
+@internal
+def sweep(net, chain, scans, proposals, generator, counters):
+    """One sweep; every other split is guided by so many scans."""
+    for at in range(net.node.shape[0]):
+        move_node(net, chain, net.node[at], generator)
+    if net.edge.shape[0] > 0:
+        for turn in range(proposals):
+            edge = below(generator, net.edge.shape[0])
+            way = scans if turn % 2 == 0 else UNGUIDED
+            counters[PROPOSED] += 1
+            counters[ACCEPTED] += split_or_merge(net, chain, net.edge[edge, 0], net.edge[edge, 1], way, generator)
+    for at in range(net.site.shape[0]):
+        move_site(net, chain, net.site[at], generator)
+    for at in range(net.group.shape[0]):
+        move_group(net, chain, net.group[at], generator)
+
+
+@called
+def unpack_worlds(words, worlds):
+    """(n_chains, n_rows) bytes from chain-minor words."""
+    for row in range(words.shape[0]):
+        for at in range(worlds.shape[0]):
+            worlds[at, row] = np.uint8((words[row] >> np.uint64(at)) & np.uint64(1))
+
+
+@internal
+def pack_worlds(worlds, words):
+    """Chain-minor words from (n_chains, n_rows) bytes."""
+    for row in range(words.shape[0]):
+        word = np.uint64(0)
+        for at in range(worlds.shape[0]):
+            word |= np.uint64(worlds[at, row]) << np.uint64(at)
+        words[row] = word
+
+
+@called
+def partition_draws(net, chains, words, generators, sweeps, scans, proposals, planes, counters):
+    """Make sweeps of every chain; words: (n_rows,) uint64, chain-minor, generators: (n_chains, 4), changed in place.
+
+    chains: room for as many, as `layout.Chain` with a first axis. planes: as in `samplers.base.Sampler.step`, (0, 8) for none.
+    """
+    unpack_worlds(words, chains.world)
+    for at in range(generators.shape[0]):
+        begin(net, chain_of(chains, at))
+    for _ in range(sweeps):
+        for at in range(generators.shape[0]):
+            sweep(net, chain_of(chains, at), scans, proposals, generators[at], counters)
+        if planes.shape[0] > 0:
+            pack_worlds(chains.world, words)
+            add_world(planes, words)
+    pack_worlds(chains.world, words)

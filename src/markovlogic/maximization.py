@@ -1,0 +1,208 @@
+"""The most probable world of a problem: posed as for marginals, solved as the way says, told with what is proved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from markovlogic.arrays import Bool, Int64
+from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.errors import InputError, ResourceError
+from markovlogic.grounding.memory import show_bytes
+from markovlogic.maximizing.orbits import solve_by_classes
+from markovlogic.maximizing.result import TrueAtoms, World
+from markovlogic.maximizing.settings import NOISE, SearchSettings
+from markovlogic.maximizing.single_occurrence import Reduction, reduced
+from markovlogic.maximizing.solve import Optimum, Work, maximize_network, memory_needed
+from markovlogic.maximizing.ways import AUTO, Way, way_named
+from markovlogic.measures import Stopwatch, peak_memory
+from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.no_world import rules_named
+from markovlogic.networks.kinds import NetworkKind
+from markovlogic.patience import SURE, Patience, current
+from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
+from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
+from markovlogic.progress import Progress
+from markovlogic.report.progress import progress_of
+from markovlogic.results import RunRecord
+
+KIND_BYTES = 1000  # of a kind of atoms, and of each kind of literals, in a program
+ATOM_BYTES = 30  # of an atom's code, number and truth, in the problem as it was posed
+
+
+def maximize(
+    model: Models,
+    evidence: Evidences = None,
+    query: Queries = None,
+    *,
+    method: str = AUTO,
+    tries: int | None = None,
+    flips: int | None = None,
+    noise: float | None = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    open_: Sequence[str] = (),
+    closed: Sequence[str] = (),
+    closed_types: bool = False,
+    clause_weights: str = "formula",
+    memory_limit: int | None = None,
+    include_evidence: bool = False,
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
+) -> World:
+    """Find the most probable world given the evidence, and say what is proved about it.
+
+    model, evidence, open_, closed: as for `infer`. query: predicates and ground atoms whose truth is reported; None: all open
+    atoms. The world is one of all open atoms in any case. method: auto, maxwalksat or ilp. tries, flips, noise: of MaxWalkSAT.
+    """
+    way = way_named(method)
+    settings = SearchSettings(
+        way.tries if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
+    )
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit must be above 0, not {time_limit:g}")
+    assumed = Assumptions(open_, closed, closed_types, clause_weights)
+    watch = Stopwatch()
+    limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
+    with progress_of(progress) as shown, Patience(limit, outer=current()).of_this_run():
+        with watch("read"):
+            posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))
+        work = Work(way, settings, memory_limit, threads, shown)
+        world = _solved(posed, work, Resources(memory_limit, threads, shown), watch, include_evidence=include_evidence)
+    return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
+
+
+def _asked(posed: Posed) -> Posed:
+    """The problem with a query for all open atoms where there is none; a world has no answer to a formula."""
+    problem = posed.problem
+    for item in problem.query:
+        if isinstance(item.wanted, WantedFormula):
+            raise InputError(
+                f"{item.text} is no atom: the most probable world is told atom by atom",
+                hint="ask for predicates and ground atoms, or for its probability with mln infer",
+            )
+    if problem.query:
+        return posed
+    everything = tuple(QueryItem(name, WantedAtoms(name)) for name in problem.statuses)
+    return replace(posed, problem=replace(problem, query=everything))
+
+
+def _solved(posed: Posed, work: Work, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> World:
+    smaller = None
+    if work.way.lifts:
+        with watch("symmetry"):
+            smaller = reduced(posed)
+    solved = posed if smaller is None else smaller.posed
+    with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
+        found = _never_ground(case, work) if work.way.lifts and not case.can_refine else None
+        ground = found is None
+        if found is None:
+            network = case.ground()
+            _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
+            current().allowance = SURE
+            with watch("sample"):
+                best = maximize_network(network, replace(work, memory_limit=case.memory_limit))
+            found = _Found(best, lambda number: best.world[number], case)
+        record = _record(posed, case, work, found.optimum)
+        if smaller is not None or not ground:
+            record = replace(record, network=NetworkKind.NONE, clauses=None)
+        if smaller is None:
+            return _world(posed.problem, found.case.asked.atoms, found, record)
+        atoms = _expanded(posed.problem, smaller, found.case.posed.problem, include_evidence=include_evidence)
+        remarks = (smaller.note, *found.optimum.remarks)
+        return _world(posed.problem, atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A best world, the truth of open atoms by their numbers, and the case whose numbers they are."""
+
+    optimum: Optimum
+    truth: Callable[[Int64], Bool]
+    case: Case
+
+
+def _never_ground(case: Case, work: Work) -> _Found | None:
+    """An answer from classes of constants alone: a proved one, or where nothing fits, one with a gap; None: ground it."""
+    own = case.as_posed
+    with case.watch("symmetry"):
+        work.progress.stage("symmetry")
+        classes = own.symmetry.classes.class_of
+    with case.watch("sample"):
+        work.progress.stage("program by classes")
+        found = solve_by_classes(own.posed, classes)
+    if isinstance(found, str):
+        return None
+    result = found.result
+    fits = case.sizes.memory_bytes <= case.memory_limit
+    if result.world is None or (fits and not result.is_optimal):
+        return None
+    graph = found.lifted.graph
+    if ATOM_BYTES * len(own.posed.problem.atoms) + KIND_BYTES * (graph.n_nodes + graph.n_edges) > case.memory_limit:
+        return None
+    nodes, atoms = graph.n_nodes, float(graph.members.sum())
+    note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
+    nothing = np.zeros(0, np.bool_)
+    best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {}, current().asked, (note,))
+    return _Found(best, found.truth, own)
+
+
+def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> tuple[QueryAtoms, ...]:
+    """The atoms that were asked for, with the numbers of those that stand for them, and what is known of these."""
+    made = []
+    for part in query_atoms(problem, include_evidence=include_evidence):
+        statuses = solved.statuses[part.predicate]
+        truth, number = part.truth.copy(), np.full(len(part.code), -1, np.int64)
+        is_open = part.truth == UNKNOWN
+        code = smaller.codes(part.predicate, part.code[is_open], problem.statuses[part.predicate].sizes)
+        truth[is_open] = statuses.lookup(code)
+        still = truth[is_open] == UNKNOWN
+        number[np.flatnonzero(is_open)[still]] = solved.atoms.numbers(part.predicate, code[still])
+        made.append(replace(part, truth=truth, number=number))
+    return tuple(made)
+
+
+def _refuse_what_does_not_fit(case: Case, way: Way, n_atoms: int) -> None:
+    needed = case.ground().nbytes + memory_needed(case.ground()) + ATOM_BYTES * n_atoms
+    if needed > case.memory_limit:
+        raise ResourceError(
+            f"{way.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
+            "allow more with --memory-limit",
+            needed=needed,
+            limit=case.memory_limit,
+        )
+
+
+def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: _Found, record: RunRecord) -> World:
+    """Put the truth to what was asked for."""
+    parts = []
+    for part in atoms:
+        truth = part.truth == TRUE
+        is_open = part.truth == UNKNOWN
+        truth[is_open] = found.truth(part.number[is_open])
+        parts.append(TrueAtoms(part.predicate, part.code, np.asarray(truth, np.bool_)))
+    best = found.optimum
+    return World(tuple(parts), problem, best.log_weight, best.bound, record, best.flips, best.tries, best.remarks)
+
+
+def _record(posed: Posed, case: Case, work: Work, found: Optimum) -> RunRecord:
+    from markovlogic.version import __version__
+
+    problem = posed.problem
+    return RunRecord(
+        method=work.way.name,
+        network=NetworkKind.GROUND,
+        estimator="world",
+        atoms=len(problem.atoms),
+        clauses=None if case.network is None else case.network.n_clauses,
+        seconds=case.watch.stop(),
+        chains=found.tries,
+        updates=found.flips,
+        seed=work.search.seed if found.tries else None,
+        interrupted=found.interrupted,
+        sources=(problem.model.source, *problem.evidence.sources),
+        version=__version__,
+    )

@@ -1,0 +1,1 @@
+"""The most probable world: search, proofs and bounds."""

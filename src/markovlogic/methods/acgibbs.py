@@ -1,0 +1,66 @@
+"""Chains over blocks of atoms: what answers where a compression gives a network of blocks in the place of a problem.
+
+No entry of the table: it has nothing to do without a compression, which brings its network along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markovlogic.errors import InputError
+from markovlogic.estimate.estimator import Estimator
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.base import Cost, Plan, Wish
+from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.networks.kinds import NetworkKind
+
+if TYPE_CHECKING:
+    from markovlogic.methods.case import Case
+    from markovlogic.networks.base import Network
+
+# Measured on full WebKB: seconds and bytes
+_LOADING = 0.3
+_BYTE = 0.6e-9  # a byte of the network, chain and sweep
+_UNIT_BYTES = 64  # of sums, a unit and chain
+
+
+@dataclass(frozen=True)
+class BlockMethod(SamplingMethod):
+    """Chains over the blocks that a compression gave."""
+
+    def network(self, case: Case) -> Network:
+        """The compression's."""
+        assert case.blocks is not None
+        return case.blocks
+
+    def over_blocks(self, case: Case, wish: Wish, alpha: str, reason: str) -> Plan:
+        """The plan; refuses what blocks cannot tell."""
+        from markovlogic.samplers.block_gibbs import BlockGibbs
+
+        settings = BlockGibbs(alpha)  # type: ignore[arg-type]
+        network, schedule = self.network(case), wish.sampling.schedule(self.chains)
+        said = "leave it out, or take --set weights=literal, which has worlds"
+        if case.asked.open_events:
+            raise InputError("blocks of atoms tell single atoms, not conjunctions or negations", hint=said)
+        if schedule.worlds is not None or schedule.keep_draws:
+            raise InputError("blocks of atoms have no worlds to write or keep", hint=said)
+        if wish.sampling.estimator not in ("auto", "conditional"):
+            raise InputError(
+                f"blocks of atoms average conditionals, so there is no estimator {wish.sampling.estimator}", hint=said
+            )
+        seconds = _LOADING + schedule.sweeps * schedule.chains * network.nbytes * _BYTE
+        memory = 3 * network.nbytes + _UNIT_BYTES * network.n_atoms + 8 * 4 * schedule.chains * network.nbytes // 64
+        cost = Cost(seconds, memory, f"{schedule.chains} chains of {schedule.draws} draws")
+        estimator = Estimator(conditional=True)
+        return Plan(self, NetworkKind.NONE, reason, cost, estimator=estimator, settings=settings, schedule=schedule)
+
+
+METHOD = BlockMethod(
+    name="acgibbs",
+    summary="Gibbs sampling of blocks of atoms",
+    networks=(NetworkKind.NONE,),
+    promise=Guarantee.UNBOUNDED,
+    home=("markovlogic.samplers.block_gibbs", "BlockGibbs"),
+    chains=16,
+)

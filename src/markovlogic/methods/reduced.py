@@ -1,0 +1,109 @@
+"""What is left of a posed problem to solve: hard rules have decided, and what the query cannot depend on is left out.
+
+Twice: by predicate before anything is grounded (`reduced`), and by component of the ground network after it (`narrowed`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markovlogic.arrays import Bool, frozen
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.deciding import Decided, LeftOut, decide, relevant
+from markovlogic.networks.part import part_of
+from markovlogic.posing import Posed
+from markovlogic.problem import Problem, Statuses, with_statuses
+from markovlogic.problem.query import queried_predicates
+
+if TYPE_CHECKING:
+    from markovlogic.grounding.engine import Engine
+    from markovlogic.networks.components import Components
+    from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.questions import Asked
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A problem as posed, and as it is solved: with what is decided known, without what the query cannot depend on."""
+
+    whole: Posed
+    posed: Posed
+    decided: Decided
+    left_out: LeftOut | None
+
+
+def not_reduced(posed: Posed) -> Reduced:
+    """All of it, as it was posed."""
+    return Reduced(posed, posed, Decided(posed.problem, 0, {}, complete=True), None)
+
+
+def reduced(posed: Posed, database: Engine) -> Reduced:
+    """What evidence, hard rules and the query leave of a problem. Raises InputError where they contradict each other."""
+    decided = decide(posed.problem, posed.lowered, database)
+    problem, lowered, left_out = decided.problem, posed.lowered, None
+    matters = relevant(problem, lowered, queried_predicates(problem.query))
+    if matters is not None:
+        problem, lowered, left_out = matters.problem, matters.lowered, matters.left_out
+    solved = posed if problem is posed.problem else Posed(problem, posed.clause_weights, lowered)
+    return Reduced(posed, solved, decided, left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Narrowed:
+    """The components of a ground network that a query reaches, as a problem and a network of their own."""
+
+    posed: Posed  # for names and symmetries: atoms of other components count as false there
+    network: GroundNetwork
+    keep: Bool  # (n_all,) which atoms of the whole network they are
+    atoms: int  # open ones that are left out
+    components: int  # that are left out
+    has_hard: bool  # whether hard rules tie what is left out
+
+
+def reached(asked: Asked, parts: Components) -> Bool:
+    """Which components hold an atom of the questions."""
+    found = np.zeros(parts.n_components, np.bool_)
+    found[parts.component_of[asked.numbers]] = True
+    for cube in asked.cubes:
+        found[parts.component_of[cube >> 1]] = True
+    return found
+
+
+def narrowed(posed: Posed, network: GroundNetwork, parts: Components, stays: Bool) -> Narrowed:
+    """Leave out the components that do not stay; stays: (n_components,).
+
+    Renamings that preserve the statuses made here map the clauses of the kept components onto each other, so twins are as sound
+    as in the whole problem: no clause holds atoms of two components.
+    """
+    keep = stays[parts.component_of]
+    problem = _with_open(posed.problem, keep[: network.n_atoms])
+    rest_hard = np.isinf(network.clause_weight) & ~keep[network.clause_literal[network.clause_start[:-1]] >> 1]
+    return Narrowed(
+        Posed(problem, posed.clause_weights, posed.lowered),
+        part_of(network, keep, log_constant=network.log_constant),
+        keep,
+        int(np.count_nonzero(~keep[: network.n_atoms])),
+        int(np.count_nonzero(~stays)),
+        bool(rest_hard.any()),
+    )
+
+
+def _with_open(problem: Problem, keep: Bool) -> Problem:
+    """The problem in which only some of the open atoms are open."""
+    statuses = {}
+    for name, own in problem.statuses.items():
+        numbers = problem.atoms.range_of(name)
+        stays = keep[numbers.start : numbers.stop]
+        if stays.all():
+            statuses[name] = own
+            continue
+        code = own.unrank(np.flatnonzero(stays))
+        true = own.code[own.status == TRUE]
+        listed = np.concatenate([true, code])
+        order = np.argsort(listed, kind="stable")
+        status = np.repeat(np.array([TRUE, UNKNOWN], np.int8), [len(true), len(code)])
+        statuses[name] = frozen(Statuses(name, own.sizes, FALSE, listed[order], status[order]))
+    return with_statuses(problem, statuses)

@@ -1,0 +1,164 @@
+"""What a problem assumes without being told, in the user's terms: notes of a run, each kind once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from markovlogic.arrays import Int64
+from markovlogic.data.exclusive import group_sizes
+from markovlogic.language.syntax import Atom, Constant, Model, Rule, atoms_of, show_constant
+from markovlogic.problem.query import queried_predicates
+from markovlogic.problem.values import Problem
+
+SHOWN = 4  # examples of one kind
+MOST_CONSTANTS = 20_000  # of a type, among which one letter's difference is looked for
+SHORTEST = 5  # letters of a constant that one letter's difference makes suspicious
+SUSPICIOUS_SHARE = 0.01  # of a type's constants: where more are alike, names are made that way
+_LONE_CAPITAL = re.compile(r"[A-Z][0-9]?\Z")
+
+
+def assumed_notes(problem: Problem, opened: Sequence[str] = ()) -> tuple[str, ...]:
+    """Notes on a problem; opened: predicates that the user named as open."""
+    asked = {*queried_predicates(problem.query), *opened}
+    uses = _uses(problem)
+    notes = [*problem.evidence.notes, _open_unasked(problem, asked), _open_groups(problem, asked)]
+    notes += [_capitals(problem, uses), *(_alike(problem, name, uses[name]) for name in problem.domains)]
+    return tuple(note for note in notes if note)
+
+
+def _open_unasked(problem: Problem, asked: set[str]) -> str:
+    """Predicates that are open because nothing is said about them."""
+    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)}
+    found = [
+        (name, problem.statuses[name].n_open)
+        for name, predicate in problem.model.predicates.items()
+        if name in in_rules - asked and not problem.evidence.has(name) and not any(predicate.exclusive)
+    ]
+    found = [(name, count) for name, count in found if count]
+    if not found:
+        return ""
+    shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found)
+    names = ",".join(name for name, _ in found)
+    if len(found) == 1:
+        why = "has no evidence and is not asked for, so it is open and summed over"
+        return f"{shown} {why}; --closed {names} takes it to be false"
+    why = "have no evidence and are not asked for, so they are open and summed over"
+    return f"{shown} {why}; --closed {names} takes them to be false"
+
+
+def _open_groups(problem: Problem, asked: set[str]) -> str:
+    """Exclusive predicates that nobody asked for, some of whose groups have no true fact."""
+    parts = []
+    for groups in problem.groups:
+        if groups.predicate not in asked:
+            predicate, sizes = problem.model.predicates[groups.predicate], problem.statuses[groups.predicate].sizes
+            total = int(np.prod(group_sizes(sizes, predicate.exclusive), dtype=object))
+            parts.append(f"{len(groups.start) - 1:,} of the {total:,} groups of {groups.predicate}")
+    if not parts:
+        return ""
+    why = "have no true fact, so their values stay open and are summed over"
+    return f"{' and '.join(parts)} {why}; a true fact in a group closes it"
+
+
+def _uses(problem: Problem) -> dict[str, Int64]:
+    """How often each constant occurs in facts and rules, by type."""
+    uses: dict[str, Int64] = {name: np.zeros(len(domain), np.int64) for name, domain in problem.domains.items()}
+    for name, facts in problem.evidence.facts.items():
+        for position, type_name in enumerate(problem.model.predicates[name].types):
+            uses[type_name] += np.bincount(facts.args[:, position], minlength=len(uses[type_name]))
+    return uses
+
+
+def _constants_of(model: Model) -> Iterator[tuple[Rule, str, str]]:
+    """Each rule with type and name of every constant in its atoms."""
+    for rule in model.rules:
+        for atom in atoms_of(rule.formula):
+            for type_name, arg in zip(_types(model, atom), atom.args, strict=True):
+                if isinstance(arg, Constant):
+                    yield rule, type_name, arg.name
+
+
+def _types(model: Model, atom: Atom) -> tuple[str, ...]:
+    return model.predicates[atom.predicate].types
+
+
+def _capitals(problem: Problem, uses: dict[str, Int64]) -> str:
+    """Constants of rules that look like Prolog's variables: a capital that neither evidence nor a declaration names."""
+    found: dict[str, Rule] = {}
+    for rule, type_name, name in _constants_of(problem.model):
+        listed = name in problem.model.listed.get(type_name, ())
+        if _LONE_CAPITAL.match(name) and not listed and not uses[type_name][problem.domains[type_name].number(name)]:
+            found.setdefault(name, rule)
+    if not found:
+        return ""
+    names, rule = ", ".join(list(found)[:SHOWN]), next(iter(found.values()))
+    are = "is a constant, and no evidence names it" if len(found) == 1 else "are constants, and no evidence names them"
+    return f"{names} in {rule.text or 'a formula'} ({rule.place}) {are}; variables are lower case"
+
+
+def _alike(problem: Problem, type_name: str, facts: Int64) -> str:
+    """Constants that occur once and look like another one that was meant."""
+    names, uses = problem.domains[type_name].names, facts.copy()
+    for _, of, name in _constants_of(problem.model):
+        if of == type_name:
+            uses[problem.domains[of].number(name)] += 1
+    once = [number for number in np.flatnonzero(uses == 1).tolist() if problem.evidence.facts]
+    if not once or len(names) < 2:
+        return ""
+    pairs = _same_but_for_spelling(names, once, uses)
+    if len(names) <= MOST_CONSTANTS:
+        pairs |= {one: other for one, other in _one_letter_apart(names, once, uses).items() if one not in pairs}
+    if not pairs or len(pairs) > max(3, SUSPICIOUS_SHARE * len(names)):
+        return ""
+    shown = ", ".join(f"{show_constant(one)} (like {show_constant(other)})" for one, other in list(pairs.items())[:SHOWN])
+    more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
+    return f"constants of type {type_name} that occur once and differ from others by case, spaces or one letter: {shown}{more}"
+
+
+def _same_but_for_spelling(names: Sequence[str], once: Sequence[int], uses: Int64) -> dict[str, str]:
+    """Those that equal another one but for case, spaces, hyphens and underscores."""
+    known: dict[str, list[int]] = {}
+    for number, name in enumerate(names):
+        known.setdefault(_plain(name), []).append(number)
+    found = {}
+    for number in once:
+        others = [other for other in known[_plain(names[number])] if other != number and uses[other]]
+        if others and (len(others) > 1 or uses[others[0]] > 1 or others[0] < number):
+            found[names[number]] = names[max(others, key=lambda other: int(uses[other]))]
+    return found
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if not (letter.isspace() or letter in "_-")) or name
+
+
+def _one_letter_apart(names: Sequence[str], once: Sequence[int], uses: Int64) -> dict[str, str]:
+    """Those that one letter more, less or another one turns into a constant that occurs more often."""
+    masked: dict[tuple[int, str], int] = {}  # a name with one letter taken out, and where
+    whole: dict[str, int] = {}
+    for number in once:
+        if len(names[number]) >= SHORTEST:
+            whole[names[number]] = number
+            masked.update(dict.fromkeys(_shortened(names[number]), number))
+    shorter = {short: number for (_, short), number in masked.items()}
+    found: dict[str, str] = {}
+    for other, name in enumerate(names):
+        if uses[other] < 2 or len(name) < SHORTEST:
+            continue
+        hits = [shorter.get(name)]
+        for at, short in _shortened(name):
+            hits += [masked.get((at, short)), whole.get(short)]
+        for hit in hits:
+            if hit is not None:
+                found.setdefault(names[hit], name)
+    return found
+
+
+def _shortened(name: str) -> Iterator[tuple[int, str]]:
+    """The name without one of its letters; digits count things, and differ for a reason."""
+    for at, letter in enumerate(name):
+        if letter.isalpha():
+            yield at, name[:at] + name[at + 1 :]

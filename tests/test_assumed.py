@@ -1,0 +1,108 @@
+"""What a run tells about its assumptions: once, in the user's terms, and nothing where there is nothing to tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import markovlogic as mln
+
+SMOKERS = (
+    "Smokes(person)\nCancer(person)\nFriends(person, person)\nRich(person)\n"
+    "1.5 Smokes(x) => Cancer(x)\n1 Friends(x, y) ^ Rich(x) => Smokes(y)\n"
+)
+FACTS = {"Friends": {"a": ["Ann", "Ann"], "b": ["Bob", "Cid"]}}
+
+
+def notes(rules: str, evidence: object, query: str, **options: object) -> list[str]:
+    return list(mln.infer(mln.Model.parse(rules), evidence, query, **options).remarks)
+
+
+def test_predicates_that_are_open_though_nobody_asked():
+    assert notes(SMOKERS, FACTS, "Smokes") == [
+        "Cancer (3 atoms), Rich (3 atoms) have no evidence and are not asked for, so they are open and summed over; "
+        "--closed Cancer,Rich takes them to be false"
+    ]
+    one = notes(SMOKERS, FACTS, "Smokes", closed=["Rich"])
+    assert one == [
+        "Cancer (3 atoms) has no evidence and is not asked for, so it is open and summed over; "
+        "--closed Cancer takes it to be false"
+    ]
+    assert notes(SMOKERS, FACTS, "Smokes", closed=["Rich"], open_="Cancer") == []
+    assert notes(SMOKERS, FACTS, "Smokes,Cancer,Rich") == []
+    assert notes(SMOKERS + "Never(person)\n", FACTS, "Smokes,Cancer,Rich") == []  # no rule is about it
+
+
+def test_groups_that_evidence_leaves_open():
+    rules = "page = {P, Q, R}\nkind = {U, V}\nK(page, kind!)\nS(page)\n1 K(p, U) => S(p)\n"
+    (told,) = notes(rules, {"K": {"p": ["P"], "k": ["V"]}}, "S")
+    assert told.startswith("2 of the 3 groups of K have no true fact, so their values stay open")
+    assert notes(rules, {"K": {"p": ["P"], "k": ["V"]}}, "S,K") == []
+    assert notes(rules, {"K": {"p": ["P", "Q", "R"], "k": ["V", "V", "U"]}}, "S") == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        (
+            "1 Friends(X, Y) => Smokes(X)\n",
+            "X, Y in 1 Friends(X, Y) => Smokes(X) (<text>:3:1) are constants, and no evidence names them",
+        ),
+        ("person = {X, Ann}\n1 Friends(x, X) => Smokes(x)\n", None),
+        ("person = {Ann}\n1 Friends(x, Y1) => Smokes(x)\n", "Y1 in 1 Friends(x, Y1) => Smokes(x) (<text>:4:1) is a constant"),
+        ("1 Friends(x, Ann) => Smokes(x)\n", None),
+    ],
+)
+def test_capitals_that_look_like_variables(rules, told):
+    found = notes("Smokes(person)\nFriends(person, person)\n" + rules, FACTS, "Smokes")
+    assert found == [] if told is None else found[0].startswith(told)
+    if told:
+        assert "variables are lower case" in found[0]
+
+
+def test_a_capital_that_evidence_names_is_a_constant():
+    assert (
+        notes("Smokes(person)\nFriends(person, person)\n1 Smokes(X)\n", {"Friends": {"a": ["X"], "b": ["Ann"]}}, "Smokes") == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["Ann", "Ann", "Ann", "ann"], 'ann" (like Ann)'),
+        (["New York", "New York", "NewYork"], 'NewYork (like "New York")'),
+        (["Student", "Student", "Studnet"], None),  # two letters exchanged: two differences
+        (["Student", "Student", "Studen"], "Studen (like Student)"),
+        (["Student", "Student", "Studentt"], "Studentt (like Student)"),
+        (["Student", "Student", "Stadent"], "Stadent (like Student)"),
+        (["Page17", "Page17", "Page18"], None),  # numbers differ for a reason
+        (["Ann", "Ann", "Anne"], None),  # short names are often near each other
+        (["Student", "Studens"], None),  # which of the two would be meant?
+    ],
+)
+def test_constants_that_look_like_others(names, told):
+    table = {"Kind": {"a": [f"P{i}" for i in range(len(names))], "k": names}}
+    found = notes("Kind(page, kind)\nS(page)\n1 Kind(p, k) => S(p)\n", table, "S")
+    assert found == [] if told is None else told in found[0], found
+
+
+def test_many_constants_alike_are_made_that_way():
+    names = [f"Name{letter}{other}" for letter in "ABCDEFGH" for other in "abcdefgh"]
+    table = {"Kind": {"a": [f"P{i}" for i in range(len(names) + 8)], "k": names + names[:8]}}
+    assert notes("Kind(page, kind)\nS(page)\n1 Kind(p, k) => S(p)\n", table, "S") == []
+
+
+def test_a_header_in_another_order_than_the_declaration(tmp_path: Path):
+    rules = "Has(page, word)\nS(page)\n1 Has(p, w) => S(p)\n"
+    (tmp_path / "has.csv").write_text("word,page\nHome,P1\n")
+    (told,) = notes(rules, [("Has", str(tmp_path / "has.csv"))], "S")
+    assert "the header (word, page) names types in another order than Has(page, word)" in told and "has.csv" in told
+    for header in ("page,word", "a,b", "page,w"):
+        (tmp_path / "has.csv").write_text(f"{header}\nHome,P1\n")
+        assert notes(rules, [("Has", str(tmp_path / "has.csv"))], "S") == []
+
+
+def test_explain_tells_them_too():
+    found = mln.explain(mln.Model.parse(SMOKERS), FACTS, "Smokes")
+    assert found.notes == tuple(notes(SMOKERS, FACTS, "Smokes")) == tuple(found.as_dict()["notes"])
