@@ -19,6 +19,7 @@ from markovlogic.version import __version__
 if TYPE_CHECKING:
     from markovlogic.compress.evidence_factors import BMF
     from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compress.obj2vec import Obj2Vec
     from markovlogic.compress.thinning import NIMFA, Drop
     from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
@@ -69,6 +70,7 @@ _HOME = {
     "MarkovLogicError": "errors",
     "Model": "model",
     "NIMFA": "compress.thinning",
+    "Obj2Vec": "compress.obj2vec",
     "Orbital": "samplers.orbital",
     "Partition": "samplers.partition",
     "RandomGroups": "compress.groupings",
@@ -110,6 +112,7 @@ __all__ = [
     "Marginals",
     "MarkovLogicError",
     "Model",
+    "Obj2Vec",
     "Orbital",
     "Partition",
     "RandomGroups",

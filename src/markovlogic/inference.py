@@ -16,8 +16,10 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.base import MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.reduced import Reduction
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
-from markovlogic.planner import make_plan, needs_network, wish_of
+from markovlogic.planner import make_plan, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import Progress
 from markovlogic.questions import Answer, Asked, asked, distinct, marginals, projected, spread
@@ -104,8 +106,8 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
                 wanted = distinct(moved, made.posed.problem)
     solved = posed if made is None else made.posed
-    reduce = made is None or made.blocks is None  # blocks are of the atoms of the posed problem
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduce=reduce) as case:
+    reduction = Reduction.BY_QUERY if made is None or made.blocks is None else Reduction.NONE  # blocks are of all atoms
+    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduction=reduction) as case:
         plan = _planned(case, wish, made)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)
@@ -121,7 +123,39 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         record, solved_for = _record(case, plan, answer), answer.asked or case.asked
         if moved is not None and wanted is not None:
             solved_for, answer = spread(answer, solved_for, wanted, moved)
-        return marginals(posed.problem, solved_for, answer, record)
+        result = marginals(posed.problem, solved_for, answer, record)
+    if made is not None and answer.guarantee is not Guarantee.EXACT:
+        bias = _bias(posed, wish, resources, result, include_evidence=include_evidence)
+        said = replace(made, guarantee=answer.guarantee)
+        result = replace(result, remarks=tuple(said.told(bias) if line == said.told() else line for line in result.remarks))
+    return result
+
+
+def _bias(posed: Posed, wish: Wish, resources: Resources, found: Marginals, *, include_evidence: bool) -> str:
+    """How far the answers move on a ladder of finer partitions, in words; empty where none was asked for.
+
+    Each rung's difference from the one before is a term of the bias; what lies beyond the last stays unknown.
+    """
+    from markovlogic.compress.grouping import Grouping
+
+    rung, before = wish.compressor, found
+    if not isinstance(rung, Grouping) or not rung.ladder or not len(found.probability):
+        return ""
+    sampling = replace(wish.sampling, checkpoint=None, resume=False, worlds=None, keep_draws=False)
+    steps = []
+    for _ in range(rung.ladder):
+        rung = rung.finer()
+        own = replace(wish, sampling=sampling, compressor=replace(rung, ladder=0))
+        finer = _answered(posed, own, resources, Stopwatch(), include_evidence=include_evidence)
+        steps.append(f"{float(abs(finer.probability - before.probability).mean()):.2g}")
+        before = finer
+    moved = abs(before.probability - found.probability)
+    noise = float((before.stderr**2 + found.stderr**2).mean() ** 0.5)
+    last = f"{before.guarantee} there" if before.guarantee is Guarantee.EXACT else "what lies beyond is unknown"
+    return (
+        f"measured bias {float(moved.mean()):.2g} on average and {float(moved.max()):.2g} at most, sampling error {noise:.1g}:"
+        f" finer partitions move the answers by {', then '.join(steps)}; {last}"
+    )
 
 
 def _refuse_soft_evidence(posed: Posed) -> None:
@@ -151,7 +185,7 @@ def _planned(case: Case, wish: Wish, made: Compression | None) -> Plan:
         case.blocks = made.blocks
         return METHOD.over_blocks(case, wish, made.alpha, "a compression gave blocks of atoms")
     plan = make_plan(case, wish)
-    if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
+    if plan.network is NetworkKind.GROUND and case.network is None:  # too large to be waited for by a plan: the choice stands
         case.ground()
         plan = plan.method.plan(case, wish, plan.reason)
     return plan
@@ -162,12 +196,13 @@ def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
     needed = plan.cost.memory_bytes
     if needed is None or needed <= case.memory_limit:
         return
-    fewer = ""
+    fewer, asked = "", len(case.asked.numbers)
+    fitting = f" (about {int(asked * case.memory_limit / needed):,} of the {asked:,} atoms asked for would fit)" if asked else ""
     if plan.schedule is not None:
         fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, take --estimator sample, or "
     raise ResourceError(
-        f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
-        f"{fewer}allow more with --memory-limit",
+        f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}"
+        f"{fitting}; {fewer}allow more with --memory-limit",
         needed=needed,
         limit=case.memory_limit,
     )
@@ -183,7 +218,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.grounded is None or not needs_network(plan.method) else case.grounded.n_clauses,
+        clauses=None if case.grounded is None or plan.network is not NetworkKind.GROUND else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         query=tuple(item.text for item in problem.query),

@@ -19,6 +19,7 @@ EVERY = list(TABLE)
 GROUPINGS = [name for name in EVERY if isinstance(compressor_named(name), Grouping)]
 SINGLE = {
     "kmeans": {"ratio": 1.0},
+    "obj2vec": {"ratio": 1.0},
     "random": {"ratio": 1.0},
     "dpmeans": {"beta1": 1e-9, "most_blocks": 10**9},
     "drop": {"ratio": 1.0},
@@ -207,3 +208,31 @@ def test_the_ratio_of_the_papers_text(files):
         other = compressor_said(name, None, None, ["cr=old/new", "ratio=2"])[0].partition(problem)
         np.testing.assert_array_equal(one.class_of["person"], other.class_of["person"])
     assert set(CR_VALUES) == {"new/old", "old/new"} and RATIO == 0.1
+
+
+def test_a_ladder_measures_the_bias(files):
+    """The differences of its rungs add up to the distance from the truth, where the last rung merges nobody."""
+    compressor = mln.RandomGroups(ratio=0.25, weights="literal", ladder=2)
+    found = mln.infer(*files, "Smokes", compress=compressor, method="exact")
+    truth = mln.infer(*files, "Smokes", method="exact")
+    moved = np.abs(found.probability - truth.probability)
+    line = next(remark for remark in found.remarks if "measured bias" in remark)
+    assert f"measured bias {moved.mean():.2g} on average and {moved.max():.2g} at most" in line and "exact there" in line
+    assert mln.KMeans(ratio=0.7).finer().ratio == 1.0 and mln.KMeans(ratio=4, cr="old/new").finer().ratio == 2.0
+    assert mln.Twins().finer() == mln.Twins() and mln.Obj2Vec(ratio=0.1).finer().ratio == 0.2
+    assert mln.DPMeans().finer().most_blocks == 40_000
+    with pytest.raises(mln.InputError, match="ladder"):
+        mln.KMeans(ladder=-1)
+
+
+def test_worlds_of_the_smaller_problem_are_worlds_of_the_posed_one(files):
+    posed = pose_problem(*files, "Smokes")
+    made = mln.RandomGroups(ratio=0.4).compress(posed, needs_problem=True)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        small = rng.random(len(made.posed.problem.atoms)) < 0.5
+        world = made.projection.world(small)
+        assert len(world) == len(posed.problem.atoms)
+        for atom, value in enumerate(world):
+            at = made.projection.atom[atom]
+            assert value == (small[at] if at >= 0 else made.projection.known[atom])

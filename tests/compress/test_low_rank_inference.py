@@ -5,7 +5,7 @@ import pytest
 from tests.compress.test_osa import FACTS, MODEL
 
 import markovlogic as mln
-from markovlogic.errors import InputError, UnsupportedError
+from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 
 
@@ -74,10 +74,6 @@ def test_settings_objects(evidence):
 
 
 def test_refusals(evidence):
-    with pytest.raises(UnsupportedError, match="not available in this version"):
-        mln.infer(MODEL, evidence, "Course", compress="obj2vec")
-    with pytest.raises(UnsupportedError, match="not available in this version"):
-        mln.infer(MODEL, evidence, "Course", method="lifted-mh", compress="obj2vec")
     with pytest.raises(InputError, match="did you mean bmf"):
         mln.infer(MODEL, evidence, "Course", compress="bmff")
     with pytest.raises(InputError, match="rank"):

@@ -36,11 +36,12 @@ def warm_up(quiet: options.Quiet = False) -> int:
     compiled = (method for method in all_methods() if method.samples or method.plain_settings() is not None)
     first, *others = [method.name for method in compiled]
     with shown_progress(quiet=quiet) as progress:
-        progress.stage("compile kernels", 2 + len(others))
+        progress.stage("compile kernels", 3 + len(others))
         compile_for(first)  # what it needs, most others need too
         progress.advance(1, first)
         with ProcessPoolExecutor(min(cores(), 1 + len(others)), mp_context=get_context("spawn")) as pool:
             waiting = {pool.submit(compile_for, name): name for name in others}
+            waiting[pool.submit(compile_compressions)] = "compression"
             waiting[pool.submit(compile_for_map)] = "map"
             for done, ended in enumerate(as_completed(waiting)):
                 ended.result()
@@ -54,14 +55,40 @@ def compile_for(method: str) -> int:
     """Run a method on every kind of network that it can do, for a moment; gives the number of runs."""
     from markovlogic.errors import InferenceWarning, UnsupportedError
     from markovlogic.inference import infer
+    from markovlogic.methods.table import AUTO, method_named
     from markovlogic.model import Model
+    from markovlogic.networks.kinds import NetworkKind
 
+    counting = NetworkKind.COUNTING
+    asked = [(AUTO, chains) for chains in CHAINS]
+    asked += [(counting, CHAINS[-1])] if counting in method_named(method).networks else []
     runs = 0
     for text, query in MODELS.values():
-        for chains in CHAINS:
+        for network, chains in asked:
+            said = {"method": method, "network": network, "chains": chains}
             with suppress(UnsupportedError), warnings.catch_warnings():
                 warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
-                infer(Model.parse(text), None, query, method=method, chains=chains, draws=2, burn_in=1, progress=False)
+                infer(Model.parse(text), None, query, **said, draws=2, burn_in=1, progress=False)  # type: ignore[arg-type]
+                runs += 1
+    return runs
+
+
+def compile_compressions() -> int:
+    """Run every compression for a moment, by counts of what objects are and by blocks of atoms; gives the number of runs."""
+    from markovlogic.compress.table import TABLE, compressor_said
+    from markovlogic.errors import InferenceWarning
+    from markovlogic.inference import infer
+    from markovlogic.model import Model
+
+    text, query = MODELS["soft rules"]
+    runs = 0
+    for name in TABLE:
+        for words in ((), ("weights=count", "diag=merged")):
+            made, rest = compressor_said(name, None, None, words)
+            if not rest:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
+                    infer(Model.parse(text), None, query, compress=made, draws=2, burn_in=1, progress=False)
                 runs += 1
     return runs
 

@@ -26,6 +26,10 @@ class Projection:
     atom: npt.NDArray[np.int64]  # (n_atoms,) open atom of the other problem, -1 where that one knows the value
     known: npt.NDArray[np.bool_]  # (n_atoms,) the value there
 
+    def world(self, other: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """A world of the other problem's open atoms, (n_other,), as one of the original's; evidence is never touched."""
+        return np.where(self.atom >= 0, other[np.maximum(self.atom, 0)] if len(other) else False, self.known)
+
 
 @dataclass(frozen=True, eq=False)
 class Compression:

@@ -43,7 +43,7 @@ def object_counts(problem: Problem, lowered: LoweredModel, type_name: str) -> Ob
     n = len(problem.domains[type_name])
     columns: list[list[Float64]] = [[], [], []]
     exact = True
-    shared = _Arrays(problem)
+    shared = StatusArrays(problem)
     for template in lowered.templates:
         check()
         for name, of in (*template.variables, *template.idle):
@@ -82,7 +82,7 @@ def standardised(columns: Float64) -> Float64:
     return np.asarray(scaled[:, first[order]] * np.sqrt(count[order]), np.float64)
 
 
-class _Arrays:
+class StatusArrays:
     """Arrays of one problem's statuses, made once."""
 
     def __init__(self, problem: Problem) -> None:
@@ -104,20 +104,24 @@ class _Arrays:
 
     def _query(self, template: ClauseTemplate, name: str, sizes: dict[str, int], *, keeps_unknown: bool) -> tuple[Float64, bool]:
         """How many groundings leave every literal false, unknown ones counted with them or not."""
+        return self._contraction.counts(self.operands(template, (keeps_unknown, keeps_unknown)), name, sizes)
+
+    def operands(self, template: ClauseTemplate, keeps_unknown: tuple[bool, bool]) -> list[Operand]:
+        """An array for each literal, 1 where it is false; keeps_unknown: or unknown, of negative ones and of positive ones."""
         operands = []
         types = dict((*template.variables, *template.idle))
         for literal in template.literals:
+            keeps = keeps_unknown[literal.positive]
             if literal.predicate not in self._problem.statuses:  # hidden: never known
-                operands.append(Operand.constant(float(keeps_unknown)))
+                operands.append(Operand.constant(float(keeps)))
                 continue
             told = TRUE if literal.positive else FALSE
-            key = (literal.predicate, told, keeps_unknown, literal.args)
+            key = (literal.predicate, told, keeps, literal.args)
             if key not in self._applied:
-                kept = self._status(literal.predicate, told, keeps_unknown=keeps_unknown)
+                kept = self._status(literal.predicate, told, keeps_unknown=keeps)
                 self._applied[key] = _applied(kept, literal.args, self._problem, literal.predicate)
             operands.append(self._applied[key])
-        operands += [_equality(equality, types, self._problem.domains) for equality in template.equalities]
-        return self._contraction.counts(operands, name, sizes)
+        return operands + [_equality(equality, types, self._problem.domains) for equality in template.equalities]
 
     def _status(self, predicate: str, told: int, *, keeps_unknown: bool) -> Operand:
         """1 where an atom's status does not make the literal true, and (unless unknown ones are kept) makes it false."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
@@ -49,7 +49,8 @@ class Grouping(Compressor, ABC):
     are true. evidence: of a block of atoms, "majority" (true where true ones outnumber all others together), "clamp"
     (what most of its known ones say) or "split" (shares, which enter counts as they are). diag: whether p(A,A) and p(A,B) with A
     and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
-    `samplers.block_gibbs`. seed: of what is drawn.
+    `samplers.block_gibbs`. ladder: how many finer partitions are solved too, to measure how far the answers move with them. seed:
+    of what is drawn.
 
     "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
     was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the papers' reading in the rest.
@@ -59,10 +60,13 @@ class Grouping(Compressor, ABC):
     evidence: Evidence = "default"
     diag: Diagonal = "default"
     alpha: Alpha = "none"
+    ladder: int = 0
     seed: int = 0
 
     def __post_init__(self) -> None:
         check_words(self)
+        if self.ladder < 0:
+            raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
         if self.weights == "uniform" and self.diag == "split":
             raise InputError(f"{self.name}: weights=uniform is a reading for merged diagonals", hint="leave diag out")
 
@@ -74,6 +78,10 @@ class Grouping(Compressor, ABC):
     @abstractmethod
     def partition(self, problem: Problem) -> Partition:
         """The groups."""
+
+    @abstractmethod
+    def finer(self) -> Self:
+        """The same with about twice as many groups: the next rung of a ladder."""
 
     def classes(self, problem: Problem) -> ConstantClasses:
         """The groups as a source of proposals."""

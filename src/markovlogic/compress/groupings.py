@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 
@@ -35,6 +35,11 @@ def check_ratio(name: str, ratio: float, cr: str) -> None:
         raise InputError(f"{name}: the ratio is {ratio:g}, expected {expected}")
 
 
+def finer_ratio(ratio: float, cr: str) -> float:
+    """Of twice as many groups."""
+    return min(1.0, 2 * ratio) if cr == "new/old" else max(1.0, ratio / 2)
+
+
 @dataclass(frozen=True)
 class KMeans(Grouping):
     """Clusters of objects with similar counts of groundings: cgibbs of [000], VG of [002].
@@ -55,6 +60,10 @@ class KMeans(Grouping):
     def name(self) -> str:
         """As `--compress` spells it."""
         return "kmeans"
+
+    def finer(self) -> Self:
+        """Twice as many clusters."""
+        return replace(self, ratio=finer_ratio(self.ratio, self.cr))
 
     def partition(self, problem: Problem) -> Partition:
         """K-means of every type."""
@@ -101,6 +110,11 @@ class DPMeans(Grouping):
     def name(self) -> str:
         """As `--compress` spells it."""
         return "dpmeans"
+
+    def finer(self) -> Self:
+        """Bounds that leave room for about twice as many groups of a type, whose pairs are blocks."""
+        ratio = None if self.ratio is None else min(1.0, 2 * self.ratio)
+        return replace(self, most_blocks=4 * self.most_blocks, ratio=ratio, beta1=(self.beta1 or 1e-3) / 1e3)
 
     def partition(self, problem: Problem) -> Partition:
         """The coarsest partition that the bounds allow; with a note where none meets them."""
@@ -152,6 +166,10 @@ class RandomGroups(Grouping):
         """As `--compress` spells it."""
         return "random"
 
+    def finer(self) -> Self:
+        """Twice as many clusters."""
+        return replace(self, ratio=finer_ratio(self.ratio, self.cr))
+
     def partition(self, problem: Problem) -> Partition:
         """As many objects in each group as can be."""
         label = {}
@@ -179,6 +197,10 @@ class Twins(Grouping):
     def name(self) -> str:
         """As `--compress` spells it."""
         return "twins"
+
+    def finer(self) -> Self:
+        """Twins are twins."""
+        return self
 
     def partition(self, problem: Problem) -> Partition:
         """Twin classes."""

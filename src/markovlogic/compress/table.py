@@ -15,18 +15,18 @@ NONE = "none"
 TABLE = {  # name: module and class
     "kmeans": ("groupings", "KMeans"),
     "dpmeans": ("groupings", "DPMeans"),
+    "obj2vec": ("obj2vec", "Obj2Vec"),
     "random": ("groupings", "RandomGroups"),
     "drop": ("thinning", "Drop"),
     "bmf": ("evidence_factors", "BMF"),
     "nimfa": ("thinning", "NIMFA"),
     "twins": ("groupings", "Twins"),
 }
-PLANNED = ("obj2vec",)
 
 
 def compressor_named(name: str) -> Compressor:
     """One compressor with its defaults; an unknown name is an error that lists the known ones."""
-    known_name(name, "compression", (NONE, *TABLE), PLANNED)
+    known_name(name, "compression", (NONE, *TABLE))
     module, kind = TABLE[name]
     made: Compressor = vars(importlib.import_module(f"markovlogic.compress.{module}"))[kind]()
     return made

@@ -16,6 +16,7 @@ from markovlogic.compress.osa import replaced_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
+from markovlogic.language.order import is_order
 from markovlogic.patience import check
 from markovlogic.posing import Posed
 from markovlogic.problem import AtomIndex, Problem, Statuses
@@ -56,6 +57,9 @@ class Drop(Compressor):
             own = problem.evidence.facts.get(name)
             statuses[name] = old
             if own is None:
+                continue
+            if is_order(name):  # what numbers say is no evidence that could be left out
+                facts[name] = own
                 continue
             n = round(self.ratio * len(own))
             rows = np.sort(np.random.default_rng(seed).permutation(len(own))[:n])

@@ -86,6 +86,15 @@ def parse_fact(line: str) -> ParsedFact | None:
             if mark != ",":
                 raise LineError(at + 1, f"expected , or ) after {name}, found {_shown(line, at)}", _advice_for_text(line, at))
         at = _skip(line, at + 1)
+    if line[at : at + 1] == "=" and line[_skip(line, at + 1) :][:1] not in (
+        "{",
+        "",
+    ):  # a function: its value is the last argument
+        at = _skip(line, at + 1)
+        columns.append(at + 1)
+        name, at = _constant(line, at)
+        args.append(name)
+        at = _skip(line, at)
     if not _at_end(line, at):
         raise LineError(at + 1, *_complaint_about_rest(line, at))
     if number is None:
@@ -209,7 +218,7 @@ def _complaint_about_rest(line: str, at: int) -> tuple[str, str]:
     if line[at] == "=":
         if SPACES.sub("", line[at + 1 :]).startswith("{"):
             return "not supported: a type declaration in a .db file", "declare types in the rule file"
-        return "not supported: functions, F(A) = B", "use a predicate with one more argument, such as F(A, B)"
+        return "expected a value after =", "a function's fact is written MotherOf(Ann) = Eve"
     if line[at] == ")":
         return "this closing parenthesis was never opened", ""
     return f"expected the end of the line, found {_shown(line, at)}", "write one fact a line"

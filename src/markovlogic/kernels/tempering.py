@@ -166,6 +166,16 @@ def add_bridges(energy, beta, lane_of, bridge):
 
 
 @called
+def add_moments(energy, lane_of, moments):
+    """Add one look to the sums of energies and of their squares; moments: (n_rungs, n_ladders, 2)."""
+    for ladder in range(lane_of.shape[0]):
+        for rung in range(lane_of.shape[1]):
+            value = energy[lane_of[ladder, rung]]
+            moments[rung, ladder, 0] += value
+            moments[rung, ladder, 1] += value * value
+
+
+@called
 def exchange(soft, world, ladders, parity):
     """Look at all lanes once and swap neighbouring rungs; gives how many replicas came from the hottest to the coldest rung.
 
@@ -174,6 +184,7 @@ def exchange(soft, world, ladders, parity):
     energy, lane_of = ladders.energy, ladders.lane_of
     lane_energies(soft, world, ladders.planes, energy)
     add_bridges(energy, ladders.beta, lane_of, ladders.bridge)
+    add_moments(energy, lane_of, ladders.moments)
     swap_rungs(energy, ladders.beta, lane_of, parity, ladders.generator, ladders.tally)
     return follow_replicas(lane_of, ladders.heading)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from markovlogic.errors import Fault
+from markovlogic.language.functions import Calls
 from markovlogic.language.habits import OTHER_SPELLINGS, habit
+from markovlogic.language.order import compared
 from markovlogic.language.source import Source
 from markovlogic.language.syntax import And, Atom, Constant, Equal, Exists, Forall, Formula, Iff, Implies, Not, Or, Term, Variable
 from markovlogic.language.tokens import (
@@ -54,6 +56,8 @@ class FormulaParser:
         self.at = 0
         self.open: list[int] = []  # indices of the parentheses that are open
         self.depth = 0
+        self.calls = Calls()  # functions of the present formula
+        self.bound: list[str] = []  # variables of the quantifiers around the cursor
 
     # ---- the cursor
 
@@ -206,8 +210,8 @@ class FormulaParser:
         behind = self.tokens[self.at + 1].kind
         if kind in (WORD, NAME) and (found := habit(self.tokens, self.at + 1)) is not None and behind not in (WORD, NAME):
             raise self.fail(found[0], self.tokens[self.at + 1], found[1])
-        if behind in COMPARISONS and kind in (WORD, NAME, "v", NUMBER):
-            raise self.unsupported(f"numeric comparison {behind}", token)
+        if behind in COMPARISONS and kind in (WORD, NAME, "v"):
+            return self.comparison()
         if behind in ARITHMETIC and kind in (WORD, NAME, "v", NUMBER):
             raise self.unsupported(f"arithmetic {behind}", token)
         if kind in (WORD, NAME):
@@ -250,7 +254,9 @@ class FormulaParser:
                 break
             self.at += 1
         self.continue_line()
+        self.bound += names
         body = self.formula()
+        del self.bound[len(self.bound) - len(names) :]
         self.depth -= 1
         place = self.source.place(token.start)
         return Exists(tuple(names), body, place) if _QUANTIFIERS[token.text] is Exists else Forall(tuple(names), body, place)
@@ -264,18 +270,41 @@ class FormulaParser:
             raise self.unexpected("= or != after a constant")
         self.at += 1
         self.continue_line()
-        right = self.term()
+        if self.peek().kind in (WORD, NAME, "v") and self.after().kind == "(":
+            equal: Formula = self.calls.equality(self.called(), left)
+        else:
+            equal = Equal(left, self.term(), self.source.place(first.start))
         if self.peek().kind in ARITHMETIC:
             raise self.unsupported(f"arithmetic {self.peek().kind}", self.peek())
-        equal = Equal(left, right, self.source.place(first.start))
         return equal if sign.kind == "=" else Not(equal)
+
+    def comparison(self) -> Formula:
+        """`x < y`, `x >= 3`."""
+        place = self.source.place(self.peek().start)
+        left, sign = self.term(), self.take()
+        self.continue_line()
+        return compared(left, sign.kind, self.term(), place)
+
+    def called(self) -> Atom:
+        """`MotherOf(x)` as a term; its value is still to be named."""
+        name = self.predicate_name()
+        return Atom(name.text, self.arguments(), place=self.source.place(name.start))
+
+    def call(self, token: Token) -> Term:
+        """A function inside of an atom: a variable for its value."""
+        self.deeper()
+        atom = self.called()
+        self.depth -= 1
+        if any(isinstance(arg, Variable) and arg.name in self.bound for arg in atom.args):
+            raise self.unsupported(f"function {shortened(token.text)} of a quantified variable", token)
+        return self.calls.value(atom)
 
     def term(self) -> Term:
         """A variable or a constant."""
         token = self.peek()
         kind = token.kind
         if kind in (WORD, NAME, "v") and self.after().kind == "(":
-            raise self.unsupported(f"function {shortened(token.text)} as a term", token)
+            return self.call(token)
         if kind == NAME or kind == "v":
             self.at += 1
             return Variable(token.text)
@@ -294,12 +323,25 @@ class FormulaParser:
         text = token.text + (self.after().text if token.kind == "-" else "")
         return self.fail(f"the number {shortened(text)} as a constant", token, f'write it in double quotes: "{shortened(text)}"')
 
-    def atom(self, star: bool = False) -> Atom:
-        """`Flag`, `Friends(x, Bob)`, `HasWord(page, +w)`."""
+    def atom(self, star: bool = False) -> Formula:
+        """`Flag`, `Friends(x, Bob)`, `HasWord(page, +w)`, `MotherOf(x) = y`."""
         name = self.predicate_name()
         place = self.source.place(name.start)
         if self.tokens[self.at].kind != "(":
             return Atom(name.text, (), star, place)
+        atom = Atom(name.text, self.arguments(), star, place)
+        behind = self.peek()
+        if behind.kind in ("=", "!="):
+            self.at += 1
+            self.continue_line()
+            equal = self.calls.equality(atom, self.term())
+            return equal if behind.kind == "=" else Not(equal)
+        if behind.kind in COMPARISONS and habit(self.tokens, self.at) is None:
+            raise self.unsupported(f"numeric comparison {behind.text}", behind)
+        return atom
+
+    def arguments(self) -> tuple[Term, ...]:
+        """What stands in the parentheses of an atom."""
         self.open.append(self.at)
         self.at += 1
         args: list[Term] = []
@@ -313,12 +355,7 @@ class FormulaParser:
             self.at += 1
         self.at += 1
         self.open.pop()
-        behind = self.peek()
-        if behind.kind in ("=", "!="):
-            raise self.unsupported(f"function {shortened(name.text)} as a term", name)
-        if behind.kind in COMPARISONS and habit(self.tokens, self.at) is None:
-            raise self.unsupported(f"numeric comparison {behind.text}", behind)
-        return Atom(name.text, tuple(args), star, place)
+        return tuple(args)
 
     def predicate_name(self) -> Token:
         """The name of a predicate."""
@@ -353,19 +390,3 @@ class FormulaParser:
 def shortened(text: str) -> str:
     """Text for a message."""
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def tree_depth(formula: Formula) -> int:
-    """How many levels a formula has, found without recursion."""
-    deepest, stack = 0, [(formula, 1)]
-    while stack:
-        node, depth = stack.pop()
-        deepest = max(deepest, depth)
-        match node:
-            case Not(body=body) | Exists(body=body) | Forall(body=body):
-                stack.append((body, depth + 1))
-            case And(parts=parts) | Or(parts=parts):
-                stack.extend((part, depth + 1) for part in parts)
-            case Implies(left=left, right=right) | Iff(left=left, right=right):
-                stack += [(left, depth + 1), (right, depth + 1)]
-    return deepest

@@ -8,10 +8,11 @@ import re
 from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.formulas import MAX_DEPTH, SyntaxFault, tree_depth
+from markovlogic.language.formulas import MAX_DEPTH, SyntaxFault
+from markovlogic.language.functions import Calls
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
-from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable
+from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable, tree_depth
 from markovlogic.language.tokens import (
     BLANK,
     CONNECTIVES,
@@ -73,6 +74,7 @@ class FormulaStatement:
     place: Place
     last_line: int = 0
     factor: Atom | None = None
+    called: tuple[Atom, ...] = ()  # functions, as atoms with their values
 
 
 Statement = TypeDeclaration | LoneAtom | FormulaStatement
@@ -149,7 +151,7 @@ class _StatementReader(WeightParser):
 
     def statement(self) -> Statement:
         """The statement that begins at the cursor, up to the end of its last line."""
-        self.open, self.depth = [], 0
+        self.open, self.depth, self.calls, self.bound = [], 0, Calls(), []
         first = self.at
         token = self.tokens[first]
         self.refuse_nan(token)
@@ -162,7 +164,7 @@ class _StatementReader(WeightParser):
             if token.text.lower() == "not" and behind in (NAME, WORD):
                 raise self.fail("found not", token, "write !")
             if token.kind == NAME and token.text != "inf" and behind in (NAME, WORD) and self.tokens[first + 2].kind == "(":
-                raise self.unsupported(f"function declaration {self.tokens[first + 1].text}", token)
+                return self.function_declaration()
             lone = None if token.text[0].isdigit() or token.text == "inf" else self.lone_atom()
             if lone:
                 return lone
@@ -183,10 +185,12 @@ class _StatementReader(WeightParser):
         if self.at - first > 2 * MAX_ATOMS and (count := _count_atoms(formula)) > MAX_ATOMS:
             hint = "write a long disjunction as EXIST over constants of one type, or name a part of it by a predicate of its own"
             raise self.fail(f"formula of {count:,} atoms, at most {MAX_ATOMS:,} are allowed", token, hint)
+        formula = self.calls.around(formula, weight)
         text = self.text_from(first)
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
             text = show_rule(Rule(formula, weight, factor=factor))
-        return FormulaStatement(formula, weight, text, self.source.place(token.start), self.last_line(), factor)
+        place, called = self.source.place(token.start), tuple(self.calls.used)
+        return FormulaStatement(formula, weight, text, place, self.last_line(), factor, called)
 
     def factor(self) -> Atom | None:
         """`* Similar(x, y)` before a formula; None where the star belongs to the formula itself, or there is none."""
@@ -195,7 +199,7 @@ class _StatementReader(WeightParser):
         first = self.at
         self.at += 1
         atom = self.atom()
-        if self.tokens[self.at].kind in (WORD, NAME, "!", "(", "*"):
+        if isinstance(atom, Atom) and self.tokens[self.at].kind in (WORD, NAME, "!", "(", "*"):
             return atom
         self.at = first
         return None
@@ -259,6 +263,15 @@ class _StatementReader(WeightParser):
         names = tuple(token.text for token in args)
         text = f"{name.text}({', '.join(names)})" if names else name.text
         return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line(), is_real)
+
+    def function_declaration(self) -> LoneAtom:
+        """`person MotherOf(person)`: a predicate with one more argument, the value, which is exclusive."""
+        value = self.take()
+        lone = self.lone_atom()
+        if lone is None:
+            raise self.fail("found a malformed function, expected a declaration such as person MotherOf(person)", value)
+        marks = (*(False for _ in lone.args), True)
+        return replace(lone, args=(*lone.args, value.text), exclusive=marks, text=f"{value.text} {lone.text}")
 
     def starred_declaration(self) -> LoneAtom | None:
         """`*Friends(person, person)` alone on its line, as Tuffy and RockIt mark predicates that are closed."""

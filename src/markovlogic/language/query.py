@@ -108,6 +108,10 @@ class _QueryReader(FormulaParser):
             hint="write the formula out for the constants you mean, or add a rule that defines a predicate and ask for that",
         )
 
+    def comparison(self) -> Formula:
+        """None in a query."""
+        raise self.fail("a query compares no numbers", hint="its constants are known: leave the comparison out")
+
     def argument(self) -> Term:
         """A constant or `_`."""
         if self.peek().kind == "+":
@@ -123,6 +127,10 @@ class _QueryReader(FormulaParser):
                 raise self.fail(f"variable {token.text} in a query", token, hint)
             self.wild.append(token)
         return super().term()
+
+    def call(self, token: Token) -> Term:
+        """None in a query, but in front of its value."""
+        raise self.fail(f"function {token.text} inside an atom of a query", token, f"ask for its values: {token.text}")
 
     def unexpected(self, expected: str) -> SyntaxFault:
         """The next token is not what could stand here."""

@@ -196,3 +196,19 @@ def show_constant(name: str) -> str:
         return name
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
     return f'"{escaped}"'
+
+
+def tree_depth(formula: Formula) -> int:
+    """How many levels a formula has, found without recursion."""
+    deepest, stack = 0, [(formula, 1)]
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        match node:
+            case Not(body=body) | Exists(body=body) | Forall(body=body):
+                stack.append((body, depth + 1))
+            case And(parts=parts) | Or(parts=parts):
+                stack.extend((part, depth + 1) for part in parts)
+            case Implies(left=left, right=right) | Iff(left=left, right=right):
+                stack += [(left, depth + 1), (right, depth + 1)]
+    return deepest

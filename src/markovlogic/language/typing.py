@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place, UnsupportedError, capped, nearest
 from markovlogic.language.formulas import shortened
+from markovlogic.language.order import LESS, is_order, order_of, with_types
 from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Statement, TypeDeclaration
-from markovlogic.language.show import show_rule
+from markovlogic.language.stars import expand_stars
 from markovlogic.language.syntax import (
     And,
     Atom,
@@ -159,6 +160,7 @@ class _Checker:
         typing = _Typing()
         equalities: list[Equal] = []
         self.written = renamer.original
+        self.check_functions(statement)
         self.type_atoms(formula, typing, equalities)
         factor: Atom | None = None
         if statement.factor is not None:
@@ -182,6 +184,9 @@ class _Checker:
         if n_stars > MAX_STARS:
             self.fault(f"{n_stars} atoms with * stand for 2^{n_stars} formulas; at most {MAX_STARS} are allowed", statement.place)
         if n_faults == len(self.faults):
+            formula = with_types(formula, types)
+            for name in {atom.predicate for atom in atoms_of(formula) if is_order(atom.predicate)}:
+                self.predicates.setdefault(name, order_of(name.removeprefix(LESS)))
             rule = Rule(
                 formula,
                 statement.weight,
@@ -192,7 +197,15 @@ class _Checker:
                 statement.last_line,
                 factor,
             )
-            yield from _expand_stars(rule, n_stars, statement.formula)
+            yield from expand_stars(rule, n_stars, statement.formula)
+
+    def check_functions(self, statement: FormulaStatement) -> None:
+        """What is used as a function has one value: its last argument is exclusive, and no other."""
+        for call in statement.called:
+            predicate = self.predicates.get(call.predicate)
+            if predicate is not None and [at for at, mark in enumerate(predicate.exclusive) if mark] != [len(call.args) - 1]:
+                hint = f"a function is declared as in person {predicate.name}(person)"
+                self.fault(f"{predicate.name} is no function; it is declared as {_signature(predicate)}", call.place, hint)
 
     def check_numbers(self, formula: Formula, factor: Atom | None) -> None:
         """Predicates with numbers multiply weights, and stand nowhere else."""
@@ -219,6 +232,8 @@ class _Checker:
         while stack:
             node = stack.pop()
             match node:
+                case Atom(predicate="<"):
+                    self.compare(node, equalities)
                 case Atom():
                     self.type_atom(node, typing)
                 case Equal():
@@ -229,6 +244,12 @@ class _Checker:
                     stack.extend(reversed(parts))
                 case Implies(left=left, right=right) | Iff(left=left, right=right):
                     stack += [right, left]
+
+    def compare(self, atom: Atom, equalities: list[Equal]) -> None:
+        """Both sides of a comparison have one type, as those of an equality."""
+        if all(isinstance(term, Constant) for term in atom.args):
+            self.fault("two constants compared", atom.place, "at least one side is a variable")
+        equalities.append(Equal(atom.args[0], atom.args[1], atom.place))
 
     def type_atom(self, atom: Atom, typing: _Typing) -> None:
         predicate = self.predicates.get(atom.predicate)
@@ -388,33 +409,6 @@ def _names_in(formula: Formula) -> set[str]:
             return _names_in(left) | _names_in(right)
         case Exists(variables=names, body=body) | Forall(variables=names, body=body):
             return _names_in(body).difference(names)
-
-
-def _expand_stars(rule: Rule, n_stars: int, written: Formula) -> Iterator[Rule]:
-    """One rule for each choice of signs of the atoms with a star; its text has the names of the source."""
-    if not n_stars:
-        yield rule
-        return
-    for signs in itertools.product((True, False), repeat=n_stars):
-        text = show_rule(replace(rule, formula=_with_signs(written, iter(signs))))
-        yield replace(rule, formula=_with_signs(rule.formula, iter(signs)), text=text)
-
-
-def _with_signs(formula: Formula, signs: Iterator[bool]) -> Formula:
-    match formula:
-        case Atom():
-            if not formula.star:
-                return formula
-            plain = replace(formula, star=False)
-            return plain if next(signs) else Not(plain)
-        case Not() | Exists() | Forall():
-            return replace(formula, body=_with_signs(formula.body, signs))
-        case And() | Or():
-            return replace(formula, parts=tuple([_with_signs(part, signs) for part in formula.parts]))
-        case Implies() | Iff():
-            left = _with_signs(formula.left, signs)
-            return replace(formula, left=left, right=_with_signs(formula.right, signs))
-    return formula
 
 
 def _signature(predicate: Predicate) -> str:

@@ -14,6 +14,7 @@ from markovlogic.data.exclusive import group_of
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import Fault, InputError
+from markovlogic.language.order import is_order
 from markovlogic.language.syntax import Model
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.query import queried_predicates, resolve_query
@@ -48,7 +49,8 @@ def read_databases(model: Model, given: object, *, closed_types: bool = False, p
 def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence[str] | None) -> tuple[str, ...]:
     """The predicates that are modelled given the others; without a query all that rules speak of and data show."""
     if query is None or (not isinstance(query, str) and not query):
-        found = tuple(name for name in model.predicates if any(one.has(name) for one in evidence))
+        shown = (name for name in model.predicates if not is_order(name))
+        found = tuple(name for name in shown if any(one.has(name) for one in evidence))
         if not found:
             raise InputError("no training facts at all", hint="give training databases by -e FILE")
         return found

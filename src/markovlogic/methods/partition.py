@@ -15,7 +15,7 @@ from markovlogic.methods.base import Cost, Offer, Plan, Wish
 from markovlogic.methods.case import REFINING_SECONDS, Scale
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.rates import Rates, Use
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampling import Intended, SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.partition.exact import small_parts, solve_parts
 from markovlogic.partition.parts import only
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from markovlogic.questions import Answer, Values
     from markovlogic.running.sampling import Schedule
 
+MOST_TWINS = 3000  # nodes; among more, scores that are all alike are not looked for
 SOLVING_SHARE = 0.25  # of the time that is left, small parts may take so much
 
 
@@ -64,16 +65,9 @@ class PartitionMethod(SamplingMethod):
         """Twins are found at once."""
         return 0.0
 
-    def _cost(
-        self,
-        case: Case,
-        schedule: Schedule,
-        settings: Settings,
-        estimator: Estimator,
-        pools: OrbitPools | None,
-        search_seconds: float,
-    ) -> Cost:
+    def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
         """By rows, neighbours and literals."""
+        schedule = intended.schedule
         sizes = case.partition_sizes
         if sizes.memory_bytes > case.memory_limit or sizes.seconds > REFINING_SECONDS:
             needs = f"grounding needs up to {show_bytes(sizes.memory_bytes)} and {sizes.seconds:,.0f} s"
@@ -84,7 +78,7 @@ class PartitionMethod(SamplingMethod):
             return Cost(None, None, f"{fault.message} ({fault.place}){misses}", possible=False)
         literals = network.rows.n_literals + len(network.near_node)
         scale = Scale(network.n_all, network.n_all, network.rows.n_clauses, literals, network.nbytes, predicted=False)
-        use = Use(schedule, estimator, len(case.asked.numbers), len(case.asked.open_events), pools)
+        use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
         reason = f"{schedule.chains} chains of {schedule.draws} draws over partitions of {network.n_nodes:,} nodes"
         if not network.relations:
             reason = f"no hard rules make a predicate an equivalence relation, so atoms move one by one{misses}"
@@ -101,9 +95,9 @@ class PartitionMethod(SamplingMethod):
         self, case: Case, wish: Wish, schedule: Schedule, settings: Settings
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """Orbits are pooled where they were asked for, or where no part is going to be solved otherwise."""
-        if wish.sampling.estimator == "auto" and _solves(schedule) and _is_soon(case):
+        if wish.sampling.estimator == "auto" and _is_soon(case):
             small = small_parts(case.partitions, case.partition_parts, case.partition_parts_asked)
-            if small.any():
+            if (_solves(schedule) and small.any()) or case.partitions.n_nodes > MOST_TWINS:
                 wish = replace(wish, sampling=replace(wish.sampling, estimator="sample"))
         return super()._estimator(case, wish, schedule, settings)
 
@@ -210,7 +204,7 @@ METHOD = PartitionMethod(
     networks=(NetworkKind.NONE,),
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.partition", "Partition"),
-    chains=16,
+    chains=8,
     rates=Rates(row=60e-9, literal=20e-9, row_bytes=40, literal_bytes=20, work_bytes=8, batch_chains=4),
     confined_moves="",
 )

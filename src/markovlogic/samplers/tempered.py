@@ -23,13 +23,14 @@ from markovlogic.networks.ground import GroundNetwork
 from markovlogic.restoring import require_generators, require_permutations, require_within
 from markovlogic.samplers.base import LogZ, Sampler, Settings, StepInfo, Units, require_sweeps
 from markovlogic.samplers.gibbs import Gibbs, GibbsSampler, GibbsState
-from markovlogic.samplers.tempered_log_z import free_steps, joined_batches, worlds_allowed
+from markovlogic.samplers.tempered_log_z import free_steps, joined_batches, worlds_allowed, worst_disagreement
 
 LANES = 64
 SWAP_EVERY = 3  # sweeps: looking at all clauses takes a third to half of one
 FIRST_ROUND = 4  # swaps before rungs are placed for the first time; rounds double
 FEW_TRIPS = 4  # journeys from the hottest to the coldest rung, a chain, below which a run is no reason for trust
 TURN_EVERY = 8  # swaps between two attempts to turn worlds over
+MOST_DISAGREEMENT = 1.1  # R-hat of the energies on a rung, from which on log Z is left out
 LOOKS = 128  # at a ladder whose rungs stay where they are, before its worlds are weighed
 NO_PLANES = np.zeros((0, 8), np.uint64)
 
@@ -85,6 +86,7 @@ class Ladders(NamedTuple):
     generator: npt.NDArray[np.uint64]
     tally: Float64
     bridge: Float64
+    moments: Float64
     heading: Int64
     energy: Float64  # (64,) of the lanes' worlds when they were last looked at
     proposal: Float64  # (64,) energies of the worlds that were proposed last, then the chances that they had
@@ -104,7 +106,8 @@ class TemperedState(NamedTuple):
     tally: Float64  # (n_rungs - 1, 2) attempts and acceptance probabilities since rungs were placed
     rounds: Int64  # (2,) swaps in this round, and when it ends
     bridge: Float64  # (n_rungs - 1, n_ladders, 2) see `kernels.tempering.add_bridges`
-    looks: Int64  # (1,) that the bridges hold
+    moments: Float64  # (2, n_rungs, n_ladders, 2) of the first and the second part of the looks: sums of energies and squares
+    looks: Int64  # (1,) that the bridges and moments hold
     heading: Int64  # (64,) where each lane comes from
     free: Float64  # (n_rungs,) log Z of each rung over that of the hottest, as burn-in found it
 
@@ -167,6 +170,7 @@ class TemperedSampler(Sampler):
             tally=np.zeros((rungs - 1, 2)),
             rounds=np.array([0, FIRST_ROUND]),
             bridge=np.full((rungs - 1, ladders, 2), -np.inf),
+            moments=np.zeros((2, rungs, ladders, 2)),
             looks=np.zeros(1, np.int64),
             heading=np.zeros(LANES, np.int64),
             free=np.zeros(rungs),
@@ -215,7 +219,8 @@ class TemperedSampler(Sampler):
         from markovlogic.kernels.tempering import PLANES
 
         room = np.zeros(LANES), np.zeros(LANES), np.zeros(PLANES, np.uint64), np.ones(LANES, np.float32)
-        ladders = Ladders(state.beta, state.lane_of, state.generator, state.tally, state.bridge, state.heading, *room)
+        kept = state.tally, state.bridge, state.moments[1], state.heading
+        ladders = Ladders(state.beta, state.lane_of, state.generator, *kept, *room)
         ladders.lane_beta[state.lane_of] = state.beta
         return ladders
 
@@ -254,6 +259,9 @@ class TemperedSampler(Sampler):
 
         arrived = int(exchange(self.soft, state.base.world, ladders, int(state.looks[0]) % 2))
         state.looks[0] += 1
+        if int(state.looks[0]).bit_count() == 1:  # as many looks again are the second part
+            state.moments[0] += state.moments[1]
+            state.moments[1] = 0.0
         if int(state.looks[0]) % TURN_EVERY == 0:
             self.turn_over(state, ladders)
         if burn_in and not state.done[1]:
@@ -324,6 +332,7 @@ class TemperedSampler(Sampler):
     def _forget(self, state: TemperedState) -> None:
         state.tally[:] = 0.0
         state.bridge[:] = -np.inf
+        state.moments[:] = 0.0
         state.looks[0] = 0
 
     def unit_values(self, state: TemperedState) -> Float64:
@@ -351,7 +360,8 @@ class TemperedSampler(Sampler):
         beta = state.beta
         if not (beta[0] == 0 and beta[-1] == 1 and (np.diff(beta) >= 0).all()):
             raise ValueError("inverse temperatures do not rise from 0 to 1")
-        if not (np.isfinite(state.free).all() and np.isfinite(state.tally).all() and not np.isnan(state.bridge).any()):
+        finite = all(np.isfinite(part).all() for part in (state.free, state.tally, state.moments))
+        if not finite or np.isnan(state.bridge).any():
             raise ValueError("what was found about the ladder holds numbers that are none")
         cold = np.zeros_like(state.world)
         coldest_worlds(state.base.world, state.lane_of, cold)
@@ -373,6 +383,12 @@ class TemperedSampler(Sampler):
         """Ln Z by bridges between neighbouring rungs, from the number of worlds at beta 0; its error from the ladders' spread."""
         if not int(states[0].looks[0]):
             return None
+        worst = max(worst_disagreement(state.moments, int(state.looks[0])) for state in states)
+        if worst > MOST_DISAGREEMENT:
+            return (
+                f"log_z is left out: at some temperature ladders, or early and late draws, disagree (R-hat {worst:.2f} of their "
+                "log-weights), so that phases have not been weighed; make more draws"
+            )
         hottest = worlds_allowed(self.network)
         if isinstance(hottest, str):
             return hottest

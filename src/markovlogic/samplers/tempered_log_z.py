@@ -45,6 +45,25 @@ def free_steps(bridge: Float64) -> Float64:
     return steps
 
 
+def worst_disagreement(moments: Float64, looks: int) -> float:
+    """The largest R-hat of the energies on any rung, over ladders and over the first and the second part of the looks.
+
+    At a transition of the first order the worlds of a phase sink along a ladder and melt, and are hardly ever made anew; then
+    neighbours on the ladder agree with each other while both have the phases in the wrong proportion. What shows it is that
+    proportions differ between ladders, or are still on their way. moments: `samplers.tempered.TemperedState`.
+    """
+    first = 1 << (looks.bit_length() - 1)
+    parts = [(moments[0], first)] + ([(moments[1], looks - first)] if looks - first >= first // 4 > 0 else [])
+    mean = np.concatenate([sums[:, :, 0] / n for sums, n in parts], axis=1)
+    square = np.concatenate([sums[:, :, 1] / n for sums, n in parts], axis=1)
+    if mean.shape[1] < 2:
+        return 1.0
+    rounding = 1e-13 * np.abs(mean).max() ** 2 + 1e-300
+    within = np.maximum(square - mean**2, 0.0).mean(axis=1) + rounding
+    between = mean.var(axis=1, ddof=1)
+    return float(np.sqrt(1.0 + between / within).max())
+
+
 def worlds_allowed(network: GroundNetwork) -> float | str:
     """The logarithm of the number of worlds that hard clauses, groups and decided atoms leave; why not, where it is not known."""
     from markovlogic.exact.effort import ONE_SECOND

@@ -38,13 +38,22 @@ from markovlogic.networks.counting.compiling import (
     universe_of,
     whole_terms,
 )
-from markovlogic.networks.counting.network import CHANNELS, CountingNetwork, Shape, evidence_bits, groups_of, open_atoms, sites_of
+from markovlogic.networks.counting.network import (
+    CHANNELS,
+    CountingNetwork,
+    Shape,
+    evidence_bits,
+    groups_of,
+    open_atoms,
+    sites_of,
+    soft_of,
+)
 from markovlogic.networks.counting.programs import RowPlanner, Tables, Work
 from markovlogic.networks.counting.terms import Universe
 from markovlogic.networks.counting.views import Views
 from markovlogic.problem.values import Problem
 
-SECONDS_A_WORD = 0.6e-9  # of one core; `benchmarks/test_counting.py` shows how far it is off
+SECONDS_A_WORD = 0.4e-9  # of one core; `benchmarks/test_counting.py` shows how far it is off
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +138,7 @@ class CountingPlan:
             evidence_bits(problem, self.predicates, relations, views.begins()[-1], shape.slots),
             groups_of(problem),
             sites_of(problem, self.predicates, relations, is_open),
+            soft_of(problem),
             self.sweep_seconds,
             shape,
         )

@@ -1,0 +1,58 @@
+"""`mln compress`, and `--compress` of `mln infer`."""
+
+import csv
+import json
+
+import pytest
+
+
+def test_files(mln, smokers, tmp_path):
+    ran = mln(
+        "compress", smokers[0], "-e", smokers[1], "--method", "kmeans", "--ratio", "0.34", "-q", "Smokes", "-o", tmp_path / "out"
+    )
+    assert ran.code == 0 and "guarantee" in ran.err
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["method"] == "kmeans" and summary["groups"]["person"] == 1 and summary["ratio"] == pytest.approx(1 / 3)
+    assert summary["guarantee"] == "unbounded"
+    rows = list(csv.DictReader((tmp_path / "out" / "mapping.csv").read_text().splitlines()))
+    assert [row["object"] for row in rows] == ["Ann", "Bob", "Cid"] and {row["representative"] for row in rows} == {"Ann"}
+    again = mln("infer", tmp_path / "out" / "model.mln", "-e", tmp_path / "out" / "evidence.db", "-q", "Cancer", "--quiet")
+    assert again.code == 0 and again.out.startswith("Cancer(Ann) ")
+
+
+def test_every_compression_answers_every_query_atom_with_one_line_on_its_worth(mln, smokers):
+    for name in ("kmeans", "dpmeans", "obj2vec", "random", "drop", "nimfa", "twins", "bmf"):
+        for method in ((), ("--method", "exact"), *((("--method", "mcsat", "--draws", "400"),) if name == "random" else ())):
+            ran = mln("infer", smokers[0], "-e", smokers[1], "-q", "Smokes,Cancer", "--compress", name, *method)
+            assert ran.code in (0, 1) and len(ran.out.splitlines()) == 5, (name, method, ran)
+            assert len([line for line in ran.err.splitlines() if "(guarantee " in line]) == 1, (name, method, ran.err)
+
+
+def test_switches(mln, smokers):
+    call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--compress", "random", "--ratio", "0.4")
+    values = set()
+    for words in (
+        "weights=literal",
+        "weights=uniform",
+        "weights=field",
+        "weights=count",
+        "alpha=lazy",
+        "evidence=clamp",
+        "ladder=1",
+    ):
+        ran = mln(*call, "--set", words)
+        assert ran.code in (0, 1), (words, ran)
+        values.add(ran.out)
+    assert len(values) > 3
+    assert "measured bias" in mln(*call, "--set", "weights=literal", "--set", "ladder=1").err
+    for wrong, said in (
+        (("--set", "weights=heavy"), "expected one of"),
+        (("--ratio", "0"), "above 0"),
+        (("--rank", "3"), "no setting of --compress random"),
+        (("--set", "weights=count", "--method", "gibbs"), "leave --method out"),
+        (("--set", "nothing=1"), "nothing=1"),
+    ):
+        ran = mln(*call, *wrong)
+        assert ran.code == 2 and said in ran.err, (wrong, ran)
+    assert mln("compress", smokers[0], "--method", "kmean", "-o", "x").code == 2
+    assert "no such setting" in mln("compress", smokers[0], "--method", "kmeans", "--set", "x=1", "-o", "y").err
