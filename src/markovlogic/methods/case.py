@@ -171,7 +171,10 @@ class Case:
         """
         from markovlogic.networks.counting.building import counting_plan
 
-        return counting_plan(self.reduced.posed.problem, self.reduced.posed.lowered)
+        posed = self.reduced.posed
+        if posed.lowered.has_numbers:  # of which each that differs is told by a rule
+            return counting_plan(posed.told_by_rules.problem, posed.told_by_rules.lowered)
+        return counting_plan(posed.problem, posed.lowered)
 
     @cached_property
     def uncountable(self) -> Fault | None:
