@@ -6,7 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 JOBS ?= 2
 
-.PHONY: help setup demo test check bench mutants docs clean
+.PHONY: help setup demo test check bench mutants wheel docs clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -41,8 +41,14 @@ bench: setup  ## measure speed and memory (minutes); writes benchmarks/results.j
 mutants: setup  ## plant faults in a copy and list those that no test sees (minutes); MUTANTS='--count 100 --seed 7 --only estimate'
 	$(BIN)/python -m tools.mutants $(MUTANTS)
 
+wheel: setup  ## build a wheel in dist/, install it into a fresh environment and use it there
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	$(BIN)/python -m tools.wheel
+
 docs: setup  ## build the documentation site in site/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/python -m tools.reference  # the Python reference, from docstrings
 	$(BIN)/mkdocs build --strict
 
 clean:  ## remove what was built

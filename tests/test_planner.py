@@ -39,7 +39,10 @@ def test_numbers_of_the_ground_network() -> None:
     assert told.largest_component == 4
     made = told.as_dict()
     assert "clauses_at_most" not in made and "fallback" not in made["plan"] and made["clauses"] == 6
-    assert [c["method"] for c in made["candidates"]] == [method.name for method in all_methods() if method.listed]
+    shown = [(method.name, network) for method in all_methods() if method.listed for network in method.networks]
+    listed = [(c["method"], c["network"]) for c in made["candidates"]]
+    assert list(dict(listed)) == [method.name for method in all_methods() if method.listed]
+    assert set(listed) <= set(shown) and {("gibbs", "ground"), ("gibbs", "counting")} <= set(listed)
     assert all(candidate.possible for candidate in told.candidates if candidate.method in ("enumerate", "gibbs"))
 
 

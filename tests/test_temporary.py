@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from markovlogic.temporary import TemporaryFolder
@@ -50,3 +51,8 @@ def test_the_next_one_removes_those_of_killed_processes_and_no_others(tmp_path: 
     assert all(path.exists() for path in (theirs, own.path, last.path, *others, tmp_path / "made-link"))
     living.kill()
     living.communicate()
+
+
+def test_where_nobody_says_otherwise_it_is_among_the_temporary_ones() -> None:
+    with TemporaryFolder("made-") as path:
+        assert path.parent == Path(tempfile.gettempdir())

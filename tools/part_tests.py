@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 PACKAGE = "markovlogic"
+FEW = 3  # files of tests
 KERNELS = "kernels"
 # What neither names nor imports tell: the first holds every draw of every sampler, and so all that chains start from and run on;
 # the second what is planned and then done.
@@ -58,7 +59,7 @@ class PartTests:
         """Test files in ranks: of the same name, in `ALSO`, that import it, that import what imports it, of its folders
         or named after the outermost.
 
-        The last but one is asked of kernels, which are called through other kernels and samplers, and where the others are empty.
+        The last but one is asked of kernels, which are called through other kernels and samplers, and where the others are few.
         """
         relative = source.relative_to(self.project / "src" / PACKAGE)
         module = _module(source.relative_to(self.project / "src"))
@@ -73,7 +74,7 @@ class PartTests:
             if path.parent in folders or (path.parent == top and path.stem.startswith(f"test_{part}"))
         ]
         far: list[Path] = []
-        if relative.parts[0] == KERNELS or not (named or direct or folder):
+        if relative.parts[0] == KERNELS or len({*named, *direct, *folder}) < FEW:
             among = {module} | {user for user in self.importers(module) if user.startswith(f"{PACKAGE}.{KERNELS}")}
             users = {user for user, used in self.imports.items() if used & among}
             far = [path for path, used in self.test_imports.items() if used & users]
@@ -100,7 +101,7 @@ def _imported(path: Path, known: Set[str]) -> frozenset[str]:
 def _reached(start: str, edges: dict[str, frozenset[str]]) -> frozenset[str]:
     seen, waiting = {start}, [start]
     while waiting:
-        new = edges[waiting.pop()] - seen
+        new = edges.get(waiting.pop(), frozenset()) - seen
         seen |= new
         waiting.extend(new)
     return frozenset(seen)

@@ -16,8 +16,10 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.base import MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.reduced import Reduction
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
-from markovlogic.planner import make_plan, needs_network, wish_of
+from markovlogic.planner import make_plan, wish_of
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import Progress
 from markovlogic.questions import Answer, Asked, asked, distinct, marginals, projected, spread
@@ -104,8 +106,8 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
                 wanted = distinct(moved, made.posed.problem)
     solved = posed if made is None else made.posed
-    reduce = made is None or made.blocks is None  # blocks are of the atoms of the posed problem
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduce=reduce) as case:
+    reduction = Reduction.BY_QUERY if made is None or made.blocks is None else Reduction.NONE  # blocks are of all atoms
+    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduction=reduction) as case:
         plan = _planned(case, wish, made)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)
@@ -157,7 +159,7 @@ def _bias(posed: Posed, wish: Wish, resources: Resources, found: Marginals, *, i
 
 
 def _refuse_soft_evidence(posed: Posed) -> None:
-    """Compressions merge facts, and do not know what to make of numbers."""
+    """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights."""
     faults = [
         Fault(
             f"soft evidence about {name} cannot be compressed",
@@ -165,6 +167,11 @@ def _refuse_soft_evidence(posed: Posed) -> None:
             hint="leave --compress out, or give facts instead of probabilities",
         )
         for name in posed.problem.soft
+    ]
+    faults += [
+        Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, "leave --compress out")
+        for rule in posed.problem.model.rules
+        if rule.factor is not None
     ]
     if faults:
         raise UnsupportedError(faults)
@@ -178,7 +185,7 @@ def _planned(case: Case, wish: Wish, made: Compression | None) -> Plan:
         case.blocks = made.blocks
         return METHOD.over_blocks(case, wish, made.alpha, "a compression gave blocks of atoms")
     plan = make_plan(case, wish)
-    if needs_network(plan.method) and case.network is None:  # too large to be waited for by a plan: the choice stands
+    if plan.network is NetworkKind.GROUND and case.network is None:  # too large to be waited for by a plan: the choice stands
         case.ground()
         plan = plan.method.plan(case, wish, plan.reason)
     return plan
@@ -189,12 +196,13 @@ def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
     needed = plan.cost.memory_bytes
     if needed is None or needed <= case.memory_limit:
         return
-    fewer = ""
+    fewer, asked = "", len(case.asked.numbers)
+    fitting = f" (about {int(asked * case.memory_limit / needed):,} of the {asked:,} atoms asked for would fit)" if asked else ""
     if plan.schedule is not None:
         fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, take --estimator sample, or "
     raise ResourceError(
-        f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
-        f"{fewer}allow more with --memory-limit",
+        f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}"
+        f"{fitting}; {fewer}allow more with --memory-limit",
         needed=needed,
         limit=case.memory_limit,
     )
@@ -210,7 +218,7 @@ def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
         network=plan.network,
         estimator=plan.estimator_name,
         atoms=len(problem.atoms),
-        clauses=None if case.grounded is None or not needs_network(plan.method) else case.grounded.n_clauses,
+        clauses=None if case.grounded is None or plan.network is not NetworkKind.GROUND else case.grounded.n_clauses,
         seconds=case.watch.stop(),
         sources=(problem.model.source, *problem.evidence.sources),
         query=tuple(item.text for item in problem.query),

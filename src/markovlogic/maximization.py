@@ -12,9 +12,11 @@ from markovlogic.arrays import Bool, Int64
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
+from markovlogic.maximizing.annealing import anneal, most_countable
 from markovlogic.maximizing.orbits import solve_by_classes
 from markovlogic.maximizing.result import TrueAtoms, World
 from markovlogic.maximizing.settings import NOISE, SearchSettings
+from markovlogic.maximizing.sharing import share_of
 from markovlogic.maximizing.single_occurrence import Reduction, reduced
 from markovlogic.maximizing.solve import Optimum, Work, maximize_network, memory_needed
 from markovlogic.maximizing.ways import AUTO, Way, way_named
@@ -29,6 +31,7 @@ from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
 
+SHARE = 0.5  # of the time that is left, for a program over kinds of atoms
 KIND_BYTES = 1000  # of a kind of atoms, and of each kind of literals, in a program
 ATOM_BYTES = 30  # of an atom's code, number and truth, in the problem as it was posed
 
@@ -97,17 +100,16 @@ def _solved(posed: Posed, work: Work, resources: Resources, watch: Stopwatch, *,
             smaller = reduced(posed)
     solved = posed if smaller is None else smaller.posed
     with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
-        found = _never_ground(case, work) if work.way.lifts and not case.can_refine else None
-        ground = found is None
+        found = None if case.can_refine else _never_ground(case, work)
         if found is None:
             network = case.ground()
             _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
             current().allowance = SURE
             with watch("sample"):
                 best = maximize_network(network, replace(work, memory_limit=case.memory_limit))
-            found = _Found(best, lambda number: best.world[number], case)
-        record = _record(posed, case, work, found.optimum)
-        if smaller is not None or not ground:
+            found = _Found(best, lambda number: best.world[number], case, NetworkKind.GROUND)
+        record = _record(posed, found, work)
+        if smaller is not None:
             record = replace(record, network=NetworkKind.NONE, clauses=None)
         if smaller is None:
             return _world(posed.problem, found.case.asked.atoms, found, record)
@@ -118,36 +120,69 @@ def _solved(posed: Posed, work: Work, resources: Resources, watch: Stopwatch, *,
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """A best world, the truth of open atoms by their numbers, and the case whose numbers they are."""
+    """A best world, the truth of open atoms by their numbers, the case whose numbers they are, and what it was found on."""
 
     optimum: Optimum
     truth: Callable[[Int64], Bool]
     case: Case
+    network: NetworkKind
 
 
 def _never_ground(case: Case, work: Work) -> _Found | None:
-    """An answer from classes of constants alone: a proved one, or where nothing fits, one with a gap; None: ground it."""
+    """An answer without grounding: a proved one, or where grounding does not fit, the best with its gap; None: ground it."""
+    found = _by_classes(case, work) if work.way.lifts else None
+    if case.sizes.memory_bytes <= case.memory_limit:
+        return found if found is not None and found.optimum.is_proved else None
+    if found is not None and found.optimum.is_proved:
+        return found
+    other = _by_annealing(case, work) if work.way.anneals else None
+    if found is None or other is None:
+        return found or other
+    best = max(found, other, key=lambda one: one.optimum.log_weight)
+    bound = min(found.optimum.bound, other.optimum.bound)
+    return replace(best, optimum=replace(best.optimum, bound=bound))
+
+
+def _by_classes(case: Case, work: Work) -> _Found | None:
+    """The world of a program over kinds of atoms, where constants are interchangeable; None where there is none."""
     own = case.as_posed
     with case.watch("symmetry"):
         work.progress.stage("symmetry")
         classes = own.symmetry.classes.class_of
     with case.watch("sample"):
         work.progress.stage("program by classes")
-        found = solve_by_classes(own.posed, classes)
-    if isinstance(found, str):
+        with share_of(current(), SHARE, work.way.seconds):
+            found = solve_by_classes(own.posed, classes)
+    if isinstance(found, str) or found.result.world is None:
         return None
-    result = found.result
-    fits = case.sizes.memory_bytes <= case.memory_limit
-    if result.world is None or (fits and not result.is_optimal):
-        return None
-    graph = found.lifted.graph
+    graph, result = found.lifted.graph, found.result
     if ATOM_BYTES * len(own.posed.problem.atoms) + KIND_BYTES * (graph.n_nodes + graph.n_edges) > case.memory_limit:
         return None
     nodes, atoms = graph.n_nodes, float(graph.members.sum())
     note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
     nothing = np.zeros(0, np.bool_)
     best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {}, current().asked, (note,))
-    return _Found(best, found.truth, own)
+    return _Found(best, found.truth, own, NetworkKind.NONE)
+
+
+def _by_annealing(case: Case, work: Work) -> _Found | None:
+    """A world by annealing on the counting network; None where that does not fit either, or has no counts for the problem."""
+    if case.posed.problem.soft:
+        return None
+    plan = case.counting_plan
+    if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(case.posed.problem.atoms) > case.memory_limit:
+        return None
+    current().allowance = SURE
+    network = case.counting
+    with case.watch("sample"), share_of(current(), 1.0, work.way.seconds):
+        found = anneal(network, work.search, progress=work.progress)
+    if found.log_weight == -math.inf:
+        return None
+    bound = most_countable(case.posed.problem, case.posed.lowered)
+    note = "nothing was grounded: the world was found by annealing on counts, and the bound is that of all groundings true"
+    proved = bound <= found.log_weight
+    best = Optimum(found.world, found.log_weight, bound, proved, found.updates, found.tries, {}, current().asked, (note,))
+    return _Found(best, lambda number: found.world[number], case, NetworkKind.COUNTING)
 
 
 def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> tuple[QueryAtoms, ...]:
@@ -188,21 +223,21 @@ def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: _Found, recor
     return World(tuple(parts), problem, best.log_weight, best.bound, record, best.flips, best.tries, best.remarks)
 
 
-def _record(posed: Posed, case: Case, work: Work, found: Optimum) -> RunRecord:
+def _record(posed: Posed, found: _Found, work: Work) -> RunRecord:
     from markovlogic.version import __version__
 
-    problem = posed.problem
+    problem, best, network = posed.problem, found.optimum, found.case.network
     return RunRecord(
         method=work.way.name,
-        network=NetworkKind.GROUND,
+        network=found.network,
         estimator="world",
         atoms=len(problem.atoms),
-        clauses=None if case.network is None else case.network.n_clauses,
-        seconds=case.watch.stop(),
-        chains=found.tries,
-        updates=found.flips,
-        seed=work.search.seed if found.tries else None,
-        interrupted=found.interrupted,
+        clauses=None if network is None else network.n_clauses,
+        seconds=found.case.watch.stop(),
+        chains=best.tries,
+        updates=best.flips,
+        seed=work.search.seed if best.tries else None,
+        interrupted=best.interrupted,
         sources=(problem.model.source, *problem.evidence.sources),
         version=__version__,
     )

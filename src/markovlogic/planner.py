@@ -19,16 +19,16 @@ from markovlogic.language.show import show_predicate
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.base import Cost, Method, MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.reduced import Reduction
 from markovlogic.methods.rest import Rest, rest_of
 from markovlogic.methods.table import AUTO, all_methods, method_named
-from markovlogic.networks.kinds import BUILT, NetworkKind
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.posing import Assumptions, Evidences, Models, Queries, pose_problem
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
 
-NETWORKS = (AUTO, *(kind for kind in BUILT if kind is not NetworkKind.NONE))
-PLANNED_NETWORKS = tuple(kind for kind in NetworkKind if kind not in BUILT)
+NETWORKS = (AUTO, *(kind for kind in NetworkKind if kind is not NetworkKind.NONE))
 
 
 def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> Wish:
@@ -36,7 +36,7 @@ def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> W
     settings = method if isinstance(method, MethodSettings) else None
     name = str(method) if settings is None else settings.method
     chosen = None if name == AUTO else method_named(name)
-    kind = known_name(network, "network", NETWORKS, PLANNED_NETWORKS)
+    kind = known_name(network, "network", NETWORKS)
     known_name(sampling.estimator, "estimator", WISHES)
     sampling.check()
     wish = Wish(sampling, chosen, settings, None if kind == AUTO else NetworkKind(kind))
@@ -67,22 +67,41 @@ def needs_network(method: Method) -> bool:
 def make_plan(case: Case, wish: Wish, *, explaining: bool = False) -> Plan:
     """The plan for a case; grounds it on the way where the plan needs the network, unless it is long and only explained."""
     if wish.method is not None:
-        if needs_network(wish.method):
+        if needs_network(wish.method) and wish.method.network_for(case, wish) is NetworkKind.GROUND:
             _ground_for(case, explaining=explaining)
         return wish.method.plan(case, wish, "asked for")
+    plan = _chosen(case, wish, explaining=explaining, only_fitting=True)
+    if plan is None:  # what is left needs a ground network that does not fit: refused, or shown as such
+        plan = _chosen(case, wish, explaining=explaining, only_fitting=False)
+    if plan is None:
+        raise AssertionError("no method of the table takes what is left")
+    return plan
+
+
+def _chosen(case: Case, wish: Wish, *, explaining: bool, only_fitting: bool) -> Plan | None:
+    """The plan of the first method that takes the case.
+
+    only_fitting: where the ground network does not fit, those that come after the first one who needs it must be able to count.
+    """
     reasons: list[str] = []
+    must_count = wish.network is NetworkKind.COUNTING
     for method in all_methods():
         if not method.listed or method.passes(case, wish):  # a variant of one that was asked already, or nothing for it
             continue
-        if needs_network(method):
+        if must_count and NetworkKind.COUNTING not in method.networks:
+            continue
+        if needs_network(method) and method.network_for(case, wish) is NetworkKind.GROUND:
+            if only_fitting and case.sizes.memory_bytes > case.memory_limit:
+                must_count = True
+                continue
             _ground_for(case, explaining=explaining)
         offer = method.offer(case, method.cost(case, wish), wish)
         if offer is not None:
             reasons += [offer.reason] if offer.reason else []
             if offer.takes:
                 plan = method.plan(case, wish, "; ".join(reasons) or method.summary)
-                return _with_fallback(case, wish, plan) if method.samples else plan
-    raise AssertionError("no method of the table takes what is left")
+                return _with_fallback(case, wish, plan) if plan.network is NetworkKind.GROUND and method.samples else plan
+    return None
 
 
 def _with_fallback(case: Case, wish: Wish, plan: Plan) -> Plan:
@@ -119,11 +138,11 @@ class Candidate:
 def candidates(case: Case, wish: Wish) -> tuple[Candidate, ...]:
     """Every method with what it would take; variants of others only where they were asked for."""
     shown = [method for method in all_methods() if method.listed or method is wish.method]
-    return tuple(_candidate(method, method.cost(case, wish)) for method in shown)
+    return tuple(_candidate(method, network, cost) for method in shown for network, cost in method.costs(case, wish))
 
 
-def _candidate(method: Method, cost: Cost) -> Candidate:
-    return Candidate(method.name, method.networks[0], cost.possible, method.promise, cost.seconds, cost.memory_bytes, cost.reason)
+def _candidate(method: Method, network: NetworkKind, cost: Cost) -> Candidate:
+    return Candidate(method.name, network, cost.possible, method.promise, cost.seconds, cost.memory_bytes, cost.reason)
 
 
 @dataclass(frozen=True)
@@ -228,7 +247,7 @@ def explain(
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     with progress_of(progress) as shown:
         posed = pose_problem(model, evidence, query, assumed, progress=shown)
-        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), reduce=True) as case:
+        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), reduction=Reduction.BY_QUERY) as case:
             return explanation(case, wish)
 
 
@@ -249,8 +268,11 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
         sizes_of_parts = np.bincount(case.grounded_parts.component_of[: network.n_atoms], minlength=1)
         largest = max(int(sizes_of_parts.max()), min(case.decided.atoms, 1))
         n_parts = case.grounded_parts.n_components + case.decided.atoms  # what is decided stands alone
-    elif needs_network(plan.method):
+    elif plan.network is NetworkKind.GROUND:
         view = replace(view, reason=_why_not_grounded(case, plan))
+    if plan.network is NetworkKind.COUNTING and _memory(case, plan) > case.memory_limit:
+        needs = f"counting needs up to {show_bytes(_memory(case, plan))}, and the memory limit is {show_bytes(case.memory_limit)}"
+        view = replace(view, reason=f"would be refused: {needs}")
     return Explanation(
         groundings=sizes.groundings,
         atoms=len(problem.atoms),

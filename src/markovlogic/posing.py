@@ -87,6 +87,9 @@ class Posed:
             digest.update(repr((name, len(soft.code))).encode())
             digest.update(np.ascontiguousarray(soft.code).data)
             digest.update(np.ascontiguousarray(soft.log_odds).data)
+        for name, known in problem.numbers.items():
+            digest.update(repr((name, len(known.code))).encode())
+            digest.update(np.ascontiguousarray(known.number).data)
         return digest.hexdigest()
 
 

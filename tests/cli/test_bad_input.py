@@ -183,7 +183,7 @@ def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
     ("options", "said"),
     [
         (["--method", "gibs"], "unknown method gibs"),
-        (["--network", "counting"], "not available in this version"),
+        (["--network", "counted"], "unknown network"),
         (["--estimator", "orbits"], "unknown estimator orbits; available: auto, sample, conditional, orbit, orbit-conditional"),
         (["--clause-weights", "halves"], "unknown clause weights"),
         (["--memory-limit", "lots"], "no amount of memory"),

@@ -42,7 +42,11 @@ def test_exclusive_groups_and_open_worlds_are_counted(mln, tmp_path):
 def test_what_is_too_large_is_bounded_and_nothing_long_runs(mln, tmp_path):
     people = ", ".join(f"P{i}" for i in range(1200))
     (tmp_path / "m.mln").write_text(f"person = {{{people}}}\nF(person,person)\n1 F(x,y) ^ F(y,z) => F(x,z)\n")
-    found = explained(mln, tmp_path / "m.mln", "-q", "F", "--memory-limit", "1GB")
+    counted = explained(mln, tmp_path / "m.mln", "-q", "F", "--memory-limit", "1GB")
+    assert (counted["plan"]["network"], counted["clauses"]) == ("counting", None) and counted["memory_bytes"] < 1e9
+    shown = {(one["method"], one["network"]): one for one in counted["candidates"]}
+    assert shown["gibbs", "counting"]["seconds"] > 0 and shown["gibbs", "ground"]["possible"] is False
+    found = explained(mln, tmp_path / "m.mln", "-q", "F", "--memory-limit", "1GB", "--network", "ground")
     assert found["groundings"] == 1200**3 and found["atoms"] == 1200**2
     assert found["clauses"] is None and found["clauses_at_most"] >= 1199 * 1199 * 1198
     assert found["memory_bytes"] > 1e9
@@ -99,7 +103,7 @@ def test_a_query_costs_what_it_depends_on(mln, tmp_path):
     assert stats["atoms"] == found["atoms"] and stats.get("log_z") is None and "log_z is left out" in ran.err
 
 
-@pytest.mark.parametrize("option", [("--method", "partitions"), ("--network", "counting"), ("--memory-limit", "x")])
+@pytest.mark.parametrize("option", [("--method", "partitions"), ("--network", "counted"), ("--memory-limit", "x")])
 def test_bad_usage(mln, smokers, option):
     assert mln("explain", smokers[0], "-q", "Smokes", *option).code == 2
 

@@ -87,3 +87,14 @@ def test_worlds_hold_decided_atoms_too(facts: Path, tmp_path: Path) -> None:
         mean = np.mean(table[name].to_numpy())
         assert mean == value if value in (0.0, 1.0) else 0 < mean < 1 or math.isclose(mean, value, abs_tol=0.1)
     assert (np.sum([table[f"Has(B,{c})"].to_numpy() for c in "XYZ"], axis=0) == 1).all()
+
+
+def test_rows_that_would_not_fit_are_refused_before_they_are_listed(tmp_path: Path) -> None:
+    """All pairs of 10,000 records are asked for, and all but a few are decided."""
+    rules = "rec = {1,...,10000}\nCand(rec,rec)\nSame(rec,rec)\n!Cand(x,y) ^ x != y => !Same(x,y).\n-0.5 Same(x,y)\n"
+    (tmp_path / "facts.db").write_text("Cand(1,2)\n")
+    with pytest.raises(mln.ResourceError, match="100,000,000 rows"):
+        mln.infer(mln.Model.parse(rules), tmp_path / "facts.db", "Same", memory_limit=1 << 30)
+    result = mln.infer(mln.Model.parse(rules), tmp_path / "facts.db", "Same(1,_)", memory_limit=1 << 30)
+    assert len(result.probability) == 10_000 and np.count_nonzero(result.probability) == 2
+    assert result.run.atoms == 10_000**2

@@ -22,6 +22,7 @@ from markovlogic.grounding.ground import ground
 from markovlogic.measures import Stopwatch
 from markovlogic.methods import case as cases
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.reduced import Reduction
 from markovlogic.methods.table import TABLE, method_named
 from markovlogic.posing import Posed
 from markovlogic.problem.names import atom_name
@@ -55,7 +56,7 @@ def check(made: RandomProblem, pick: int) -> bool:
         return False
     true = whole_worlds(of)
     try:
-        with case_of(of, Resources(), Stopwatch(), reduce=True) as case:
+        with case_of(of, Resources(), Stopwatch(), reduction=Reduction.BY_QUERY) as case:
             found = all_worlds(case.ground())
             left = bool(case.narrowed or case.reduced.left_out)
             if true is None:

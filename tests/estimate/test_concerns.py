@@ -37,7 +37,7 @@ def test_the_worst_atom_is_named_with_the_count() -> None:
     (sentence,) = told(made([1.0, np.inf, 1.02]))
     assert "inf for P(1)" in sentence
     (sentence,) = told(made([1.0] * 3), made([1.3]))
-    assert "E0" in sentence and "conjunctions" in sentence
+    assert "E0" in sentence and "formulas" in sentence
 
 
 def test_few_independent_draws() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -64,6 +65,77 @@ def test_arithmetic_is_python_s(text):
         assert not set(text) & set("(*/")
     else:
         assert found == (pytest.approx(expected, rel=1e-12), len(text))
+
+
+FUNCTIONS = """
+p = {A, B, C}
+S(p)
+p M(p)
+0.8 S(x) => S(M(x))
+-0.5 S(M(M(x))) ^ S(x)
+0.3 M(x) = A
+1.1 M(x) = M(y) ^ S(x) ^ S(M(y)) => S(y)
+M(x) != x.
+S(x) v S(M(x)).
+"""
+
+
+def by_hand() -> dict[str, float]:
+    """P(atom) by going through all functions and all sets of smokers."""
+    people, total, found = (
+        "ABC",
+        0.0,
+        dict.fromkeys([f"S({x})" for x in "ABC"] + [f"M({x},{y})" for x in "ABC" for y in "ABC"], 0.0),
+    )
+    for values in itertools.product(people, repeat=3):
+        m = dict(zip(people, values, strict=True))
+        for truths in itertools.product((False, True), repeat=3):
+            s = dict(zip(people, truths, strict=True))
+            if any(m[x] == x or not (s[x] or s[m[x]]) for x in people):
+                continue
+            log = sum(0.8 * (not s[x] or s[m[x]]) - 0.5 * (s[m[m[x]]] and s[x]) + 0.3 * (m[x] == "A") for x in people)
+            log += sum(1.1 * (not (m[x] == m[y] and s[x] and s[m[y]]) or s[y]) for x in people for y in people)
+            weight = math.exp(log)
+            total += weight
+            for x in people:
+                found[f"S({x})"] += weight * s[x]
+                found[f"M({x},{m[x]})"] += weight
+    return {name: value / total for name, value in found.items()}
+
+
+@pytest.mark.parametrize("method", ["enumerate", "eliminate"])
+def test_functions_mean_what_they_say(method):
+    model = mln.Model.parse(FUNCTIONS)
+    assert model.predicates["M"].types == ("p", "p") and model.predicates["M"].exclusive == (False, True)
+    result, expected = mln.infer(model, None, ["S", "M"], method=method), by_hand()
+    for name in result:
+        assert result[name] == pytest.approx(expected[name], abs=1e-12), name
+    assert set(result) == set(expected)
+    assert mln.Model.parse(show_model(model)) == model
+
+
+def test_facts_of_functions(tmp_path):
+    (tmp_path / "f.db").write_text("M(A) = B\nM(B)=C // a comment\n!M(C) = B\n")
+    model = mln.Model.parse(FUNCTIONS)
+    result = mln.infer(model, str(tmp_path / "f.db"), ["M", "M(A)=B"], include_evidence=True)
+    assert result["M(A,B)"] == result["M(B,C)"] == 1 and result["M(C,A)"] == 1  # not B, and hard rules say not itself
+    (tmp_path / "f.db").write_text("M(A) =\n")
+    with pytest.raises(mln.InputError, match="expected a value after ="):
+        mln.infer(model, str(tmp_path / "f.db"), "S")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1 T(x) = y", "T is no function; it is declared as T(p, p) (a function is declared as in person T(person))"),
+        ("1 S(Foo(x))", "undeclared predicate Foo"),
+        ("1 EXIST x S(T(x))", "function T of a quantified variable: not supported"),
+    ],
+)
+def test_what_is_no_function(text, says):
+    with pytest.raises(mln.InputError) as caught:
+        parse(DECLARED + text + "\n")
+    assert says in str(caught.value)
 
 
 def test_a_starred_declaration_closes_its_predicate():

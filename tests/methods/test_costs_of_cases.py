@@ -17,6 +17,7 @@ from markovlogic.methods.case import Case, Resources, Scale, case_of
 from markovlogic.methods.rates import Use
 from markovlogic.methods.sampling import SamplingMethod
 from markovlogic.methods.table import method_named
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.posing import Posed
 from markovlogic.problem import pose
 from markovlogic.running.sampling import Sampling
@@ -91,7 +92,10 @@ def test_what_does_not_fit_is_not_possible() -> None:
     for limit, fits in ((needed, True), (needed - 1, False)):
         with opened(memory_limit=limit) as case:
             assert case.can_refine == fits
-            assert gibbs().cost(case, WISH).possible == fits
+            assert gibbs().cost(case, replace(WISH, network=NetworkKind.GROUND)).possible == fits
+            on_either = dict(gibbs().costs(case, WISH))  # eight chains take more than the few clauses do
+            assert [cost.possible for cost in on_either.values()] == [fits, False]
+            assert gibbs().network_for(case, WISH) == NetworkKind.GROUND
 
 
 def test_hard_rules_are_told_where_they_may_confine() -> None:

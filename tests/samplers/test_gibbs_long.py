@@ -171,3 +171,16 @@ def test_a_hard_clause_of_two_thousand_literals_is_kept_and_takes_little_memory(
         assert held & np.uint64((1 << n_chains) - 1) == np.uint64((1 << n_chains) - 1)
         alone += int(((state.world & np.uint64(1)) == 1).sum() == 1)
     assert alone > 0, "the hard clause hangs on one atom now and then"
+
+
+@pytest.mark.parametrize("n_chains", [1, 64])
+def test_a_count_whose_only_digit_is_a_high_one_is_not_zero(n_chains: int) -> None:
+    """32 of the other 40 literals are true, so that the clause is, whatever the atom does; its weight would hold the atom."""
+    bias = dict.fromkeys(range(1, 33), 60.0) | dict.fromkeys(range(33, 41), -60.0)
+    network = network_of(41, [(30.0, [2 * a + 1 for a in range(41)])], bias=bias)
+    sampler = Gibbs().build(network, n_chains)
+    state = sampler.init(np.random.SeedSequence(2))
+    sampler.step(state, 1)
+    recorded = np.zeros((41, n_chains), np.float32)
+    sampler.step(state, 20, None, recorded)
+    np.testing.assert_allclose(recorded[0] / 20, 0.5, atol=1e-6)

@@ -4,6 +4,7 @@ A slice step leaves the target invariant (`test_mcsat_exact`) and so does a swee
 left to see is that a draw is nothing but both, bit for bit. FALSE_ALARM is per test, corrected for the atoms looked at.
 """
 
+from collections import Counter
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -12,9 +13,15 @@ import numpy.typing as npt
 import pytest
 from tests.oracle.worlds import all_worlds, random_network
 
+from markovlogic.kernels.gibbs.room import Chains
+from markovlogic.kernels.gibbs.single import sweep_single
 from markovlogic.kernels.mcsat import pack
+from markovlogic.kernels.random import next_below
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.samplers.gibbs import Gibbs, GibbsState
+from markovlogic.samplers.gibbs_layout import without_sites
+from markovlogic.samplers.irreducible import tied_atoms
+from markovlogic.samplers.lightly_held import lightly_held
 from markovlogic.samplers.mcsat import MCSAT, MCSATState
 
 FALSE_ALARM = 1e-6
@@ -87,3 +94,48 @@ def test_sweeps_move_what_many_soft_clauses_hold() -> None:
 def test_conditionals_are_offered_where_hard_rules_do_not_confine_sweeps() -> None:
     assert MCSAT().has_conditionals and not MCSAT(alternate=False).has_conditionals
     assert not MCSAT(confined=True).has_conditionals
+
+
+# Two pairs that hard clauses tie, one of which a third atom unties for good; three atoms that soft clauses hold, and others that
+# hardly anything holds.
+TIED = [(np.inf, [0, 3]), (np.inf, [1, 2]), (np.inf, [4, 7, 9]), (np.inf, [5, 6, 9])]
+HELD = [(0.8, [11, 13]), (0.7, [10, 15]), (0.9, [12, 14]), (0.3, [19, 1])]
+MIXED = network_of(10, TIED + HELD, bias={5: 0.4, 8: -0.2, 0: 0.3, 9: 0.5})
+
+
+def test_which_atoms_are_left_to_slice_steps() -> None:
+    assert np.flatnonzero(tied_atoms(MIXED)).tolist() == [0, 1]
+    assert np.flatnonzero(lightly_held(MIXED)).tolist() == [0, 1, 2, 3, 4, 8, 9]
+    grouped = network_of(4, [(0.8, [1, 5])], bias={0: 0.3}, groups=[[0, 1]], definitions=[[7]])
+    assert np.flatnonzero(lightly_held(grouped)).tolist() == [2, 4]  # the group is held with 1.1, a parent by what follows
+    assert not tied_atoms(network_of(2, [(1.0, [0, 3])])).any()
+    several = network_of(4, [(np.inf, [1, 7]), (np.inf, [0, 6])], groups=[[0, 1, 2]])
+    assert np.flatnonzero(tied_atoms(several)).tolist() == [0, 1, 2, 3]
+
+
+def test_what_is_tied_or_lightly_held_is_swept_in_one_draw_of_eight() -> None:
+    """The same generator decides, then draws: a chain is repeated by hand."""
+    sampler, slices = MCSAT().build(MIXED, 1), MCSAT(alternate=False, lazy=True).build(MIXED, 1)
+    every = Gibbs().build(MIXED, 1).layout
+    free = without_sites(every, tied_atoms(MIXED) | lightly_held(MIXED))
+    assert free.rows.site_item.tolist() == [5, 6, 7]
+    state = sampler.init(np.random.SeedSequence(5))
+    chain, made = MCSATState(state.world.copy(), state.generator.copy()), Counter[bool]()
+    sampler.step(state, 100)
+    for _ in range(100):
+        slices.step(chain, 1)
+        all_sites = bool(next_below(chain.generator[0], 8) == 0)
+        made[all_sites] += 1
+        one = Chains(NO_LANES, chain.generator[0], np.ones(64, np.float32), 1)
+        layout = every if all_sites else free
+        sweep_single(layout, chain.world, one, 1, False, np.zeros((0, 8), np.uint64), np.zeros((0, 0), np.float32))
+    np.testing.assert_array_equal(state.world, chain.world)
+    np.testing.assert_array_equal(state.generator, chain.generator)
+    assert 3 <= made[True] <= 30
+
+
+def test_where_conditionals_are_wanted_all_is_swept() -> None:
+    sampler = MCSAT().build(MIXED, 1)
+    conditionals = np.zeros((MIXED.n_all, 1), np.float32)
+    sampler.step(sampler.init(np.random.SeedSequence(5)), 200, None, conditionals)
+    assert (conditionals[2:, 0] > 20).all()

@@ -359,3 +359,13 @@ def test_a_hub_is_right_where_both_phases_start_and_told_where_not(start: str, m
         assert found.atoms.mean.min() > 0.999
     else:
         assert found.sampler_concerns or not found.converged
+
+
+@pytest.mark.parametrize("field", ["bridge", "tally", "free"])
+def test_a_state_with_one_number_that_is_none_is_refused(field: str) -> None:
+    sampler = Tempered(rungs=4).build(network_of(3, [(1.0, [1, 3])]), 2)
+    state = sampler.init(np.random.SeedSequence(1))
+    sampler.check(state)
+    getattr(state, field).flat[1] = np.nan
+    with pytest.raises(ValueError, match="numbers that are none"):
+        sampler.check(state)

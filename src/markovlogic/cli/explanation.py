@@ -44,13 +44,23 @@ def explanation_view(found: Explanation) -> RenderableType:
         ("plan: ", "bold"), f"{found.plan.method} on {_what(found.plan.network)}, estimator {found.plan.estimator}"
     )
     methods = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for name, justify in (("method", "left"), ("guarantee", "left"), ("time", "right"), ("memory", "right"), ("", "left")):
+    columns = (
+        ("method", "left"),
+        ("network", "left"),
+        ("guarantee", "left"),
+        ("time", "right"),
+        ("memory", "right"),
+        ("", "left"),
+    )
+    for name, justify in columns:
         methods.add_column(name, justify=justify)  # type: ignore[arg-type]
     for candidate in found.candidates:
         style = "" if candidate.possible else "dim"
         memory = show_bytes(candidate.memory_bytes) if candidate.memory_bytes is not None else "-"
         reason = candidate.reason if candidate.possible else f"not possible: {candidate.reason}"
-        methods.add_row(candidate.method, candidate.guarantee, _seconds(candidate.seconds), memory, reason, style=style)
+        network = "-" if candidate.network == NetworkKind.NONE else candidate.network
+        seconds = _seconds(candidate.seconds)
+        methods.add_row(candidate.method, network, candidate.guarantee, seconds, memory, reason, style=style)
     decided = (Text(f"decides {_count(one.atoms)} atoms: {one.rule} ({one.place})") for one in found.decided)
     rest = [Text(_left_out(found.left_out))] if found.left_out is not None else []
     details = (Text(line) for line in found.details)

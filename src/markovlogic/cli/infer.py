@@ -117,9 +117,9 @@ def infer(
     from markovlogic.report.progress import shown_progress
 
     compressor, said = compressor_said(compress, rank, ratio, set_ or ())
+    check_outputs((output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
         check_ending(output)
-    check_outputs((output, stats, worlds), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
         result = inference.infer(

@@ -74,7 +74,7 @@ Set = Annotated[
     ),
 ]
 Network = Annotated[
-    str, typer.Option("--network", metavar="auto|ground", help="What the method works on.", rich_help_panel=METHOD)
+    str, typer.Option("--network", metavar="auto|ground|counting", help="What the method works on.", rich_help_panel=METHOD)
 ]
 COMPRESSIONS = "|".join((NONE, *COMPRESSORS))
 Compress = Annotated[

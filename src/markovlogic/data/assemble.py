@@ -27,6 +27,8 @@ def assemble_facts(
     """All facts about one predicate."""
     sizes = tuple(len(domains[type_name]) for type_name in predicate.types)
     n_ground = check_atom_count(predicate.name, sizes)
+    if predicate.is_real:
+        return frozen(_numbered(predicate, SoftRows(blocks, sizes), sizes, domains, place_of, faults))
     # one sort of code and truth together; `check_atom_count` has seen that they fit
     key = np.concatenate([codes(block.args, sizes) * 4 + block.truth for block in blocks])
     if len(key) > 1 and not bool(np.all(key[1:] > key[:-1])):
@@ -45,6 +47,28 @@ def assemble_facts(
     elif any(block.soft is not None for block in blocks):
         facts = _with_soft(predicate, SoftRows(blocks, sizes), said, facts, domains, place_of, faults)
     return frozen(facts)
+
+
+def _numbered(
+    predicate: Predicate,
+    rows: SoftRows,
+    sizes: tuple[int, ...],
+    domains: dict[str, Domain],
+    place_of: PlaceOf,
+    faults: FaultLog,
+) -> Facts:
+    """The facts of a predicate that has numbers."""
+
+    def repeated(early: int, late: int) -> None:
+        if rows.value[early] == rows.value[late]:
+            return
+        text = _show(predicate, decode(rows.code[late : late + 1], sizes)[0].tolist(), domains)
+        earlier = place_of(int(rows.source[early]), int(rows.line[early]))
+        message = f"contradicting numbers: {text} has {rows.value[late]:g} here, and {rows.value[early]:g} at {earlier}"
+        faults.add(Fault(message, place_of(int(rows.source[late]), int(rows.line[late])), hint="keep one of the two"))
+
+    kept = rows.without_repeats(repeated)
+    return Facts(decode(rows.code[kept], sizes), np.full(len(kept), TRUE, np.int8), None, rows.value[kept])
 
 
 def _with_soft(

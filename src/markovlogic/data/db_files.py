@@ -9,10 +9,10 @@ import numpy as np
 
 from markovlogic.arrays import Int64
 from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
-from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact
+from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact, with_number
 from markovlogic.data.db_scan import Scan, scan
 from markovlogic.data.faults import FaultLog
-from markovlogic.data.soft import from_probability
+from markovlogic.data.soft import from_number
 from markovlogic.data.sources import read_bytes
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, Place
@@ -142,6 +142,9 @@ def _read_line(text: bytes, place: Place, model: Model, vocabulary: Vocabulary, 
         raise NotText from None
     try:
         fact = parse_fact(line)
+        if fact is not None:
+            known = model.predicates.get(fact.predicate)
+            fact = with_number(fact, is_real=known is not None and known.is_real)
         errors = [] if fact is None else check_fact(fact, model, vocabulary.number_of, vocabulary.closed)
     except LineError as error:
         fact, errors = None, [error]
@@ -157,7 +160,8 @@ def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tupl
     is_predicate = np.zeros(len(names), bool)
     is_predicate[predicate_id] = True
     numbered = list(model.predicates.values())
-    number_of = {predicate.name: number for number, predicate in enumerate(numbered)}
+    # a fact whose predicate has numbers is no regular one
+    number_of = {predicate.name: number for number, predicate in enumerate(numbered) if not predicate.is_real}
     number_of_id = np.full(len(names), -1, np.int32)
     for at in np.flatnonzero(is_predicate & scanned.is_bare).tolist():
         number_of_id[at] = number_of.get(names[at].as_py(), -1)
@@ -209,7 +213,7 @@ def _merge(
         ids = [[len(names) + extra.setdefault(name, len(extra)) for name in fact.args] for _, fact in facts]
         lines = np.array([line for line, _ in facts], np.int64) + first_line
         truth = np.array([fact.truth for _, fact in facts], np.int8)
-        soft = from_probability(predicate, truth, np.array([fact.probability for _, fact in facts]))
+        soft = from_number(predicate, truth, np.array([fact.number for _, fact in facts]))
         name_id = np.array(ids, np.int32).reshape(len(facts), predicate.arity)
         blocks.append(NamedBlock(predicate, name_id, truth, lines, soft))
     if extra:

@@ -27,7 +27,8 @@ class ParsedFact(NamedTuple):
     args: tuple[str, ...]
     truth: int
     columns: tuple[int, ...]  # of the predicate, then of each argument
-    probability: float = 0.0  # of a soft fact
+    number: float = 0.0  # that stands before it, where the truth is SOFT
+    number_column: int = 1
 
 
 class LineError(Exception):
@@ -45,10 +46,10 @@ def parse_fact(line: str) -> ParsedFact | None:
     at = _skip(line, 0)
     if _at_end(line, at):
         return None
-    truth, probability = TRUE, 0.0
+    truth = TRUE
     number = NUMBER.match(line, at)
     if number is not None:
-        truth, probability = _probability(number)
+        truth = SOFT
         at = _skip(line, number.end())
         if line[at : at + 1] in ("!", "?"):
             sign = "probability of a negated fact" if line[at] == "!" else "probability of an unknown fact"
@@ -85,20 +86,38 @@ def parse_fact(line: str) -> ParsedFact | None:
             if mark != ",":
                 raise LineError(at + 1, f"expected , or ) after {name}, found {_shown(line, at)}", _advice_for_text(line, at))
         at = _skip(line, at + 1)
+    if line[at : at + 1] == "=" and line[_skip(line, at + 1) :][:1] not in (
+        "{",
+        "",
+    ):  # a function: its value is the last argument
+        at = _skip(line, at + 1)
+        columns.append(at + 1)
+        name, at = _constant(line, at)
+        args.append(name)
+        at = _skip(line, at)
     if not _at_end(line, at):
         raise LineError(at + 1, *_complaint_about_rest(line, at))
-    return ParsedFact(predicate, tuple(args), truth, tuple(columns), probability)
+    if number is None:
+        return ParsedFact(predicate, tuple(args), truth, tuple(columns))
+    return ParsedFact(predicate, tuple(args), truth, tuple(columns), float(number.group()), number.start() + 1)
 
 
-def _probability(number: re.Match[str]) -> tuple[int, float]:
-    """What a number before a fact says: 0 and 1 are facts."""
-    value = float(number.group())
+def with_number(fact: ParsedFact, *, is_real: bool) -> ParsedFact:
+    """What the number before a fact says: the predicate's own where it has numbers, else a probability; 0 and 1 are facts."""
+    value = fact.number
+    if is_real:
+        if fact.truth != SOFT or not math.isfinite(value):
+            message = f"{fact.predicate} has numbers, expected one before the fact"
+            raise LineError(fact.number_column, message, f"write it as 0.7 {fact.predicate}(…)")
+        return fact
+    if fact.truth != SOFT:
+        return fact
     if not 0 <= value <= 1:
         hint = "soft evidence is the probability of the atom: 0.8 Smokes(Ann)"
         if not math.isnan(value):
             hint += "; a weighted formula belongs in the rule file, and log-odds in a table's column weight"
-        raise LineError(number.start() + 1, f"expected a probability from 0 to 1, found {number.group()}", hint)
-    return (FALSE if value == 0 else TRUE if value == 1 else SOFT), value
+        raise LineError(fact.number_column, f"expected a probability from 0 to 1, found {value:g}", hint)
+    return fact._replace(truth=FALSE if value == 0 else TRUE if value == 1 else SOFT)
 
 
 def check_fact(
@@ -199,7 +218,7 @@ def _complaint_about_rest(line: str, at: int) -> tuple[str, str]:
     if line[at] == "=":
         if SPACES.sub("", line[at + 1 :]).startswith("{"):
             return "not supported: a type declaration in a .db file", "declare types in the rule file"
-        return "not supported: functions, F(A) = B", "use a predicate with one more argument, such as F(A, B)"
+        return "expected a value after =", "a function's fact is written MotherOf(Ann) = Eve"
     if line[at] == ")":
         return "this closing parenthesis was never opened", ""
     return f"expected the end of the line, found {_shown(line, at)}", "write one fact a line"

@@ -26,6 +26,7 @@ class Facts:
     truth: npt.NDArray[np.int8]  # (n_facts,) FALSE, TRUE or UNKNOWN
     # (n_facts,) what soft evidence adds to the log weight of worlds where the atom is true, 0 elsewhere; None: there is none
     log_odds: npt.NDArray[np.float64] | None = None
+    number: npt.NDArray[np.float64] | None = None  # (n_facts,) of a predicate that has numbers: all its facts are true
 
     def __len__(self) -> int:
         return len(self.truth)

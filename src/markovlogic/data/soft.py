@@ -32,6 +32,13 @@ def from_probability(predicate: Predicate, truth: Int8, probability: Float64) ->
     return SoftColumn(np.log(p) - np.log1p(-p), is_share=False)
 
 
+def from_number(predicate: Predicate, truth: Int8, number: Float64) -> SoftColumn | None:
+    """The column of facts with numbers before them: probabilities, or the predicate's own."""
+    if predicate.is_real:
+        return SoftColumn(number, is_share=False)
+    return from_probability(predicate, truth, number)
+
+
 def shown(value: float, is_share: bool, exclusive: bool) -> str:
     """A soft fact's number as its user wrote it, or nearly so."""
     if exclusive and not is_share:

@@ -21,6 +21,7 @@ from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.progress import SILENT, Progress
 
 TRUTH, PROBABILITY, WEIGHT = "truth", "probability", "weight"
+VALUE = "value"  # of predicates with numbers
 SAYING = (TRUTH, PROBABILITY, WEIGHT)  # columns that are no arguments
 TRUTH_OF_WORD = {
     "true": TRUE,
@@ -40,8 +41,12 @@ def read_table(
     table: Table, predicate: Predicate, vocabulary: Vocabulary, source: int, faults: FaultLog, progress: Progress = SILENT
 ) -> list[Block]:
     """All facts of a table; what is wrong with its cells goes to `faults`, a table of the wrong shape raises InputError."""
-    arguments = [at for at, name in enumerate(table.columns) if name not in SAYING]
-    saying = [at for at, name in enumerate(table.columns) if name in SAYING]
+    special = (VALUE,) if predicate.is_real else SAYING
+    arguments = [at for at, name in enumerate(table.columns) if name not in special]
+    saying = [at for at, name in enumerate(table.columns) if name in special]
+    if predicate.is_real and len(saying) != 1:
+        message = f"{predicate.name} has numbers, so its table needs a column {VALUE}; found {', '.join(table.columns) or 'none'}"
+        raise InputError(Fault(message, Place(table.name), hint="one column for each argument, and value"))
     if len(arguments) != predicate.arity or len(saying) > 1:
         listed = ", ".join(table.columns) or "none"
         place = Place(table.name, 1, 1) if table.is_text else Place(table.name)
@@ -130,6 +135,8 @@ def _read_batch(
         column, cells = table.columns[saying[0]], batch.column(saying[0])
         truth, soft, expected = _said(column, cells, predicate)
         refuse(truth == BAD, lambda row: (f"column {column} holds {cells[row].as_py()!r}", expected))
+        if predicate.is_real:
+            good &= truth == SOFT  # where there is no number there is nothing to say
     names = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.string())
     rows = np.flatnonzero(good)
     return Piece(names, [NamedBlock(predicate, name_id[rows], truth[rows], rows + first_row, _kept(soft, rows))])
@@ -144,6 +151,9 @@ def _said(column: str, cells: Any, predicate: Predicate) -> tuple[npt.NDArray[np
     if column == TRUTH:
         return _truth(cells), None, "expected true, false, 1, 0, unknown, ? or nothing"
     number, is_empty = _numbers(cells)
+    if predicate.is_real:
+        truth = np.where(is_empty, UNKNOWN, np.where(np.isfinite(number), SOFT, BAD)).astype(np.int8)
+        return truth, SoftColumn(np.where(truth == SOFT, number, 0.0), is_share=False), "expected a number, or nothing"
     if column == PROBABILITY:
         with np.errstate(invalid="ignore"):
             truth = np.where((number > 0) & (number < 1), SOFT, np.where(number == 1, TRUE, np.where(number == 0, FALSE, BAD)))

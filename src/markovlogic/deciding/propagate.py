@@ -43,14 +43,16 @@ from markovlogic.problem import Problem, with_statuses
 
 MOST_EFFORT = 200_000_000  # rows that all joins together may go through
 MOST_LISTED = 20_000_000  # atoms of one predicate that are listed as known
+_BYTES_LISTED = 100  # an atom, with what it takes to sort it in
 _QUERY = 50_000  # rows that would take as long as a query that finds nothing
 _GRID = 10_000  # the same of a grid of arrays
 
 
-def decide(problem: Problem, lowered: LoweredModel, database: Engine) -> Decided:
+def decide(problem: Problem, lowered: LoweredModel, database: Engine, *, memory_limit: int | None = None) -> Decided:
     """The problem in which all that hard rules and exclusive arguments were found to decide is known.
 
-    Raises InputError where they contradict each other or the evidence.
+    memory_limit: bytes, where somebody set a limit; fewer atoms are listed then. Raises InputError where hard rules contradict
+    each other or the evidence.
     """
     hidden = {definition.predicate for definition in lowered.definitions}
     hard = [
@@ -62,7 +64,8 @@ def decide(problem: Problem, lowered: LoweredModel, database: Engine) -> Decided
     ]
     clauses = [clause for template in hard for clause in (template, *factors(template))]
     settled = Settled(problem)
-    work = _Propagation(problem, clauses, settled, database)
+    most = MOST_LISTED if memory_limit is None else min(MOST_LISTED, memory_limit // _BYTES_LISTED)
+    work = _Propagation(problem, clauses, settled, database, most)
     try:
         settled.close_all_groups()
         work.first_round()
@@ -90,8 +93,11 @@ class _Join:
 class _Propagation:
     """The rounds."""
 
-    def __init__(self, problem: Problem, clauses: list[ClauseTemplate], settled: Settled, database: Engine) -> None:
+    def __init__(
+        self, problem: Problem, clauses: list[ClauseTemplate], settled: Settled, database: Engine, most_listed: int
+    ) -> None:
         self._problem, self._clauses, self._settled, self._database = problem, clauses, settled, database
+        self._most_listed = most_listed
         self._types = {name: predicate.types for name, predicate in problem.model.predicates.items()}
         self._views: dict[tuple[str, bool], tuple[int, Relation]] = {}
         self._n_tables = 0
@@ -191,7 +197,7 @@ class _Propagation:
         if any(marks):  # groups are closed at once, value by value
             listed = min(listed * n_values(statuses.sizes, marks), statuses.n_ground)
         cost = min(rows, _GRID) + _GRID if small else rows + _QUERY
-        if cost > self._left or listed > MOST_LISTED:
+        if cost > self._left or listed > self._most_listed:
             self.complete = False
             return False
         self._left -= cost + len(statuses.code)

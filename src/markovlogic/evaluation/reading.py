@@ -13,7 +13,7 @@ import numpy as np
 
 from markovlogic.arrays import Float64
 from markovlogic.data.arrow import arrow_texts
-from markovlogic.data.db_lines import LineError, parse_fact
+from markovlogic.data.db_lines import LineError, parse_fact, with_number
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Evidence, codes
 from markovlogic.data.faults import FaultLog
 from markovlogic.data.names import atom_names
@@ -207,6 +207,7 @@ def _fact(line: str) -> tuple[str, int] | None:
     fact = parse_fact(line)
     if fact is None:
         return None
+    fact = with_number(fact, is_real=False)
     if fact.truth == SOFT:
         raise LineError(1, "soft evidence does not say what is true", "give the fact, or ? for what is not known")
     args = ",".join(map(show_constant, fact.args))

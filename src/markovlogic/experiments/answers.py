@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.arrays import Float64
+from markovlogic.data.evidence import TRUE
 from markovlogic.experiments.follow import Truth
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.case import Resources, case_of
@@ -32,8 +33,12 @@ def answered(posed: Posed, method: str) -> Told:
     with case_of(posed, Resources(), Stopwatch()) as case:
         plan = make_plan(case, wish_of(method, "auto", Sampling()))
         answer = plan.method.answer(case, plan)
-        order = np.argsort(case.asked.numbers, kind="stable")
-        return Told(answer.atoms.probability[order], time.perf_counter() - begun, (*answer.concerns, *answer.remarks))
+        solved = (answer.asked or case.asked).atoms
+        value = np.concatenate([part.truth == TRUE for part in solved]).astype(np.float64)  # what hard rules decide
+        value[np.concatenate([part.number for part in solved]) >= 0] = answer.atoms.probability
+        number = np.concatenate([part.number for part in case.asked_as_posed.atoms])
+        order = np.argsort(number, kind="stable")[np.count_nonzero(number < 0) :]
+        return Told(value[order], time.perf_counter() - begun, (*answer.concerns, *answer.remarks))
 
 
 def asking(posed: Posed, query: str) -> Posed:

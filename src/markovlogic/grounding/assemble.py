@@ -51,6 +51,9 @@ class Assembler:
 
     def add(self, rows: Rows, weight: float, count: Counts | None, rule: int) -> None:
         """Add clauses, each with the weight times its count."""
+        if count is not None and count.dtype.kind == "f" and not count.all():  # numbers that are zero here say nothing
+            stays = np.flatnonzero(count)
+            rows, count = rows.take(stays), count[stays]
         if not len(rows):
             return
         self._rows.append(rows)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from markovlogic import patience
+from markovlogic.arrays import Float64
 from markovlogic.collector import without_collection
 from markovlogic.errors import Fault, InputError, ResourceError
 from markovlogic.grounding.assemble import Assembler, Contradiction
@@ -20,12 +21,13 @@ from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.grounding.plan import Pattern, Plan, plan
 from markovlogic.grounding.predict import Sizes, groundings_of, pattern_of, predict_with, problem_relations
 from markovlogic.grounding.relations import Relation
-from markovlogic.grounding.surviving import joined, surviving
+from markovlogic.grounding.surviving import Batch, joined, surviving
 from markovlogic.grounding.violations import broken_by_evidence, needs_the_opposite
-from markovlogic.language.templates import ClauseTemplate, LoweredModel
+from markovlogic.language.templates import ClauseTemplate, LoweredModel, Number
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.problem.names import atom_name
+from markovlogic.problem.numbers import sizes_at, total_size, variables_of
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.progress import SILENT, Progress
 
@@ -127,6 +129,10 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
     for constant, groundings in zip(lowered.constant_per_grounding, groundings_of(problem.model, problem.domains), strict=True):
         if constant:
             assembler.constant(constant * groundings)
+    for own in lowered.numbers:
+        rule, inside = problem.model.rules[own.rule], variables_of(own.number)
+        others = tuple(rule.type_of[name] for name in rule.free if name not in inside)
+        assembler.constant(own.weight * total_size(problem, own.number, others))
     hidden = {definition.predicate for definition in lowered.definitions}
     done = 0
     for number, n_rows in enumerate(sizes.rows):
@@ -160,17 +166,19 @@ def _ground_template(number: int, work: _Work, assembler: Assembler, hidden: set
     if not idle or not found.groundings:
         return
     is_hard = math.isinf(template.weight)
-    left = 0
+    left: float = 0
     batches = surviving(database, pattern, found)
     if any(literal.predicate in hidden for literal in template.literals):
         # disjunctions are inlined or not for the whole template at once, so that it does not depend on how rows are batched
         batches = iter([joined(list(batches))])
     for batch in batches:
         rows, count = batch.rows, batch.count
+        if template.number is not None:
+            count = _numbered(problem, template.number, batch)
         if len(nodes):
             rows, stays = nodes.inlined(rows)
             count = count[stays] if count is not None else None
-        left += len(rows) if count is None else int(count.sum())
+        left += len(rows) if count is None else count.sum().item()
         falsified = rows.length == 0
         if falsified.any():
             if is_hard:
@@ -181,8 +189,18 @@ def _ground_template(number: int, work: _Work, assembler: Assembler, hidden: set
             rows, count = nodes.split(rows), None
         assembler.add(rows, template.weight * idle * found.factor if not is_hard else math.inf, count, template.rule)
         yield len(batch.rows)
-    if not is_hard:
+    if template.number is not None:
+        inside = variables_of(template.number)
+        total = total_size(problem, template.number, tuple(of for name, of in template.variables if name not in inside))
+        assembler.constant(template.weight * idle * (total - found.factor * left))
+    elif not is_hard:
         assembler.constant(template.weight * (idle * (found.groundings - found.factor * left)))
+
+
+def _numbered(problem: Problem, number: Number, batch: Batch) -> Float64:
+    """How many groundings each row stands for, times the size of their number; the join has kept what it depends on."""
+    size = sizes_at(problem, number, batch.kept, len(batch.rows))
+    return size if batch.count is None else size * batch.count
 
 
 def _broken(template: ClauseTemplate, pattern: Pattern, found: Plan, work: _Work) -> Fault:

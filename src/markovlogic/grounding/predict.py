@@ -21,6 +21,7 @@ from markovlogic.grounding.sql import count_query, full_count_query
 from markovlogic.language.syntax import Model, Variable
 from markovlogic.language.templates import ClauseTemplate, Definition, LoweredModel
 from markovlogic.problem import Problem, Statuses
+from markovlogic.problem.numbers import variables_of
 
 # Measured (benchmarks/test_grounding.py): bytes that grounding holds at its peak, and rows that pass in a second.
 _BYTES_A_CLAUSE = 80
@@ -184,7 +185,8 @@ def predict_with(
 
 def pattern_of(template: ClauseTemplate) -> Pattern:
     """The pattern whose surviving substitutions are the template's ground clauses."""
-    return Pattern(template.literals, template.equalities, template.variables)
+    keep = () if template.number is None else variables_of(template.number)
+    return Pattern(template.literals, template.equalities, template.variables, keep)
 
 
 def _plan_rows(found: Plan, counts: _Counts) -> tuple[int, int]:

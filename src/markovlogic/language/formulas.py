@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from markovlogic.errors import Fault
+from markovlogic.language.functions import Calls
 from markovlogic.language.habits import OTHER_SPELLINGS, habit
 from markovlogic.language.source import Source
 from markovlogic.language.syntax import And, Atom, Constant, Equal, Exists, Forall, Formula, Iff, Implies, Not, Or, Term, Variable
@@ -54,6 +55,8 @@ class FormulaParser:
         self.at = 0
         self.open: list[int] = []  # indices of the parentheses that are open
         self.depth = 0
+        self.calls = Calls()  # functions of the present formula
+        self.bound: list[str] = []  # variables of the quantifiers around the cursor
 
     # ---- the cursor
 
@@ -250,7 +253,9 @@ class FormulaParser:
                 break
             self.at += 1
         self.continue_line()
+        self.bound += names
         body = self.formula()
+        del self.bound[len(self.bound) - len(names) :]
         self.depth -= 1
         place = self.source.place(token.start)
         return Exists(tuple(names), body, place) if _QUANTIFIERS[token.text] is Exists else Forall(tuple(names), body, place)
@@ -264,18 +269,34 @@ class FormulaParser:
             raise self.unexpected("= or != after a constant")
         self.at += 1
         self.continue_line()
-        right = self.term()
+        if self.peek().kind in (WORD, NAME, "v") and self.after().kind == "(":
+            equal: Formula = self.calls.equality(self.called(), left)
+        else:
+            equal = Equal(left, self.term(), self.source.place(first.start))
         if self.peek().kind in ARITHMETIC:
             raise self.unsupported(f"arithmetic {self.peek().kind}", self.peek())
-        equal = Equal(left, right, self.source.place(first.start))
         return equal if sign.kind == "=" else Not(equal)
+
+    def called(self) -> Atom:
+        """`MotherOf(x)` as a term; its value is still to be named."""
+        name = self.predicate_name()
+        return Atom(name.text, self.arguments(), place=self.source.place(name.start))
+
+    def call(self, token: Token) -> Term:
+        """A function inside of an atom: a variable for its value."""
+        self.deeper()
+        atom = self.called()
+        self.depth -= 1
+        if any(isinstance(arg, Variable) and arg.name in self.bound for arg in atom.args):
+            raise self.unsupported(f"function {shortened(token.text)} of a quantified variable", token)
+        return self.calls.value(atom)
 
     def term(self) -> Term:
         """A variable or a constant."""
         token = self.peek()
         kind = token.kind
         if kind in (WORD, NAME, "v") and self.after().kind == "(":
-            raise self.unsupported(f"function {shortened(token.text)} as a term", token)
+            return self.call(token)
         if kind == NAME or kind == "v":
             self.at += 1
             return Variable(token.text)
@@ -294,12 +315,25 @@ class FormulaParser:
         text = token.text + (self.after().text if token.kind == "-" else "")
         return self.fail(f"the number {shortened(text)} as a constant", token, f'write it in double quotes: "{shortened(text)}"')
 
-    def atom(self, star: bool = False) -> Atom:
-        """`Flag`, `Friends(x, Bob)`, `HasWord(page, +w)`."""
+    def atom(self, star: bool = False) -> Formula:
+        """`Flag`, `Friends(x, Bob)`, `HasWord(page, +w)`, `MotherOf(x) = y`."""
         name = self.predicate_name()
         place = self.source.place(name.start)
         if self.tokens[self.at].kind != "(":
             return Atom(name.text, (), star, place)
+        atom = Atom(name.text, self.arguments(), star, place)
+        behind = self.peek()
+        if behind.kind in ("=", "!="):
+            self.at += 1
+            self.continue_line()
+            equal = self.calls.equality(atom, self.term())
+            return equal if behind.kind == "=" else Not(equal)
+        if behind.kind in COMPARISONS and habit(self.tokens, self.at) is None:
+            raise self.unsupported(f"numeric comparison {behind.text}", behind)
+        return atom
+
+    def arguments(self) -> tuple[Term, ...]:
+        """What stands in the parentheses of an atom."""
         self.open.append(self.at)
         self.at += 1
         args: list[Term] = []
@@ -313,12 +347,7 @@ class FormulaParser:
             self.at += 1
         self.at += 1
         self.open.pop()
-        behind = self.peek()
-        if behind.kind in ("=", "!="):
-            raise self.unsupported(f"function {shortened(name.text)} as a term", name)
-        if behind.kind in COMPARISONS and habit(self.tokens, self.at) is None:
-            raise self.unsupported(f"numeric comparison {behind.text}", behind)
-        return Atom(name.text, tuple(args), star, place)
+        return tuple(args)
 
     def predicate_name(self) -> Token:
         """The name of a predicate."""

@@ -44,7 +44,16 @@ from markovlogic.language.syntax import (
     Term,
     Variable,
 )
-from markovlogic.language.templates import ClauseTemplate, Cube, Definition, EqualityLiteral, Literal, LoweredModel
+from markovlogic.language.templates import (
+    ClauseTemplate,
+    Cube,
+    Definition,
+    EqualityLiteral,
+    Literal,
+    LoweredModel,
+    Number,
+    NumberConstant,
+)
 
 _PULLED_EQUIVALENCES = 2  # nested `<=>` that are expanded so that a quantifier inside needs no hidden predicate
 
@@ -79,7 +88,7 @@ def lower(model: Model, clause_weights: str = "formula") -> LoweredModel:
                 faults.append(Fault(f"hard formula can never be true: {rule.text}", rule.place))
     if faults:
         raise InputError(capped(faults))
-    return LoweredModel(tuple(result.templates), _used_definitions(result), tuple(result.constants))
+    return LoweredModel(tuple(result.templates), _used_definitions(result), tuple(result.constants), tuple(result.numbers))
 
 
 def _used_definitions(result: _Result) -> tuple[Definition, ...]:
@@ -104,6 +113,7 @@ class _Result:
     templates: list[ClauseTemplate] = field(default_factory=list)
     definitions: list[Definition] = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
+    numbers: list[NumberConstant] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -132,6 +142,9 @@ class _RuleLowering:
         assert weight is not None
         if weight == 0:
             return 0.0
+        if self.rule.factor is not None:
+            self.numbered(weight, self.rule.factor)
+            return 0.0
         if math.isinf(weight):
             self.hard(self.node(self.rule.formula, weight < 0, pull=_PULLED_EQUIVALENCES))
             return 0.0
@@ -144,6 +157,21 @@ class _RuleLowering:
         making = orthogonal_cubes(self.node(self.rule.formula, True))
         self.clauses(making, -weight)
         return weight * len(making)
+
+    def numbered(self, weight: float, factor: Atom) -> None:
+        """Clauses for numbers of either sign: from what breaks the formula where weight times number is positive.
+
+        With K cubes that break f, u·1[f] = u·Σ 1[clause] - u(K - 1); with J that make it, -u·1[f] = u·Σ 1[clause] - u·J; u > 0.
+        """
+        args = tuple(_plain(term) for term in factor.args)
+        for positive in (True, False):
+            number = Number(factor.predicate, args, positive)
+            breaks = (weight > 0) == positive
+            cubes = orthogonal_cubes(self.node(self.rule.formula, not breaks))
+            self.clauses(cubes, abs(weight), number)
+            lost = 1 - len(cubes) if breaks else -len(cubes)
+            if lost:
+                self.result.numbers.append(NumberConstant(self.number, number, abs(weight) * lost))
 
     def hard(self, breaking: Node) -> None:
         """One hard clause for each cube that breaks the rule."""
@@ -301,16 +329,20 @@ class _RuleLowering:
     def cube(self, cube: LiteralCube) -> Cube:
         return Cube(*self.literals(cube, negated=False))
 
-    def clauses(self, cubes: list[LiteralCube], weight: float) -> None:
+    def clauses(self, cubes: list[LiteralCube], weight: float, number: Number | None = None) -> None:
         """A template for each cube: the clause that is false where the cube is true. An empty clause is never true."""
         for cube in cubes:
             if not cube:
                 continue
             literals, equalities = self.literals(cube, negated=True)
             used = self.variables_in([cube])
+            if number is not None:
+                own = {term.name for term in number.args if isinstance(term, Variable)}
+                used = [name for name in self.types if name in used or name in own]
+                literals = (Literal(number.predicate, number.args, False), *literals)
             idle = [name for name in self.rule.free if name not in used]
             self.result.templates.append(
-                ClauseTemplate(literals, equalities, weight, self.typed(used), self.typed(idle), self.number)
+                ClauseTemplate(literals, equalities, weight, self.typed(used), self.typed(idle), self.number, number)
             )
 
 

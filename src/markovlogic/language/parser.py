@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.formulas import MAX_DEPTH, SyntaxFault, tree_depth
+from markovlogic.language.functions import Calls
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable
@@ -54,6 +55,7 @@ class LoneAtom:
     text: str
     place: Place
     last_line: int = 0
+    is_real: bool = False
     star: bool = False  # written with a star: a closed predicate's declaration, later a formula with both signs
 
     @property
@@ -71,6 +73,8 @@ class FormulaStatement:
     text: str
     place: Place
     last_line: int = 0
+    factor: Atom | None = None
+    called: tuple[Atom, ...] = ()  # functions, as atoms with their values
 
 
 Statement = TypeDeclaration | LoneAtom | FormulaStatement
@@ -147,7 +151,7 @@ class _StatementReader(WeightParser):
 
     def statement(self) -> Statement:
         """The statement that begins at the cursor, up to the end of its last line."""
-        self.open, self.depth = [], 0
+        self.open, self.depth, self.calls, self.bound = [], 0, Calls(), []
         first = self.at
         token = self.tokens[first]
         self.refuse_nan(token)
@@ -160,28 +164,45 @@ class _StatementReader(WeightParser):
             if token.text.lower() == "not" and behind in (NAME, WORD):
                 raise self.fail("found not", token, "write !")
             if token.kind == NAME and token.text != "inf" and behind in (NAME, WORD) and self.tokens[first + 2].kind == "(":
-                raise self.unsupported(f"function declaration {self.tokens[first + 1].text}", token)
+                return self.function_declaration()
             lone = None if token.text[0].isdigit() or token.text == "inf" else self.lone_atom()
             if lone:
                 return lone
             self.at = first
         weight = self.weight()
+        factor = self.factor()
         formula = self.formula()
         if self.tokens[self.at].kind == ".":
             if weight is not None:
                 raise self.fail("a weight and a final period together", hint="a period makes a formula hard; drop one of the two")
             self.at += 1
             weight = math.inf
+        if factor is not None and weight is not None and math.isinf(weight):
+            raise self.fail("a hard formula has no weight that a number could multiply", token, "give it a finite weight")
         self.end_of_line()
         if self.at - first > MAX_DEPTH and tree_depth(formula) > MAX_DEPTH:
             raise self.fail(f"formula is nested deeper than {MAX_DEPTH} levels", token)
         if self.at - first > 2 * MAX_ATOMS and (count := _count_atoms(formula)) > MAX_ATOMS:
             hint = "write a long disjunction as EXIST over constants of one type, or name a part of it by a predicate of its own"
             raise self.fail(f"formula of {count:,} atoms, at most {MAX_ATOMS:,} are allowed", token, hint)
+        formula = self.calls.around(formula, weight)
         text = self.text_from(first)
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
-            text = show_rule(Rule(formula, weight))
-        return FormulaStatement(formula, weight, text, self.source.place(token.start), self.last_line())
+            text = show_rule(Rule(formula, weight, factor=factor))
+        place, called = self.source.place(token.start), tuple(self.calls.used)
+        return FormulaStatement(formula, weight, text, place, self.last_line(), factor, called)
+
+    def factor(self) -> Atom | None:
+        """`* Similar(x, y)` before a formula; None where the star belongs to the formula itself, or there is none."""
+        if self.tokens[self.at].kind != "*" or self.tokens[self.at + 1].kind not in (WORD, NAME):
+            return None
+        first = self.at
+        self.at += 1
+        atom = self.atom()
+        if isinstance(atom, Atom) and self.tokens[self.at].kind in (WORD, NAME, "!", "(", "*"):
+            return atom
+        self.at = first
+        return None
 
     def last_line(self) -> int:
         """The line on which what was read ends."""
@@ -227,14 +248,30 @@ class _StatementReader(WeightParser):
                     self.open = []
                     return None
             self.open = []
+        is_real = self.tokens[self.at].kind == ":"
+        if is_real:
+            if self.tokens[self.at + 1].text != "real":
+                raise self.fail("expected real after the colon, as in Similar(rec, rec): real", self.tokens[self.at + 1])
+            self.at += 2
         if self.tokens[self.at].kind not in (NEWLINE, BLANK, END):
             return None
+        if is_real and any(marks):
+            raise self.fail(f"{name.text} has numbers, so no argument of it can be exclusive", name)
         end, self.at = self.at, first
         self.predicate_name()
         self.at = end
         names = tuple(token.text for token in args)
         text = f"{name.text}({', '.join(names)})" if names else name.text
-        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line())
+        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line(), is_real)
+
+    def function_declaration(self) -> LoneAtom:
+        """`person MotherOf(person)`: a predicate with one more argument, the value, which is exclusive."""
+        value = self.take()
+        lone = self.lone_atom()
+        if lone is None:
+            raise self.fail("found a malformed function, expected a declaration such as person MotherOf(person)", value)
+        marks = (*(False for _ in lone.args), True)
+        return replace(lone, args=(*lone.args, value.text), exclusive=marks, text=f"{value.text} {lone.text}")
 
     def starred_declaration(self) -> LoneAtom | None:
         """`*Friends(person, person)` alone on its line, as Tuffy and RockIt mark predicates that are closed."""

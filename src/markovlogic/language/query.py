@@ -124,6 +124,10 @@ class _QueryReader(FormulaParser):
             self.wild.append(token)
         return super().term()
 
+    def call(self, token: Token) -> Term:
+        """None in a query, but in front of its value."""
+        raise self.fail(f"function {token.text} inside an atom of a query", token, f"ask for its values: {token.text}")
+
     def unexpected(self, expected: str) -> SyntaxFault:
         """The next token is not what could stand here."""
         token = self.peek()

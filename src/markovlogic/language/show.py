@@ -99,6 +99,9 @@ def show_weight(weight: float) -> str:
 def show_rule(rule: Rule) -> str:
     """A rule as one line: `1.5 f`, `f.` where it is hard, `f` where the weight is to be learned."""
     formula = show_formula(rule.formula)
+    if rule.factor is not None:
+        weight = "" if rule.weight is None else f"{show_weight(rule.weight)} "
+        return f"{weight}* {show_formula(rule.factor)}  {formula}"
     if rule.weight is None:
         # a lone atom with lower-case arguments would be a declaration, and a number first a weight
         return f"({formula})" if _could_declare(rule.formula) or formula[0].isdigit() else formula
@@ -117,7 +120,8 @@ def show_predicate(predicate: Predicate) -> str:
     """The declaration of a predicate."""
     args = [name + "!" * mark for name, mark in zip(predicate.types, predicate.exclusive, strict=True)]
     name = f"*{predicate.name}" if predicate.closed else predicate.name
-    return f"{name}({', '.join(args)})" if args else name
+    shown = f"{name}({', '.join(args)})" if args else name
+    return f"{shown}: real" if predicate.is_real else shown
 
 
 def show_type(name: str, constants: tuple[str, ...]) -> str:

@@ -120,6 +120,7 @@ class Predicate:
     types: tuple[str, ...]
     exclusive: tuple[bool, ...]
     place: Place = field(default=NOWHERE, compare=False)
+    is_real: bool = False  # `Similar(rec, rec): real`: its atoms have numbers, which evidence gives
     closed: bool = False  # declared with a star: what is missing is false, unless it is asked for
 
     @property
@@ -143,6 +144,7 @@ class Rule:
     text: str = field(default="", compare=False)
     place: Place = field(default=NOWHERE, compare=False)
     last_line: int = field(default=0, compare=False)  # of its text in the source, 0 where unknown
+    factor: Atom | None = None  # `1.2 * Similar(x, y)  f`: an atom with a number that multiplies the weight
 
     @property
     def type_of(self) -> dict[str, str]:

@@ -36,6 +36,15 @@ class EqualityLiteral:
 
 
 @dataclass(frozen=True)
+class Number:
+    """An atom whose number multiplies a weight, where that number has the given sign; what has no number does not count."""
+
+    predicate: str
+    args: tuple[Term, ...]
+    positive: bool
+
+
+@dataclass(frozen=True)
 class ClauseTemplate:
     """A disjunction of literals for every substitution of `variables` (those that occur in it, in order, with types).
 
@@ -49,6 +58,17 @@ class ClauseTemplate:
     variables: tuple[tuple[str, str], ...]
     idle: tuple[tuple[str, str], ...]
     rule: int  # index into Model.rules
+    # the size of this number multiplies the weight; the clause holds the negated atom, so that it is true where there is none
+    number: Number | None = None
+
+
+@dataclass(frozen=True)
+class NumberConstant:
+    """A constant that belongs to log weights for the sum of a rule's numbers, over all its groundings."""
+
+    rule: int
+    number: Number
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -77,6 +97,12 @@ class LoweredModel:
     templates: tuple[ClauseTemplate, ...]
     definitions: tuple[Definition, ...]
     constant_per_grounding: tuple[float, ...]  # by rule; multiplied by the rule's number of groundings
+    numbers: tuple[NumberConstant, ...] = ()
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether numbers multiply weights of any clause."""
+        return any(template.number is not None for template in self.templates) or bool(self.numbers)
 
     @property
     def has_hard(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from markovlogic.errors import Fault, InputError, Place, UnsupportedError, capped, nearest
 from markovlogic.language.formulas import shortened
 from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Statement, TypeDeclaration
-from markovlogic.language.show import show_rule
+from markovlogic.language.stars import expand_stars
 from markovlogic.language.syntax import (
     And,
     Atom,
@@ -129,9 +129,14 @@ class _Checker:
                 self.fault(
                     f"{shortened(atom.name)} has {len(atom.args):,} arguments, at most {MAX_ARITY} are allowed", atom.place
                 )
-            self.predicates[atom.name] = Predicate(atom.name, atom.args, atom.exclusive, atom.place, closed=atom.star)
+            self.predicates[atom.name] = Predicate(
+                atom.name, atom.args, atom.exclusive, atom.place, is_real=atom.is_real, closed=atom.star
+            )
             for name in atom.args:
                 self.constants.setdefault(name, {})
+        elif atom.is_real or known.is_real:
+            if (atom.args, atom.is_real) != (known.types, known.is_real):
+                self.fault(f"{atom.name} is declared again, differently; first at {known.place}", atom.place)
         elif any(atom.exclusive) or (atom.args == known.types and any(known.exclusive)):
             if (atom.args, atom.exclusive) != (known.types, known.exclusive):
                 self.fault(
@@ -147,12 +152,20 @@ class _Checker:
         n_faults = len(self.faults)
         free: dict[str, None] = {}
         bound: list[str] = []
-        renamer = _Renamer(statement.formula)
-        formula = renamer.rename(statement.formula, {}, free, bound)
+        # a number's arguments are free variables of the rule like any others
+        whole = statement.formula if statement.factor is None else And((statement.factor, statement.formula))
+        renamer = _Renamer(whole)
+        formula = renamer.rename(whole, {}, free, bound)
         typing = _Typing()
         equalities: list[Equal] = []
         self.written = renamer.original
+        self.check_functions(statement)
         self.type_atoms(formula, typing, equalities)
+        factor: Atom | None = None
+        if statement.factor is not None:
+            assert isinstance(formula, And) and isinstance(formula.parts[0], Atom)
+            factor, formula = formula.parts[0], formula.parts[1]
+        self.check_numbers(formula, factor)
         self.type_equalities(equalities, typing)
         types: dict[str, str] = {}
         for name in (*free, *bound):
@@ -178,8 +191,32 @@ class _Checker:
                 statement.text,
                 statement.place,
                 statement.last_line,
+                factor,
             )
-            yield from _expand_stars(rule, n_stars, statement.formula)
+            yield from expand_stars(rule, n_stars, statement.formula)
+
+    def check_functions(self, statement: FormulaStatement) -> None:
+        """What is used as a function has one value: its last argument is exclusive, and no other."""
+        for call in statement.called:
+            predicate = self.predicates.get(call.predicate)
+            if predicate is not None and [at for at, mark in enumerate(predicate.exclusive) if mark] != [len(call.args) - 1]:
+                hint = f"a function is declared as in person {predicate.name}(person)"
+                self.fault(f"{predicate.name} is no function; it is declared as {_signature(predicate)}", call.place, hint)
+
+    def check_numbers(self, formula: Formula, factor: Atom | None) -> None:
+        """Predicates with numbers multiply weights, and stand nowhere else."""
+        for atom in atoms_of(formula):
+            known = self.predicates.get(atom.predicate)
+            if known is not None and known.is_real:
+                hint = f"its number can multiply a weight: 1.5 * {atom.predicate}(…)  formula"
+                self.fault(f"{atom.predicate} has numbers, and is neither true nor false", atom.place, hint)
+        if factor is not None:
+            known = self.predicates.get(factor.predicate)
+            if known is not None and not known.is_real:
+                hint = f"declare it as {_signature(known)}: real"
+                self.fault(f"{factor.predicate} has no numbers that could multiply a weight", factor.place, hint)
+            if any(isinstance(term, Variable) and term.plus for term in factor.args):
+                self.fault("+ stands before a variable of the formula, not of the number", factor.place)
 
     def as_written(self, variable: str) -> str:
         """The name that a variable of the present rule has in its source."""
@@ -360,33 +397,6 @@ def _names_in(formula: Formula) -> set[str]:
             return _names_in(left) | _names_in(right)
         case Exists(variables=names, body=body) | Forall(variables=names, body=body):
             return _names_in(body).difference(names)
-
-
-def _expand_stars(rule: Rule, n_stars: int, written: Formula) -> Iterator[Rule]:
-    """One rule for each choice of signs of the atoms with a star; its text has the names of the source."""
-    if not n_stars:
-        yield rule
-        return
-    for signs in itertools.product((True, False), repeat=n_stars):
-        text = show_rule(replace(rule, formula=_with_signs(written, iter(signs))))
-        yield replace(rule, formula=_with_signs(rule.formula, iter(signs)), text=text)
-
-
-def _with_signs(formula: Formula, signs: Iterator[bool]) -> Formula:
-    match formula:
-        case Atom():
-            if not formula.star:
-                return formula
-            plain = replace(formula, star=False)
-            return plain if next(signs) else Not(plain)
-        case Not() | Exists() | Forall():
-            return replace(formula, body=_with_signs(formula.body, signs))
-        case And() | Or():
-            return replace(formula, parts=tuple([_with_signs(part, signs) for part in formula.parts]))
-        case Implies() | Iff():
-            left = _with_signs(formula.left, signs)
-            return replace(formula, left=left, right=_with_signs(formula.right, signs))
-    return formula
 
 
 def _signature(predicate: Predicate) -> str:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 
-from markovlogic.language.formulas import FormulaParser, shortened
+from markovlogic.language.formulas import MAX_DEPTH, FormulaParser, shortened
 from markovlogic.language.habits import decimal_comma
 from markovlogic.language.tokens import BLANK, COMPARISONS, CONNECTIVES, END, NAME, NEWLINE, NUMBER, WORD, Token
 
@@ -68,6 +68,7 @@ class _Reader:
 
     def __init__(self, text: str, at: int) -> None:
         self.text, self.at = text, at
+        self.depth = 0
 
     def skip(self) -> int:
         found = _SPACES.match(self.text, self.at)
@@ -104,6 +105,14 @@ class _Reader:
             return None
 
     def factor(self) -> float:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _NotThereError
+        value = self.bare_factor()
+        self.depth -= 1
+        return value
+
+    def bare_factor(self) -> float:
         self.at = self.skip()
         if self.text[self.at : self.at + 1] in ("+", "-"):
             sign = -1.0 if self.text[self.at] == "-" else 1.0

@@ -28,6 +28,7 @@ from markovlogic.grounding.surviving import Batch, joined, surviving
 from markovlogic.language.templates import ClauseTemplate
 from markovlogic.learning.databases import Database
 from markovlogic.learning.features import FeatureIndex, LearningRule, LearningRules
+from markovlogic.problem.numbers import signed_at, variables_of
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.progress import SILENT, Progress
 
@@ -133,7 +134,8 @@ def _of_template(work: _Work, template: ClauseTemplate, rule: LearningRule) -> l
     domains = work.database.problem.domains
     own = {name for name, _ in template.variables}
     keep = tuple(name for name in rule.plus if name in own)
-    batches, factor = _batches(work, template, keep)
+    number_variables = () if template.number is None else variables_of(template.number)
+    batches, factor = _batches(work, template, tuple(dict.fromkeys((*keep, *number_variables))))
     idle = [(name, type_name) for name, type_name in template.idle]
     times = factor * math.prod(len(domains[type_name]) for name, type_name in idle if name not in rule.plus)
     made = []
@@ -142,7 +144,11 @@ def _of_template(work: _Work, template: ClauseTemplate, rule: LearningRule) -> l
         if not len(rows) or not times:
             continue
         types = rule.rule.type_of
-        number = count.astype(np.float64) * (times * rule.sign)
+        if template.number is not None:
+            number = count * signed_at(work.database.problem, template.number, kept, len(rows))
+        else:
+            number = count.astype(np.float64)
+        number = number * (times * rule.sign)
         kept_values = {name: kept[name] for name in keep}
         spread = [(name, domains[types[name]]) for name in rule.plus if name not in own]
         rows, number, kept_values = _spread(rows, number, kept_values, spread)

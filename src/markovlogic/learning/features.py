@@ -85,7 +85,8 @@ def prepare(model: Model, *, keep_weights: bool = False) -> LearningRules:
             templates += own
             continue
         way = 0 if len(by_rule[0].get(number, [])) <= len(by_rule[1].get(number, [])) else 1
-        own = by_rule[way].get(number, [])
+        # counts of numbers of either sign come from the same clauses, as learned weights may have either sign
+        own = [template for template in by_rule[way].get(number, []) if template.number is None or template.number.positive]
         if way:
             own = [_renamed(template, renamed) for template in own]
         first = len(templates)
@@ -170,7 +171,9 @@ def instantiate(rule: Rule, plus: tuple[str, ...], constants: tuple[str, ...], w
     formula = _substituted(rule.formula, value)
     free = tuple(name for name in rule.free if name not in value)
     types = tuple(pair for pair in rule.types if pair[0] not in value)
-    return replace(rule, formula=formula, weight=weight, free=free, types=types)
+    factor = None if rule.factor is None else _substituted(rule.factor, value)
+    assert factor is None or isinstance(factor, Atom)
+    return replace(rule, formula=formula, weight=weight, free=free, types=types, factor=factor)
 
 
 def _substituted(formula: Formula, value: dict[str, str]) -> Formula:

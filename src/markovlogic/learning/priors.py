@@ -73,19 +73,20 @@ class PriorWish:
 
     kind: str
     scale: float | None
+    base: float | None = None  # see Prior
 
     @property
     def fixed(self) -> Prior | None:
         """The prior, where nothing is left to choose."""
         if self.kind == "none":
             return Prior("none")
-        return None if self.scale is None else Prior(self.kind, self.scale)
+        return None if self.scale is None else Prior(self.kind, self.scale, self.base)
 
 
 def prior_wish(said: str | float | Prior | None) -> PriorWish:
     """`auto`, `none`, a standard deviation, `l2`, `l1`, `l2:0.5` or `l1:0.5`."""
     if isinstance(said, Prior):
-        return PriorWish(said.kind, None if said.kind == "none" else said.scale)
+        return PriorWish(said.kind, None if said.kind == "none" else said.scale, said.base)
     text = AUTO if said is None else str(said).strip().lower()
     if text == AUTO:
         return PriorWish("l2", None)

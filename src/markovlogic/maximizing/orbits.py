@@ -20,7 +20,7 @@ from markovlogic.propagation.lifting import Lifted, lift
 from markovlogic.propagation.orbits import TooManyError
 from markovlogic.symmetry.refinement import refine_network
 
-WORTH_IT = 4  # so many atoms for a colour, at least
+WORTH_IT = 4  # so many atoms for a colour, or constants for a class, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,9 @@ class ProblemKinds:
 
 def solve_by_classes(posed: Posed, class_of: Mapping[str, Int32]) -> ProblemKinds | str:
     """Solve a problem by classes of constants that the evidence does not tell apart; or why that cannot be."""
+    sizes, n_classes = sum(map(len, class_of.values())), sum(int(own.max(initial=-1)) + 1 for own in class_of.values())
+    if n_classes * WORTH_IT > sizes:
+        return f"{sizes:,} constants fall into {n_classes:,} classes"
     try:
         told = posed.told_by_rules
         lifted = lift(told.problem, told.lowered, class_of)

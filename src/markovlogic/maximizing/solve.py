@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -27,6 +27,7 @@ from markovlogic.maximizing.restricting import UNDECIDED, decided_by_hard_rules,
 from markovlogic.maximizing.roof import is_pairwise, roof
 from markovlogic.maximizing.search import World, search
 from markovlogic.maximizing.settings import SearchSettings
+from markovlogic.maximizing.sharing import share_of
 from markovlogic.maximizing.ways import Way
 from markovlogic.maximizing.weighing import TOLERANCE, is_possible, log_weight, most_conceivable, scale, with_hidden
 from markovlogic.networks.components import components
@@ -34,7 +35,6 @@ from markovlogic.networks.conflicts import NoWorldError, no_world
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard import hard_part
 from markovlogic.networks.starts import start_worlds
-from markovlogic.patience import Patience
 from markovlogic.progress import SILENT, Progress
 from markovlogic.running.crew import cores
 
@@ -77,15 +77,6 @@ class _StopError(Exception):
 def _must_stop() -> bool:
     own = patience.current()
     return own.asked or (own.left is not None and own.left <= 0)
-
-
-@contextmanager
-def _share_of(own: Patience, share: float, otherwise: float = math.inf) -> Iterator[None]:
-    """Let a block have a share of the time that is left, or other seconds where there is no limit."""
-    seconds = otherwise if own.left is None else own.left * share
-    with Patience(None if math.isinf(seconds) else seconds, outer=own).of_this_run() as inner:
-        inner.has_answer, inner.allowance = own.has_answer, own.allowance
-        yield
 
 
 def _go_on() -> None:
@@ -236,14 +227,14 @@ class _Run:
         if not self._work.way.colours or _must_stop():
             return None
         self._work.progress.stage("symmetry")
-        with _share_of(patience.current(), SEARCH_SHARE):
+        with share_of(patience.current(), SEARCH_SHARE):
             return solve_by_colours(network)
 
     def _after_colours(self, network: GroundNetwork) -> tuple[Bool, float]:
         start, world = self._start_worlds(network), np.zeros(network.n_all, np.bool_)
         own = patience.current()
         if start:
-            with _share_of(own, SEARCH_SHARE if self._work.way.programs else 1.0):
+            with share_of(own, SEARCH_SHARE if self._work.way.programs else 1.0):
                 found = search(network, start, self._work.search, threads=self._work.threads, progress=self._work.progress)
             world = with_hidden(network, found.world)
             self.flips, self.tries = self.flips + found.flips, max(self.tries, found.tries)
@@ -251,7 +242,7 @@ class _Run:
         if not self._work.way.programs:
             self.used["search"] += components(network).n_components
             return world, self._gap(network, world, most_conceivable(network))
-        with _share_of(own, 1.0, self._work.way.seconds):
+        with share_of(own, 1.0, self._work.way.seconds):
             return self._by_programs(network, world, is_known=bool(start))
 
     def _by_programs(self, network: GroundNetwork, world: Bool, *, is_known: bool) -> tuple[Bool, float]:

@@ -21,6 +21,7 @@ class Way:
     flows: bool = False  # maximum flow where clauses have two literals
     colours: bool = False  # linear programs by kinds of atoms, where there are few
     programs: bool = False  # integer programs
+    anneals: bool = False  # on the counting network, where grounding does not fit
     tries: int = 10  # of the search, where nothing is said
     seconds: float = math.inf  # that integer programs may take where no time limit is set
 
@@ -34,10 +35,11 @@ WAYS = (
         flows=True,
         colours=True,
         programs=True,
+        anneals=True,
         tries=4,
         seconds=60.0,
     ),
-    Way("maxwalksat", "local search alone; the bound is that of all clauses true"),
+    Way("maxwalksat", "local search alone; the bound is that of all clauses true", anneals=True),
     Way("ilp", "search, then integer programs until they are solved", programs=True, tries=4),
 )
 

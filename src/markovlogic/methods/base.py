@@ -113,6 +113,14 @@ class Method(ABC):
     def cost(self, case: Case, wish: Wish) -> Cost:
         """What it would take: from predicted sizes, or from the ground network where there is one."""
 
+    def network_for(self, case: Case, wish: Wish) -> NetworkKind:
+        """The network that it would work on; found from predicted sizes, so that everybody who asks gets the same answer."""
+        return self.networks[0]
+
+    def costs(self, case: Case, wish: Wish) -> tuple[tuple[NetworkKind, Cost], ...]:
+        """What it would take on each network that it can work on."""
+        return ((self.networks[0], self.cost(case, wish)),)
+
     def passes(self, case: Case, wish: Wish) -> bool:
         """Whether `auto` need not even ask what it would cost: nothing is planned, and nothing loaded for that."""
         return False

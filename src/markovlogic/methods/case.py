@@ -12,14 +12,16 @@ import numpy as np
 
 from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
-from markovlogic.errors import UnsupportedError
+from markovlogic.errors import ResourceError, UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
-from markovlogic.grounding.memory import default_limit
+from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.measures import Stopwatch
-from markovlogic.methods.reduced import Narrowed, Reduced, narrowed, not_reduced, reached, reduced
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
+from markovlogic.methods.reduced import Narrowed, Reduced, Reduction, narrowed, not_reduced, reached, reduced
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.posing import Posed
+from markovlogic.problem.query import most_rows
 from markovlogic.progress import SILENT, Progress
 from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from markovlogic.symmetry.find import SymmetryDoor
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
+MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
 SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
 QUICK_EXACT = 1.0  # seconds, predicted
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
@@ -128,7 +131,8 @@ class Case:
             self.narrowed = narrowed(self.posed, network, parts, stays)
             self.posed, self.network = self.narrowed.posed, self.narrowed.network
         self._exact_plans.clear()
-        for name in ("asked", "parts", "symmetry", "reach"):  # of the whole network, where they were found already
+        # of the whole network, where they were found already
+        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting"):
             vars(self).pop(name, None)
 
     @staticmethod
@@ -151,10 +155,13 @@ class Case:
 
     @cached_property
     def counting_plan(self) -> CountingPlan:
-        """How groundings would be counted in place of being made; nothing of the size of a relation is made for it."""
+        """How groundings would be counted in place of being made; nothing of the size of a relation is made for it.
+
+        Its atoms have the numbers of `not_narrowed`: components show in a ground network only.
+        """
         from markovlogic.networks.counting.building import counting_plan
 
-        return counting_plan(self.posed.problem, self.posed.lowered)
+        return counting_plan(self.reduced.posed.problem, self.reduced.posed.lowered)
 
     @cached_property
     def counting(self) -> CountingNetwork:
@@ -171,8 +178,21 @@ class Case:
 
     @cached_property
     def asked_as_posed(self) -> Asked:
-        """The questions in the numbers of the problem as it was posed."""
+        """The questions in the numbers of the problem as it was posed; refuses where their rows would not fit the limit."""
+        needed = ANSWER_ROW_BYTES * self.rows
+        if needed > self.memory_limit and self.rows > MANY_ROWS:  # fewer are listed, and the plan is refused with its figures
+            raise ResourceError(
+                f"the answer would have {self.rows:,} rows, which need about {show_bytes(needed)} of memory; the limit is"
+                f" {show_bytes(self.memory_limit)}; ask for fewer atoms, or allow more with --memory-limit",
+                needed=needed,
+                limit=self.memory_limit,
+            )
         return asked(self.whole.problem, include_evidence=self.include_evidence)
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of the answer at most, without listing them; what hard rules decide is among them."""
+        return most_rows(self.whole.problem)
 
     def columns_of_worlds(self) -> tuple[list[str], Int8]:
         """Names of the query atoms that the evidence leaves open, by predicate and code; and what is known of each."""
@@ -393,22 +413,21 @@ def case_of(
     *,
     include_evidence: bool = False,
     wanted: Asked | None = None,
-    reduce: bool = False,
+    reduction: Reduction = Reduction.BY_RULES,
 ) -> Iterator[Case]:
     """A case whose way to the ground network is open while the block lasts.
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
-    reduce: let hard rules decide first, and leave out what the questions cannot depend on; for who wants nothing but answers, in
-    the numbers of `Case.asked`. Without it the network has the atoms of the posed problem, all of them.
+    reduction: what may be known or left out before the problem is solved.
     """
     limit = default_limit() if resources.memory_limit is None else resources.memory_limit
     with database_for(limit, resources.threads) as database:
         _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
-            found = reduced(posed, database) if reduce else not_reduced(posed)
+            found = reduced(posed, database, reduction, memory_limit=resources.memory_limit)
         case = Case(found, resources, database, watch)
-        case.include_evidence, case.leaves_out = include_evidence, reduce and bool(posed.problem.query)
+        case.include_evidence, case.leaves_out = include_evidence, reduction is Reduction.BY_QUERY and bool(posed.problem.query)
         if wanted is not None:
             case.asked_as_posed = wanted
         yield case

@@ -32,7 +32,7 @@ class ExactMethod(Method):
         plan = case.exact_plan(self.way)
         if isinstance(plan, str):
             return Cost(None, None, plan, possible=False)
-        afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * len(case.asked.numbers)
+        afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * case.rows
         return Cost(plan.seconds, case.peak_bytes(afterwards), plan.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:

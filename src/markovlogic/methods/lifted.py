@@ -17,7 +17,6 @@ from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
-from markovlogic.problem import WantedAtoms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +51,7 @@ class LiftedMethod(Method):
         events = _events_cost(case) if _has_conjunctions(case) else (0.0, 0)
         if isinstance(events, Refusal):
             return Cost(None, None, f"a formula of the query is not liftable: {events.reason}", possible=False)
-        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * _rows(case)
+        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * case.rows
         return Cost(work.seconds + events[0], memory, work.reason)
 
     def passes(self, case: Case, wish: Wish) -> bool:
@@ -124,13 +123,6 @@ class LiftedMethod(Method):
 def _work(case: Case, *, drawing: bool) -> Work | Refusal:
     """The plan that is taken. Where no engine gives draws, the one without: it says which rule is in the way of them."""
     return case.lifted_draws if drawing and not isinstance(case.lifted_draws, Refusal) else case.lifted
-
-
-def _rows(case: Case) -> int:
-    """Rows of the answer at most, without listing them."""
-    problem = case.posed.problem
-    many = {item.wanted.predicate for item in problem.query if isinstance(item.wanted, WantedAtoms)}
-    return sum(problem.statuses[name].n_open for name in many) + len(problem.query)
 
 
 def _has_conjunctions(case: Case) -> bool:

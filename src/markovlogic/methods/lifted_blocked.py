@@ -10,18 +10,14 @@ from markovlogic.estimate.tallies import tally_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, MethodSettings, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampling import Intended, SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
-    from markovlogic.estimate.estimator import Estimator
-    from markovlogic.estimate.orbit_pools import OrbitPools
     from markovlogic.lifted.blocks.clusters import ClusterGraph
     from markovlogic.lifted.blocks.network import TensorNetwork
     from markovlogic.methods.case import Case
     from markovlogic.questions import Answer
-    from markovlogic.running.sampling import Schedule
-    from markovlogic.samplers.base import Settings
 
 # Measured (benchmarks/test_lifted_blocked.py): seconds and bytes
 _LOADING = 0.3
@@ -51,24 +47,16 @@ class LiftedBlockedMethod(SamplingMethod):
         """Twins are found at once."""
         return 0.0
 
-    def _cost(
-        self,
-        case: Case,
-        schedule: Schedule,
-        settings: Settings,
-        estimator: Estimator,
-        pools: OrbitPools | None,
-        search_seconds: float,
-    ) -> Cost:
+    def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
         """By cells of the clusters' arrays."""
         from markovlogic.running.crew import cores
         from markovlogic.samplers.lifted_blocked import CHAINS_A_BATCH
 
         try:
-            graph = self._graph(case, settings)
+            graph = self._graph(case, intended.settings)
         except UnsupportedError as refusal:
             return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
-        problem = case.posed.told_by_rules.problem
+        problem, schedule = case.posed.told_by_rules.problem, intended.schedule
         cells = sum(cluster.cells for cluster in graph.clusters)
         steps = sum(cluster.turns for cluster in graph.clusters)
         batches = -(-schedule.chains // CHAINS_A_BATCH)
@@ -82,7 +70,7 @@ class LiftedBlockedMethod(SamplingMethod):
             n_events=len(case.asked.open_events),
             n_chains=schedule.chains,
             draws=schedule.draws,
-            conditional=estimator.conditional,
+            conditional=intended.estimator.conditional,
             n_batches=batches,
             dropping=schedule.is_limited and schedule.burn_in > 0,
         )

@@ -108,7 +108,7 @@ def _work(case: Case, wish: Wish) -> int | str:
 
 def _lifted_cost(case: Case, work: int) -> Cost:
     case = case.as_posed
-    memory = WORK_BYTES * work + ANSWER_ROW_BYTES * len(case.asked.numbers)
+    memory = WORK_BYTES * work + ANSWER_ROW_BYTES * case.rows
     return Cost(LOADING + WORK_SECONDS * work, int(memory), "nothing is grounded: constants fall into few classes")
 
 

@@ -15,7 +15,7 @@ from markovlogic.methods.base import Cost, Offer, Plan, Wish
 from markovlogic.methods.case import REFINING_SECONDS, Scale
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.rates import Rates, Use
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampling import Intended, SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.partition.exact import small_parts, solve_parts
 from markovlogic.partition.parts import only
@@ -64,16 +64,9 @@ class PartitionMethod(SamplingMethod):
         """Twins are found at once."""
         return 0.0
 
-    def _cost(
-        self,
-        case: Case,
-        schedule: Schedule,
-        settings: Settings,
-        estimator: Estimator,
-        pools: OrbitPools | None,
-        search_seconds: float,
-    ) -> Cost:
+    def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
         """By rows, neighbours and literals."""
+        schedule = intended.schedule
         sizes = case.partition_sizes
         if sizes.memory_bytes > case.memory_limit or sizes.seconds > REFINING_SECONDS:
             needs = f"grounding needs up to {show_bytes(sizes.memory_bytes)} and {sizes.seconds:,.0f} s"
@@ -84,7 +77,7 @@ class PartitionMethod(SamplingMethod):
             return Cost(None, None, f"{fault.message} ({fault.place}){misses}", possible=False)
         literals = network.rows.n_literals + len(network.near_node)
         scale = Scale(network.n_all, network.n_all, network.rows.n_clauses, literals, network.nbytes, predicted=False)
-        use = Use(schedule, estimator, len(case.asked.numbers), len(case.asked.open_events), pools)
+        use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
         reason = f"{schedule.chains} chains of {schedule.draws} draws over partitions of {network.n_nodes:,} nodes"
         if not network.relations:
             reason = f"no hard rules make a predicate an equivalence relation, so atoms move one by one{misses}"

@@ -194,5 +194,5 @@ def ground_cost(case: Case, reason: str, *, edge_seconds: float = 0.0, edge_byte
         return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
     runs = 1 + sum(len(cube) - 1 for cube in case.asked.cubes)
     seconds = LOADING + runs * scale.literals * (edge_seconds + EXPECTED_ROUNDS * EDGE_SECONDS)
-    own = (EDGE_BYTES + edge_bytes) * scale.literals + NODE_BYTES * scale.rows + ANSWER_ROW_BYTES * len(case.asked.numbers)
+    own = (EDGE_BYTES + edge_bytes) * scale.literals + NODE_BYTES * scale.rows + ANSWER_ROW_BYTES * case.rows
     return Cost(seconds, case.peak_bytes(int(scale.network_bytes + own)), reason)

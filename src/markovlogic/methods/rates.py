@@ -17,7 +17,7 @@ from markovlogic.estimate.tallies import tally_bytes
 if TYPE_CHECKING:
     from markovlogic.estimate.estimator import Estimator
     from markovlogic.estimate.orbit_pools import OrbitPools
-    from markovlogic.methods.case import Scale
+    from markovlogic.methods.case import Case, Scale
     from markovlogic.running.sampling import Schedule
 
 SWEEPS_A_STEP = 32
@@ -84,6 +84,8 @@ class Rates:
     work_bytes: float = 2.0  # of a literal or row, for each batch that is at work
     batch_chains: int = 64  # chains that share a pass, and a core
     single_steps: bool = False  # every draw is a step of its own
+    chain_bytes: float = 0.0  # of each chain's own arrays
+    plane_bytes: int = 64  # of a row's count planes
 
     def _batches(self, use: Use) -> tuple[int, int]:
         """Batches in all, and at work at once."""
@@ -128,8 +130,9 @@ class Rates:
             conditional=use.estimator.conditional,
             n_batches=batches,
             dropping=use.schedule.is_limited and use.schedule.burn_in > 0,
+            plane_bytes=self.plane_bytes,
         )
-        own = self.literal_bytes * scale.literals + self.row_bytes * scale.rows
+        own = self.literal_bytes * scale.literals + self.row_bytes * scale.rows + self.chain_bytes * use.schedule.chains
         work = at_once * self.work_bytes * (scale.literals + scale.rows)
         kept = use.kept_values * (batches * _NUMBER + 2 * use.schedule.chains)  # words of lanes, then a byte each, put together
         answer = ANSWER_ROW_BYTES * use.n_query
@@ -152,3 +155,33 @@ def _estimate_bytes(use: Use, lanes: int) -> float:
 
 
 SLOW = Rates(64e-6, 64e-6, single_steps=True)  # of a sampler in plain Python, which nobody has measured
+
+
+def counting_scale(case: Case) -> Scale:
+    """How large the counting network is."""
+    from markovlogic.methods.case import Scale
+
+    atoms = len(case.posed.problem.atoms)
+    return Scale(atoms, atoms, 0, 0, case.counting_plan.network_bytes, predicted=False)
+
+
+def counting_rates(case: Case) -> Rates:
+    """What Gibbs takes on the counting network: the plan of its counts tells; one word an atom is the world of a chain."""
+    plan, atoms = case.counting_plan, max(len(case.posed.problem.atoms), 1)
+    return Rates(
+        row=plan.sweep_seconds / atoms,
+        literal=0.0,
+        conditional=12e-9,
+        prepare=50e-9,
+        row_bytes=2.0,
+        work_bytes=0.0,
+        batch_chains=1,
+        chain_bytes=plan.chain_bytes + 8.0 * atoms,
+        plane_bytes=1,
+    )
+
+
+def counting_bytes(case: Case, chains: int) -> int:
+    """Bytes of the counting network and its chains, before tallies and whatever is asked for."""
+    rates = counting_rates(case)
+    return int(counting_scale(case).network_bytes + chains * rates.chain_bytes)

@@ -5,7 +5,8 @@ Twice: by predicate before anything is grounded (`reduced`), and by component of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from markovlogic.questions import Asked
 
 
+class Reduction(Enum):
+    """How far a problem may be reduced before it is solved."""
+
+    NONE = "none"  # for who needs every atom that was open when it was posed
+    BY_RULES = "by rules"  # what hard rules decide is known: for who reads answers by `Case.asked`
+    BY_QUERY = "by query"  # and what the query cannot depend on is left out: for who wants nothing but its answers
+
+
 @dataclass(frozen=True, eq=False)
 class Reduced:
     """A problem as posed, and as it is solved: with what is decided known, without what the query cannot depend on."""
@@ -40,14 +49,16 @@ def not_reduced(posed: Posed) -> Reduced:
     return Reduced(posed, posed, Decided(posed.problem, 0, {}, complete=True), None)
 
 
-def reduced(posed: Posed, database: Engine) -> Reduced:
-    """What evidence, hard rules and the query leave of a problem. Raises InputError where they contradict each other."""
-    decided = decide(posed.problem, posed.lowered, database)
+def reduced(posed: Posed, database: Engine, reduction: Reduction, *, memory_limit: int | None = None) -> Reduced:
+    """What is left of a problem. Raises InputError where hard rules contradict each other, or the evidence."""
+    if reduction is Reduction.NONE:
+        return not_reduced(posed)
+    decided = decide(posed.problem, posed.lowered, database, memory_limit=memory_limit)
     problem, lowered, left_out = decided.problem, posed.lowered, None
-    matters = relevant(problem, lowered, queried_predicates(problem.query))
+    matters = relevant(problem, lowered, queried_predicates(problem.query)) if reduction is Reduction.BY_QUERY else None
     if matters is not None:
         problem, lowered, left_out = matters.problem, matters.lowered, matters.left_out
-    solved = posed if problem is posed.problem else Posed(problem, posed.clause_weights, lowered)
+    solved = posed if problem is posed.problem else replace(posed, problem=problem, rules=lowered)
     return Reduced(posed, solved, decided, left_out)
 
 
@@ -82,7 +93,7 @@ def narrowed(posed: Posed, network: GroundNetwork, parts: Components, stays: Boo
     problem = _with_open(posed.problem, keep[: network.n_atoms])
     rest_hard = np.isinf(network.clause_weight) & ~keep[network.clause_literal[network.clause_start[:-1]] >> 1]
     return Narrowed(
-        Posed(problem, posed.clause_weights, posed.lowered),
+        replace(posed, problem=problem, rules=posed.lowered),
         part_of(network, keep, log_constant=network.log_constant),
         keep,
         int(np.count_nonzero(~keep[: network.n_atoms])),

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markovlogic.errors import UnsupportedError
 from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolved
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
 from markovlogic.methods.no_world import rules_named
-from markovlogic.methods.rates import SLOW, Rates, Use
+from markovlogic.methods.rates import ANSWER_ROW_BYTES, SLOW, Rates, Use, counting_rates, counting_scale
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.samplers.base import LogZ, Settings
 from markovlogic.samplers.irreducible import Reach
 
@@ -28,6 +30,17 @@ if TYPE_CHECKING:
     from markovlogic.running.result import RunResult
     from markovlogic.running.run import Task
     from markovlogic.running.sampling import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Intended:
+    """A run as far as its cost depends on it."""
+
+    network: NetworkKind
+    schedule: Schedule
+    settings: Settings
+    estimator: Estimator
+    pools: OrbitPools | None = None
 
 
 @dataclass(frozen=True)
@@ -69,55 +82,71 @@ class SamplingMethod(Method):
         return made
 
     def network(self, case: Case) -> Network:
-        """What the chains walk on."""
+        """What the chains walk on, where it is no counting network."""
         return case.ground()
 
+    def chains_on(self, network: NetworkKind) -> int:
+        """Chains where nobody said how many."""
+        return self.chains
+
+    def settings_on(self, network: NetworkKind, case: Case, wish: Wish) -> Settings:
+        """Settings for one of the networks that it can work on."""
+        return self.settings(wish)
+
     def cost(self, case: Case, wish: Wish) -> Cost:
+        """What it would take on the network that suits best."""
+        return self.cost_on(self.network_for(case, wish), case, wish)
+
+    def cost_on(self, network: NetworkKind, case: Case, wish: Wish) -> Cost:
         """By rates a literal and an atom, as if `auto` had to find out what is averaged, before any symmetry is known."""
-        schedule = wish.sampling.schedule(self.chains)
+        schedule = wish.sampling.schedule(self.chains_on(network))
         few = len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
-        settings = self.settings(wish)
+        settings = self.settings_on(network, case, wish)
         estimator = Estimator(conditional=few and settings.has_conditionals)
-        return self._cost(case, schedule, settings, estimator, None, self._searching(case))
+        return self._cost(case, Intended(network, schedule, settings, estimator), self._searching(case))
 
     def _searching(self, case: Case) -> float:
         """Seconds that a search for symmetries may take, before it is made."""
         return self.rates.searching(case.scale)
 
-    def _cost(
-        self,
-        case: Case,
-        schedule: Schedule,
-        settings: Settings,
-        estimator: Estimator,
-        pools: OrbitPools | None,
-        search_seconds: float,
-    ) -> Cost:
-        scale = case.scale
-        if scale.predicted and not case.can_refine:
+    def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
+        scale, rates, schedule = case.scale, self.rates, intended.schedule
+        grounding = 0
+        if intended.network is NetworkKind.COUNTING:
+            try:
+                scale, rates = counting_scale(case), counting_rates(case)
+            except UnsupportedError as refusal:
+                return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
+        elif scale.predicted and not case.can_refine:
             needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
             return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
+        else:
+            grounding = case.sizes.memory_bytes
         reason = f"{schedule.chains} chains of {schedule.draws} draws"
+        if intended.network is NetworkKind.COUNTING:
+            reason += f", {case.counting_plan.sweep_seconds:.2g} s a sweep"
         if self.confined_moves and case.posed.lowered.has_hard and case.reach is not Reach.ALL:
             reason += f"; hard clauses may keep {self.confined_moves} from reaching every world"
-        use = Use(schedule, estimator, len(case.asked.numbers), len(case.asked.open_events), pools)
-        memory = case.peak_bytes(self.rates.memory_bytes(scale, use))
-        return Cost(search_seconds + self.rates.seconds(scale, use), memory, reason)
+        use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
+        decided = max(case.rows - use.n_query, 0)  # rows that cost nothing but their place
+        memory = max(grounding, rates.memory_bytes(scale, use) + ANSWER_ROW_BYTES * decided)
+        return Cost(search_seconds + rates.seconds(scale, use), memory, reason)
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """Settings bound to the problem where its network is at hand; estimator and orbits."""
-        schedule, settings = wish.sampling.schedule(self.chains), self.settings(wish)
+        network = self.network_for(case, wish)
+        schedule, settings = wish.sampling.schedule(self.chains_on(network)), self.settings_on(network, case, wish)
         _ = case.asked
         with case.watch("symmetry"):
             case.resources.progress.stage("symmetry")
-            if case.network is not None:
+            if network is not NetworkKind.COUNTING and case.network is not None:
                 settings = settings.bind(case.target)
             estimator, pools, notes = self._estimator(case, wish, schedule, settings)
         return Plan(
             self,
-            self.networks[0],
+            network,
             reason,
-            self._cost(case, schedule, settings, estimator, pools, case.watch.seconds["symmetry"]),
+            self._cost(case, Intended(network, schedule, settings, estimator, pools), case.watch.seconds["symmetry"]),
             estimator=estimator,
             settings=settings,
             schedule=schedule,
@@ -152,7 +181,7 @@ class SamplingMethod(Method):
         asked, schedule = case.asked, plan.schedule
         task = Task(
             plan.settings,
-            self.network(case),
+            case.counting if plan.network is NetworkKind.COUNTING else self.network(case),
             asked.numbers.astype(np.int32),
             [event.cubes for event in asked.open_events],
             plan.estimator,

@@ -9,6 +9,3 @@ class NetworkKind(enum.StrEnum):
     NONE = "none"  # the problem itself: nothing is grounded
     GROUND = "ground"  # clauses that the evidence leaves open, in compressed rows
     COUNTING = "counting"  # relations as bit tensors, and plans that count groundings
-
-
-BUILT = (NetworkKind.NONE, NetworkKind.GROUND)  # what this version can make

@@ -12,6 +12,7 @@ from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import (
     ExclusiveGroups,
     GroundAtom,
+    NumberedAtoms,
     Problem,
     QueryItem,
     SoftAtoms,
@@ -23,6 +24,7 @@ __all__ = [
     "AtomIndex",
     "ExclusiveGroups",
     "GroundAtom",
+    "NumberedAtoms",
     "Problem",
     "QueryAtoms",
     "QueryItem",

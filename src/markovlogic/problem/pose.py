@@ -14,7 +14,7 @@ from markovlogic.data.readers import read_evidence
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.language.syntax import Model
 from markovlogic.problem.query import queried_predicates, resolve_query, unknown_predicates
-from markovlogic.problem.soft import soft_atoms
+from markovlogic.problem.soft import numbered_atoms, soft_atoms
 from markovlogic.problem.statuses import AtomIndex
 from markovlogic.problem.values import Problem
 from markovlogic.problem.worlds import open_groups, statuses_of
@@ -53,10 +53,16 @@ def pose(
     faults += [
         Fault(f"{name} is named as open and as closed", hint="name it once") for name in dict.fromkeys(opened) if name in shut
     ]
+    faults += [
+        Fault(f"{name} has numbers, and is neither true nor false", hint="its numbers are known from evidence only")
+        for name in dict.fromkeys([*queried, *opened])
+        if name in model.predicates and model.predicates[name].is_real
+    ]
     faults += _empty_domains(model, domains, [*queried, *opened])
     statuses = {}
     for name, predicate in model.predicates.items():
         is_open = name in queried or name in opened or (name not in shut and not predicate.closed and not evidence.has(name))
+        is_open &= not predicate.is_real
         try:
             statuses[name] = statuses_of(predicate, evidence.facts.get(name), domains, is_open=is_open)
         except InputError as error:
@@ -78,8 +84,9 @@ def pose(
     groups = (open_groups(predicate, statuses[name], atoms) for name, predicate in model.predicates.items())
     if domains is not evidence.domains:
         evidence = replace(evidence, domains=domains)
+    numbers = numbered_atoms(evidence, statuses)
     open_ones = tuple(group for group in groups if group is not None)
-    return Problem(model, evidence, items, statuses, atoms, open_ones, soft_atoms(evidence, statuses))
+    return Problem(model, evidence, items, statuses, atoms, open_ones, soft_atoms(evidence, statuses), numbers)
 
 
 def listed_names(names: str | Iterable[str]) -> list[str]:

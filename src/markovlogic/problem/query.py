@@ -146,6 +146,16 @@ def queried_predicates(items: Sequence[QueryItem]) -> list[str]:
     return list(names)
 
 
+def most_rows(problem: Problem) -> int:
+    """At most so many rows does the query ask for, without listing them; facts known from evidence are not counted."""
+    rows: dict[str, int] = {}
+    for item in problem.query:
+        if isinstance(item.wanted, WantedAtoms):
+            name, sizes = item.wanted.predicate, problem.statuses[item.wanted.predicate].sizes
+            rows[name] = min(rows.get(name, 0) + _n_matching(item.wanted, sizes), problem.statuses[name].n_open)
+    return sum(rows.values()) + sum(isinstance(item.wanted, WantedFormula) for item in problem.query)
+
+
 @dataclass(frozen=True, eq=False)
 class QueryAtoms:
     """The atoms of one predicate that a query asks for, by code."""
@@ -173,7 +183,8 @@ def query_atoms(problem: Problem, *, include_evidence: bool = False) -> tuple[Qu
             is_listed = not include_evidence
             code = problem.atoms.codes(predicate) if is_listed else np.arange(statuses.n_ground, dtype=np.int64)
         else:
-            among = None if include_evidence else problem.atoms.codes(predicate)
+            most = max(_n_matching(one, statuses.sizes) for one in wanted[predicate])
+            among = problem.atoms.codes(predicate) if statuses.n_open < most and not include_evidence else None
             parts = [matching_codes(one, statuses.sizes, among) for one in wanted[predicate]]
             code = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
         truth = statuses.lookup(code)
@@ -186,11 +197,16 @@ def query_atoms(problem: Problem, *, include_evidence: bool = False) -> tuple[Qu
     return tuple(found)
 
 
+def _n_matching(wanted: WantedAtoms, sizes: tuple[int, ...]) -> int:
+    """How many atoms, known or not, a pattern has."""
+    given = (None,) * len(sizes) if wanted.constants is None else wanted.constants
+    return math.prod(size for size, number in zip(sizes, given, strict=True) if number is None)
+
+
 def matching_codes(wanted: WantedAtoms, sizes: tuple[int, ...], among: Int64 | None = None) -> Int64:
     """Codes of all atoms of a pattern, sorted; those `among` some, where these are fewer to look through."""
     constants = wanted.constants or ()
-    total = math.prod(size for size, number in zip(sizes, constants, strict=True) if number is None)
-    if among is not None and total > len(among):
+    if among is not None and _n_matching(wanted, sizes) > len(among):
         args = decode(among, sizes)
         fits = [args[:, at] == number for at, number in enumerate(constants) if number is not None]
         matching: Int64 = among[np.logical_and.reduce(fits)]

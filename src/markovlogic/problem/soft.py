@@ -18,8 +18,9 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, codes
 from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.language.syntax import And, Atom, Model, Predicate, Rule, Variable
 from markovlogic.language.templates import ClauseTemplate, Literal, LoweredModel
+from markovlogic.problem.numbers import told_without_numbers
 from markovlogic.problem.statuses import AtomIndex, Statuses
-from markovlogic.problem.values import Problem, SoftAtoms
+from markovlogic.problem.values import NumberedAtoms, Problem, SoftAtoms
 
 MOST_VALUES = 200  # of soft evidence about one predicate that are told by rules, one rule each
 
@@ -34,6 +35,15 @@ def soft_atoms(evidence: Evidence, statuses: Mapping[str, Statuses]) -> dict[str
         made = SoftAtoms(codes(facts.args[rows], statuses[name].sizes), facts.log_odds[rows])
         found[name] = frozen(made)
     return found
+
+
+def numbered_atoms(evidence: Evidence, statuses: Mapping[str, Statuses]) -> dict[str, NumberedAtoms]:
+    """The numbers that evidence gives to atoms of predicates that have numbers."""
+    return {
+        name: frozen(NumberedAtoms(codes(facts.args, statuses[name].sizes), facts.number))
+        for name, facts in evidence.facts.items()
+        if facts.number is not None and len(facts)
+    }
 
 
 class SoftLogOdds(NamedTuple):
@@ -66,7 +76,7 @@ class ToldByRules:
 
 def told_by_rules(problem: Problem, lowered: LoweredModel) -> ToldByRules:
     """The same distribution over the same open atoms without soft evidence; refuses where its values are too many."""
-    if not problem.soft:
+    if not problem.soft and not lowered.has_numbers:
         return ToldByRules(problem, lowered)
     predicates, statuses = dict(problem.model.predicates), dict(problem.statuses)
     rules, templates, constants = list(problem.model.rules), list(lowered.templates), list(lowered.constant_per_grounding)
@@ -86,12 +96,14 @@ def told_by_rules(problem: Problem, lowered: LoweredModel) -> ToldByRules:
             rules.append(_rule(predicate, marker, value))
             templates.append(template)
             constants.append(constant)
+    plain = told_without_numbers(problem, LoweredModel(tuple(templates), lowered.definitions, tuple(constants), lowered.numbers))
+    predicates, statuses = predicates | plain.predicates, statuses | plain.statuses
     model = Model(predicates, tuple(rules), problem.model.constants, problem.model.declared_types, problem.model.source)
     start = np.concatenate([problem.atoms.start, np.full(len(statuses) - len(problem.statuses), len(problem.atoms))])
     atoms = AtomIndex(tuple(statuses), frozen(start), statuses)
     return ToldByRules(
-        replace(problem, model=model, statuses=statuses, atoms=atoms, soft={}),
-        LoweredModel(tuple(templates), lowered.definitions, tuple(constants)),
+        replace(problem, model=model, statuses=statuses, atoms=atoms, soft={}, numbers={}),
+        plain.lowered,
     )
 
 

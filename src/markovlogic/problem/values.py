@@ -76,6 +76,14 @@ class SoftAtoms:
 
 
 @dataclass(frozen=True, eq=False)
+class NumberedAtoms:
+    """The numbers of one predicate's atoms, where evidence gives them."""
+
+    code: Int64  # (n,) sorted, distinct
+    number: Float64  # (n,) finite
+
+
+@dataclass(frozen=True, eq=False)
 class Problem:
     """Everything that inference is asked: the model, what is known, what is open, what is wanted."""
 
@@ -86,6 +94,7 @@ class Problem:
     atoms: AtomIndex
     groups: tuple[ExclusiveGroups, ...]  # open exclusive groups, one value for each predicate that has them
     soft: Mapping[str, SoftAtoms] = field(default_factory=dict)  # by predicate, of those that have any; see `problem.soft`
+    numbers: Mapping[str, NumberedAtoms] = field(default_factory=dict)  # of predicates with numbers, where there are any
 
     @property
     def domains(self) -> Mapping[str, Domain]:

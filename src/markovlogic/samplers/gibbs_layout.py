@@ -124,6 +124,17 @@ def build_layout(network: GroundNetwork, long_from: int) -> GibbsLayout:
     return frozen(GibbsLayout(rows, general, long))
 
 
+def without_sites(layout: GibbsLayout, left_out: np.ndarray) -> GibbsLayout:
+    """The same rows, but a sweep visits no site of these atoms. left_out: (n_all,) bool, the same for all atoms of a group."""
+    rows, general = layout.rows, layout.general
+    first = rows.site_item.astype(np.int64)
+    kind = rows.site_kind
+    first[kind == GROUP] = rows.group_atom[rows.group_start[first[kind == GROUP]]]
+    first[kind == GENERAL] = general.atom[general.start[first[kind == GENERAL]]]
+    stays = ~left_out[first]
+    return frozen(layout._replace(rows=rows._replace(site_kind=kind[stays], site_item=rows.site_item[stays])))
+
+
 def _forbidden_values(network: GroundNetwork, sizes: np.ndarray, n_atoms: int) -> np.ndarray:
     """Values of exclusive groups that hard unit clauses rule out: themselves, or by naming another value of the group."""
     forbidden: np.ndarray = network.atom_bias[:n_atoms] == -np.inf

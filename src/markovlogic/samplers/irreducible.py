@@ -11,8 +11,9 @@ from __future__ import annotations
 import enum
 
 import numpy as np
+import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64
+from markovlogic.arrays import Bool, Int32, Int64
 from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard import HardPart, hard_part
@@ -31,25 +32,52 @@ class Reach(enum.Enum):
 
 def single_site_reach(network: GroundNetwork) -> Reach:
     """Decide, as far as the two tests go, whether single-site moves connect all possible worlds."""
-    from markovlogic.kernels.satisfy import peel, propagate
-
     part = hard_part(network)
     if part.is_empty:
         return Reach.ALL
-    if part.has_hidden:
+    found = _peeled(part)
+    if found is None:
         return Reach.UNKNOWN
+    value, left = found
+    return _enumerated(part, value, left) if left.any() else Reach.ALL
+
+
+def tied_atoms(network: GroundNetwork) -> Bool:
+    """(n_all,) the atoms, and values of groups, that clauses tie which no site can satisfy for good; none where nobody knows."""
+    part = hard_part(network)
+    tied = np.zeros(network.n_all, np.bool_)
+    found = None if part.is_empty else _peeled(part)
+    if found is not None:
+        value, left = found
+        literal = part.clause_literal[np.repeat(left == 1, np.diff(part.clause_start))]
+        tied[literal >> 1] = True
+        tied[value >= 0] = False
+        in_group = np.flatnonzero(part.group_of >= 0)
+        groups = np.unique(part.group_of[in_group][tied[in_group]])
+        tied[in_group[np.isin(part.group_of[in_group], groups)]] = True
+    return tied
+
+
+def _peeled(part: HardPart) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.uint8]] | None:
+    """What hard clauses decide, and which of them stay when those are struck out that a site can satisfy for good.
+
+    None where hidden atoms are among them, or where they have no world.
+    """
+    from markovlogic.kernels.satisfy import peel, propagate
+
+    if part.has_hidden:
+        return None
     value = part.value.copy()
     clauses = (part.clause_start, part.clause_literal)
     groups = (part.group_start, part.group_atom, part.group_of)
     if not propagate(*clauses, part.atom_start, part.atom_clause, *groups, value):
-        return Reach.UNKNOWN
+        return None
     literal = part.clause_literal
     satisfied = value[literal >> 1] == (literal & 1)
     holds = np.logical_or.reduceat(satisfied, part.clause_start[:-1])
     left = (~holds).astype(np.uint8)
-    if peel(*clauses, *groups, (value >= 0).astype(np.uint8), left) == 0:
-        return Reach.ALL
-    return _enumerated(part, value, left)
+    peel(*clauses, *groups, (value >= 0).astype(np.uint8), left)
+    return value, left
 
 
 def _enumerated(part: HardPart, value: np.ndarray, left: np.ndarray) -> Reach:

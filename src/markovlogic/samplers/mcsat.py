@@ -2,7 +2,9 @@
 
 Departs: after each slice step a Gibbs sweep, which leaves the same target invariant. A slice step lets go of an atom that m
 clauses of weight w hold with a probability of e^(−mw), so that the chain stands still where many soft clauses agree and mixes
-where hard ones tie atoms together; a sweep does the reverse. `alternate=False` is the papers' chain.
+where hard ones tie atoms together; a sweep does the reverse. So atoms that hard clauses tie together, or that soft ones hardly
+hold, are swept after every eighth slice step only, on average, unless conditionals are wanted. `alternate=False` is the papers'
+chain.
 
 Departs: small parts are drawn exactly uniformly; a larger part is moved by sweeps that leave the
 uniform distribution over its solutions invariant, which keeps the target exact, and only parts that hard clauses tie together so
@@ -28,6 +30,8 @@ from markovlogic.restoring import require_generators
 from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target
 from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.hidden_reach import hidden_reach
+from markovlogic.samplers.irreducible import Reach, single_site_reach, tied_atoms
+from markovlogic.samplers.lightly_held import lightly_held
 from markovlogic.samplers.starting import Start, check_start, start_kind, start_words
 
 if TYPE_CHECKING:
@@ -65,7 +69,15 @@ class Way(NamedTuple):
     policy: int  # what moves a large part
     sweeps: int
     selection: int  # which clauses are looked at
+    seldom: int  # all sites are swept once in so many draws, on average, and free ones in between
     search: npt.NDArray[np.float64]  # (4,) of SampleSAT: annealing share, temperature, noise, most flips
+
+
+class Sites(NamedTuple):
+    """What a sweep visits."""
+
+    all: GibbsLayout
+    free: GibbsLayout  # what no hard clauses tie together and soft ones hold
 
 
 class Work(NamedTuple):
@@ -103,6 +115,7 @@ class MCSATState(NamedTuple):
     generator: npt.NDArray[np.uint64]  # (n_chains, 4)
 
 
+SELDOM = 8  # draws for one sweep of the sites that hard clauses tie together or that slice steps move well
 LARGEST = 20  # as kernels.solutions, which is imported late because it compiles
 _POLICIES = {"auto": 0, "sweep": 1, "samplesat": 2}  # as kernels.mcsat
 _EVERY, _LAZY, _QUICKER = 0, 1, 2  # as kernels.mcsat
@@ -117,7 +130,7 @@ class MCSAT(Settings):
     large: what moves a larger part: "auto" sweeps, unless hard clauses tie it and single moves are not known to reach all its
     solutions; "samplesat" always searches.
     start: "auto" starts chains far apart, "satisfying" from fair coins; both obey the hard clauses.
-    alternate: make a Gibbs sweep after each slice step; False is the papers' chain.
+    alternate: make Gibbs sweeps after slice steps; False is the papers' chain.
     lazy: decide only clauses that hold an atom which unit clauses leave free ([001]'s lazy baseline); the same distribution.
     None: wherever that is quicker, and never in the papers' chain.
     """
@@ -196,20 +209,38 @@ class MCSATSampler(Sampler):
         lazy = chosen.alternate if chosen.lazy is None else chosen.lazy
         selection = _EVERY if not lazy else _QUICKER if chosen.lazy is None else _LAZY
         search = np.array([chosen.annealing, chosen.temperature, chosen.noise, chosen.flips])
-        return Way(chosen.exact_atoms, chosen.exact_tied, self._policy, chosen.sweeps, selection, search)
+        return Way(chosen.exact_atoms, chosen.exact_tied, self._policy, chosen.sweeps, selection, self._seldom, search)
 
     @cached_property
     def _policy(self) -> int:
         """What the kernel does with large parts; where single moves reach every world, sweeps do, whatever is hard."""
-        chosen, confined = self.settings.large, self.settings.confined
-        if chosen == "auto" and not (_may_confine(self.network) if confined is None else confined):
-            chosen = "sweep"
-        return _POLICIES[chosen]
+        chosen = self.settings.large
+        return _POLICIES["sweep" if chosen == "auto" and not self._confined else chosen]
 
     @cached_property
-    def _layout(self) -> GibbsLayout:
-        """The sites of a sweep: all, or those of an empty network."""
-        return Gibbs().build(self.network if self.settings.alternate else network_of(0), 1).layout
+    def _confined(self) -> bool:
+        known = self.settings.confined
+        return _may_confine(self.network) if known is None else known
+
+    @cached_property
+    def _sites(self) -> Sites:
+        """The sites of sweeps: all, or those of an empty network; and the free ones among them."""
+        from markovlogic.samplers.gibbs_layout import without_sites
+
+        if not self.settings.alternate:
+            nothing = Gibbs().build(network_of(0), 1).layout
+            return Sites(nothing, nothing)
+        every = Gibbs().build(self.network, 1).layout
+        left = lightly_held(self.network)
+        if self._confined:
+            left |= tied_atoms(self.network)
+        return Sites(every, without_sites(every, left))
+
+    @cached_property
+    def _seldom(self) -> int:
+        """Sweeps hardly move what hard clauses tie together, and need not move what slice steps let go of."""
+        sites = self._sites
+        return SELDOM if len(sites.free.rows.site_kind) < len(sites.all.rows.site_kind) else 1
 
     @cached_property
     def _works(self) -> list[Work]:
@@ -249,10 +280,11 @@ class MCSATSampler(Sampler):
         except IndexError:
             work = work_for(self.constraints)
         chains = (state.world, state.generator)
-        mcsat_draws(self.constraints, work, self._layout, *chains, self.way, sweeps, planes, recorded, counters)
+        mcsat_draws(self.constraints, work, self._sites, *chains, self.way, sweeps, planes, recorded, counters)
         self._works.append(work)
-        visits = (2 if self.settings.alternate else 1) * self.network.n_atoms
-        return StepInfo(sweeps * self.n_chains * visits, dict(zip(_COUNTERS, counters.tolist(), strict=True)))
+        swept = len(self._sites.all.rows.site_kind) // self._seldom + len(self._sites.free.rows.site_kind) * (self._seldom > 1)
+        updates = sweeps * self.n_chains * (self.network.n_atoms + swept)
+        return StepInfo(updates, dict(zip(_COUNTERS, counters.tolist(), strict=True)))
 
     def check(self, state: MCSATState) -> None:
         """Worlds that obey every hard clause: a step keeps what the present world satisfies."""
@@ -276,8 +308,6 @@ class MCSATSampler(Sampler):
 
 
 def _may_confine(network: GroundNetwork) -> bool:
-    from markovlogic.samplers.irreducible import Reach, single_site_reach
-
     return single_site_reach(network) is not Reach.ALL
 
 

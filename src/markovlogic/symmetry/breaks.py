@@ -86,8 +86,11 @@ def _shown(problem: Problem, relation: Relation, args: Int32, status: int) -> st
 
 
 def _soft_number(problem: Problem, relation: Relation, args: Int32) -> str:
-    soft = problem.soft[relation.soft_of]
+    soft, own = problem.soft.get(relation.soft_of), problem.numbers.get(relation.soft_of)
+    listed = own.code if own is not None else soft.code if soft is not None else np.zeros(0, np.int64)
     code = codes(args[None, :], relation.statuses.sizes)[0]
-    at = int(np.searchsorted(soft.code, code))
-    is_listed = at < len(soft.code) and soft.code[at] == code
-    return f"soft evidence of log-odds {soft.log_odds[at]:.6g}" if is_listed else "no soft evidence"
+    at = int(np.searchsorted(listed, code))
+    is_listed = at < len(listed) and listed[at] == code
+    if own is not None:
+        return f"the number {own.number[at]:.6g}" if is_listed else "no number"
+    return f"soft evidence of log-odds {soft.log_odds[at]:.6g}" if is_listed and soft is not None else "no soft evidence"

@@ -85,7 +85,7 @@ def named_constants(problem: Problem) -> dict[str, Int64]:
 
 def _terms(rule: Rule, model: Model) -> Iterator[tuple[str, Term]]:
     """Every term of a rule with its type; an equality of two constants has none, and tells nothing apart."""
-    left_to_do: list[Formula] = [rule.formula]
+    left_to_do: list[Formula] = [rule.formula] if rule.factor is None else [rule.formula, rule.factor]
     while left_to_do:
         formula = left_to_do.pop()
         if isinstance(formula, Atom):  # most are, and rules come by the ten thousand
@@ -148,16 +148,18 @@ def relations_of(problem: Problem) -> dict[str, Relation]:
 
 
 def _soft_relations(problem: Problem) -> Iterator[Relation]:
-    """Soft evidence as relations that a renaming must preserve: one for each bit of the numbers of its distinct values.
+    """Soft evidence and numbers as relations that a renaming must preserve: one for each bit of what numbers distinct values.
 
     A renaming maps atoms to atoms with the same value iff it preserves all of them, and ten thousand values take 14.
     """
-    for name, soft in problem.soft.items():
-        label = np.unique(soft.log_odds, return_inverse=True)[1].astype(np.int64) + 1
+    numbered = [(name, soft.code, soft.log_odds) for name, soft in problem.soft.items()]
+    numbered += [(name, known.code, known.number) for name, known in problem.numbers.items()]
+    for name, all_codes, number in numbered:
+        label = np.unique(number, return_inverse=True)[1].astype(np.int64) + 1
         types, sizes = problem.model.predicates[name].types, problem.statuses[name].sizes
         for bit in range(int(label.max()).bit_length()):
-            code = soft.code[(label >> bit) & 1 == 1]
-            statuses = Statuses(f"soft evidence about {name}, {bit}", sizes, FALSE, code, np.full(len(code), TRUE, np.int8))
+            code = all_codes[(label >> bit) & 1 == 1]
+            statuses = Statuses(f"numbers of {name}, {bit}", sizes, FALSE, code, np.full(len(code), TRUE, np.int8))
             yield Relation(statuses.predicate, types, statuses, decode(code, sizes), soft_of=name)
 
 

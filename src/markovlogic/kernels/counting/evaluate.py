@@ -97,7 +97,7 @@ def _count_one(bits, begin, words):
 
 
 @internal
-def _count_two(bits, begin, other, flip, words):
+def count_two(bits, begin, other, flip, words):
     """Bits of a row that another one has, or that it has not."""
     total = np.int64(0)
     row, second = bits[begin : begin + words], bits[other : other + words]
@@ -119,8 +119,8 @@ def count_row(code, first, last, size, bits, slots):
     other, other_flip = row_begin(code, first + 1, slots), flip_of(code, first + 1)
     if last == first + 2:
         if flip == np.uint64(0):
-            return _count_two(bits, begin, other, other_flip, words)
-        both = _count_two(bits, begin, other, np.uint64(0), words)  # none of both: all, less each, and more what both have
+            return count_two(bits, begin, other, other_flip, words)
+        both = count_two(bits, begin, other, np.uint64(0), words)  # none of both: all, less each, and more what both have
         return size - _count_one(bits, begin, words) - _count_one(bits, other, words) + both
     total = np.int64(0)
     for word in range(words):

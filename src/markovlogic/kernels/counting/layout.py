@@ -93,6 +93,7 @@ class Layout(NamedTuple):
     group_member: Int64  # (n, 2) code and number of each atom
     site: Int64  # (n_sites, 2) predicate, and row or group: what is drawn together, in order
     borders: Float64  # (1025,) log-odds of k / 1024
+    soft: Float64  # (n_atoms,) log-odds that soft evidence adds; empty where there is none
 
 
 class Stack(NamedTuple):
@@ -124,7 +125,7 @@ class Registers(NamedTuple):
     code: npt.NDArray[np.uint8]  # (n, widest row in bits) eight columns each
     table: Float64  # (n, 256)
     share: Float64  # (2, largest group) of a group's values
-    active: Int64  # live terms of the row
+    active: Int64  # (n, 7) live terms of the row: which, words of a row if it is one popcount, and where its rows lie
 
 
 class Chain(NamedTuple):

@@ -12,6 +12,7 @@ from markovlogic.kernels.counting.evaluate import (
     ONE,
     count_loop,
     count_term,
+    count_two,
     fill_row,
     flip_of,
     has_bit,
@@ -21,14 +22,20 @@ from markovlogic.kernels.counting.evaluate import (
     value_of,
 )
 from markovlogic.kernels.counting.layout import (
+    ARITY,
     BITS,
     COLUMNS,
     COUNT,
     HAS_HARD,
     INSTRUCTIONS,
     LIVE,
+    LOOP_INNER,
+    LOOP_MASKS,
+    LOOP_ROWS,
+    LOOP_SIZE,
     MASK,
     NEST,
+    OPERAND_FLIP,
     POINTS,
     ROW_GROUPS_OF,
     ROW_TERMS,
@@ -268,18 +275,46 @@ def find_row(code, program, own, bits, slots, registers, stack):
     n = 0
     for at in range(own[LIVE], own[LIVE + 1]):
         if registers.coefficient[program.live[at, 0]] != 0.0:
-            registers.active[n] = at
+            _activate(code, program, at, own[ARITY] - 1, slots, registers.active[n])
             n += 1
     return n
+
+
+@internal
+def _activate(code, program, at, last, slots, active):
+    """Note a live term of the row. If it is one popcount of one or two rows, note where they lie."""
+    live = program.live[at]
+    active[0], active[1] = at, 0
+    if live[1] != live[2] or live[3] != live[4] or live[6] - live[5] != 1:
+        return
+    loop = code.loop[program.item[live[5]]]
+    first, n = loop[LOOP_ROWS], loop[LOOP_ROWS + 1] - loop[LOOP_ROWS]
+    if loop[LOOP_INNER] != loop[LOOP_INNER + 1] or loop[LOOP_MASKS] != loop[LOOP_MASKS + 1] or n < 1 or n > 2:
+        return
+    if code.operand[first, OPERAND_FLIP] != 0:
+        return
+    second = first + n - 1
+    slots[last] = 0
+    active[2], active[4] = row_begin(code, first, slots), row_begin(code, second, slots)
+    slots[last] = 1
+    active[3] = row_begin(code, first, slots) - active[2]
+    active[5] = row_begin(code, second, slots) - active[4]
+    active[6] = code.operand[second, OPERAND_FLIP]
+    active[1] = (loop[LOOP_SIZE] + 63) >> 6
 
 
 @internal
 def add_live(code, program, n_active, bits, slots, y, registers, stack, out):
     """Add the live terms of the row at the atom whose last argument is y; its own bit is not set."""
     for which in range(n_active):
-        at = registers.active[which]
+        active = registers.active[which]
+        at = active[0]
         term = program.live[at, 0]
         value = registers.coefficient[term]
+        if active[1] > 0:
+            found = count_two(bits, active[2] + y * active[3], active[4] + y * active[5], np.uint64(active[6]), active[1])
+            out[program.term[term, 0]] += value * found
+            continue
         holds = True
         for test in range(program.live[at, 1], program.live[at, 2]):
             if not passes_test(code, test, bits, slots):

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from markovlogic.kernels.counting.evaluate import ONE, add_terms, decode, write_bit
+from markovlogic.kernels.counting.evaluate import LOW, ONE, add_terms, decode, write_bit
 from markovlogic.kernels.counting.flips import flip, is_true
 from markovlogic.kernels.counting.layout import (
     ARITY,
@@ -35,6 +35,7 @@ from markovlogic.kernels.counting.layout import (
     SPECIAL,
     TERMS,
     VIEW_BEGIN,
+    VIEW_STRIDES,
     VIEWS,
     WIDTH,
 )
@@ -166,6 +167,16 @@ def _visit_row(layout, predicate, row, chain, drawing, noting, record):
     recording = noting and record.conditionals.shape[0] > 0
     telling = noting and record.sums.shape[0] > 0
     base, sums, has_hard = chain.registers.base, chain.room.sums, own[HAS_HARD]
+    has_soft = layout.soft.shape[0] > 0
+    # of predicates with at most two arguments, an atom off the diagonal stands in the row and in its column
+    in_two = own[ARITY] <= 2
+    column, stride, own_mark = np.int64(-1), np.int64(0), ONE
+    if own[ARITY] == 2:
+        own_mark = ONE << (np.uint64(row) & LOW)
+        for at in range(own[VIEWS] + 1, own[VIEWS + 1]):
+            view = layout.relations.views[layout.relations.listed[at]]
+            if view[VIEW_STRIDES + 1] > 0:
+                column, stride = view[VIEW_BEGIN] + (row >> 6), view[VIEW_STRIDES + 1]
     for word in range(words):
         left = layout.mask[mask_begin + word]
         while left != np.uint64(0):
@@ -173,15 +184,24 @@ def _visit_row(layout, predicate, row, chain, drawing, noting, record):
             left &= left - ONE
             y = 64 * word + place
             slots[last] = y
-            old = (bits[begin + word] >> np.uint64(place)) & ONE != np.uint64(0)
-            simple = quiet and not _counts_in_full(layout, own, y, chain)
+            mark = ONE << np.uint64(place)
+            old = bits[begin + word] & mark != np.uint64(0)
+            in_full = n_active < 0 or _counts_in_full(layout, own, y, chain)
+            simple = quiet and not in_full
             if simple:
                 log_odds, hard = base[0, y], base[1, y] if has_hard else 0.0
             else:
                 if old:
-                    write_bit(layout.relations, predicate, slots, np.bool_(False), bits)
+                    if in_two and not in_full:
+                        bits[begin + word] ^= mark
+                        if column >= 0:
+                            bits[column + y * stride] ^= own_mark
+                    else:
+                        write_bit(layout.relations, predicate, slots, np.bool_(False), bits)
                 _sum_up(layout, own, y, n_active, chain)
                 log_odds, hard = sums[0, 0], sums[0, 1]
+            if has_soft:
+                log_odds += layout.soft[number]
             if telling:
                 record.sums[number, 0], record.sums[number, 1] = log_odds, hard
             log_odds *= chain.beta
@@ -189,7 +209,12 @@ def _visit_row(layout, predicate, row, chain, drawing, noting, record):
                 record.conditionals[number, 0] += np.float32(probability(log_odds, hard))
             new = drawn(log_odds, hard, chain.generator, layout.borders) if drawing else old
             if new != (old and simple):
-                write_bit(layout.relations, predicate, slots, new, bits)
+                if in_two and not in_full:
+                    bits[begin + word] ^= mark
+                    if column >= 0:
+                        bits[column + y * stride] ^= own_mark
+                else:
+                    write_bit(layout.relations, predicate, slots, new, bits)
             number += 1
     return number - first_number
 
@@ -222,6 +247,8 @@ def _visit_row_group(layout, predicate, row, chain, drawing, noting, record):
                 else:
                     _sum_up(layout, own, slots[last], n_active, chain)
                     share[0, at], share[1, at] = chain.room.sums[0, 0], chain.room.sums[0, 1]
+                    if layout.soft.shape[0] > 0:
+                        share[0, at] += layout.soft[first + at]
                     if noting and record.sums.shape[0] > 0:
                         record.sums[first + at, 0], record.sums[first + at, 1] = share[0, at], share[1, at]
                 at += 1
@@ -266,6 +293,8 @@ def _visit_flips(layout, predicate, row, chain, drawing, noting, record):
             _flip(layout, predicate, not old, chain, change)
             sign = -1.0 if old else 1.0
             log_odds, hard = sign * change[0], sign * change[1]
+            if layout.soft.shape[0] > 0:
+                log_odds += layout.soft[number]
             if noting and record.sums.shape[0] > 0:
                 record.sums[number, 0], record.sums[number, 1] = log_odds, hard
             log_odds *= chain.beta
@@ -293,6 +322,8 @@ def _visit_group(layout, predicate, group, chain, drawing, noting, record):
         decode(layout.relations, predicate, member[at, 0], slots)
         change[:] = 0.0
         _flip(layout, predicate, np.bool_(True), chain, change)
+        if layout.soft.shape[0] > 0:
+            change[0] += layout.soft[member[at, 1]]
         share[0, at - first], share[1, at - first] = change[0], change[1]
         if noting and record.sums.shape[0] > 0:
             record.sums[member[at, 1], 0], record.sums[member[at, 1], 1] = change[0], change[1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from markovlogic.arrays import Bool, Float64
 from markovlogic.data.evidence import TRUE, decode
 from markovlogic.language.syntax import Term, Variable
 from markovlogic.language.templates import ClauseTemplate, EqualityLiteral, Literal, LoweredModel
+from markovlogic.problem.soft import soft_log_odds
 from markovlogic.problem.values import Problem
 
 Tensors = dict[str, Bool]
@@ -27,6 +29,14 @@ class DirectCount:
         self._problem, self._lowered = problem, lowered
         self._types = {name: predicate.types for name, predicate in problem.model.predicates.items()}
         self._types |= {d.predicate: tuple(kind for _, kind in d.parameters) for d in lowered.definitions}
+
+    @cached_property
+    def _soft(self) -> Float64:
+        """What soft evidence adds to each atom's log-odds."""
+        found = soft_log_odds(self._problem)
+        numbers = np.zeros(len(self._problem.atoms))
+        numbers[found.atom] = found.log_odds
+        return numbers
 
     def tensors(self, world: Bool) -> Tensors:
         """Every relation, hidden ones computed from the others."""
@@ -56,7 +66,7 @@ class DirectCount:
 
     def log_weights(self, atoms: Sequence[int], values: Bool, world: Bool) -> Float64:
         """For each row of values of the atoms, the log-weight of all groundings that can depend on them."""
-        result = np.zeros(len(values))
+        result = np.asarray(values[:, :] @ self._soft[list(atoms)], np.float64)
         worlds = []
         for value in values:
             own = np.array(world, np.bool_)

@@ -36,6 +36,7 @@ from markovlogic.networks.base import StartKind
 from markovlogic.networks.counting.direct import DirectCount
 from markovlogic.networks.counting.views import Views
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.problem.soft import soft_log_odds
 from markovlogic.problem.values import Problem
 
 CHANNELS = 2  # log-weights; hard clauses
@@ -88,6 +89,7 @@ class CountingNetwork:
     evidence: Words  # all relations with what is known to be true, and nothing else
     groups: Groups
     site: Int64  # (n_sites, 2) predicate, and row or group
+    soft: Float64  # (n_atoms,) log-odds that soft evidence adds; empty where there is none
     sweep_seconds: float  # that a sweep takes on one core, about
     shape: Shape
 
@@ -123,7 +125,7 @@ class CountingNetwork:
         borders = np.concatenate([[-np.inf], np.log(share / (1 - share)), [np.inf]])
         parts = (self.code, self.relations, self.definitions, self.program, self.open_atoms.mask, self.open_atoms.first)
         member = np.stack([self.groups.code, self.groups.atom], axis=1)
-        return frozen(Layout(*parts, self.groups.start, member, self.site, borders))
+        return frozen(Layout(*parts, self.groups.start, member, self.site, borders, self.soft))
 
     @property
     def n_clauses(self) -> None:
@@ -194,7 +196,7 @@ class CountingNetwork:
             np.zeros((-(-shape.columns // 8), width), np.uint8),
             np.zeros((-(-shape.columns // 8), 256)),
             np.zeros((2, max(largest_group, shape.columns))),
-            np.zeros(max(len(self.program.live), 1), np.int64),
+            np.zeros((max(len(self.program.live), 1), 7), np.int64),
         )
 
     def bits_of(self, world: Bool, room: Room) -> Words:
@@ -230,7 +232,7 @@ def _arrays(value: Any) -> list[npt.NDArray[Any]]:
         return [value]
     if isinstance(value, CountingNetwork):
         own = (value.code, value.relations, value.definitions, value.program, value.open_atoms, value.evidence)
-        return [array for part in (*own, value.groups, value.site) for array in _arrays(part)]
+        return [array for part in (*own, value.groups, value.site, value.soft) for array in _arrays(part)]
     return [array for part in value for array in _arrays(part)] if isinstance(value, tuple) else []
 
 
@@ -273,6 +275,14 @@ def pack_rows(rows: Bool) -> Words:
     wide = np.zeros((n, words * 8), np.uint8)
     wide[:, : -(-width // 8)] = np.packbits(rows, axis=1, bitorder="little")
     return wide.reshape(-1).view(np.dtype("<u8")).astype(np.uint64)
+
+
+def soft_of(problem: Problem) -> Float64:
+    """What soft evidence adds to the log-odds of each open atom; empty where there is none."""
+    found = soft_log_odds(problem)
+    made = np.zeros(len(problem.atoms) if len(found.atom) else 0)
+    made[found.atom] = found.log_odds
+    return made
 
 
 def groups_of(problem: Problem) -> Groups:

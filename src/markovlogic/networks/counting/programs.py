@@ -43,7 +43,7 @@ from markovlogic.networks.counting.terms import (
 )
 from markovlogic.networks.counting.views import Operand
 
-AN_ATOM = 12.0  # words that could be read in the time of drawing one atom
+AN_ATOM = 24.0  # words that could be read in the time of drawing one atom
 A_TEST = 4.0  # the same for a test, and for beginning a loop
 A_CELL = 1.5  # for adding to the sum of one atom of a row
 

@@ -8,16 +8,15 @@ import numpy.typing as npt
 from markovlogic import patience
 from markovlogic.arrays import Bool, Words
 from markovlogic.errors import InputError
-from markovlogic.kernels.counting.layout import Chain, Record
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.counting.counts import broken_hard
+from markovlogic.networks.counting.moves import swept
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.spread import COOLING, DOWNHILL, UPHILL, densities, way_of
 
 CLIMBING_SECONDS = 1.0  # a chain climbs a hill within so long, or starts where it is
 SEARCHES = 20  # worlds from which one that obeys the hard clauses is looked for
 SEARCH_SWEEPS = 50  # from each of them
-NOTHING = Record(np.zeros(0, np.uint8), np.zeros((0, 1), np.float32), np.zeros((0, 2)))
 
 
 def start_worlds(network: CountingNetwork, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
@@ -33,7 +32,7 @@ def start_worlds(network: CountingNetwork, n_chains: int, seed: np.random.SeedSe
         world = _first_world(network, way, rng)
         schedule = {"uphill": UPHILL, "downhill": DOWNHILL, "annealed": COOLING}.get(way)
         if schedule is not None and len(schedule) * network.sweep_seconds <= CLIMBING_SECONDS:
-            world = _swept(network, world, schedule, rng)
+            world = swept(network, world, schedule, rng)
         if kind in ("satisfying", "spread") and network.lowered.has_hard:
             world = _obeying(network, world, rng)
         words |= world.astype(np.uint64) << np.uint64(chain)
@@ -57,22 +56,6 @@ def _first_world(network: CountingNetwork, way: str, rng: np.random.Generator) -
     return world
 
 
-def _swept(network: CountingNetwork, world: Bool, betas: npt.NDArray[np.float64], rng: np.random.Generator) -> Bool:
-    """The world after a sweep at each of some inverse temperatures."""
-    from markovlogic.kernels.counting.sweep import read_atoms, sweep_chain
-
-    room, registers = network.room(), network.registers()
-    bits = network.bits_of(world, room)
-    generator = rng.integers(1, 1 << 63, 4, np.uint64)
-    slots = np.zeros(network.n_slots, np.int64)
-    for beta in betas:
-        chain = Chain(bits, generator, room, registers, slots, float(beta))
-        sweep_chain(network.layout, chain, 1, False, NOTHING)
-    found = np.zeros(network.n_atoms, np.uint64)
-    read_atoms(network.layout, bits, found)
-    return found.astype(np.bool_)
-
-
 def _obeying(network: CountingNetwork, world: Bool, rng: np.random.Generator) -> Bool:
     """A world that breaks no hard clause, found from this one or from a random one; an error where none is found."""
     least = None
@@ -86,7 +69,7 @@ def _obeying(network: CountingNetwork, world: Bool, rng: np.random.Generator) ->
             least = broken if least is None else min(least, broken)
             patience.check()
             patience.current().tell(f"{least:,.0f} ground hard rules are broken")
-            world = _swept(network, world, np.ones(1), rng)
+            world = swept(network, world, np.ones(1), rng)
     raise InputError(
         f"no world that satisfies the hard rules and the evidence was found in {SEARCHES * SEARCH_SWEEPS} sweeps: at best "
         f"{least:,.0f} ground hard rules were broken; they contradict each other, or worlds that obey them are rare",
