@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isinf, prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def block_network(posed: Posed, partition: Partition, reading: Reading) -> Block
         own = problem.atoms.range_of(name)
         if len(own):
             of_atom[own.start : own.stop] = number[numbering.of_atoms(name, problem.atoms.codes(name))]
-    block_start, block_row = _rows_of_blocks(start, literal, int(shown.sum()))
+    forms = _forms(start, literal, weight, int(shown.sum()))
     known = numbering.joined([array.true + array.false for array in numbering.arrays])[shown]
     true = numbering.joined([array.true for array in numbering.arrays])[shown]
     size = np.maximum(states.size[shown], 1)
@@ -116,8 +116,7 @@ def block_network(posed: Posed, partition: Partition, reading: Reading) -> Block
             row_start=start,
             row_literal=literal,
             row_weight=weight,
-            block_start=block_start,
-            block_row=block_row,
+            **forms,
             evidence=known / size,
             known_true=np.where(known > 0, true / np.maximum(known, 1), 0.5),
             guarantee=kept,
@@ -140,12 +139,45 @@ def _refuse(posed: Posed) -> None:
         raise UnsupportedError(Fault(f"blocks have no place for the exclusive arguments of {own.name}", own.place, hint=hint))
 
 
-def _rows_of_blocks(start: Int64, literal: Int32, n_blocks: int) -> tuple[Int64, Int32]:
+def _forms(start: Int64, literal: Int32, weight: Float64, n_blocks: int) -> dict[str, Any]:
+    """Rows as kernels read them: short ones as a bilinear form in shares, for the others the blocks that they hold."""
+    length, first = np.diff(start), literal[start[:-1]]
+    sign = np.where(first & 1, -1.0, 1.0)  # falsity is 1 − share for a positive literal, share for a negative one
+    linear = np.zeros(n_blocks)
+    single = length == 1
+    np.add.at(linear, first[single] >> 1, sign[single] * weight[single])
+    two = np.flatnonzero(length == 2)
+    one, other = literal[start[two]], literal[start[two] + 1]
+    two, one, other = (part[one >> 1 != other >> 1] for part in (two, one, other))
+    parts = []
+    for own, beside in ((one, other), (other, one)):
+        turn = np.where(own & 1, -1.0, 1.0) * weight[two]
+        np.add.at(linear, own >> 1, np.where(beside & 1, turn, 0.0))
+        parts.append((own >> 1, beside >> 1, np.where(beside & 1, -turn, turn)))
+    block, near, value = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    code, place = np.unique(block.astype(np.int64) * n_blocks + near, return_inverse=True)
+    total = np.bincount(place.reshape(-1), value, minlength=len(code))
+    block, near = np.divmod(code, max(n_blocks, 1))
+    longer = np.ones(len(length), np.bool_)
+    longer[single] = False
+    longer[two] = False
+    block_start, block_row = _rows_of_blocks(start, literal, n_blocks, longer)
+    return {
+        "linear": linear,
+        "near_start": offsets(np.bincount(block, minlength=n_blocks)),
+        "near_block": near.astype(np.int32),
+        "near_weight": total,
+        "block_start": block_start,
+        "block_row": block_row,
+    }
+
+
+def _rows_of_blocks(start: Int64, literal: Int32, n_blocks: int, kept: Bool) -> tuple[Int64, Int32]:
     """For each block the rows that hold it, each once."""
     first, row, _ = signed_atom_rows(start, literal, n_blocks)
     block = np.repeat(np.arange(n_blocks), np.diff(first))
-    again = np.zeros(len(row), np.bool_)
-    again[1:] = (row[1:] == row[:-1]) & (block[1:] == block[:-1])
+    again = ~kept[row]
+    again[1:] |= (row[1:] == row[:-1]) & (block[1:] == block[:-1])
     return offsets(np.bincount(block[~again], minlength=n_blocks)), row[~again]
 
 
