@@ -3,7 +3,7 @@
 import pytest
 
 from markovlogic.cli.warm_up import MODELS, compile_compressions, compile_for, compile_for_map
-from markovlogic.compress.table import TABLE
+from markovlogic.compressing.table import TABLE
 from markovlogic.methods.table import all_methods, method_named
 
 COMPILED = [method.name for method in all_methods() if method.samples or method.plain_settings() is not None]

@@ -75,7 +75,7 @@ def compile_for(method: str) -> int:
 
 def compile_compressions() -> int:
     """Run every compression for a moment, by counts of what objects are and by blocks of atoms; gives the number of runs."""
-    from markovlogic.compress.table import TABLE, compressor_said
+    from markovlogic.compressing.table import TABLE, compressor_said
     from markovlogic.errors import InferenceWarning
     from markovlogic.inference import infer
     from markovlogic.model import Model

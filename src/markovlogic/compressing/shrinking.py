@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int64, frozen, offsets
-from markovlogic.compress.base import Projection
-from markovlogic.compress.partition import Partition
-from markovlogic.compress.shares import MOST_BLOCKS, BlockArray, Blocks, first_places, fits
+from markovlogic.compressing.base import Projection
+from markovlogic.compressing.partition import Partition
+from markovlogic.compressing.shares import MOST_BLOCKS, BlockArray, Blocks, first_places, fits
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes, decode
 from markovlogic.data.exclusive import group_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.arrays import Bool, Int32, Int64, frozen
-from markovlogic.compress.osa import unary_classes
+from markovlogic.compressing.osa import unary_classes
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import named_constants, numbered, set_apart

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.compress.test_features import evidence_of
+from tests.compressing.test_features import evidence_of
 from tests.strategies import problems
 
 import markovlogic as mln
-from markovlogic.compress.block_network import Reading, block_network
-from markovlogic.compress.grouping import Grouping
-from markovlogic.compress.type_model import NoTypes, type_network
+from markovlogic.compressing.block_network import Reading, block_network
+from markovlogic.compressing.grouping import Grouping
+from markovlogic.compressing.type_model import NoTypes, type_network
 from markovlogic.guarantee import Guarantee
 from markovlogic.posing import pose_problem
 from markovlogic.samplers.block_gibbs import BlockGibbs

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import markovlogic as mln
-from markovlogic.compress.dpmeans import Bounds, Search, dp_means, farthest_first
-from markovlogic.compress.shares import Blocks, equality_patterns, evidence_error, meta_atoms, substitutions
+from markovlogic.compressing.dpmeans import Bounds, Search, dp_means, farthest_first
+from markovlogic.compressing.shares import Blocks, equality_patterns, evidence_error, meta_atoms, substitutions
 from markovlogic.data.evidence import decode
 from markovlogic.posing import pose_problem
 

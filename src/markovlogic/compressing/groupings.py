@@ -9,12 +9,12 @@ from typing import Literal, Self, get_args
 import numpy as np
 
 from markovlogic.arrays import Float64, Int32
-from markovlogic.compress.base import Compression, projection
-from markovlogic.compress.dpmeans import Bounds, Clusters, Search
-from markovlogic.compress.features import FeatureKind, object_features
-from markovlogic.compress.grouping import Grouping, group_number, lowered_of
-from markovlogic.compress.partition import Partition, held_apart, partition_of
-from markovlogic.compress.shares import Blocks, evidence_error, meta_atoms
+from markovlogic.compressing.base import Compression, projection
+from markovlogic.compressing.dpmeans import Bounds, Clusters, Search
+from markovlogic.compressing.features import FeatureKind, object_features
+from markovlogic.compressing.grouping import Grouping, group_number, lowered_of
+from markovlogic.compressing.partition import Partition, held_apart, partition_of
+from markovlogic.compressing.shares import Blocks, evidence_error, meta_atoms
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.templates import LoweredModel

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int32, Int64, frozen
-from markovlogic.compress.base import Compression, projection
-from markovlogic.compress.bmf import BooleanMatrix
-from markovlogic.compress.evidence_factors import BMF, EvidenceFactors, factorise_evidence
+from markovlogic.compressing.base import Compression, projection
+from markovlogic.compressing.bmf import BooleanMatrix
+from markovlogic.compressing.evidence_factors import BMF, EvidenceFactors, factorise_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.guarantee import Guarantee
 from markovlogic.posing import Posed

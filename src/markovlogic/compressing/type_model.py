@@ -15,7 +15,7 @@ from math import isinf
 import numpy as np
 
 from markovlogic.arrays import Float64, Int32, Int64, frozen, offsets
-from markovlogic.compress.partition import Partition
+from markovlogic.compressing.partition import Partition
 from markovlogic.data.evidence import FALSE, UNKNOWN, codes, decode
 from markovlogic.guarantee import Guarantee
 from markovlogic.lifted.cells.classes import ObjectClass, Objects

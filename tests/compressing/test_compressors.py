@@ -5,14 +5,14 @@ import json
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.compress.test_features import evidence_of
+from tests.compressing.test_features import evidence_of
 from tests.strategies import problems
 
 import markovlogic as mln
-from markovlogic.compress.grouping import Grouping
-from markovlogic.compress.groupings import CR_VALUES, RATIO
-from markovlogic.compress.partition import held_apart
-from markovlogic.compress.table import TABLE, compressor_named, compressor_of, compressor_said
+from markovlogic.compressing.grouping import Grouping
+from markovlogic.compressing.groupings import CR_VALUES, RATIO
+from markovlogic.compressing.partition import held_apart
+from markovlogic.compressing.table import TABLE, compressor_named, compressor_of, compressor_said
 from markovlogic.posing import pose_problem
 
 EVERY = list(TABLE)

@@ -16,7 +16,7 @@ from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
 
 if TYPE_CHECKING:
-    from markovlogic.compress.partition import Partition
+    from markovlogic.compressing.partition import Partition
 
 
 @dataclass(frozen=True, eq=False)

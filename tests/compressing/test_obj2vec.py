@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.compress.test_features import evidence_of
+from tests.compressing.test_features import evidence_of
 
 import markovlogic as mln
-from markovlogic.compress import obj2vec
-from markovlogic.compress.contexts import contexts_of
-from markovlogic.compress.obj2vec import balanced, factorised
+from markovlogic.compressing import obj2vec
+from markovlogic.compressing.contexts import contexts_of
+from markovlogic.compressing.obj2vec import balanced, factorised
 from markovlogic.posing import pose_problem
 
 EXAMPLE = "x={X1,X2,X3}\ny={Y1,Y2}\nR(x)\nS(x,y)\nT(y)\n1 R(a) ^ S(a,b) ^ T(b)\n"

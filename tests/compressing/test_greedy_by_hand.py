@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from markovlogic.compress.bmf import BooleanMatrix, Factors, asso, description_length, grecond
+from markovlogic.compressing.bmf import BooleanMatrix, Factors, asso, description_length, grecond
 
 ZERO, ONE, UNKNOWN = 0, 1, 2
 statuses = hnp.arrays(

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Float64, Int64, offsets
-from markovlogic.compress.partition import Partition
+from markovlogic.compressing.partition import Partition
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.errors import ResourceError
 from markovlogic.problem import Problem

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from markovlogic.arrays import Float64, frozen, offsets
-from markovlogic.compress.base import Compression, Compressor, projection
-from markovlogic.compress.bmf import BooleanMatrix
-from markovlogic.compress.evidence_factors import binary_predicates, cells_of
-from markovlogic.compress.osa import replaced_evidence
+from markovlogic.compressing.base import Compression, Compressor, projection
+from markovlogic.compressing.bmf import BooleanMatrix
+from markovlogic.compressing.evidence_factors import binary_predicates, cells_of
+from markovlogic.compressing.osa import replaced_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from markovlogic.arrays import Int64
-from markovlogic.compress.features import StatusArrays
-from markovlogic.compress.grouping import lowered_of
+from markovlogic.compressing.features import StatusArrays
+from markovlogic.compressing.grouping import lowered_of
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.language.syntax import Atom, Constant, Rule, Variable, atoms_of
 from markovlogic.patience import check

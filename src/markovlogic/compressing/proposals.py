@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from markovlogic.compress.evidence_factors import BMF
-from markovlogic.compress.osa import unary_classes
-from markovlogic.compress.table import compressor_named
+from markovlogic.compressing.evidence_factors import BMF
+from markovlogic.compressing.osa import unary_classes
+from markovlogic.compressing.table import compressor_named
 from markovlogic.errors import InputError, nearest
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.find import SymmetryDoor
 
 if TYPE_CHECKING:
-    from markovlogic.compress.base import Compressor
+    from markovlogic.compressing.base import Compressor
 
 TOLERANCE, ROUNDS = 1.0, 2  # of colours: counts that differ by less than a factor of two may have one colour
 

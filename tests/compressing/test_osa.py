@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import markovlogic as mln
-from markovlogic.compress import evidence_factors
-from markovlogic.compress.evidence_factors import BMF, binary_predicates, factorise_evidence
-from markovlogic.compress.osa import factor_classes, over_symmetric, unary_classes
-from markovlogic.compress.proposals import colour_classes, proposal_classes
+from markovlogic.compressing import evidence_factors
+from markovlogic.compressing.evidence_factors import BMF, binary_predicates, factorise_evidence
+from markovlogic.compressing.osa import factor_classes, over_symmetric, unary_classes
+from markovlogic.compressing.proposals import colour_classes, proposal_classes
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
@@ -201,7 +201,7 @@ def test_kmeans_tells_hubs_from_leaves(tmp_path):
 
 
 def test_kmeans_leaves_out_counts_that_differ_by_rounding_alone(tmp_path):
-    from markovlogic.compress.features import object_features
+    from markovlogic.compressing.features import object_features
     from markovlogic.language.lower import lower
 
     everyone = [f"X{i}" for i in range(30)]  # a ring: log1p of equal counts has a deviation of rounding, not of zero

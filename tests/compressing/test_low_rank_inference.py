@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.compress.test_osa import FACTS, MODEL
+from tests.compressing.test_osa import FACTS, MODEL
 
 import markovlogic as mln
 from markovlogic.errors import InputError

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from tests.strategies import problems
 
 import markovlogic as mln
-from markovlogic.compress import contraction
-from markovlogic.compress.contraction import Contraction, Operand
-from markovlogic.compress.features import object_counts, object_features, standardised
+from markovlogic.compressing import contraction
+from markovlogic.compressing.contraction import Contraction, Operand
+from markovlogic.compressing.features import object_counts, object_features, standardised
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, codes
 from markovlogic.language.syntax import Variable
 from markovlogic.posing import pose_problem

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
-from markovlogic.compress.base import Compression, Compressor, projection
-from markovlogic.compress.block_network import Reading, block_network
-from markovlogic.compress.partition import Partition, held_apart, proposals_of
-from markovlogic.compress.said import check_words
-from markovlogic.compress.shares import Blocks
-from markovlogic.compress.shrinking import Shrinking, Vote
-from markovlogic.compress.type_model import NoTypes, type_network
+from markovlogic.compressing.base import Compression, Compressor, projection
+from markovlogic.compressing.block_network import Reading, block_network
+from markovlogic.compressing.partition import Partition, held_apart, proposals_of
+from markovlogic.compressing.said import check_words
+from markovlogic.compressing.shares import Blocks
+from markovlogic.compressing.shrinking import Shrinking, Vote
+from markovlogic.compressing.type_model import NoTypes, type_network
 from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.lower import lower

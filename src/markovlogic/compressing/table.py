@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markovlogic.errors import InputError, known_name
 
 if TYPE_CHECKING:
-    from markovlogic.compress.base import Compressor
+    from markovlogic.compressing.base import Compressor
 
 NONE = "none"
 TABLE = {  # name: module and class
@@ -28,7 +28,7 @@ def compressor_named(name: str) -> Compressor:
     """One compressor with its defaults; an unknown name is an error that lists the known ones."""
     known_name(name, "compression", (NONE, *TABLE))
     module, kind = TABLE[name]
-    made: Compressor = vars(importlib.import_module(f"markovlogic.compress.{module}"))[kind]()
+    made: Compressor = vars(importlib.import_module(f"markovlogic.compressing.{module}"))[kind]()
     return made
 
 
@@ -50,7 +50,7 @@ def compressor_of(wish: str | Compressor | None, rank: int | None = None, ratio:
 
 def compressor_said(name: str, rank: int | None, ratio: float | None, said: Sequence[str]) -> tuple[Compressor | None, list[str]]:
     """A compressor in the words of the command line, and what `--set` says of something else."""
-    from markovlogic.compress.said import changed, split_said
+    from markovlogic.compressing.said import changed, split_said
 
     made = compressor_of(name, rank, ratio)
     if made is None:

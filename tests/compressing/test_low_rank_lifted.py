@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import markovlogic as mln
-from markovlogic.compress.evidence_factors import BMF, factorise_evidence
-from markovlogic.compress.osa import factor_classes, over_symmetric
+from markovlogic.compressing.evidence_factors import BMF, factorise_evidence
+from markovlogic.compressing.osa import factor_classes, over_symmetric
 from markovlogic.guarantee import Guarantee
 from markovlogic.lifted.answer import Refusal
 from markovlogic.lifted.engines import plan_lifted

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Float64
-from markovlogic.compress.contraction import Contraction, Operand
+from markovlogic.compressing.contraction import Contraction, Operand
 from markovlogic.data.domains import Domains
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.language.syntax import Term, Variable

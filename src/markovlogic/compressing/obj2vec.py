@@ -10,11 +10,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from markovlogic.arrays import Bool, Float64, Int64
-from markovlogic.compress.contexts import Contexts, Reading, Tokens, contexts_of
-from markovlogic.compress.grouping import Grouping, group_number
-from markovlogic.compress.groupings import RATIO, Cr, check_ratio, finer_ratio
-from markovlogic.compress.osa import unary_classes
-from markovlogic.compress.partition import Partition, held_apart, partition_of
+from markovlogic.compressing.contexts import Contexts, Reading, Tokens, contexts_of
+from markovlogic.compressing.grouping import Grouping, group_number
+from markovlogic.compressing.groupings import RATIO, Cr, check_ratio, finer_ratio
+from markovlogic.compressing.osa import unary_classes
+from markovlogic.compressing.partition import Partition, held_apart, partition_of
 from markovlogic.errors import InputError
 from markovlogic.patience import check
 from markovlogic.problem import Problem

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 
 from markovlogic.arrays import Bool, Float64, Int32, Int64, frozen, offsets
-from markovlogic.compress.partition import Partition
-from markovlogic.compress.shares import Blocks, Numbering, Pattern
+from markovlogic.compressing.partition import Partition
+from markovlogic.compressing.shares import Blocks, Numbering, Pattern
 from markovlogic.errors import Fault, ResourceError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.kernels.blocks import DEGREE

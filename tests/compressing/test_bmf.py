@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from markovlogic.compress import bmf
-from markovlogic.compress.bmf import BooleanMatrix, Factors, asso, description_length, factorise, grecond
+from markovlogic.compressing import bmf
+from markovlogic.compressing.bmf import BooleanMatrix, Factors, asso, description_length, factorise, grecond
 from markovlogic.errors import InputError, ResourceError
 
 SLIDES = np.array([[1, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, 0], [1, 0, 0, 1]])  # [004], rows and columns a, b, c, d

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from markovlogic.compress.bmf import Algorithm, BooleanMatrix, Factors, factorise
+from markovlogic.compressing.bmf import Algorithm, BooleanMatrix, Factors, factorise
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.problem import Problem, Statuses
 
 if TYPE_CHECKING:
-    from markovlogic.compress.base import Compression
+    from markovlogic.compressing.base import Compression
     from markovlogic.posing import Posed
     from markovlogic.symmetry.base import ConstantClasses
 
@@ -61,13 +61,13 @@ class BMF:
 
     def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """The problem under low-rank evidence."""
-        from markovlogic.compress.osa import compressed
+        from markovlogic.compressing.osa import compressed
 
         return compressed(posed, self)
 
     def classes(self, problem: Problem) -> ConstantClasses:
         """Constants that the low-rank evidence does not tell apart."""
-        from markovlogic.compress.osa import factor_classes
+        from markovlogic.compressing.osa import factor_classes
 
         return factor_classes(problem, self)
 
