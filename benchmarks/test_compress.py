@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import markovlogic as mln
-from markovlogic.compress.features import object_features
-from markovlogic.compress.grouping import lowered_of
+from markovlogic.compressing.features import object_features
+from markovlogic.compressing.grouping import lowered_of
 from markovlogic.data.readers import read_evidence
 from markovlogic.grounding.ground import grounding
 from markovlogic.language.load import load

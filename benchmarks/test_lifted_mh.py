@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.running.made import run
 
-from markovlogic.compress.bmf import BooleanMatrix, asso, grecond
+from markovlogic.compressing.bmf import BooleanMatrix, asso, grecond
 from markovlogic.data.readers import read_evidence
 from markovlogic.generate import make, write
 from markovlogic.grounding.ground import ground

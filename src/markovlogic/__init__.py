@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from markovlogic.version import __version__
 
 if TYPE_CHECKING:
-    from markovlogic.compress.evidence_factors import BMF
-    from markovlogic.compress.groupings import DPMeans, KMeans, RandomGroups, Twins
-    from markovlogic.compress.obj2vec import Obj2Vec
-    from markovlogic.compress.thinning import NIMFA, Drop
+    from markovlogic.compressing.evidence_factors import BMF
+    from markovlogic.compressing.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compressing.obj2vec import Obj2Vec
+    from markovlogic.compressing.thinning import NIMFA, Drop
     from markovlogic.compression import compress
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 
 _HOME = {
-    "BMF": "compress.evidence_factors",
+    "BMF": "compressing.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "samplers.blocked",
-    "DPMeans": "compress.groupings",
-    "Drop": "compress.thinning",
+    "DPMeans": "compressing.groupings",
+    "Drop": "compressing.thinning",
     "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "samplers.gibbs",
@@ -60,7 +60,7 @@ _HOME = {
     "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
-    "KMeans": "compress.groupings",
+    "KMeans": "compressing.groupings",
     "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "samplers.lifted_blocked",
@@ -69,17 +69,17 @@ _HOME = {
     "Marginals": "results",
     "MarkovLogicError": "errors",
     "Model": "model",
-    "NIMFA": "compress.thinning",
-    "Obj2Vec": "compress.obj2vec",
+    "NIMFA": "compressing.thinning",
+    "Obj2Vec": "compressing.obj2vec",
     "Orbital": "samplers.orbital",
     "Partition": "samplers.partition",
-    "RandomGroups": "compress.groupings",
+    "RandomGroups": "compressing.groupings",
     "ResourceError": "errors",
     "Tempered": "samplers.tempered",
-    "Twins": "compress.groupings",
+    "Twins": "compressing.groupings",
     "UnsupportedError": "errors",
     "World": "maximizing.result",
-    "compress": "compress",
+    "compress": "compression",
     "evaluate": "evaluation.evaluate",
     "explain": "planner",
     "infer": "inference",

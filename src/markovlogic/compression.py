@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.compress.base import Compression, Compressor
-from markovlogic.compress.grouping import Grouping
-from markovlogic.compress.partition import Partition, singletons
-from markovlogic.compress.table import NONE, compressor_of
+from markovlogic.compressing.base import Compression, Compressor
+from markovlogic.compressing.grouping import Grouping
+from markovlogic.compressing.partition import Partition, singletons
+from markovlogic.compressing.table import NONE, compressor_of
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence
 from markovlogic.data.names import atom_names
 from markovlogic.errors import InputError

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from markovlogic.compress.table import compressor_of
+from markovlogic.compressing.table import compressor_of
 from markovlogic.errors import Fault, InferenceWarning, ResourceError, UnsupportedError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
@@ -28,7 +28,7 @@ from markovlogic.results import Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
 
 if TYPE_CHECKING:
-    from markovlogic.compress.base import Compression, Compressor
+    from markovlogic.compressing.base import Compression, Compressor
 
 
 def infer(
@@ -136,7 +136,7 @@ def _bias(posed: Posed, wish: Wish, resources: Resources, found: Marginals, *, i
 
     Each rung's difference from the one before is a term of the bias; what lies beyond the last stays unknown.
     """
-    from markovlogic.compress.grouping import Grouping
+    from markovlogic.compressing.grouping import Grouping
 
     rung, before = wish.compressor, found
     if not isinstance(rung, Grouping) or not rung.ladder or not len(found.probability):

@@ -167,8 +167,6 @@ def _by_classes(case: Case, work: Work) -> _Found | None:
 
 def _by_annealing(case: Case, work: Work) -> _Found | None:
     """A world by annealing on the counting network; None where that does not fit either, or has no counts for the problem."""
-    if case.posed.problem.soft:
-        return None
     plan = case.counting_plan
     if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(case.posed.problem.atoms) > case.memory_limit:
         return None
@@ -178,7 +176,7 @@ def _by_annealing(case: Case, work: Work) -> _Found | None:
         found = anneal(network, work.search, progress=work.progress)
     if found.log_weight == -math.inf:
         return None
-    bound = most_countable(case.posed.problem, case.posed.lowered)
+    bound = most_countable(case.posed.problem, case.posed.lowered) + float(np.maximum(network.soft, 0.0).sum())
     note = "nothing was grounded: the world was found by annealing on counts, and the bound is that of all groundings true"
     proved = bound <= found.log_weight
     best = Optimum(found.world, found.log_weight, bound, proved, found.updates, found.tries, {}, current().asked, (note,))

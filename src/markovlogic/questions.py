@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from markovlogic.arrays import Float64, Int32, Int64, offsets
-from markovlogic.compress.base import Projection
+from markovlogic.compressing.base import Projection
 from markovlogic.data.arrow import arrow_texts, numpy_numbers
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN

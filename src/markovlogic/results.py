@@ -263,6 +263,15 @@ class Marginals:
         """
         return _view("frames").most_likely(self, name, frame)
 
+    def clusters(self, name: str) -> Any:
+        """Clusters of an equivalence relation as an Arrow table: constant, cluster, probability, uncertain.
+
+        The partition disagrees least with the probabilities of pairs; pairs that are not in the result are taken to be apart, so
+        ask with include_evidence=True where facts say who is the same. probability: that the cluster is exactly right, from
+        draws (keep_draws=True; null without them). uncertain: constants that may or may not belong to it.
+        """
+        return _view("clusters").clusters_table(self, name)
+
     # ---- trust
 
     @property

@@ -6,7 +6,7 @@ import re
 
 from markovlogic.generate import Generated
 
-FACT = re.compile(r"(!?)([A-Z][A-Za-z0-9_]*)\(([^()]+)\)\Z")
+FACT = re.compile(r"(?:0\.[0-9]{4} )?(!?)([A-Z][A-Za-z0-9_]*)\(([^()]+)\)\Z")
 
 
 def facts_of(generated: Generated) -> list[tuple[bool, str, tuple[str, ...]]]:

@@ -42,7 +42,8 @@ def test_same_seed_same_problem_and_another_seed_another(name: str, variant: str
 
 @pytest.mark.parametrize(("name", "variant"), ALL_VARIANTS)
 def test_a_larger_share_keeps_what_a_smaller_one_gave(name: str, variant: str) -> None:
-    small, large = (set(make(name, 9, share, 5, variant=variant).evidence_text().splitlines()) for share in (0.3, 0.8))
+    texts = (make(name, 9, share, 5, variant=variant).evidence_text() for share in (0.3, 0.8))
+    small, large = ({line for line in text.splitlines() if not line.startswith("0.")} for text in texts)
     assert small < large
 
 

@@ -111,6 +111,14 @@ def node_move(node: int) -> Move:
     return lambda scope, net, chain, tape: scope["move_node"](net, chain, node, tape)
 
 
+def several_move(*nodes: int) -> Move:
+    def move(scope: dict[str, Any], net: Layout, chain: Chain, tape: Tape) -> None:
+        chain.member[: len(nodes)] = nodes
+        scope["move_several"](net, chain, len(nodes), tape)
+
+    return move
+
+
 def edge_move(edge: np.ndarray, scans: int) -> Move:
     return lambda scope, net, chain, tape: scope["split_or_merge"](net, chain, int(edge[0]), int(edge[1]), scans, tape)
 
@@ -142,9 +150,9 @@ SMALL = [*models(13, 6, 14), network_of(WITHOUT_REFLEXIVITY)]
 @pytest.mark.parametrize("at", range(len(SMALL)))
 def test_single_moves(at: int) -> None:
     target = Target.of(SMALL[at])
-    for node in range(2):
-        assert distance(target, node_move(node)) < 1e-12
-    for row in SMALL[at].site[:2]:
+    assert distance(target, node_move(at % 3)) < 1e-12
+    assert distance(target, several_move(0, 1) if at else several_move(2, 0, 1)) < 1e-12
+    for row in SMALL[at].site[:1]:
         assert distance(target, lambda scope, net, chain, tape: scope["move_site"](net, chain, row, tape)) < 1e-12  # noqa: B023
 
 
@@ -176,6 +184,7 @@ def test_six_records() -> None:
     target = Target.of(network)
     assert len(target.world) > 70
     assert distance(target, node_move(2)) < 1e-12
+    assert distance(target, several_move(0, 5)) < 1e-12  # who may not be together
 
     def given_launch(net: Any, chain: Any, first: int, second: int, n: int, scans: int, tape: Tape) -> None:
         for i in range(n):

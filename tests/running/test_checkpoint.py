@@ -270,7 +270,7 @@ def test_sigkill_at_random_moments(tmp_path: Path) -> None:
         # let it write at least one new checkpoint, then kill it a random moment later
         while child.poll() is None and _number(directory) == seen and time.monotonic() < deadline:
             time.sleep(0.005)
-        if attempt < 4:
+        if attempt < 3:
             time.sleep(chance.uniform(0, 0.15))
         else:
             child.wait(60)

@@ -39,7 +39,7 @@ def compress(
 ) -> int:
     """Write a smaller model with literal weights, its evidence, a mapping and a summary."""
     from markovlogic import compression
-    from markovlogic.compress.table import compressor_said
+    from markovlogic.compressing.table import compressor_said
     from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 

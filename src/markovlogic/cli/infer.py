@@ -110,7 +110,7 @@ def infer(
     options.positive(target_stderr, "--target-stderr")
 
     from markovlogic import inference
-    from markovlogic.compress.table import compressor_said
+    from markovlogic.compressing.table import compressor_said
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_said
     from markovlogic.report.files import check_ending

@@ -12,7 +12,20 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.cli import compress, evaluate, explain, generate, infer, learn, map, reproduce, symmetries, waiting, warm_up
+from markovlogic.cli import (
+    cluster,
+    compress,
+    evaluate,
+    explain,
+    generate,
+    infer,
+    learn,
+    map,
+    reproduce,
+    symmetries,
+    waiting,
+    warm_up,
+)
 from markovlogic.cli.telling import tell
 from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
@@ -54,6 +67,7 @@ COMMANDS: tuple[Callable[..., int], ...] = (
     compress.compress,
     learn.learn,
     evaluate.evaluate,
+    cluster.cluster,
     generate.generate,
     reproduce.reproduce,
     warm_up.warm_up,

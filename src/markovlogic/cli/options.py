@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from markovlogic.compress.table import NONE
-from markovlogic.compress.table import TABLE as COMPRESSORS
+from markovlogic.compressing.table import NONE
+from markovlogic.compressing.table import TABLE as COMPRESSORS
 from markovlogic.errors import InputError
 from markovlogic.methods.table import AUTO, TABLE
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from markovlogic.arrays import Float64
-from markovlogic.compress.block_network import Reading, block_network
-from markovlogic.compress.groupings import RandomGroups, Twins
-from markovlogic.compress.partition import Partition
+from markovlogic.compressing.block_network import Reading, block_network
+from markovlogic.compressing.groupings import RandomGroups, Twins
+from markovlogic.compressing.partition import Partition
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import UNKNOWN, Evidence, Facts
 from markovlogic.experiments.drawing import Lines, beside, lines

@@ -62,8 +62,8 @@ def run(scale: RankScale, seed: int, progress: Progress) -> Outcome:
 
 
 def _approximate(stage: Stage, rank: int | None, progress: Progress) -> tuple[Stage, dict[str, Any]]:
-    from markovlogic.compress.evidence_factors import BMF
-    from markovlogic.compress.osa import over_symmetric
+    from markovlogic.compressing.evidence_factors import BMF
+    from markovlogic.compressing.osa import over_symmetric
 
     if rank is None:
         return stage, {"changed_atoms": 0}

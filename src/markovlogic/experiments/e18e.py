@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.arrays import Bool, Float64
-from markovlogic.compress.evidence_factors import BMF, factorise_evidence
+from markovlogic.compressing.evidence_factors import BMF, factorise_evidence
 from markovlogic.experiments.comparison import slope_interval, together
 from markovlogic.experiments.drawing import Lines, beside, lines
 from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict
@@ -108,7 +108,7 @@ def _solve(posed: Posed, repeats: int) -> tuple[Float64 | None, float | None]:
 
 
 def _of_rank(posed: Posed, rank: int, truth: Float64 | None, repeats: int) -> Solved:
-    from markovlogic.compress.osa import compressed, over_symmetric
+    from markovlogic.compressing.osa import compressed, over_symmetric
 
     begun = time.perf_counter()
     made = compressed(posed, BMF(rank))

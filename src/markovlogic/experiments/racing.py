@@ -215,7 +215,7 @@ def race_outcome(laps: Sequence[Lap], truth: Truth, stage: Stage, scale: RaceSca
 
 def lifted(stage: Stage, scale: RaceScale, *, ranks: bool) -> dict[str, Contender]:
     """The base chain, and lifted MH with proposals from unary evidence and colours; with `ranks`, k-means and low rank too."""
-    from markovlogic.compress.evidence_factors import BMF
+    from markovlogic.compressing.evidence_factors import BMF
     from markovlogic.samplers.gibbs import Gibbs
     from markovlogic.samplers.lifted_mh import LiftedMH
 

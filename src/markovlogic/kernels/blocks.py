@@ -68,14 +68,22 @@ def binomial(n, p, generator):
 
 
 @internal
-def _losses(block, alone, base, step, count, row_start, row_literal, row_weight, block_start, block_row, loss, one):
-    """Coefficients of the loss as a polynomial in the block's own count, into `loss`; gives its degree."""
+def _losses(
+    block, alone, base, step, count, row_start, row_literal, row_weight, linear, near_start, near_block, near_weight,
+    block_start, block_row, loss, one,
+):  # fmt: skip
+    """Coefficients of the loss as a polynomial in the block's own count, into `loss`, but for a constant; gives its degree."""
     for power in range(DEGREE):
         loss[power] = 0.0
-    degree = 0
+    degree = 1
     own_base, own_step = base[block], step[block]
     if alone:
         own_base, own_step = 0.0, 1.0
+    slope = linear[block]
+    for at in range(near_start[block], near_start[block + 1]):
+        other = near_block[at]
+        slope += near_weight[at] * (base[other] + step[other] * count[other])
+    loss[1] = own_step * slope
     for at in range(block_start[block], block_start[block + 1]):
         row = block_row[at]
         one[0] = row_weight[row]
@@ -91,10 +99,10 @@ def _losses(block, alone, base, step, count, row_start, row_literal, row_weight,
                     one[power] *= factor
                 continue
             constant = 1.0 - own_base if positive else own_base
-            slope = -own_step if positive else own_step
-            one[top + 1] = one[top] * slope
+            turn = -own_step if positive else own_step
+            one[top + 1] = one[top] * turn
             for power in range(top, 0, -1):
-                one[power] = one[power] * constant + one[power - 1] * slope
+                one[power] = one[power] * constant + one[power - 1] * turn
             one[0] *= constant
             top += 1
         for power in range(top + 1):
@@ -136,8 +144,8 @@ def _value(loss, degree, k):
 
 @called
 def sweep_blocks(
-    mode, alone, base, step, most, scale, row_start, row_literal, row_weight, block_start, block_row,
-    alpha, cumulated, known_true, count, value, generator, loss, one,
+    mode, alone, base, step, most, scale, row_start, row_literal, row_weight, linear, near_start, near_block, near_weight,
+    block_start, block_row, alpha, cumulated, known_true, count, value, generator, loss, one,
 ):  # fmt: skip
     """One sweep of one chain.
 
@@ -170,7 +178,10 @@ def sweep_blocks(
             count[block] = most[block] if true else 0
             value[block] = 1.0 if true else 0.0
             continue
-        degree = _losses(block, alone, base, step, count, row_start, row_literal, row_weight, block_start, block_row, loss, one)
+        degree = _losses(
+            block, alone, base, step, count, row_start, row_literal, row_weight, linear, near_start, near_block, near_weight,
+            block_start, block_row, loss, one,
+        )  # fmt: skip
         updates += 1
         if degree <= 1 or most[block] == 1:
             slope = _value(loss, degree, 1) - loss[0]

@@ -116,7 +116,7 @@ class FormulaParser:
         token = self.peek()
         if (found := habit(self.tokens, self.at)) is not None:
             return self.fail(found[0], token, found[1])
-        if token.kind == BAD:
+        if token.kind in (BAD, ":"):
             if token.text[0] == '"':
                 return self.fail("string is never closed", token, 'close it by " on the same line')
             known = OTHER_SPELLINGS.get(token.text[0])

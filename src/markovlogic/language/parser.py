@@ -248,7 +248,7 @@ class _StatementReader(WeightParser):
                     self.open = []
                     return None
             self.open = []
-        is_real = self.tokens[self.at].kind == ":"
+        is_real = self.tokens[self.at].kind == ":" and self.tokens[self.at + 1].kind in (NAME, WORD)
         if is_real:
             if self.tokens[self.at + 1].text != "real":
                 raise self.fail("expected real after the colon, as in Similar(rec, rec): real", self.tokens[self.at + 1])

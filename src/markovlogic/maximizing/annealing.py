@@ -14,11 +14,10 @@ import numpy as np
 
 from markovlogic.arrays import Bool, Float64, unpacked
 from markovlogic.collector import without_collection
+from markovlogic.errors import Interrupted
 from markovlogic.language.templates import LoweredModel
 from markovlogic.maximizing.settings import SearchSettings
-from markovlogic.networks.counting.compiling import HARD
-from markovlogic.networks.counting.counts import false_sums
-from markovlogic.networks.counting.moves import swept
+from markovlogic.networks.counting.moves import swept, weight_of
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.patience import Patience, current
 from markovlogic.problem import Problem
@@ -69,7 +68,10 @@ def anneal(network: CountingNetwork, settings: SearchSettings, *, progress: Prog
         tries += 1
         weight, best = max((weight, best), (_weight(network, world, ceiling), world), key=lambda found: found[0])
         own.has_answer = True  # whoever asks the run to stop gets it
-        world, made = _cooled(network, world, _schedule(network, settings), np.random.default_rng(then), own)
+        try:
+            world, made = _cooled(network, world, _schedule(network, settings), np.random.default_rng(then), own)
+        except Interrupted:  # the start of this try is known, and the tries before
+            break
         updates += made * network.n_atoms
         weight, best = max((weight, best), (_weight(network, world, ceiling), world), key=lambda found: found[0])
         progress.advance(number + 1, f"log weight {weight:.10g}")
@@ -84,13 +86,13 @@ def _compile(network: CountingNetwork, own: Patience, progress: Progress) -> Non
         progress.stage("compile kernels (once on this machine, some 20 to 60 s)")
         with own.paused(), without_collection():
             world = unpacked(network.start_worlds(1, np.random.SeedSequence(0), "false"), 1)[0]
-            false_sums(network, swept(network, world, np.ones(1), np.random.default_rng(0)))
+            weight_of(network, swept(network, world, np.ones(1), np.random.default_rng(0)))
 
 
 def _weight(network: CountingNetwork, world: Bool, ceiling: float) -> float:
     """What a world weighs; nothing where it breaks a hard rule."""
-    false = false_sums(network, world)
-    return -math.inf if false[HARD] else ceiling - float(false[0])
+    found = weight_of(network, world)
+    return -math.inf if found.obeyed < 0 else ceiling + found.log_weight
 
 
 def _schedule(network: CountingNetwork, settings: SearchSettings) -> Float64:

@@ -10,7 +10,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
-    from markovlogic.compress.base import Compressor
+    from markovlogic.compressing.base import Compressor
     from markovlogic.estimate.estimator import Estimator
     from markovlogic.estimate.orbit_pools import OrbitPools
     from markovlogic.methods.case import Case

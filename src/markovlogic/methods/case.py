@@ -47,9 +47,19 @@ if TYPE_CHECKING:
     from markovlogic.symmetry.find import SymmetryDoor
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
+LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
 MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
 SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
 QUICK_EXACT = 1.0  # seconds, predicted
+OF_PARTITIONS = (
+    "equivalences",
+    "partition_sizes",
+    "partitions",
+    "partition_parts",
+    "partition_parts_asked",
+    "confining",
+    "_way_to_partitions",
+)
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
 
 
@@ -132,7 +142,7 @@ class Case:
             self.posed, self.network = self.narrowed.posed, self.narrowed.network
         self._exact_plans.clear()
         # of the whole network, where they were found already
-        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting"):
+        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting", *OF_PARTITIONS):
             vars(self).pop(name, None)
 
     @staticmethod
@@ -161,7 +171,19 @@ class Case:
         """
         from markovlogic.networks.counting.building import counting_plan
 
-        return counting_plan(self.reduced.posed.problem, self.reduced.posed.lowered)
+        posed = self.reduced.posed
+        if posed.lowered.has_numbers:  # of which each that differs is told by a rule
+            return counting_plan(posed.told_by_rules.problem, posed.told_by_rules.lowered)
+        return counting_plan(posed.problem, posed.lowered)
+
+    @cached_property
+    def uncountable(self) -> Fault | None:
+        """Why groundings cannot be counted, if they cannot."""
+        try:
+            _ = self.counting_plan
+        except UnsupportedError as refusal:
+            return refusal.faults[0]
+        return None
 
     @cached_property
     def counting(self) -> CountingNetwork:
@@ -343,6 +365,12 @@ class Case:
         is_open = {name for name, statuses in problem.statuses.items() if statuses.n_open}
         relations = (relation for relation in found.relations if relation.predicate in is_open)
         return Found(tuple(relations), tuple(miss for miss in found.misses if miss.predicate in is_open))
+
+    @property
+    def has_large_relation(self) -> bool:
+        """Whether an equivalence relation has so many open atoms that sums over all worlds, lifted or not, are hopeless."""
+        statuses = self.posed.problem.statuses
+        return any(statuses[relation.predicate].n_open > LARGEST_RELATION for relation in self.equivalences.relations)
 
     @cached_property
     def partition_sizes(self) -> Sizes:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from markovlogic.methods.case import Case
     from markovlogic.questions import Answer
 
-LARGEST_RELATION = 144  # open atoms of an equivalence relation: twelve constants
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
 
 
@@ -37,8 +36,7 @@ class ExactMethod(Method):
 
     def passes(self, case: Case, wish: Wish) -> bool:
         """Equivalence relations over more than a few constants are not even grounded: transitivity ties all pairs together."""
-        problem = case.posed.problem
-        return any(problem.statuses[r.predicate].n_open > LARGEST_RELATION for r in case.equivalences.relations)
+        return case.has_large_relation
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """Take what is cheap, unless draws themselves are wanted."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from markovlogic.questions import Answer, Values
     from markovlogic.running.sampling import Schedule
 
+MOST_TWINS = 3000  # nodes; among more, scores that are all alike are not looked for
 SOLVING_SHARE = 0.25  # of the time that is left, small parts may take so much
 
 
@@ -94,9 +95,9 @@ class PartitionMethod(SamplingMethod):
         self, case: Case, wish: Wish, schedule: Schedule, settings: Settings
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """Orbits are pooled where they were asked for, or where no part is going to be solved otherwise."""
-        if wish.sampling.estimator == "auto" and _solves(schedule) and _is_soon(case):
+        if wish.sampling.estimator == "auto" and _is_soon(case):
             small = small_parts(case.partitions, case.partition_parts, case.partition_parts_asked)
-            if small.any():
+            if (_solves(schedule) and small.any()) or case.partitions.n_nodes > MOST_TWINS:
                 wish = replace(wish, sampling=replace(wish.sampling, estimator="sample"))
         return super()._estimator(case, wish, schedule, settings)
 
@@ -203,7 +204,7 @@ METHOD = PartitionMethod(
     networks=(NetworkKind.NONE,),
     promise=Guarantee.EXACT,
     home=("markovlogic.samplers.partition", "Partition"),
-    chains=16,
+    chains=8,
     rates=Rates(row=60e-9, literal=20e-9, row_bytes=40, literal_bytes=20, work_bytes=8, batch_chains=4),
     confined_moves="",
 )

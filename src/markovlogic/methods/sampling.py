@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markovlogic.errors import UnsupportedError
 from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolved
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
@@ -74,8 +73,9 @@ class SamplingMethod(Method):
         return made
 
     def settings(self, wish: Wish) -> Settings:
-        """The user's settings, or the defaults; with the source of proposals that the user named."""
-        made = self._defaults() if wish.settings is None else wish.settings
+        """The user's settings, or the defaults where they are another method's; with the source of proposals that was named."""
+        own = wish.settings is not None and wish.settings.method == self.name
+        made = wish.settings if own else self._defaults()
         assert isinstance(made, Settings)
         if wish.compressor is not None and self.proposes:
             made = replace(made, source=wish.compressor)  # type: ignore[type-var]
@@ -113,10 +113,7 @@ class SamplingMethod(Method):
         scale, rates, schedule = case.scale, self.rates, intended.schedule
         grounding = 0
         if intended.network is NetworkKind.COUNTING:
-            try:
-                scale, rates = counting_scale(case), counting_rates(case)
-            except UnsupportedError as refusal:
-                return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
+            scale, rates = counting_scale(case), counting_rates(case)
         elif scale.predicted and not case.can_refine:
             needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
             return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)

@@ -34,8 +34,14 @@ class BlockNetwork:
     row_start: Int64  # (n_rows + 1,)
     row_literal: Int32  # 2·block + sign
     row_weight: Float64  # (n_rows,)
+    # the same rows as kernels read them: rows of one block and of two different ones make the loss a bilinear form in shares,
+    # Σ linear·share + Σ near_weight·share·share; what is left is walked row by row
+    linear: Float64  # (n_blocks,)
+    near_start: Int64  # (n_blocks + 1,)
+    near_block: Int32
+    near_weight: Float64
     block_start: Int64  # (n_blocks + 1,)
-    block_row: Int32  # rows that hold the block, increasing, each once
+    block_row: Int32  # longer rows that hold the block, and those that hold it twice, increasing, each once
     evidence: Float64  # (n_blocks,) share of known atoms
     known_true: Float64  # (n_blocks,) share of true atoms among known ones
     guarantee: Guarantee  # about the change of the target

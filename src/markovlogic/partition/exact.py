@@ -16,7 +16,7 @@ from markovlogic.partition.parts import Parts
 from markovlogic.patience import current
 
 MOST_NODES = 12  # of a part
-MOST_PLACES = 24  # nodes, other atoms and groups of a part
+MOST_PLACES = 16  # nodes, other atoms and groups of a part
 MOST_WORLDS = 5_000_000  # of one part; 12 records that may all be together have 4.2 million partitions
 MOST_IN_ALL = 20_000_000
 _NODE, _SITE, _GROUP = 0, 1, 2  # as kernels.partition.enumeration
@@ -68,6 +68,7 @@ def solve_parts(network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadli
     marginal, log_z = np.zeros(network.n_all), visit.log_weight
     done, worlds_left = np.zeros(parts.n_parts, np.bool_), MOST_IN_ALL
     every = np.zeros(0, np.int8)
+    visit(0, places.place[:0], every, -np.inf, _NOTHING)  # one world: the first use of the method compiles what others need
     for part in np.flatnonzero(small_parts(network, parts, wanted)):
         patience.check()
         if worlds_left <= 0 or (stop is not None and (current().left or 0.0) < stop):

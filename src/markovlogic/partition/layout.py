@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.arrays import frozen
-from markovlogic.kernels.partition.layout import Chain, Layout
+from markovlogic.arrays import Float64, frozen
+from markovlogic.kernels.partition.layout import MOST_AT_ONCE, Chain, Layout
 from markovlogic.networks.ground import signed_atom_rows
 from markovlogic.partition.network import PartitionNetwork
+
+LEAST_SHARE = 0.1  # of proposals, for pairs that their own log-odds decide: other clauses may say otherwise
 
 
 def layout_of(network: PartitionNetwork) -> Layout:
@@ -36,16 +38,36 @@ def layout_of(network: PartitionNetwork) -> Layout:
             near_start=network.near_start,
             near_node=network.near_node,
             near_row=network.near_row,
+            near_share=np.cumsum(LEAST_SHARE + _likely(rows.atom_bias[network.near_row])),
             self_row=network.self_row,
             plain=(counts == 0).astype(np.uint8),
             node=network.node,
             edge=network.edge,
+            edge_share=np.cumsum(LEAST_SHARE + uncertainty(network)),
             site=network.site,
             group_start=rows.group_start,
             group_row=rows.group_atom,
             group=network.group,
         )
     )
+
+
+def edge_bias(network: PartitionNetwork) -> Float64:
+    """Log-odds that unit clauses give to each pair of `edge`."""
+    n = network.n_nodes
+    node = np.repeat(np.arange(n, dtype=np.int64), np.diff(network.near_start))
+    at = np.searchsorted(node * n + network.near_node, network.edge[:, 0].astype(np.int64) * n + network.edge[:, 1])
+    return network.rows.atom_bias[network.near_row[at]]
+
+
+def _likely(log_odds: Float64) -> Float64:
+    return 1 / (1 + np.exp(-np.clip(log_odds, -50, 50)))
+
+
+def uncertainty(network: PartitionNetwork) -> Float64:
+    """4p(1 − p) of each pair by its own log-odds: splits and merges of pairs that are nearly certain would be refused."""
+    likely = _likely(edge_bias(network))
+    return 4 * likely * (1 - likely)
 
 
 def room_for(network: PartitionNetwork, n_chains: int) -> Chain:
@@ -67,8 +89,9 @@ def room_for(network: PartitionNetwork, n_chains: int) -> Chain:
         tally=np.zeros((n_chains, n_nodes), np.float64),
         option=np.zeros((n_chains, n_nodes + 2), np.int32),
         weight=np.zeros((n_chains, max(n_nodes, largest_group) + 2), np.float64),
+        was=np.zeros((n_chains, MOST_AT_ONCE + 1), np.int32),
         side=np.zeros((n_chains, n_nodes), np.int8),
-        member=np.zeros((n_chains, n_nodes), np.int32),
+        member=np.zeros((n_chains, max(n_nodes, MOST_AT_ONCE + 1)), np.int32),
     )
 
 

@@ -32,7 +32,7 @@ from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.base import ConstantClasses
 
 if TYPE_CHECKING:
-    from markovlogic.compress.base import Compressor
+    from markovlogic.compressing.base import Compressor
     from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings
 
 PAIRS = (1, 2, 4)  # transpositions at a time that burn-in tries
@@ -86,7 +86,7 @@ class LiftedMH(Settings):
         elif isinstance(self.source, tuple):
             levels = self.source
         else:
-            from markovlogic.compress.proposals import proposal_classes
+            from markovlogic.compressing.proposals import proposal_classes
 
             levels = (proposal_classes(problem, self.source),)
         return replace(self, base=self.base.bind(target), proposals=Proposals(problem, levels))

@@ -37,18 +37,20 @@ class PartitionState(NamedTuple):
 class Partition(Settings):
     """Settings of the sampler of partitions.
 
-    scans: restricted Gibbs scans before a guided split is proposed. proposals: splits and merges a sweep, as a share of nodes.
+    scans: restricted Gibbs scans before a guided split is proposed. proposals, several: splits and merges, and moves of
+    several nodes at once, a sweep, as shares of the nodes.
     start: "auto" starts chains with every node alone, with blocks that grow greedily, and with blocks as large as they may be, in
     turn; or one of these for all of them.
     """
 
     scans: int = 2
-    proposals: float = 0.25
+    proposals: float = 0.1
+    several: float = 0.1
     start: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.scans < 0 or self.proposals < 0:
-            raise InputError("Partition: scans and proposals must not be negative")
+        if self.scans < 0 or self.proposals < 0 or self.several < 0:
+            raise InputError("Partition: scans, proposals and several must not be negative")
         if self.start not in ("auto", *WAYS):
             raise InputError(f"Partition: start is {self.start!r}, expected one of auto, {', '.join(WAYS)}")
 
@@ -105,9 +107,10 @@ class PartitionSampler(Sampler):
             return room_for(self.network, self.n_chains)
 
     @property
-    def proposals(self) -> int:
-        """Splits and merges that a sweep proposes."""
-        return int(np.ceil(self.settings.proposals * len(self.network.node)))
+    def _turns(self) -> tuple[int, int, int]:
+        """Scans, and how many splits and merges, and moves of several nodes, a sweep has."""
+        n, chosen = len(self.network.node), self.settings
+        return chosen.scans, int(np.ceil(chosen.proposals * n)), int(np.ceil(chosen.several * n))
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> PartitionState:
         """Start from worlds that obey every hard clause, with blocks of all sizes."""
@@ -121,9 +124,8 @@ class PartitionSampler(Sampler):
 
     def _grow(self, world: Words, orders: np.random.SeedSequence, first: int) -> None:
         """Let blocks of some chains grow, along the likeliest pairs or along pairs in any order."""
-        if not len(self.network.edge):
-            return
         from markovlogic.kernels.partition.starts import grow_blocks
+        from markovlogic.partition.layout import edge_bias
 
         room, edge = self._room(), self.network.edge
         for chain, (way, child) in enumerate(zip(self.starts(first), orders.spawn(self.n_chains), strict=True)):
@@ -132,17 +134,9 @@ class PartitionSampler(Sampler):
             rng = np.random.default_rng(child)
             order = rng.permutation(len(edge))
             if way == "greedy":
-                order = np.argsort(-self._edge_bias, kind="stable")
+                order = np.argsort(-edge_bias(self.network), kind="stable")
             grow_blocks(self._layout, room, world, chain, edge[order], way == "greedy")
         self._rooms.append(room)
-
-    @cached_property
-    def _edge_bias(self) -> npt.NDArray[np.float64]:
-        """Log-odds that unit clauses give to each pair."""
-        network, n = self.network, self.network.n_nodes
-        node = np.repeat(np.arange(n, dtype=np.int64), np.diff(network.near_start))
-        at = np.searchsorted(node * n + network.near_node, network.edge[:, 0].astype(np.int64) * n + network.edge[:, 1])
-        return network.rows.atom_bias[network.near_row[at]]
 
     def starts(self, first: int) -> tuple[str, ...]:
         """How each chain starts."""
@@ -166,7 +160,7 @@ class PartitionSampler(Sampler):
         if planes is None:
             planes = np.zeros((0, 8), np.uint64)
         chains = (state.world, state.generator)
-        partition_draws(self._layout, room, *chains, sweeps, self.settings.scans, self.proposals, planes, counters)
+        partition_draws(self._layout, room, *chains, sweeps, *self._turns, planes, counters)
         self._rooms.append(room)
         visits = len(self.network.node) + len(self.network.site) + len(self.network.group)
         proposed, accepted = counters.tolist()

@@ -7,11 +7,8 @@ from markovlogic.kernels.random import next_below, next_uniform
 
 
 @internal
-def pick(generator, weight, n):
-    """One of 0..n-1, by log-weights; -inf stands for what cannot be. Where nothing can be, all are alike.
-
-    weight: (n or more,) float64, changed to probabilities.
-    """
+def probabilities(weight, n):
+    """Turn n log-weights into probabilities; -inf stands for what cannot be. Where nothing can be, all are alike."""
     top = -np.inf
     for i in range(n):
         top = max(top, weight[i])
@@ -21,6 +18,12 @@ def pick(generator, weight, n):
         total += weight[i]
     for i in range(n):
         weight[i] /= total
+
+
+@internal
+def pick(generator, weight, n):
+    """One of 0..n-1, by log-weights, which are turned into probabilities."""
+    probabilities(weight, n)
     left = next_uniform(generator)
     chosen = -1
     for i in range(n):
@@ -30,6 +33,21 @@ def pick(generator, weight, n):
             if left < 0.0:
                 break
     return chosen
+
+
+@internal
+def place_in(generator, cumulative, low, high):
+    """One of low..high-1, by the steps of a sum of shares, which increases by more than 0 everywhere."""
+    base = cumulative[low - 1] if low > 0 else 0.0
+    wanted = base + next_uniform(generator) * (cumulative[high - 1] - base)
+    high -= 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @internal

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+MOST_AT_ONCE = 5  # nodes that are moved together
+
 
 class Layout(NamedTuple):
     """What is fixed: rows and clauses, nodes and who may be together. Offsets are int64, numbers int32."""
@@ -19,10 +21,12 @@ class Layout(NamedTuple):
     near_start: Any  # (n_nodes + 1,) nodes that a node may be with, increasing
     near_node: Any
     near_row: Any  # the row that says so
+    near_share: Any  # float64, cumulative over all: how often a node draws each of those that it may be with
     self_row: Any  # (n_nodes,) whether a node that is alone is related to itself; -1 where it always is
     plain: Any  # (n_nodes,) uint8: no clause holds any of the node's rows
     node: Any  # those that move
     edge: Any  # (n_edges, 2) pairs of nodes that splits and merges are proposed for
+    edge_share: Any  # (n_edges,) float64, cumulative: how often each is proposed
     site: Any  # single rows that move
     group_start: Any
     group_row: Any
@@ -46,5 +50,6 @@ class Chain(NamedTuple):
     tally: Any  # (n_nodes,) float64, zero between moves
     option: Any  # (n_nodes + 2,) int32
     weight: Any  # (n_nodes + n_group_rows + 2,) float64
+    was: Any  # (MOST_AT_ONCE,) int32: where nodes that are moved together were
     side: Any  # (n_nodes,) int8: -1 outside of a split or merge, else 0 or 1
     member: Any  # (n_nodes,) int32

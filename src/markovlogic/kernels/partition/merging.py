@@ -11,7 +11,7 @@ each of them the move satisfies detailed balance.
 import numpy as np
 
 from markovlogic.kernels.internal import internal
-from markovlogic.kernels.partition.choices import below, pick
+from markovlogic.kernels.partition.choices import below, pick, probabilities
 from markovlogic.kernels.partition.flips import flip, is_outside
 from markovlogic.kernels.partition.records import new_block
 
@@ -93,14 +93,7 @@ def _decide(chain, wanted, generator):
     """By `pick`, or what is wanted, with probabilities in `weight` either way."""
     if wanted < 0:
         return pick(generator, chain.weight, 2)
-    top = max(chain.weight[0], chain.weight[1])
-    if top == -np.inf:
-        chain.weight[0] = 0.5
-        chain.weight[1] = 0.5
-    else:
-        one, two = np.exp(chain.weight[0] - top), np.exp(chain.weight[1] - top)
-        chain.weight[0] = one / (one + two)
-        chain.weight[1] = two / (one + two)
+    probabilities(chain.weight, 2)
     return wanted
 
 

@@ -45,6 +45,8 @@ def options_of(net, chain, node):
     for k in range(net.near_start[node], net.near_start[node + 1]):
         other = net.near_node[k]
         block = chain.block[other]
+        if block < 0:  # it is being moved too
+            continue
         if chain.size[block] == 1 and is_outside(net, chain, other):
             continue
         if chain.found[block] == 0:

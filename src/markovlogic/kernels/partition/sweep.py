@@ -4,11 +4,12 @@ import numpy as np
 
 from markovlogic.kernels.counters import add_world
 from markovlogic.kernels.internal import called, internal
-from markovlogic.kernels.partition.choices import below
+from markovlogic.kernels.partition.choices import place_in
 from markovlogic.kernels.partition.flips import begin
 from markovlogic.kernels.partition.layout import Chain
 from markovlogic.kernels.partition.merging import UNGUIDED, split_or_merge
 from markovlogic.kernels.partition.records import move_group, move_node, move_site
+from markovlogic.kernels.partition.several import move_some
 
 PROPOSED, ACCEPTED = 0, 1
 
@@ -31,19 +32,23 @@ def chain_of(chains, at):
         chains.tally[at],
         chains.option[at],
         chains.weight[at],
+        chains.was[at],
         chains.side[at],
         chains.member[at],
     )
 
 
 @internal
-def sweep(net, chain, scans, proposals, generator, counters):
+def sweep(net, chain, scans, proposals, several, generator, counters):
     """One sweep; every other split is guided by so many scans."""
     for at in range(net.node.shape[0]):
         move_node(net, chain, net.node[at], generator)
     if net.edge.shape[0] > 0:
+        for _ in range(several):
+            counters[PROPOSED] += 1
+            counters[ACCEPTED] += move_some(net, chain, generator)
         for turn in range(proposals):
-            edge = below(generator, net.edge.shape[0])
+            edge = place_in(generator, net.edge_share, 0, net.edge.shape[0])
             way = scans if turn % 2 == 0 else UNGUIDED
             counters[PROPOSED] += 1
             counters[ACCEPTED] += split_or_merge(net, chain, net.edge[edge, 0], net.edge[edge, 1], way, generator)
@@ -72,7 +77,7 @@ def pack_worlds(worlds, words):
 
 
 @called
-def partition_draws(net, chains, words, generators, sweeps, scans, proposals, planes, counters):
+def partition_draws(net, chains, words, generators, sweeps, scans, proposals, several, planes, counters):
     """Make sweeps of every chain; words: (n_rows,) uint64, chain-minor, generators: (n_chains, 4), changed in place.
 
     chains: room for as many, as `layout.Chain` with a first axis. planes: as in `samplers.base.Sampler.step`, (0, 8) for none.
@@ -82,7 +87,7 @@ def partition_draws(net, chains, words, generators, sweeps, scans, proposals, pl
         begin(net, chain_of(chains, at))
     for _ in range(sweeps):
         for at in range(generators.shape[0]):
-            sweep(net, chain_of(chains, at), scans, proposals, generators[at], counters)
+            sweep(net, chain_of(chains, at), scans, proposals, several, generators[at], counters)
         if planes.shape[0] > 0:
             pack_worlds(chains.world, words)
             add_world(planes, words)

@@ -22,8 +22,6 @@ from markovlogic.lifted.blocks.schedule import Drawn, Known, Schedule
 from markovlogic.lifted.blocks.tensors import Operand, Tensor, coefficient_of
 from markovlogic.lifted.blocks.terms import Factor, FalseTerm, Indicator
 
-MOST_TOGETHER = 12  # atoms of one predicate in a term
-
 
 @dataclass(frozen=True, eq=False)
 class RowTerm:
@@ -93,8 +91,6 @@ def row_terms(terms: tuple[FalseTerm, ...], predicate: str, positions: tuple[int
     """Every choice of atoms inside the row, of every term that has any."""
     for term in terms:
         own = [i for i, factor in enumerate(term.factors) if factor.predicate == predicate]
-        if len(own) > MOST_TOGETHER:
-            raise Unliftable(f"{len(own)} atoms of {predicate} in one formula are too many to tell apart")
         for n in range(1, len(own) + 1):
             for inside in combinations(own, n):
                 made = _row_term(term, frozenset(inside), positions)

@@ -7,6 +7,7 @@ every atom has distinct variables, all ranging over whole domains, and everythin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isinf, prod
@@ -17,6 +18,8 @@ from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
 from markovlogic.lifted.equal_terms import EqualTerms
 from markovlogic.problem import Problem
+
+MOST_TOGETHER = 12  # atoms of one predicate in a term: where it is drawn in rows, each set of them may be inside one
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,11 @@ def terms_of(problem: Problem, lowered: LoweredModel) -> tuple[FalseTerm, ...]:
         if isinf(template.weight):
             rule = rules[template.rule]
             raise _unsupported("hard rules may keep blocks of predicates from reaching every world", rule.place, rule.text)
-        made += _terms(template, problem.domains, problem)
+        own = tuple(_terms(template, problem.domains, problem))
+        if any(number > MOST_TOGETHER for term in own for number in Counter(f.predicate for f in term.factors).values()):
+            rule = rules[template.rule]
+            raise _unsupported(f"more than {MOST_TOGETHER} atoms of one predicate in a formula", rule.place, rule.text)
+        made += own
     return tuple(made)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,6 +55,8 @@ from markovlogic.networks.counting.views import Views
 from markovlogic.problem.values import Problem
 
 SECONDS_A_WORD = 0.4e-9  # of one core; `benchmarks/test_counting.py` shows how far it is off
+MOST_ALIKE = 12  # atoms of one predicate in a clause: each set of them may be one atom
+TAKE_GROUND = "take a method on the ground network"
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,8 @@ class CountingPlan:
     tables: Tables
     columns: tuple[dict[int, int], ...]
     works: tuple[Work, ...]
+    definitions: Definitions
+    n_hidden: int  # atoms
     false: tuple[int, int]
     channels: int
 
@@ -89,19 +94,14 @@ class CountingPlan:
     @property
     def chain_bytes(self) -> int:
         """Bytes of one chain's relations and of what it works in."""
-        hidden = sum(math.prod(self._sizes(d.predicate)) for d in self.lowered.definitions)
         registers = 8 * 64 * self._widest * (self.tables.most_registers[1] + 4)
-        return 8 * self.assembler.views.begins()[-1] + 32 * hidden + registers
+        return 8 * self.assembler.views.begins()[-1] + 32 * self.n_hidden + registers
 
     @property
     def network_bytes(self) -> int:
         """Bytes of the network, while it is built: masks of truth values, then bits."""
         grounds = [statuses.n_ground for statuses in self.problem.statuses.values() if statuses.n_open]
         return 8 * self.assembler.views.begins()[-1] + sum(grounds) // 4 + 2 * max(grounds, default=0)
-
-    def _sizes(self, predicate: str) -> list[int]:
-        universe = self.assembler.universe
-        return [universe.sizes[kind] for kind in universe.predicates[predicate]]
 
     @property
     def _widest(self) -> int:
@@ -112,12 +112,11 @@ class CountingPlan:
         problem, assembler = self.problem, self.assembler
         universe, views = assembler.universe, assembler.views
         columns = [dict(own) for own in self.columns]
-        definitions, n_hidden = _definitions(self.lowered, universe, self.predicates, assembler, columns)
         is_open = open_atoms(problem, self.predicates, views, columns)
         relations = _relations(universe, self.predicates, views, columns)
         registers = self.tables.most_registers
         shape = Shape(
-            n_hidden,
+            self.n_hidden,
             assembler.deepest,
             self._widest,
             max(assembler.most_slots, *map(len, universe.predicates.values()), 1),
@@ -130,7 +129,7 @@ class CountingPlan:
             self.predicates,
             assembler.code(),
             relations,
-            definitions,
+            self.definitions,
             self.tables.program(),
             numbers(self.false),
             self.channels,
@@ -155,14 +154,30 @@ def counting_network(
     return counting_plan(problem, lowered, rated, channels).network()
 
 
+def _refuse_what_is_not_counted(problem: Problem, lowered: LoweredModel) -> None:
+    """Numbers that multiply weights; and clauses in which many atoms could be one: there is a term for each set of them."""
+    rules = problem.model.rules
+    faults = [
+        Fault(f"a weight that a number multiplies is not counted: {rule.text}", rule.place, hint=TAKE_GROUND)
+        for rule in rules
+        if rule.factor is not None
+    ]
+    parts = [(template.rule, template.literals, template.equalities) for template in lowered.templates]
+    parts += [(one.rule, cube.literals, cube.equalities) for one in lowered.definitions for cube in one.cubes]
+    for rule, literals, equalities in parts:
+        most = max((*Counter(literal.predicate for literal in literals).values(), len(equalities)), default=0)
+        if most > MOST_ALIKE:
+            message = f"{most} atoms of one predicate, or equalities, in one formula can be alike in too many ways to be counted"
+            faults.append(Fault(message, rules[rule].place, hint=TAKE_GROUND))
+    if faults:
+        raise UnsupportedError(faults)
+
+
 def counting_plan(
     problem: Problem, lowered: LoweredModel, rated: Rated = rated_as_weight, channels: int = CHANNELS
 ) -> CountingPlan:
     """Plan all counts of a problem; takes milliseconds, whatever the number of its atoms."""
-    if lowered.has_numbers:
-        rule = next(rule for rule in problem.model.rules if rule.factor is not None)
-        message = f"a weight that a number multiplies is not counted: {rule.text}"
-        raise UnsupportedError(Fault(message, rule.place, hint="take a method on the ground network"))
+    _refuse_what_is_not_counted(problem, lowered)
     universe = universe_of(problem, lowered)
     views = Views(universe)
     assembler = Assembler(universe, views)
@@ -188,6 +203,8 @@ def counting_plan(
     begin = assembler.n_terms
     for channel, own in false_terms(lowered, universe, rated).items():
         assembler.terms(own, channel, ())
+    false = begin, assembler.n_terms
+    definitions, n_hidden = _definitions(lowered, universe, predicates, assembler, columns)
     return CountingPlan(
         problem,
         lowered,
@@ -196,7 +213,9 @@ def counting_plan(
         planner.tables,
         tuple(columns),
         tuple(works),
-        (begin, assembler.n_terms),
+        definitions,
+        n_hidden,
+        false,
         channels,
     )
 

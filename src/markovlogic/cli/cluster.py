@@ -1,0 +1,96 @@
+"""`mln cluster`: clusters of an equivalence relation."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from markovlogic.cli import options
+from markovlogic.cli.telling import tell
+
+if TYPE_CHECKING:
+    from markovlogic.clustering import Clustering
+
+ROWS_AT_ONCE = 1 << 18
+
+
+def cluster(
+    model: options.Model,
+    evidence: options.EvidenceFiles = None,
+    predicate: Annotated[
+        str, typer.Option("--predicate", metavar="P", help="The equivalence relation.", rich_help_panel=options.PROBLEM)
+    ] = "",
+    open_: options.Open = None,
+    closed: options.Closed = None,
+    closed_types: options.ClosedTypes = False,
+    chains: Annotated[int | None, typer.Option(metavar="N", help="Chains.", rich_help_panel=options.SAMPLING)] = None,
+    draws: Annotated[int | None, typer.Option(metavar="N", help="Sweeps kept.", rich_help_panel=options.SAMPLING)] = None,
+    burn_in: Annotated[
+        int | None, typer.Option("--burn-in", metavar="N", help="Sweeps thrown away first.", rich_help_panel=options.SAMPLING)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="S", help="Default 0.", rich_help_panel=options.SAMPLING)] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", metavar="SECONDS", help="End the run earlier.", rich_help_panel=options.SAMPLING),
+    ] = None,
+    memory_limit: options.MemoryLimit = None,
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", metavar="FILE", help="CSV file; else standard output.", rich_help_panel=options.OUTPUT),
+    ] = "-",
+    quiet: options.Quiet = False,
+) -> int:
+    """Write the clusters of an equivalence relation: constant,cluster,probability that the cluster is exactly right."""
+    from markovlogic.clustering import cluster as find_clusters
+    from markovlogic.errors import InputError
+    from markovlogic.posing import Assumptions
+    from markovlogic.report.atomic import check_writable
+    from markovlogic.report.progress import shown_progress
+    from markovlogic.running.sampling import Sampling
+
+    if not predicate:
+        raise InputError("cluster needs --predicate P, the equivalence relation whose clusters are wanted")
+    check_writable(output)
+    sampling = Sampling(chains, draws, burn_in, seed, time_limit)
+    assumed = Assumptions(options.names(open_), options.names(closed), closed_types)
+    with shown_progress(quiet=quiet) as progress:
+        found = find_clusters(
+            model,
+            evidence or (),
+            predicate,
+            assumed=assumed,
+            sampling=sampling,
+            memory_limit=options.memory_size(memory_limit),
+            progress=progress,
+        )
+        _write(found, output)
+    if not quiet:
+        tell(_summary(found, output))
+        for concern in found.concerns:
+            tell(f"concern: {concern}")
+    return 1 if found.concerns else 0
+
+
+def _summary(found: Clustering, output: str) -> str:
+    label = found.clusters.label
+    n = int(label.max(initial=-1)) + 1
+    where = "" if output == "-" else f"wrote {output}: "
+    return f"{where}{len(label):,} constants in {n:,} clusters"
+
+
+def _write(found: Clustering, path: str) -> None:
+    """CSV, quoted as RFC 4180 says; what is undefined is empty."""
+    import csv
+    import io
+
+    from markovlogic.report.atomic import atomic_file
+
+    sys.stdout.flush()
+    with atomic_file(path) as file:
+        file.write(b"constant,cluster,probability\n")
+        for batch in found.table().to_batches(max_chunksize=ROWS_AT_ONCE):
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            file.write(text.getvalue().encode())

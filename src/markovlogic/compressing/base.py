@@ -1,0 +1,100 @@
+"""What a compression is: a whole posed problem in place of another, and the way back for its values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.guarantee import Guarantee
+from markovlogic.networks.base import Network
+from markovlogic.posing import Posed
+from markovlogic.problem import Problem
+from markovlogic.symmetry.base import ConstantClasses
+
+if TYPE_CHECKING:
+    from markovlogic.compressing.partition import Partition
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """For each open atom of the original problem, where its value stands in the other one."""
+
+    atom: npt.NDArray[np.int64]  # (n_atoms,) open atom of the other problem, -1 where that one knows the value
+    known: npt.NDArray[np.bool_]  # (n_atoms,) the value there
+
+    def world(self, other: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """A world of the other problem's open atoms, (n_other,), as one of the original's; evidence is never touched."""
+        return np.where(self.atom >= 0, other[np.maximum(self.atom, 0)] if len(other) else False, self.known)
+
+
+@dataclass(frozen=True, eq=False)
+class Compression:
+    """Another problem to be solved in place of the one that was posed; rules and weights may be others too."""
+
+    posed: Posed
+    projection: Projection
+    guarantee: Guarantee  # about the change of the target alone
+    summary: str  # one sentence for the user on what was merged or lost
+    partition: Partition | None = None  # the groups, where objects were merged
+    blocks: Network | None = None  # what is sampled in place of any problem: blocks of the posed problem's atoms
+    alpha: str = "none"  # of the chain over blocks, see `samplers.block_gibbs`
+
+    @property
+    def is_smaller(self) -> bool:
+        """Whether the problem has fewer atoms than the posed one, so that it has another log Z even where marginals agree."""
+        return self.partition is not None and len(self.projection.atom) != len(self.posed.problem.atoms)
+
+    def told(self, bias: str = "") -> str:
+        """The line next to the results: what was merged or lost, what is promised, and how large the bias is.
+
+        bias: what was measured of it; by default it is unknown, or there is none.
+        """
+        size = "no bias" if self.guarantee is Guarantee.EXACT else bias or "the bias is unknown"
+        return f"{self.summary} (guarantee {self.guarantee}, {size})"
+
+
+class Compressor(Protocol):
+    """A frozen dataclass such as `BMF(rank=5)`; its defaults stand for its name."""
+
+    @property
+    def name(self) -> str:
+        """As `--compress` spells it."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """How results name it, with what was chosen."""
+        ...
+
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
+        """Another target, that is smaller or more symmetric.
+
+        needs_problem: the method was chosen, and it reads problems; else the answer may be a network of blocks.
+        """
+        ...
+
+    def classes(self, problem: Problem) -> ConstantClasses:
+        """Constants that are nearly interchangeable, as a source of proposals that leave the target alone."""
+        ...
+
+
+def projection(old: Problem, new: Problem) -> Projection:
+    """The way back where both problems have the same ground atoms, some of which the new one may know."""
+    atom = np.full(len(old.atoms), -1, np.int64)
+    known = np.zeros(len(old.atoms), np.bool_)
+    for name in old.atoms.predicates:
+        own = old.atoms.range_of(name)
+        if not len(own):
+            continue
+        codes = old.atoms.codes(name)
+        status = new.statuses[name].lookup(codes)
+        stays = status == UNKNOWN
+        numbers = np.full(len(codes), -1, np.int64)
+        numbers[stays] = new.atoms.numbers(name, codes[stays])
+        atom[own.start : own.stop] = numbers
+        known[own.start : own.stop] = status == TRUE
+    return Projection(atom, known)

@@ -1,0 +1,223 @@
+"""What all compressors that merge objects have in common: how evidence and weights are carried over to groups."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+
+from markovlogic.compressing.base import Compression, Compressor, projection
+from markovlogic.compressing.block_network import Reading, block_network
+from markovlogic.compressing.partition import Partition, held_apart, proposals_of
+from markovlogic.compressing.said import check_words
+from markovlogic.compressing.shares import Blocks
+from markovlogic.compressing.shrinking import Shrinking, Vote
+from markovlogic.compressing.type_model import NoTypes, type_network
+from markovlogic.errors import InputError, UnsupportedError
+from markovlogic.guarantee import Guarantee
+from markovlogic.language.lower import lower
+from markovlogic.language.templates import LoweredModel
+from markovlogic.networks.blocks import BlockNetwork
+from markovlogic.networks.types import TypeNetwork
+from markovlogic.posing import Posed
+from markovlogic.problem import Problem
+
+if TYPE_CHECKING:
+    from markovlogic.symmetry.base import ConstantClasses
+
+Weights = Literal["default", "literal", "uniform", "field", "count"]
+Evidence = Literal["default", "majority", "clamp", "split"]
+Diagonal = Literal["default", "merged", "split"]
+Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
+
+_WEIGHTS = {
+    "literal": "literal weights",
+    "uniform": "weights times group sizes",
+    "field": "the field of one atom (no joint target)",
+    "count": "counts of true ones (annealed)",
+}
+
+
+@dataclass(frozen=True)
+class Grouping(Compressor, ABC):
+    """Settings that all groupings share.
+
+    weights: "literal", as the papers leave them; "uniform", times the sizes of the groups, which is right for worlds that are
+    constant on groups; "field", times what one member of a block sees, a chain without a joint target; "count", how many atoms
+    are true. evidence: of a block of atoms, "majority" (true where true ones outnumber all others together), "clamp"
+    (what most of its known ones say) or "split" (shares, which enter counts as they are). diag: whether p(A,A) and p(A,B) with A
+    and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
+    `samplers.block_gibbs`. ladder: how many finer partitions are solved too, to measure how far the answers move with them. seed:
+    of what is drawn.
+
+    "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
+    was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the papers' reading in the rest.
+    """
+
+    weights: Weights = "default"
+    evidence: Evidence = "default"
+    diag: Diagonal = "default"
+    alpha: Alpha = "none"
+    ladder: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_words(self)
+        if self.ladder < 0:
+            raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
+        if self.weights == "uniform" and self.diag == "split":
+            raise InputError(f"{self.name}: weights=uniform is a reading for merged diagonals", hint="leave diag out")
+
+    @property
+    def source(self) -> str:
+        """How results name it."""
+        return self.name
+
+    @abstractmethod
+    def partition(self, problem: Problem) -> Partition:
+        """The groups."""
+
+    @abstractmethod
+    def finer(self) -> Self:
+        """The same with about twice as many groups: the next rung of a ladder."""
+
+    def classes(self, problem: Problem) -> ConstantClasses:
+        """The groups as a source of proposals."""
+        return proposals_of(problem, self.partition(problem))
+
+    @property
+    def wants_blocks(self) -> bool:
+        """Whether settings were given that no smaller problem has a place for."""
+        return self.weights in ("field", "count") or self.evidence == "split" or self.alpha != "none"
+
+    def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
+        """Blocks of atoms, or another problem with groups in the place of objects."""
+        partition = self.partition(posed.problem)
+        literal = self.weights in ("literal", "uniform")
+        if needs_problem and self.wants_blocks:
+            hint = "leave --method out, or take weights=literal or uniform with evidence=majority or clamp"
+            raise InputError(f"{self.name}: these settings are of blocks, which have a chain of their own", hint=hint)
+        if not self.wants_blocks and (literal or needs_problem or not partition.merges):
+            return self.shrunk(posed, partition)
+        try:
+            network, what = self.network(posed, partition)
+        except UnsupportedError as reason:
+            if self.wants_blocks:
+                raise
+            made = self.shrunk(posed, partition)
+            return replace(made, summary=f"{made.summary}; with literal weights, since {reason.faults[0].message}")
+        note = told(posed.problem, partition, network.guarantee)
+        same = projection(posed.problem, posed.problem)
+        return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
+
+    def network(self, posed: Posed, partition: Partition) -> tuple[BlockNetwork | TypeNetwork, str]:
+        """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms."""
+        reading = self.reading
+        if reading == Reading("count", "split", True) and self.alpha == "none":
+            try:
+                types = type_network(posed, partition)
+                return types, f"counts of what objects are, {types.n_cells:,} cells"
+            except NoTypes:
+                pass
+        blocks = block_network(posed, partition, reading)
+        return blocks, f"{blocks.n_blocks:,} blocks of atoms with {_WEIGHTS[reading.weights]}"
+
+    @property
+    def reading(self) -> Reading:
+        """How blocks are read."""
+        weights = "count" if self.weights == "default" else self.weights
+        literal = self.weights in ("literal", "uniform")
+        evidence = ("majority" if literal else "split") if self.evidence == "default" else self.evidence
+        return Reading(weights, evidence, not self.merges_diagonals)
+
+    @property
+    def merges_diagonals(self) -> bool:
+        """Whether atoms with one object twice are as any others."""
+        return self.diag == "merged" or (self.diag == "default" and self.weights in ("literal", "uniform"))
+
+    def shrinking(self, posed: Posed, partition: Partition) -> Shrinking:
+        """The smaller problem over groups."""
+        vote: Vote = "clamp" if self.evidence == "clamp" else "majority"
+        return Shrinking(posed, partition, vote, split=not self.merges_diagonals, scaled=self.weights == "uniform")
+
+    def shrunk(self, posed: Posed, partition: Partition) -> Compression:
+        """A problem over groups."""
+        made = self.shrinking(posed, partition)
+        other = replace(posed, problem=made.problem)
+        kept = Guarantee.EXACT if is_exact(made) else Guarantee.UNBOUNDED
+        return Compression(other, made.projection, kept, told(posed.problem, partition, kept), partition)
+
+
+def is_exact(made: Shrinking) -> bool:
+    """Whether the smaller problem has the very marginals of the posed one.
+
+    It has where nothing is merged; and where the evidence agrees inside blocks and merged objects never meet: each clause speaks
+    of one merged object at most, and all its open atoms of that one, so that groups are copies of one another.
+    """
+    partition, problem = made.partition, made.posed.problem
+    if not partition.merges:
+        return True
+    merged = {of for of, own in partition.class_of.items() if len(own) > partition.n_groups(of)}
+    lowered = lowered_of(problem)
+    if lowered.definitions or not _never_meet(lowered, problem, merged):
+        return False
+    blocks = Blocks(problem, partition, split=True)
+    mentioned = [name for name in problem.statuses if any(of in merged for of in problem.model.predicates[name].types)]
+    pure = all(bool((array.count.max(axis=0) == array.size).all()) for name in mentioned for array in blocks.of(name))
+    return pure and not made.scaled
+
+
+def _never_meet(lowered: LoweredModel, problem: Problem, merged: set[str]) -> bool:
+    for template in lowered.templates:
+        own = [name for name, of in (*template.variables, *template.idle) if of in merged]
+        if len(own) > 1:
+            return False
+        for literal in template.literals if own else ():
+            open_ = problem.statuses[literal.predicate].n_open > 0
+            if open_ and own[0] not in [term.name for term in literal.args]:
+                return False
+    # atoms that tie two merged objects, or a merged one to another open object's rules, were excluded above
+    return all(
+        sum(of in merged for of in predicate.types) < 2 or not problem.statuses[name].n_open
+        for name, predicate in problem.model.predicates.items()
+        if any(x.predicate == name for template in lowered.templates for x in template.literals)
+    )
+
+
+def told(problem: Problem, partition: Partition, kept: Guarantee) -> str:
+    """What was merged, and how much evidence that overrides."""
+    shares = [
+        f"{partition.n_groups(of):,} group{'s' * (partition.n_groups(of) != 1)} for {len(own):,} of {of}"
+        for of, own in partition.class_of.items()
+        if len(own) > partition.n_groups(of)
+    ]
+    if not shares:
+        return f"{partition.source} merges nothing"
+    what = f"{partition.source}: {', '.join(shares)}"
+    if kept is Guarantee.EXACT:
+        return f"{what}, which loses nothing"
+    blocks = Blocks(problem, partition, split=True)
+    known = overridden = 0
+    for name in problem.statuses:
+        for array in blocks.of(name):
+            most = array.count[:2].max(axis=0)
+            agree = np.where(2 * most > array.size, most, 0)
+            known += int((array.true + array.false).sum())
+            overridden += int((array.true + array.false - agree).sum())
+    share = f"; merging overrides {overridden:,} of {known:,} known atoms" if known else ""
+    return f"{what}{share}"
+
+
+def group_number(problem: Problem, of: str, ratio: float, cr: str) -> int:
+    """How many groups a ratio asks for, among the constants of a type that may be merged; at least one."""
+    n = int(np.count_nonzero(~held_apart(problem)[of]))
+    share = ratio if cr == "new/old" else 1.0 / ratio
+    return min(n, max(1, round(share * n)))
+
+
+def lowered_of(problem: Problem) -> LoweredModel:
+    """The rules as clauses, which features and contexts are counted in; a rule whose weight is to be learned weighs 1."""
+    rules = tuple(replace(rule, weight=1.0) if rule.weight is None else rule for rule in problem.model.rules)
+    return lower(replace(problem.model, rules=rules))

@@ -1,0 +1,44 @@
+"""Where lifted Metropolis-Hastings gets its classes of constants from, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from markovlogic.compressing.evidence_factors import BMF
+from markovlogic.compressing.osa import unary_classes
+from markovlogic.compressing.table import compressor_named
+from markovlogic.errors import InputError, nearest
+from markovlogic.problem import Problem
+from markovlogic.symmetry.base import ConstantClasses
+from markovlogic.symmetry.find import SymmetryDoor
+
+if TYPE_CHECKING:
+    from markovlogic.compressing.base import Compressor
+
+TOLERANCE, ROUNDS = 1.0, 2  # of colours: counts that differ by less than a factor of two may have one colour
+
+
+def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClasses:
+    """Classes by name, or those of a compressor."""
+    if not isinstance(source, str):
+        return source.classes(problem)
+    sources: dict[str, Callable[[Problem], ConstantClasses]] = {
+        "unary": unary_classes,
+        "twins": lambda problem: SymmetryDoor(problem).classes,
+        "bmf": BMF().classes,
+        "kmeans": lambda problem: compressor_named("kmeans").classes(problem),
+        "colours": colour_classes,
+    }
+    if source not in sources:
+        raise InputError(
+            f"unknown source of proposals {source!r}", hint=nearest(source, sources) or f"known are {', '.join(sources)}"
+        )
+    return sources[source](problem)
+
+
+def colour_classes(problem: Problem, *, tolerance: float = TOLERANCE, rounds: int = ROUNDS) -> ConstantClasses:
+    """Colours of the constants after a few rounds of refinement that compare counts roughly."""
+    from markovlogic.symmetry.refinement import refine_evidence
+
+    return refine_evidence(problem, tolerance=tolerance, most_rounds=rounds)

@@ -1,0 +1,93 @@
+"""Clusters: the partition that disagrees least, held against all partitions; and the command that writes them."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import markovlogic as mln
+from markovlogic.cli.main import main
+from markovlogic.clustering import cluster
+from markovlogic.errors import InputError
+from markovlogic.partition.clusters import Pairs, disagreement, exactly_right, least_disagreeing
+
+
+def all_labels(n: int) -> np.ndarray:
+    """Every partition of n constants as restricted growth strings."""
+    return np.array(
+        [p for p in itertools.product(range(n), repeat=n) if all(v <= max((-1, *p[:i])) + 1 for i, v in enumerate(p))]
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_partition_disagrees_much_less(seed: int) -> None:
+    rng, n = np.random.default_rng(seed), 6
+    one, other = np.triu_indices(n, 1)
+    listed = rng.random(len(one)) < 0.8
+    likely = np.where(rng.random(len(one)) < 0.5, rng.beta(5, 1, len(one)), rng.beta(1, 5, len(one)))
+    pairs = Pairs(n, one[listed].astype(np.int32), other[listed].astype(np.int32), likely[listed])
+    matrix = np.zeros((n, n))
+    matrix[pairs.one, pairs.other] = pairs.probability
+    costs = [sum(abs((p[a] == p[b]) - matrix[a, b]) for a, b in zip(one, other, strict=True)) for p in all_labels(n)]
+    label = least_disagreeing(pairs)
+    mine = sum(abs((label[a] == label[b]) - matrix[a, b]) for a, b in zip(one, other, strict=True))
+    assert disagreement(pairs, label) == pytest.approx(mine, abs=1e-9)
+    assert mine <= min(costs) + 0.3  # single moves from two starts: near the least, and mostly there
+    assert label[0] == 0 and set(label.tolist()) == set(range(label.max() + 1))
+
+
+def test_clusters_are_exactly_right_as_often_as_draws_say() -> None:
+    label = np.array([0, 0, 1, 2], np.int32)
+    code = np.array([0 * 4 + 1, 1 * 4 + 2, 2 * 4 + 3])  # pairs 01, 12, 23
+    kept = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [1, 0, 1]], bool)
+    right = exactly_right(label, code, np.array([False, False, False, True]), kept)
+    np.testing.assert_allclose(right, [0.5, 0.5, 0.5, 0.0])
+
+
+RULES = """Same(r, r)
+Same(x, x).
+Same(x, y) ^ Same(x, z) => Same(y, z).
+"""
+FACTS = "".join(f"{line}\n" for line in ("0.95 Same(A, B)", "0.9 Same(B, C)", "0.9 Same(A, C)", "0.02 Same(C, D)"))
+FACTS += "0.02 Same(B, D)\n0.02 Same(A, D)\n?Same(A, E)\nSame(E, F)\n"
+
+
+def test_python(tmp_path: Path) -> None:
+    (tmp_path / "m.mln").write_text(RULES)
+    (tmp_path / "m.db").write_text(FACTS + "".join(f"!Same({x}, {y})\n" for x in "ABCD" for y in "EF" if (x, y) != ("A", "E")))
+    found = cluster(tmp_path / "m.mln", [tmp_path / "m.db"], "Same").table().to_pydict()
+    by_name = dict(zip(found["constant"], zip(found["cluster"], found["probability"], strict=True), strict=True))
+    assert by_name["A"] == by_name["B"] == by_name["C"] != by_name["D"]
+    assert by_name["E"] == by_name["F"] and by_name["E"][1] == 1.0
+    assert 0.8 < by_name["A"][1] < 1
+    result = mln.infer(
+        tmp_path / "m.mln", [tmp_path / "m.db"], "Same", method="partition", keep_draws=True, include_evidence=True
+    )
+    table = result.clusters("Same").to_pydict()
+    mine = dict(zip(table["constant"], table["cluster"], strict=True))
+    assert mine["A"] == mine["C"] != mine["D"] and mine["E"] == mine["F"]
+    with pytest.raises(InputError, match="not in the result"):
+        result.clusters("Sam")
+
+
+def run_command(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.mln").write_text(RULES)
+    (tmp_path / "m.db").write_text(FACTS)
+    problem = (tmp_path / "m.mln", "-e", tmp_path / "m.db", "--predicate", "Same")
+    assert run_command("cluster", *problem, "-o", tmp_path / "c.csv", "--draws", 200) in (0, 1)
+    with (tmp_path / "c.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["constant", "cluster", "probability"] and len(rows) == 6
+    of = {row["constant"]: row["cluster"] for row in rows}
+    assert of["E"] == of["F"]
+    (tmp_path / "m.mln").write_text("Same(r, r)\n1 Same(x, y) ^ Same(y, z) => Same(x, z)\n")
+    assert run_command("cluster", *problem) == 2
+    assert "no hard rule makes it symmetric" in capsys.readouterr().err
