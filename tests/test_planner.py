@@ -97,3 +97,11 @@ def test_a_plan_that_was_made_without_the_network_is_made_again_with_it(method: 
     if method != "orbital":
         assert late.probability.tolist() == soon.probability.tolist()
     assert (late.run.estimator, late.guarantee) == (soon.run.estimator, soon.guarantee)
+
+
+def test_what_no_lifted_rule_solves_is_left_to_the_ground_network() -> None:
+    types = "".join(f"{name} = {{{', '.join(f'{name.upper()}{i}' for i in range(20))}}}\n" for name in "abcd")
+    rules = types + "R(a, b)\nS(b, c)\nT(c, d)\n1 R(x, y) v S(y, z)\n1 S(y, z) v T(z, u)\n"
+    told = mln.explain(mln.Model.parse(rules), None, "S(B1,C1)")
+    assert not next(candidate for candidate in told.candidates if candidate.method == "lifted").possible
+    assert told.plan.method != "lifted"

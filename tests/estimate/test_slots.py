@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.plain_gibbs import pack
 
-from markovlogic.estimate.slots import LEAST_DROPPED, SHORTEST_SEGMENT, SlotClock
+from markovlogic.estimate.slots import LEAST_DROPPED, SHORTEST_SEGMENT, SlotClock, slots_for
 from markovlogic.estimate.summary import atom_estimates
 from markovlogic.estimate.tallies import Counting, Events, Tallies
 from markovlogic.kernels import counters
@@ -99,3 +99,9 @@ def test_estimates_are_those_of_the_draws_that_count(
     np.testing.assert_allclose(atom_estimates([tallies]).mean, chosen[stop - count :].mean(axis=(0, 2)), rtol=1e-5)
     if stop >= planned + burn_in:
         assert count == stop - burn_in
+
+
+def test_slots_are_many_where_chains_are_few_and_where_all_of_them_are_small() -> None:
+    assert [slots_for(1, chains) for chains in (1, 2, 8, 64)] == [128, 64, 16, 16]
+    assert [slots_for(1, chains, dropping=True) for chains in (1, 4, 64)] == [128, 32, 32]
+    assert [slots_for(rows, 64) for rows in (1 << 15, (1 << 15) + 1)] == [16, 4]  # 64 MiB of two bytes

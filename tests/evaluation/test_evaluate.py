@@ -136,3 +136,18 @@ def test_command(result: mln.Marginals, truth_file: Path, tmp_path: Path, capsys
     assert "<table>" in (tmp_path / "o.html").read_text()
     assert main(["evaluate", str(tmp_path / "r.csv"), str(truth_file), "-o", f"{tmp_path}/o.doc"]) == 2
     assert main(["evaluate", str(tmp_path / "nothing.csv"), str(truth_file)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("thing,chance\nP(A),0.5\n", "no column atom and no column probability, found thing, chance"),
+        ("atom,chance\nP(A),0.5\n", "no column probability, found atom, chance"),
+        ("atom,probability\nP(A),0.5\nP(B),\nP(C),much\n", r"r\.csv:4.*the probability 'much' is no number"),
+    ],
+)
+def test_a_table_that_is_no_result_is_told(table: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text(table)
+    (tmp_path / "t.db").write_text("P(A)\n")
+    with pytest.raises(InputError, match=message):
+        mln.evaluate(tmp_path / "r.csv", tmp_path / "t.db")

@@ -95,3 +95,9 @@ def test_the_component_that_is_too_wide_is_told_by_its_own_size() -> None:
     network = network_of(19, [(1.0, [1, 3]), (1.0, [5, 7]), *pairs, (1.0, [35, 37])])
     with pytest.raises(ResourceError, match="component of 13 atoms has width 12 or more"):
         looked_at(network, 11, 1000)
+
+
+def test_long_rows_are_split_further_where_they_would_be_too_wide() -> None:
+    network = network_of(6, [(1.0, [0, 2, 4, 6, 8]), (0.5, [9, 11])])
+    plan = plan_exact(network, components(network), method="eliminate", max_width=3).shapes[0].elimination
+    assert plan is not None and plan.longest == 3 and plan.width <= 3

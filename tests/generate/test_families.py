@@ -10,7 +10,7 @@ import pytest
 from tests.generate.reading import facts_of, of, predicates_of, types_of
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.generate import FAMILIES, NAMES, make
+from markovlogic.generate import FAMILIES, NAMES, make, webkb
 from markovlogic.generate.draws import Int64, distinct_others
 
 SIZES = (1, 2, 10)
@@ -143,6 +143,14 @@ def test_webkb_labels_are_complete_and_links_prefer_a_class() -> None:
     links = of(generated, "Linked")
     share = np.mean([class_of[target] == following[class_of[source]] for _, (source, target) in links])
     assert share > 0.4
+
+
+def test_webkb_links_prefer_a_class_of_a_single_page_too() -> None:
+    """Six links of ten go to the page that is alone in the class that follows, while there are sources left."""
+    page_class = np.zeros(60, np.int64)
+    page_class[7] = 1
+    links = webkb._links(np.random.default_rng(1), page_class)
+    assert len(links) == 600 and np.count_nonzero(links[:, 1] == 7) > 50  # without preference about ten
 
 
 def test_er_pairs_are_an_equivalence_relation() -> None:

@@ -201,7 +201,15 @@ def test_one_endless_line_is_refused_early(tmp_path):
         file.write(b"\n")
     assert "binary" in fault_of_file(path)
     path.write_bytes(b"P(t)\n1 " + b"P(x) ^ " * (source.MAX_LINE_BYTES // 6))
-    assert "line longer than" in fault_of_file(path)
+    with pytest.raises(InputError, match="line longer than") as caught:
+        load(path)
+    assert (caught.value.faults[0].place.line, caught.value.faults[0].place.column) == (2, 1)
+
+
+def test_a_line_that_is_just_short_enough_is_read(tmp_path):
+    path = tmp_path / "m.mln"
+    path.write_text("//" + "x" * (source.MAX_LINE_BYTES - 2) + "\nP(t)\n1 P(x)\n")
+    assert len(load(path).rules) == 1
 
 
 def test_long_lines_up_to_the_limit_are_read(tmp_path):

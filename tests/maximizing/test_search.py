@@ -9,7 +9,8 @@ from markovlogic.kernels.random import scalar_generator
 from markovlogic.maximizing.restricting import decided_by_hard_rules, restricted
 from markovlogic.maximizing.search import Walk, flips_of, search, search_network
 from markovlogic.maximizing.settings import SearchSettings
-from markovlogic.maximizing.weighing import with_hidden
+from markovlogic.maximizing.weighing import is_possible, with_hidden
+from markovlogic.networks.ground import network_of
 
 
 def network_number(seed):
@@ -127,3 +128,9 @@ def test_settings_that_mean_nothing_are_refused(wrong):
 
     with pytest.raises(InputError):
         SearchSettings(**wrong)
+
+
+def test_a_group_without_values_leaves_no_world_possible():
+    for groups, possible in (([[0, 1]], True), ([[0, 1], []], False), ([[], [0, 1]], False)):
+        network = network_of(3, [(1.0, [1, 5])], groups=groups)
+        assert is_possible(network, np.array([True, False, True])) == possible

@@ -15,8 +15,10 @@ import markovlogic as mln
 from markovlogic.generate import make, write
 from markovlogic.measures import Stopwatch
 from markovlogic.methods.case import Resources, case_of
+from markovlogic.patience import Patience
 from markovlogic.planner import make_plan, wish_of
 from markovlogic.posing import pose_problem
+from markovlogic.propagation.run import _is_over
 from markovlogic.running.sampling import Sampling
 
 CHAIN = "p = {A}\nS(p)\nT(p)\nU(p)\n1.2 S(x) => T(x)\n0.7 T(x) => U(x)\n0.4 S(x)\n"
@@ -192,3 +194,13 @@ def test_auto_never_takes_it_and_explain_lists_it() -> None:
     assert told.plan.method == "exact"
     listed = {candidate.method: candidate for candidate in told.candidates}
     assert listed["bp"].guarantee == listed["lifted-bp"].guarantee == "unbounded"
+
+
+def test_messages_that_have_settled_before_they_begin_take_no_iteration() -> None:
+    assert mln.infer(parsed(CHAIN), None, "S", method=mln.BP(tolerance=100.0, schedule="residual")).run.iterations == 0
+
+
+def test_the_time_is_over_when_it_is_over_and_not_before() -> None:
+    for seconds, over in ((None, False), (0.9, False), (0.0, True)):
+        with Patience(seconds).of_this_run():
+            assert _is_over() == over

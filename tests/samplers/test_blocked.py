@@ -17,6 +17,7 @@ from tests.samplers.blocks import one_block
 from tests.samplers.gibbs_checks import NETWORKS, limit, packed, unpacked
 
 from markovlogic.arrays import frozen
+from markovlogic.errors import InputError
 from markovlogic.kernels.blocked import eliminate
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.samplers.atom_blocks import AtomBlocks
@@ -252,3 +253,10 @@ def test_both_estimators_agree_with_enumeration() -> None:
         n += 250 * 64
     assert np.abs(counts / n - exact).max() < 0.01
     assert np.abs(conditionals / n - exact)[: network.n_atoms].max() < 0.005
+
+
+@pytest.mark.parametrize("value", [0, 100, 2.0, 2.5, True, "4"])
+@pytest.mark.parametrize("name", ["width", "divisions"])
+def test_settings_that_are_no_number_of_atoms_or_divisions_are_refused(name: str, value: object) -> None:
+    with pytest.raises(InputError, match=f"Blocked: {name} is .*, expected a whole number from 1 to"):
+        Blocked(**{name: value})

@@ -86,6 +86,16 @@ def test_the_example_of_section_3_is_refused_by_name_when_it_is_large():
     assert "y, z, u" in refusal.reason
 
 
+def test_a_refusal_names_three_formulas_and_leaves_out_those_that_are_single_atoms():
+    text = "R(a,b)\nS(b,c)\nT(c,d)\n1 R(x,y) v S(y,z)\n1 S(y,z) v T(z,u)\n0.3 S(y,z)\n"
+    more = "0.5 R(x,y) ^ S(y,z)\n0.7 S(y,z) ^ T(z,u)\n"
+    large = "".join(type_of(name, 20) for name in "abcd")
+    short, long = plan_proof(*posed(large + text)), plan_proof(*posed(large + text + more))
+    assert isinstance(short, Refusal) and isinstance(long, Refusal)
+    assert short.reason.count("(variables") == 2 and "…" not in short.reason
+    assert long.reason.count("(variables") == 3 and long.reason.endswith("; …")
+
+
 def test_the_example_of_section_3_with_one_small_domain():
     """Taking z apart leaves T(Z,u) with one argument: 20 × 20 objects beside 3."""
     text = "R(a,b)\nS(b,c)\nT(c,d)\n1 R(x,y) v S(y,z)\n1 S(y,z) v T(z,u)\n"
