@@ -352,7 +352,7 @@ def _stats(ready: Prepared, used: str, found: Found | None, converged: bool, wat
         "chains": 0 if found is None else 64,
         "draws": 0 if found is None else found.steps,
         "burn_in": 0,
-        "updates": 0,
+        "updates": 0 if found is None else None,  # nobody counts those of chains whose weights change
         "steps": None if found is None else found.steps,
         "converged": converged,
         "seconds": dict(watch.stop()),
