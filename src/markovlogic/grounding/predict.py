@@ -13,6 +13,7 @@ import numpy as np
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import UNKNOWN
 from markovlogic.grounding.definitions import INLINED_AT_MOST, INLINED_SAVING, negated
+from markovlogic.grounding.direct import is_small
 from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.memory import default_limit
 from markovlogic.grounding.plan import Part, Pattern, Plan, plan
@@ -31,6 +32,7 @@ _BYTES_A_FACT = 96  # and all other exceptions from what is assumed of an atom
 _ROWS_A_SECOND = 2_000_000
 _JOINED_A_SECOND = 50_000_000
 _SECONDS_A_QUERY = 0.003
+_SECONDS_A_GRID = 0.00005  # where no query is asked
 _SECONDS_TO_BEGIN = 0.05  # the database's first words
 _ENDLESS = 10**300  # rows that no float need hold: of rules with hundreds of variables
 _COVERS_OF = 8  # tables of a join whose subsets are tried
@@ -149,13 +151,14 @@ def predict_with(
         )
         n_hidden += conjunctions + spread[definition.predicate][0]
         hidden_literals += spread[definition.predicate][0] + 2 * conjunctions
-    rows, clauses, literals = [], [], 0
+    rows, clauses, literals, n_grids = [], [], 0, 0
     for number, template in enumerate(lowered.templates):
         found = plan(pattern_of(template), bounds, domains)
         if not any(literal.predicate in spread for literal in template.literals):  # grounding will know more of hidden ones
             plans[number] = found
         n_rows, n_clauses, n_literals, n_scanned = _template_bound(template, found, domains, counts, spread)
         rows.append(n_rows)
+        n_grids += is_small(found)
         clauses.append(n_clauses)
         literals += n_literals
         n_joined += n_scanned
@@ -167,7 +170,8 @@ def predict_with(
     memory += 2 * _BYTES_A_LITERAL * hidden_literals + _BYTES_A_FACT * sum(len(r.statuses.code) for r in relations.values())
     passed, joined = min(sum(rows) + (literals + hidden_literals) // 3, _ENDLESS), min(n_joined, _ENDLESS)
     seconds = passed / _ROWS_A_SECOND + joined / _JOINED_A_SECOND
-    seconds += _SECONDS_TO_BEGIN + _SECONDS_A_QUERY * (len(rows) + len(lowered.definitions))
+    seconds += _SECONDS_TO_BEGIN + _SECONDS_A_GRID * n_grids
+    seconds += _SECONDS_A_QUERY * (len(rows) - n_grids + len(lowered.definitions))
     by_rule: dict[int, int] = {}
     for template, n_clauses in zip(lowered.templates, clauses, strict=True):
         by_rule[template.rule] = by_rule.get(template.rule, 0) + n_clauses

@@ -47,6 +47,8 @@ SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may 
 MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
 SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
 QUICK_EXACT = 1.0  # seconds, predicted
+MANY_RULES = 2000  # plans that go rule by rule take a second for them
+FEW_GROUNDINGS = 100  # of a rule, on average: then grounding takes no longer than such a plan
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
 
 
@@ -100,6 +102,15 @@ class Case:
     def can_refine(self) -> bool:
         """Whether the network fits the memory limit, and soon enough that plans are made with it at hand."""
         return self.sizes.memory_bytes <= self.memory_limit and self.sizes.seconds <= REFINING_SECONDS
+
+    @cached_property
+    def planning_outweighs(self) -> str | None:
+        """Why nobody should plan to do without the ground network unasked: many rules, few groundings each, and they fit."""
+        n_clauses = len(self.posed.lowered.templates)
+        few = n_clauses > MANY_RULES and sum(self.sizes.rows) <= FEW_GROUNDINGS * n_clauses
+        if not few or self.sizes.memory_bytes > self.memory_limit:
+            return None
+        return f"not planned: {n_clauses:,} clauses have few groundings each, and a plan without them takes longer than they do"
 
     def ground(self) -> GroundNetwork:
         """The ground network; refuses what would not fit the memory limit."""

@@ -33,7 +33,7 @@ class GibbsMethod(SamplingMethod):
         """Count where grounding does not fit, or where it would take much longer, all chains considered."""
         if wish.network is not None:
             return wish.network
-        if case.uncountable is not None:
+        if case.planning_outweighs is not None or case.uncountable is not None:
             return NetworkKind.GROUND
         if case.sizes.memory_bytes > case.memory_limit:
             return NetworkKind.COUNTING if self._counting_fits(case, wish) else NetworkKind.GROUND
@@ -48,6 +48,8 @@ class GibbsMethod(SamplingMethod):
 
     def cost_on(self, network: NetworkKind, case: Case, wish: Wish) -> Cost:
         """As any sampler's; but the questions are not listed where not even the chains fit."""
+        if network is NetworkKind.COUNTING and wish.network is None and (outweighs := case.planning_outweighs) is not None:
+            return Cost(None, None, f"{outweighs}; --network counting plans it all the same", possible=False)
         if network is NetworkKind.COUNTING and (fault := case.uncountable) is not None:
             return Cost(None, None, f"{fault.message} ({fault.place})", possible=False)
         if network is NetworkKind.COUNTING and not self._counting_fits(case, wish):

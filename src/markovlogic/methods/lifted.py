@@ -44,6 +44,8 @@ class LiftedMethod(Method):
 
     def cost(self, case: Case, wish: Wish) -> Cost:
         """By the plan of the engine that would be taken; or why none can be."""
+        if wish.method is not self and (outweighs := case.planning_outweighs) is not None:
+            return Cost(None, None, f"{outweighs}; --method lifted plans it all the same", possible=False)
         case = case.lifting
         work = _work(case, drawing=wish.sampling.worlds is not None)
         if isinstance(work, Refusal):

@@ -80,6 +80,8 @@ class LiftedBlockedMethod(SamplingMethod):
 
     def cost(self, case: Case, wish: Wish) -> Cost:
         """As any sampler's; whole predicates are drawn, so components of a ground network do not matter."""
+        if wish.method is not self and (outweighs := case.planning_outweighs) is not None:
+            return Cost(None, None, f"{outweighs}; --method lifted-blocked plans it all the same", possible=False)
         return super().cost(case.not_narrowed, wish)
 
     def answer(self, case: Case, plan: Plan) -> Answer:
