@@ -37,7 +37,7 @@ def test_a_hundred_thousand_records(tmp_path: Path) -> None:
     rules, facts = write(make("records", 100_000, 0.0, 1), tmp_path)
     posed = pose_problem(rules, [facts], "Same(R0_0,R0_1)")
     with case_of(posed, Resources(), Stopwatch()) as case:
-        network = case.partitions
+        network = case.partition.network
         sampler = Partition().build(network, 1)
         state = sampler.init(np.random.SeedSequence(0))
         sampler.step(state, 1)

@@ -145,4 +145,4 @@ def test_importing_loads_nothing_heavy():
 def test_no_module_hides_the_function_maximize():
     world = mln.maximize(mln.Model.parse("p = {A}\nS(p)\n1 S(x)\n"))
     assert world.atoms == ["S(A)"] and callable(mln.maximize)
-    assert repr(world) == "<world of 1 true atom by auto: log weight 1, proved to be the most>"
+    assert repr(world) == "<world of 1 true atom by closed form: log weight 1, proved to be the most>"

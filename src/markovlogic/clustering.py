@@ -104,7 +104,7 @@ def _sampled(case: Case, sampling: Sampling, n_atoms: int) -> Any:
 
 
 def _require_equivalence(case: Case, predicate: str) -> None:
-    found = case.equivalences
+    found = case.partition.equivalences
     if predicate in {relation.predicate for relation in found.relations} or not case.posed.problem.statuses[predicate].n_open:
         return
     reasons = [miss.reason for miss in found.misses if miss.predicate == predicate]

@@ -161,7 +161,7 @@ def _by_classes(case: Case, work: Work) -> _Found | None:
     nodes, atoms = graph.n_nodes, float(graph.members.sum())
     note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
     nothing = np.zeros(0, np.bool_)
-    best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {}, current().asked, (note,))
+    best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {"classes": 1}, current().asked, (note,))
     return _Found(best, found.truth, own, NetworkKind.NONE)
 
 
@@ -179,7 +179,9 @@ def _by_annealing(case: Case, work: Work) -> _Found | None:
     bound = most_countable(case.posed.problem, case.posed.lowered) + float(np.maximum(network.soft, 0.0).sum())
     note = "nothing was grounded: the world was found by annealing on counts, and the bound is that of all groundings true"
     proved = bound <= found.log_weight
-    best = Optimum(found.world, found.log_weight, bound, proved, found.updates, found.tries, {}, current().asked, (note,))
+    best = Optimum(
+        found.world, found.log_weight, bound, proved, found.updates, found.tries, {"annealing": 1}, current().asked, (note,)
+    )
     return _Found(best, lambda number: found.world[number], case, NetworkKind.COUNTING)
 
 
@@ -226,7 +228,7 @@ def _record(posed: Posed, found: _Found, work: Work) -> RunRecord:
 
     problem, best, network = posed.problem, found.optimum, found.case.network
     return RunRecord(
-        method=work.way.name,
+        method=best.hardest if work.way.chooses else work.way.name,
         network=found.network,
         estimator="world",
         atoms=len(problem.atoms),

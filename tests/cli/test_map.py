@@ -40,6 +40,11 @@ def test_files_and_stats(mln, smokers):
     assert {"atoms", "clauses", "seconds", "peak_memory_bytes"} <= stats.keys()
 
 
+def test_stats_say_what_was_used(mln, smokers):
+    mln("map", smokers / "m.mln", "-e", smokers / "m.db", "-q", "Smokes", "--stats", smokers / "s.json", "--quiet")
+    assert json.loads((smokers / "s.json").read_text())["method"] == "enumerate"
+
+
 def test_all_open_atoms_without_a_query(mln, smokers):
     ran = mln("map", smokers / "m.mln", "-e", smokers / "m.db", "--open", "Smokes", "--quiet")
     assert ran.out.split() == ["Cancer(Ann)", "Cancer(Bob)", "Smokes(Bob)"] and ran.err == ""

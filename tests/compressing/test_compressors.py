@@ -146,6 +146,16 @@ def test_named_constants_and_values_of_exclusive_arguments_stay_alone(name):
     assert all(abs(sum(values) - 1) < 1e-9 for values in groups.values())
 
 
+def test_a_formula_of_interchangeable_objects_is_about_each_of_them():
+    model = mln.Model.parse("t = {A, B, C, D}\nP(t)\nQ(t)\n0.4 P(x)\n1.2 P(x) => Q(x)\n")
+    query = ["P", "P(A)^P(B)", "P(A)v!Q(C)"]
+    expected, found = (mln.infer(model, None, query, method="exact", compress=name) for name in (None, "twins"))
+    assert found.guarantee == "exact"
+    np.testing.assert_allclose(found.probability, expected.probability, atol=1e-12)
+    merged = mln.infer(model, None, query, method="exact", compress="random")
+    assert merged["P(A)^P(B)"] == pytest.approx(expected["P(A)^P(B)"], abs=1e-12)
+
+
 def test_the_table_of_two_by_two_objects():
     """ALGORITHMS.md 2.5, to four digits."""
     model = mln.Model.parse("x={A,B}\ny={C,D}\nR(x)\nS(x,y)\n1 R(x) v S(x,y)\n")

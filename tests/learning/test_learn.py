@@ -143,6 +143,7 @@ def test_the_file_keeps_the_source_and_reads_back_to_the_same_weights(files: tup
     assert {"method", "network", "estimator", "guarantee", "atoms", "clauses", "chains", "seconds", "peak_memory_bytes"} <= set(
         told
     )
+    assert {"read", "ground", "symmetry", "compress", "sample", "learn", "total"} == set(told["seconds"])
     assert [w["weight"] for w in told["weights"]] == [one.weight for one in learned.weights]
     # evidence decides all groundings of the last rule
     assert any("the data say nothing about 0.5 Friends(x, y)" in note and "decides all" in note for note in learned.notes)

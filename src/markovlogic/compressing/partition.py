@@ -9,7 +9,8 @@ import numpy as np
 
 from markovlogic.arrays import Bool, Int32, Int64, frozen
 from markovlogic.compressing.osa import unary_classes
-from markovlogic.problem import Problem
+from markovlogic.data.evidence import decode
+from markovlogic.problem import Problem, WantedFormula
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import named_constants, numbered, set_apart
 
@@ -70,11 +71,19 @@ def partition_of(
 
 
 def held_apart(problem: Problem) -> dict[str, Bool]:
-    """For each type the constants that stay alone: those that formulas name, and all values of exclusive arguments."""
+    """For each type the constants that stay alone: those that formulas name, and all values of exclusive arguments.
+
+    Formulas of the query too: merged objects keep the probabilities of single atoms at best, never what holds of two together.
+    """
     named = named_constants(problem)
     found = {of: np.zeros(len(domain), np.bool_) for of, domain in problem.domains.items()}
     for of, numbers in named.items():
         found[of][numbers] = True
+    for item in problem.query:
+        for atom in item.wanted.atoms if isinstance(item.wanted, WantedFormula) else ():
+            args = decode(np.array([atom.code]), problem.statuses[atom.predicate].sizes)[0]
+            for of, number in zip(problem.model.predicates[atom.predicate].types, args, strict=True):
+                found[of][number] = True
     for predicate in problem.model.predicates.values():
         for of, marked in zip(predicate.types, predicate.exclusive, strict=True):
             if marked:

@@ -18,6 +18,7 @@ from markovlogic.experiments.contest import (
     clusters_of,
     lifted_blocked,
     looks,
+    one_core,
 )
 from markovlogic.experiments.drawing import Lines, beside, lines
 from markovlogic.experiments.outcome import Cell, Outcome, Table, Verdict
@@ -67,7 +68,8 @@ def run_mixing(family: str, variant: str, scale: MixingScale, seed: int, progres
     stage = set_stage(family, scale.size, scale.evidence, seed, variant=variant, progress=progress)
     blocked, notes = blocked_ones(stage)
     contenders = [lifted_blocked(stage), *blocked, Contender(GIBBS, Gibbs(), stage.network)]
-    laps = [lap for contender in contenders for lap in _laps(contender, scale, seed, progress)]
+    with one_core():
+        laps = [lap for contender in contenders for lap in _laps(contender, scale, seed, progress)]
     names = list(dict.fromkeys(lap.sampler for lap in laps))
     times = {name: arrivals(laps, name, scale.level, "seconds") for name in names}
     draws = {name: arrivals(laps, name, scale.level, "draws") for name in names}

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -64,10 +64,11 @@ class Found:
 def equivalences(model: Model, lowered: LoweredModel) -> Found:
     """Find them; a predicate takes part if its two arguments have one type and neither is exclusive."""
     relations, misses = [], []
+    rules = _Rules.of(lowered)
     for name, predicate in model.predicates.items():
         if predicate.arity != 2 or predicate.types[0] != predicate.types[1] or any(predicate.exclusive):
             continue
-        found = _Reading(name, model, lowered).found()
+        found = _Reading(name, model, rules).found()
         if isinstance(found, Equivalence):
             relations.append(found)
         elif found is not None:
@@ -76,16 +77,52 @@ def equivalences(model: Model, lowered: LoweredModel) -> Found:
 
 
 @dataclass(frozen=True, eq=False)
+class _Rules:
+    """The rules by the predicates that they speak of, so that each predicate looks at its own alone."""
+
+    templates: tuple[ClauseTemplate, ...]
+    speaking: Mapping[str, Sequence[int]]  # of each predicate, the templates in which it stands
+    implications: Mapping[str, Sequence[int]]  # those of them that are hard and have two literals
+    definitions: Mapping[str, Mapping[str, Definition]]  # quantified parts whose cubes speak of one predicate alone
+    silent: Mapping[str, Definition]  # those whose cubes speak of none
+
+    @staticmethod
+    def of(lowered: LoweredModel) -> _Rules:
+        """Sort them, in one pass."""
+        speaking: dict[str, list[int]] = {}
+        implications: dict[str, list[int]] = {}
+        for number, template in enumerate(lowered.templates):
+            names = {literal.predicate for literal in template.literals}
+            implies = math.isinf(template.weight) and len(template.literals) == 2 and not template.equalities
+            for name in names:
+                speaking.setdefault(name, []).append(number)
+                if implies:
+                    implications.setdefault(name, []).append(number)
+        definitions: dict[str, dict[str, Definition]] = {}
+        silent = {}
+        for definition in lowered.definitions:
+            literals = [literal for cube in definition.cubes for literal in cube.literals]
+            names = {literal.predicate for literal in literals}
+            if not names:
+                silent[definition.predicate] = definition
+            elif len(names) == 1 and all(map(_has_variables_only, literals)):
+                definitions.setdefault(names.pop(), {})[definition.predicate] = definition
+        return _Rules(lowered.templates, speaking, implications, definitions, silent)
+
+
+@dataclass(frozen=True, eq=False)
 class _Reading:
     """What the rules say of one predicate."""
 
     name: str
     model: Model
-    lowered: LoweredModel
+    rules: _Rules
 
     def found(self) -> Equivalence | NearMiss | None:
         """An equivalence relation, or what is missing where something speaks for one."""
-        hard = {n: t for n, t in self._clauses() if math.isinf(t.weight)}
+        if not self._clauses:
+            return None
+        hard = {n: t for n, t in self._clauses if math.isinf(t.weight)}
         for reflexive in (True, False):
             implied = {n: t for n, t in hard.items() if self._is_implied(t, reflexive=reflexive)}
             left = self._obeying(implied.values())
@@ -94,41 +131,34 @@ class _Reading:
                 return Equivalence(self.name, type_name, reflexive, tuple(implied), self._transitive_rule(implied))
         return self._miss(hard)
 
-    def _clauses(self) -> Iterator[tuple[int, ClauseTemplate]]:
+    @cached_property
+    def _clauses(self) -> Sequence[tuple[int, ClauseTemplate]]:
         """Clauses that speak of this predicate alone, once guards that other hard clauses imply are left out."""
-        definitions = self._definitions
-        for number, template in enumerate(self.lowered.templates):
-            if not any(literal.predicate == self.name for literal in template.literals):
+        alone = {self.name, *self._definitions}
+        found = []
+        for number in self.rules.speaking.get(self.name, ()):
+            template = self.rules.templates[number]
+            if len(template.variables) > MOST_VARIABLES:
                 continue
             plain = self._without_guards(number, template)
-            own = all(literal.predicate == self.name or literal.predicate in definitions for literal in plain.literals)
-            if own and len(plain.variables) <= MOST_VARIABLES and all(map(_has_variables_only, plain.literals)):
-                yield number, plain
+            if all(literal.predicate in alone for literal in plain.literals) and all(map(_has_variables_only, plain.literals)):
+                found.append((number, plain))
+        return found
 
-    @property
+    @cached_property
     def _definitions(self) -> Mapping[str, Definition]:
         """Quantified parts whose cubes speak of this predicate alone."""
-        found = {}
-        for definition in self.lowered.definitions:
-            literals = [literal for cube in definition.cubes for literal in cube.literals]
-            if all(literal.predicate == self.name and _has_variables_only(literal) for literal in literals):
-                found[definition.predicate] = definition
-        return found
+        return {**self.rules.silent, **self.rules.definitions.get(self.name, {})}
 
     def _without_guards(self, number: int, template: ClauseTemplate) -> ClauseTemplate:
         """Drop literals !G of a clause (… v !P(x,y) v !G(x,y)) where a hard clause says P(x,y) => G(x,y): they change nothing."""
-        others = list(self._others(number))
+        others = [self.rules.templates[other] for other in self.rules.implications.get(self.name, ()) if other != number]
         kept = []
         for literal in template.literals:
             own = literal.predicate == self.name
             if own or not any(self._guards(other, literal, template.literals) for other in others):
                 kept.append(literal)
-        return replace(template, literals=tuple(kept))
-
-    def _others(self, number: int) -> Iterator[ClauseTemplate]:
-        for other, template in enumerate(self.lowered.templates):
-            if other != number and math.isinf(template.weight) and len(template.literals) == 2 and not template.equalities:
-                yield template
+        return template if len(kept) == len(template.literals) else replace(template, literals=tuple(kept))
 
     def _guards(self, implication: ClauseTemplate, guard: Literal, literals: Sequence[Literal]) -> bool:
         """Whether the guard is false for sure where one of the literals !P(…) is."""
@@ -166,7 +196,7 @@ class _Reading:
 
     def _transitive_rule(self, templates: Mapping[int, ClauseTemplate]) -> int:
         longest = max(templates, key=lambda number: len(templates[number].variables))
-        return self.lowered.templates[longest].rule
+        return self.rules.templates[longest].rule
 
     def _miss(self, hard: Mapping[int, ClauseTemplate]) -> NearMiss | None:
         """What is missing, where hard rules say a part of it, or soft rules all of it."""
@@ -174,7 +204,7 @@ class _Reading:
         left = self._obeying(implied)
         has = {"symmetric": _symmetric(left).all(), "transitive": _transitive(left).all()}
         softly = {}
-        for _, template in self._clauses():
+        for _, template in self._clauses:
             if math.isinf(template.weight) or not self._is_implied(template, reflexive=True):
                 continue
             also = self._obeying([*implied, template])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from markovlogic import measures
 from markovlogic.arrays import Bool, Float64
 from markovlogic.data.evidence import Evidence
 from markovlogic.errors import known_name
@@ -30,7 +31,7 @@ from markovlogic.progress import SILENT, Progress
 
 PSEUDO, CD, NEWTON, PERCEPTRON, AUTO = "pseudolikelihood", "cd", "newton", "perceptron", "auto"
 METHODS = (AUTO, PSEUDO, CD, NEWTON, PERCEPTRON)
-STAGES = ("read", "ground", "learn", "total")
+STAGES = (*measures.STAGES, "learn")  # the stages of every record, and its own
 MOST_NAMED = 5  # rules in a note
 SWEEPS_OF_HIDDEN, ROUNDS_OF_HIDDEN = 100, 5
 
@@ -351,7 +352,7 @@ def _stats(ready: Prepared, used: str, found: Found | None, converged: bool, wat
         "chains": 0 if found is None else 64,
         "draws": 0 if found is None else found.steps,
         "burn_in": 0,
-        "updates": 0,
+        "updates": 0 if found is None else None,  # nobody counts those of chains whose weights change
         "steps": None if found is None else found.steps,
         "converged": converged,
         "seconds": dict(watch.stop()),

@@ -39,6 +39,7 @@ from markovlogic.progress import SILENT, Progress
 from markovlogic.running.crew import cores
 
 PLANNING = 10 * ONE_SECOND  # effort for orders of elimination
+HARDEST = ("maxwalksat", "ilp", "colours", "flow", "eliminate", "enumerate", "closed form")  # what solves components, by effort
 SEARCH_SHARE = 0.3  # of the time that is left, where proofs come after it
 BATCH = 64  # worlds to start from that are made together
 MOST_ENTRIES = 2.0**27  # of the tables of one elimination
@@ -68,6 +69,11 @@ class Optimum:
     used: Mapping[str, int]  # components by what solved them
     interrupted: bool
     remarks: tuple[str, ...] = ()
+
+    @property
+    def hardest(self) -> str:
+        """What solved the component that was the hardest to solve."""
+        return next((name for name in HARDEST if self.used.get(name)), next(iter(self.used), HARDEST[-1]))
 
 
 class _StopError(Exception):
@@ -240,7 +246,7 @@ class _Run:
             self.flips, self.tries = self.flips + found.flips, max(self.tries, found.tries)
             own.has_answer, own.allowance = True, patience.SURE  # whoever asks the run to stop gets it
         if not self._work.way.programs:
-            self.used["search"] += components(network).n_components
+            self.used["maxwalksat"] += components(network).n_components
             return world, self._gap(network, world, most_conceivable(network))
         with share_of(own, 1.0, self._work.way.seconds):
             return self._by_programs(network, world, is_known=bool(start))
@@ -255,14 +261,14 @@ class _Run:
             part = parting.part(number)
             known = world[part.atom] if is_known else None
             if known is not None and not self._gap(part.network, known, most_conceivable(part.network)):
-                self.used["search"] += 1
+                self.used["maxwalksat"] += 1
                 continue
             found = maximize_program(part.network, known, told=partial(self._tell, done, known is not None))
             if found.world is None:
                 assert self._failed is not None  # else a world was known
                 raise proved_impossible(self._whole) if found.is_optimal else self.not_found(self._failed)
             world[part.atom] = found.world
-            self.used["integer program" if found.is_optimal else "search"] += 1
+            self.used["ilp" if found.is_optimal else "maxwalksat"] += 1
             if not found.is_optimal:
                 gap += self._gap(part.network, found.world, min(found.bound, most_conceivable(part.network)))
             progress.advance(done + 1)

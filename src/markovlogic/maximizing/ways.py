@@ -16,6 +16,7 @@ class Way:
 
     name: str
     summary: str
+    chooses: bool = False  # records say what was used in place of its name
     lifts: bool = False  # reduces domains, or works on kinds of atoms, where that spares grounding
     eliminates: bool = False  # lists worlds or eliminates variables where components are small or narrow
     flows: bool = False  # maximum flow where clauses have two literals
@@ -30,6 +31,7 @@ WAYS = (
     Way(
         AUTO,
         "proofs where they are cheap, then search, and a minute for integer programs",
+        chooses=True,
         lifts=True,
         eliminates=True,
         flows=True,

@@ -27,39 +27,26 @@ from markovlogic.questions import Asked, asked, restated
 from markovlogic.samplers.base import Target
 
 if TYPE_CHECKING:
-    from markovlogic.arrays import Bool
     from markovlogic.errors import Fault
     from markovlogic.exact.planning import ExactPlan
     from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
-    from markovlogic.language.equivalence import Found
     from markovlogic.lifted.answer import Refusal, Work
     from markovlogic.lifted.events import EventPlans
+    from markovlogic.methods.partition_case import PartitionCase
     from markovlogic.methods.rest import OfAll
     from markovlogic.networks.base import Network
     from markovlogic.networks.components import Components
     from markovlogic.networks.counting.building import CountingPlan
     from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.ground import GroundNetwork
-    from markovlogic.partition.network import PartitionNetwork
-    from markovlogic.partition.parts import Parts
     from markovlogic.samplers.irreducible import Reach
     from markovlogic.symmetry.find import SymmetryDoor
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
-LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
 MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
 SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
 QUICK_EXACT = 1.0  # seconds, predicted
-OF_PARTITIONS = (
-    "equivalences",
-    "partition_sizes",
-    "partitions",
-    "partition_parts",
-    "partition_parts_asked",
-    "confining",
-    "_way_to_partitions",
-)
 REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
 
 
@@ -99,7 +86,7 @@ class Case:
         self.include_evidence = False  # facts known from evidence are reported too
         self.leaves_out = False  # whether components that the query does not reach may be left out
         self._database = database
-        self._way = Grounding(self.posed.problem, self.posed.lowered, database, self.memory_limit)
+        self.way = Grounding(self.posed.problem, self.posed.lowered, database, self.memory_limit)
         self._exact_plans: dict[str, ExactPlan | str] = {}
 
     @cached_property
@@ -107,7 +94,7 @@ class Case:
         """Sizes of the ground network, predicted."""
         with self.watch("ground"):
             self.resources.progress.stage("predict")
-            return self._way.sizes
+            return self.way.sizes
 
     @property
     def can_refine(self) -> bool:
@@ -119,7 +106,7 @@ class Case:
         if self.network is None:
             current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
             with self.watch("ground"):
-                self.grounded = self.network = self._way.network(self.resources.progress)
+                self.grounded = self.network = self.way.network(self.resources.progress)
             current().allowance = SURE  # chains can give an answer from now on, if a late one
             if self.leaves_out:
                 self._narrow(self.network)
@@ -142,7 +129,7 @@ class Case:
             self.posed, self.network = self.narrowed.posed, self.narrowed.network
         self._exact_plans.clear()
         # of the whole network, where they were found already
-        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting", *OF_PARTITIONS):
+        for name in ("asked", "parts", "symmetry", "reach", "counting_plan", "counting", "partition"):
             vars(self).pop(name, None)
 
     @staticmethod
@@ -356,76 +343,11 @@ class Case:
         return SymmetryDoor(self.posed.problem, self.network, budget_seconds=budget)
 
     @cached_property
-    def equivalences(self) -> Found:
-        """Predicates with open atoms that hard rules make equivalence relations."""
-        from markovlogic.language.equivalence import Found, equivalences
+    def partition(self) -> PartitionCase:
+        """What there is to know of equivalence relations."""
+        from markovlogic.methods.partition_case import PartitionCase
 
-        problem = self.posed.problem
-        found = equivalences(problem.model, self.posed.lowered)
-        is_open = {name for name, statuses in problem.statuses.items() if statuses.n_open}
-        relations = (relation for relation in found.relations if relation.predicate in is_open)
-        return Found(tuple(relations), tuple(miss for miss in found.misses if miss.predicate in is_open))
-
-    @property
-    def has_large_relation(self) -> bool:
-        """Whether an equivalence relation has so many open atoms that sums over all worlds, lifted or not, are hopeless."""
-        statuses = self.posed.problem.statuses
-        return any(statuses[relation.predicate].n_open > LARGEST_RELATION for relation in self.equivalences.relations)
-
-    @cached_property
-    def partition_sizes(self) -> Sizes:
-        """Sizes of the ground network of all rules but those that make relations equivalence relations, predicted."""
-        if not self.equivalences.relations:
-            return self.sizes
-        with self.watch("ground"):
-            self.resources.progress.stage("predict")
-            return self._way_to_partitions.sizes
-
-    @cached_property
-    def partitions(self) -> PartitionNetwork:
-        """The network that partitions are weighed by; refuses what would not fit the memory limit."""
-        from markovlogic.partition.network import partition_network
-
-        problem, relations = self.posed.problem, self.equivalences.relations
-        current().allowance = LONG if self.partition_sizes.seconds > SHORT_SECONDS else SURE
-        with self.watch("ground"):
-            way = self._way_to_partitions if relations else self._way
-            ground = way.network(self.resources.progress) if relations or self.network is None else self.network
-            made = partition_network(problem, ground, relations)
-        current().allowance = SURE
-        return made
-
-    @cached_property
-    def partition_parts(self) -> Parts:
-        """Its independent parts."""
-        from markovlogic.partition.parts import parts_of
-
-        return parts_of(self.partitions)
-
-    @cached_property
-    def partition_parts_asked(self) -> Bool:
-        """Parts in which something moves and single atoms are asked for."""
-        parts, row_of = self.partition_parts, self.partitions.row_of
-        wanted = np.zeros(parts.n_parts, np.bool_)
-        wanted[parts.of_row[row_of[self.asked.numbers]]] = True
-        for cube in self.asked.cubes:
-            wanted[parts.of_row[row_of[cube >> 1]]] = False
-        return wanted & parts.moves
-
-    @cached_property
-    def confining(self) -> Fault | None:
-        """A hard rule that may keep chains over partitions from some worlds, in parts that are too large to be solved."""
-        from markovlogic.partition.exact import small_parts
-        from markovlogic.partition.parts import only
-        from markovlogic.samplers.partition_reach import confining
-
-        small = small_parts(self.partitions, self.partition_parts, self.partition_parts_asked)
-        return confining(self.posed.problem, only(self.partitions, self.partition_parts, ~small))
-
-    @cached_property
-    def _way_to_partitions(self) -> Grounding:
-        lowered = self.equivalences.without_axioms(self.posed.lowered)
-        return Grounding(self.posed.problem, lowered, self._database, self.memory_limit)
+        return PartitionCase(self, self._database)
 
     @property
     def target(self) -> Target:

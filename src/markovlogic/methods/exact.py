@@ -36,7 +36,7 @@ class ExactMethod(Method):
 
     def passes(self, case: Case, wish: Wish) -> bool:
         """Equivalence relations over more than a few constants are not even grounded: transitivity ties all pairs together."""
-        return case.has_large_relation
+        return case.partition.has_large_relation
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """Take what is cheap, unless draws themselves are wanted."""

@@ -57,7 +57,12 @@ class LiftedMethod(Method):
     def passes(self, case: Case, wish: Wish) -> bool:
         """Where draws or a network are wanted, the ground network is tiny, or transitivity ties many pairs together."""
         other_network = wish.network is not None and wish.network not in self.networks
-        return other_network or wish.sampling.needs_draws or len(case.posed.problem.atoms) <= FEW_ATOMS or case.has_large_relation
+        return (
+            other_network
+            or wish.sampling.needs_draws
+            or len(case.posed.problem.atoms) <= FEW_ATOMS
+            or case.partition.has_large_relation
+        )
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
         """Take what is cheap; say nothing where there is no way."""

@@ -41,15 +41,15 @@ class PartitionMethod(SamplingMethod):
 
     def network(self, case: Case) -> PartitionNetwork:
         """Rows for pairs."""
-        return case.partitions
+        return case.partition.network
 
     def passes(self, case: Case, wish: Wish) -> bool:
         """There is nothing to say where no rule speaks of an equivalence relation."""
-        return not case.equivalences.relations and not case.equivalences.misses
+        return not case.partition.equivalences.relations and not case.partition.equivalences.misses
 
     def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer:
         """Take every equivalence relation, unless other hard rules may confine its blocks."""
-        found = case.equivalences
+        found = case.partition.equivalences
         if not found.relations:
             return Offer(False, "; ".join(miss.reason for miss in found.misses))
         names = " and ".join(relation.predicate for relation in found.relations)
@@ -68,13 +68,13 @@ class PartitionMethod(SamplingMethod):
     def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
         """By rows, neighbours and literals."""
         schedule = intended.schedule
-        sizes = case.partition_sizes
+        sizes = case.partition.sizes
         if sizes.memory_bytes > case.memory_limit or sizes.seconds > REFINING_SECONDS:
             needs = f"grounding needs up to {show_bytes(sizes.memory_bytes)} and {sizes.seconds:,.0f} s"
             return Cost(None, sizes.memory_bytes, needs, possible=sizes.memory_bytes <= case.memory_limit)
-        network = case.partitions
-        misses = "".join(f"; {miss.reason}" for miss in case.equivalences.misses)
-        if (fault := case.confining) is not None:
+        network = case.partition.network
+        misses = "".join(f"; {miss.reason}" for miss in case.partition.equivalences.misses)
+        if (fault := case.partition.confining) is not None:
             return Cost(None, None, f"{fault.message} ({fault.place}){misses}", possible=False)
         literals = network.rows.n_literals + len(network.near_node)
         scale = Scale(network.n_all, network.n_all, network.rows.n_clauses, literals, network.nbytes, predicted=False)
@@ -87,7 +87,7 @@ class PartitionMethod(SamplingMethod):
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """As any sampler's; refuses what chains may be confined by, where that is known."""
-        if _is_soon(case) and (fault := case.confining) is not None:
+        if _is_soon(case) and (fault := case.partition.confining) is not None:
             raise UnsupportedError(fault)
         return super().plan(case, wish, reason)
 
@@ -96,8 +96,8 @@ class PartitionMethod(SamplingMethod):
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """Orbits are pooled where they were asked for, or where no part is going to be solved otherwise."""
         if wish.sampling.estimator == "auto" and _is_soon(case):
-            small = small_parts(case.partitions, case.partition_parts, case.partition_parts_asked)
-            if (_solves(schedule) and small.any()) or case.partitions.n_nodes > MOST_TWINS:
+            small = small_parts(case.partition.network, case.partition.parts, case.partition.parts_asked)
+            if (_solves(schedule) and small.any()) or case.partition.network.n_nodes > MOST_TWINS:
                 wish = replace(wish, sampling=replace(wish.sampling, estimator="sample"))
         return super()._estimator(case, wish, schedule, settings)
 
@@ -107,11 +107,11 @@ class PartitionMethod(SamplingMethod):
         from markovlogic.results import Account
 
         assert plan.schedule is not None
-        network, parts = case.partitions, case.partition_parts
+        network, parts = case.partition.network, case.partition.parts
         solves = _solves(plan.schedule) and plan.pools is None
         with case.watch("sample"):
             case.resources.progress.stage("solve")
-            wanted = case.partition_parts_asked if solves else np.zeros(parts.n_parts, np.bool_)
+            wanted = case.partition.parts_asked if solves else np.zeros(parts.n_parts, np.bool_)
             solved = solve_parts(network, parts, wanted, deadline_share=_share_of_time(plan.schedule))
         if (fault := confining(case.posed.problem, only(network, parts, ~solved.parts))) is not None:
             raise UnsupportedError(fault)
@@ -166,7 +166,7 @@ class _Rest:
 
 def _is_soon(case: Case) -> bool:
     """Whether the network is small enough for a plan to wait for it."""
-    sizes = case.partition_sizes
+    sizes = case.partition.sizes
     return sizes.memory_bytes <= case.memory_limit and sizes.seconds <= REFINING_SECONDS
 
 
