@@ -108,6 +108,12 @@ def test_truth(truth):
         assert facts_of(evidence, SMOKERS) == {("Smokes", ("A",)): TRUE, ("Smokes", ("B",)): FALSE, ("Smokes", ("C",)): UNKNOWN}
 
 
+def test_probabilities_between_0_and_1_are_soft_and_the_ends_are_certain():
+    evidence = read_evidence(SMOKERS, [("Smokes", {"x": ["A", "B", "C", "D"], "probability": [0.3, 1.0, 0.0, None]})])
+    people = {"A": UNKNOWN, "B": TRUE, "C": FALSE, "D": UNKNOWN}
+    assert facts_of(evidence, SMOKERS) == {("Smokes", (name,)): truth for name, truth in people.items()}
+
+
 def test_all_truths_unknown():
     evidence = read_evidence(SMOKERS, [("Smokes", {"x": ["A"], "truth": [None]})])
     assert facts_of(evidence, SMOKERS) == {("Smokes", ("A",)): UNKNOWN}

@@ -145,3 +145,13 @@ def test_what_cannot_be_lifted_is_told(rules: str, db: str, words: list[str]) ->
     assert isinstance(refusal, Refusal)
     for word in words:
         assert word in refusal.reason
+
+
+def test_constants_of_a_rule_that_ties_three_objects_are_told_where_it_names_some() -> None:
+    for rule, objects in (
+        ("T(x, y) ^ T(y, z) => T(x, z)", "(x, y, z)"),
+        ("T(x, y) ^ T(y, P1) => T(x, P2)", "(x, y and the constants"),
+    ):
+        made = posed(people(97) + f"T(person, person)\n1 {rule}\n", "", "T")
+        refusal = plan_cells(made.problem, made.lowered)
+        assert isinstance(refusal, Refusal) and f"ties three or more objects together {objects}" in refusal.reason
