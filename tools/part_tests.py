@@ -9,10 +9,19 @@ from pathlib import Path
 PACKAGE = "markovlogic"
 FEW = 3  # files of tests
 KERNELS = "kernels"
-# What neither names nor imports tell: the first holds every draw of every sampler, and so all that chains start from and run on;
-# the second what is planned and then done.
-ALSO = dict.fromkeys((KERNELS, "networks", "samplers"), ("tests/samplers/test_recorded_steps.py",)) | dict.fromkeys(
-    ("inference.py", "methods"), ("tests/test_planner.py",)
+# What neither names nor imports tell, by the first part of a path: what was recorded of whole runs and of plans holds everything
+# that they are made of, steps of samplers hold all that chains start from and run on.
+_STEPS = "tests/samplers/test_recorded_steps.py"
+_STAGES = "tests/networks/test_said.py"
+_PLANS, _ANSWERS = "tests/methods/test_said.py", "tests/methods/test_answers.py"
+ALSO = (
+    dict.fromkeys((KERNELS, "networks", "samplers"), (_STEPS, _STAGES, _ANSWERS))
+    | dict.fromkeys(("exact", "maximizing"), (_STAGES, _ANSWERS, _PLANS))
+    | dict.fromkeys(("estimate", "results.py", "running"), (_ANSWERS,))
+    | dict.fromkeys(("deciding", "grounding", "lifted", "partition", "propagation", "questions.py"), (_ANSWERS, _PLANS))
+    | {"symmetry": ("tests/symmetry/test_said.py", _ANSWERS), "compressing": ("tests/compressing/test_said.py", _ANSWERS)}
+    | dict.fromkeys(("inference.py", "methods", "planner.py"), ("tests/test_planner.py", _ANSWERS, _PLANS))
+    | {"maximization.py": ("tests/cli/test_map.py", _ANSWERS), "clustering.py": (_ANSWERS,)}
 )
 
 
