@@ -65,10 +65,10 @@ class PartTests:
         return _reached(module, users)
 
     def tests_of(self, source: Path) -> list[list[Path]]:
-        """Test files in ranks: of the same name, in `ALSO`, that import it, that import what imports it, of its folders
-        or named after the outermost.
+        """Test files in ranks: of the same name; in `ALSO`; that import it; of its folders, of folders of their names, or named
+        after the outermost; that import what imports it, or stand in the folder of the package that does.
 
-        The last but one is asked of kernels, which are called through other kernels and samplers, and where the others are few.
+        The last is asked of kernels, which are called through other kernels and samplers, and where the others are few.
         """
         relative = source.relative_to(self.project / "src" / PACKAGE)
         module = _module(source.relative_to(self.project / "src"))
@@ -77,6 +77,7 @@ class PartTests:
         direct = [path for path, used in self.test_imports.items() if module in used]
         part, top = Path(relative.parts[0]).stem, self.project / "tests"
         folders = {top / part, *(top / folder for folder in relative.parents if folder.parts)}
+        folders |= {path.parent for path in self.test_imports if path.parent.name in relative.parts[1:-1]}
         folder = [
             path
             for path in self.test_imports
@@ -86,9 +87,10 @@ class PartTests:
         if relative.parts[0] == KERNELS or len({*named, *direct, *folder}) < FEW:
             among = {module} | {user for user in self.importers(module) if user.startswith(f"{PACKAGE}.{KERNELS}")}
             users = {user for user, used in self.imports.items() if used & among}
-            far = [path for path, used in self.test_imports.items() if used & users]
+            theirs = {top / user.split(".")[1] for user in users if not user.startswith(f"{PACKAGE}.{KERNELS}")}
+            far = [path for path, used in self.test_imports.items() if used & users or path.parent in theirs]
         also = [path for name in ALSO.get(relative.parts[0], ()) if (path := self.project / name).exists()]
-        return _without_repeats([named, also, direct, far, folder])
+        return _without_repeats([named, also, direct, folder, far])
 
 
 def _module(path: Path) -> str:

@@ -37,6 +37,13 @@ TEXTS = {
         "-0.3 L(x, y) v L(y, z) v K(x, D)\n0.9 !L(x, y)\n",
         "K,L(1,2)",
     ),
+    "mixed": (  # groups of every shape beside quantified parts, hard rules and atoms that nothing ties
+        "p = {1, ..., 5}\nk = {A, B, C}\nm = {U, V}\nC(k!, p)\nD(m!, p)\nG(p, m!)\nR(p, p)\nS(p)\nN(p)\n0.6 C(A, x) ^ D(U, x)\n"
+        "-0.4 C(c, x) ^ C(c, y) ^ R(x, y)\n0.5 G(x, U) ^ (EXIST y (R(x, y) ^ S(y)))\n0.3 D(V, x) => S(x)\n"
+        "-0.7 S(x) ^ S(y) ^ G(x, V)\n1.1 EXIST x (S(x) ^ C(B, x))\nR(x, y) ^ R(y, z) => R(x, z).\n!R(1, 2) v S(3).\n"
+        "0.2 N(x)\n0.4 C(C, 2)\n",
+        "C,D,G,S,N(1),R(1,2) ^ S(1)",
+    ),
     "too large": (
         "p = {1, ..., 900}\nR(p, p)\nS(p)\n0.01 R(x, y) ^ R(y, z) => R(x, z)\n0.5 R(x, y) ^ S(x) => S(y)\n-2 R(x, y)\n",
         "R(1,2),S(1)",

@@ -30,6 +30,7 @@ from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.samplers.irreducible import single_site_reach
 from markovlogic.samplers.mcsat import MCSAT
 from markovlogic.samplers.tempered import Tempered
+from markovlogic.symmetry.refinement import refine_network
 
 FILE = Path(__file__).with_name("said.json")
 
@@ -124,6 +125,7 @@ def said(name: str) -> dict[str, Any]:
     """Plans, worlds and starts of one network."""
     network = networks()[name]
     parts = components(network)
+    colours = refine_network(network)
     shape = [network.n_atoms, network.n_hidden, network.n_soft, network.n_clauses, network.n_literals, network.nbytes]
-    made: dict[str, Any] = {"network": shape, "parts": [parts.n_components, digest(parts)]}
+    made: dict[str, Any] = {"network": shape, "parts": [parts.n_components, digest(parts)], "colours": digest(colours)}
     return made | {"exact": _exact(network), "most probable": _most_probable(network), "samplers": _samplers(network)}

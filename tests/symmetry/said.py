@@ -17,7 +17,7 @@ import markovlogic as mln
 FILE = Path(__file__).with_name("said.json")
 KINDS = ("twins", "refined", "automorphisms", "auto")
 FILES = ("smokers", "asthma hard", "webkb", "er", "ising", "existential")
-NAMES = (*FILES, "several parts", "two kinds", "hidden", "exclusive", "hard")
+NAMES = (*FILES, "several parts", "mixed", "two kinds", "hidden", "exclusive", "hard")
 
 
 def said(name: str) -> dict[str, Any]:
