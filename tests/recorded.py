@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 SUITES = (
+    "signatures",
     "learning.said",
     "methods.said",
     "methods.answers",
+    "methods.many",
     "compressing.said",
     "networks.said",
     "networks.counting.said",

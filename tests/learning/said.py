@@ -77,7 +77,7 @@ def said(name: str) -> dict[str, Any]:
             mln.Model.parse(rules), [str(file) for file in files], "K" if rules is EXCLUSIVE else "S,T", **options
         )
     return {
-        "weights": {one.formula: [one.weight, one.stderr, one.informed] for one in learned.weights},
+        "weights": [[one.formula, one.weight, one.stderr, one.informed] for one in learned.weights],
         "prior": learned.prior,
         "notes": learned.notes,
         "concerns": learned.concerns(),
