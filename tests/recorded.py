@@ -24,6 +24,7 @@ SUITES = (
     "networks.said",
     "networks.counting.said",
     "symmetry.said",
+    "report.said",
 )
 NEAR = 1e-5  # relative: other processors add up in another order, and searches end elsewhere
 

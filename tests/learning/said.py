@@ -29,6 +29,7 @@ W(x, +a) ^ K(x, +c)
 L(x, y) ^ K(x, +c) => K(y, +c)
 K(x, A) => !K(y, A) v !L(x, y).
 """
+APART = "K(p, k!)\nW(p, w)\nL(p, p)\nW(x, +a) ^ K(x, +c)\nK(x, A) v K(x, B)\n"  # no rule ties two objects
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "pseudolikelihood": (COUPLED, {"method": "pseudolikelihood", "prior": 2.0}),
     "pseudolikelihood, prior chosen": (COUPLED, {"method": "pseudolikelihood"}),
@@ -42,6 +43,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "newton, hidden atoms": (COUPLED, {"method": "newton", "prior": 1.0, "hidden": True}),
     "perceptron": (COUPLED, {"method": "perceptron", "prior": 2.0, "keep_weights": True}),
     "exclusive": (EXCLUSIVE, {"method": "pseudolikelihood"}),
+    "exclusive, nothing coupled": (APART, {"prior": 1.0}),
     "exclusive, cd": (EXCLUSIVE, {"prior": Prior("l2", 0.5, 3.0)}),
 }
 NAMES = tuple(WAYS)
@@ -52,7 +54,7 @@ def _database(rules: str, rng: np.random.Generator, *, hidden: bool) -> str:
     n = 12
     links = [f"({i},{j})" for i in range(n) for j in range(n) if rng.random() < 0.2]
     first, second = rng.random((2, n))
-    if rules is EXCLUSIVE:
+    if rules in (EXCLUSIVE, APART):
         kinds = ["A" if at == 0 else "B" if draw < 0.6 else "C" for at, draw in enumerate(first)]
         facts = [f"K({i},{kind})" for i, kind in enumerate(kinds)] + [f"L{link}" for link in links if link != "(0,0)"]
         facts += [f"W({i},{word})" for i in range(n) for word, draw in (("U", first[i]), ("V", second[i])) if draw < 0.5]
@@ -73,9 +75,7 @@ def said(name: str) -> dict[str, Any]:
         files = [Path(folder) / f"{at}.db" for at in range(1 if one else 2)]
         for file in files:
             file.write_text(_database(rules, rng, hidden=hidden))
-        learned = mln.learn(
-            mln.Model.parse(rules), [str(file) for file in files], "K" if rules is EXCLUSIVE else "S,T", **options
-        )
+        learned = mln.learn(mln.Model.parse(rules), [str(file) for file in files], "K" if "K(" in rules else "S,T", **options)
     return {
         "weights": [[one.formula, one.weight, one.stderr, one.informed] for one in learned.weights],
         "prior": learned.prior,
