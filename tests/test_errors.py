@@ -41,7 +41,7 @@ def test_advice_for_names() -> None:
     assert known_name("a", "way", ("a", "b")) == "a"
     with pytest.raises(UnsupportedError, match="way c is not available in this version; available: a, b"):
         known_name("c", "way", ("a", "b"), ("c",))
-    with pytest.raises(InputError, match="unknown way ab; available: abc, b .did you mean abc"):
+    with pytest.raises(InputError, match="unknown way ab; available: abc, b"):
         known_name("ab", "way", ("abc", "b"))
     assert (InputError("x").exit_code, ResourceError("x", needed=2.0, limit=1.0).limit) == (2, 1.0)
 
