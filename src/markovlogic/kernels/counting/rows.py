@@ -7,7 +7,6 @@ A message over a variable is a row of bits, or a vector of counts. A vector is m
 import numpy as np
 
 from markovlogic.kernels.counting.evaluate import (
-    FULL,
     LOW,
     ONE,
     count_loop,
@@ -16,9 +15,13 @@ from markovlogic.kernels.counting.evaluate import (
     fill_row,
     flip_of,
     has_bit,
+    holds,
+    is_list,
+    list_bounds,
     meets,
     passes_test,
     row_begin,
+    starts_with_list,
     value_of,
 )
 from markovlogic.kernels.counting.layout import (
@@ -96,15 +99,46 @@ def _weigh_rows(bits, begin, stride, flip, size, words, plane, n, out):
 
 
 @internal
-def _multiply(code, instruction, bits, slots, registers, weighs):
-    """A message through one or more relations between two variables."""
+def _count_both(one, other, words):
+    """Bits that two rows share."""
+    total = np.int64(0)
+    for word in range(words):
+        total += population(one[word] & other[word])
+    return total
+
+
+@internal
+def _follow_lists(code, instruction, bits, slots, registers, weighs):
+    """A message through relations of which the first is a list: along its entries."""
+    source, first, last, slot = instruction[2], instruction[4], instruction[5], instruction[7] & 0xFFFF
+    result = registers.vector[instruction[1]]
+    for at in range(instruction[6]):
+        slots[slot] = at
+        low, high = list_bounds(code, first, slots)
+        total = np.int64(0)
+        for entry in range(low, high):
+            place = code.lists[entry]
+            value = registers.vector[source, place] if weighs else np.int64(has_bit(registers.bits[source], 0, place))
+            for operand in range(first + 1, last):
+                if value != 0 and not holds(code, operand, place, bits, slots):
+                    value = 0
+            total += value
+        result[at] = total
+
+
+@internal
+def _multiply(code, instruction, bits, slots, registers, row, weighs):
+    """A message through one or more relations between two variables. row: to work in."""
     out, source, first, last, size = instruction[1], instruction[2], instruction[4], instruction[5], instruction[6]
+    if starts_with_list(code, first, last):
+        _follow_lists(code, instruction, bits, slots, registers, weighs)
+        return
     packed = instruction[7]
     slot, length = packed & 0xFFFF, packed >> 16
     words = (length + 63) >> 6
     n = _planes(registers.vector[source], length, registers.plane) if weighs else 0
     result = registers.vector[out]
-    if last == first + 1:
+    if last == first + 1 and not is_list(code, first):
         slots[slot] = 0
         begin = row_begin(code, first, slots)
         slots[slot] = 1
@@ -117,15 +151,12 @@ def _multiply(code, instruction, bits, slots, registers, weighs):
     for at in range(size):
         slots[slot] = at
         total = np.int64(0)
-        for word in range(words):
-            both = FULL
-            for operand in range(first, last):
-                both &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
-            if weighs:
-                for which in range(n):
-                    total += population(both & registers.plane[which, word]) << which
-            else:
-                total += population(both & registers.bits[source, word])
+        fill_row(code, first, last, length, bits, slots, row)
+        if weighs:
+            for which in range(n):
+                total += _count_both(row, registers.plane[which], words) << which
+        else:
+            total = _count_both(row, registers.bits[source], words)
         result[at] = total
 
 
@@ -160,7 +191,7 @@ def run_instruction(code, instruction, bits, slots, registers, stack):
     elif kind == NEST:
         registers.number[out] = count_loop(code, source, bits, slots, stack)
     else:
-        _multiply(code, instruction, bits, slots, registers, kind != COUNT)
+        _multiply(code, instruction, bits, slots, registers, stack.rows[0], kind != COUNT)
 
 
 @internal
@@ -224,10 +255,12 @@ def _add_group(code, program, at, columns, width, bits, slots, registers):
             for y in range(width):
                 base[y] += table[own[y]]
         return
+    masks = registers.plane[0]
+    fill_row(code, first, last, width, bits, slots, masks)
     for word in range((width + 63) >> 6):
-        mask = FULL
-        for operand in range(first, last):
-            mask &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
+        mask = masks[word]
+        if mask == np.uint64(0):
+            continue
         for place in range(min(64, width - 64 * word)):
             y = 64 * word + place
             value = plain
@@ -291,7 +324,7 @@ def _activate(code, program, at, last, slots, active):
     first, n = loop[LOOP_ROWS], loop[LOOP_ROWS + 1] - loop[LOOP_ROWS]
     if loop[LOOP_INNER] != loop[LOOP_INNER + 1] or loop[LOOP_MASKS] != loop[LOOP_MASKS + 1] or n < 1 or n > 2:
         return
-    if code.operand[first, OPERAND_FLIP] != 0:
+    if code.operand[first, OPERAND_FLIP] != 0 or is_list(code, first):
         return
     second = first + n - 1
     slots[last] = 0
