@@ -89,11 +89,10 @@ class RowProgram(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Everything that sweeps read."""
+    """Everything that sweeps read, but for definitions."""
 
     code: Code
     relations: Relations
-    definitions: Definitions
     program: RowProgram
     mask: Words  # the open atoms of each predicate, rows as in the view of the last argument
     first: Int64  # the number of the first open atom of each row

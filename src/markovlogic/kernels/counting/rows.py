@@ -39,10 +39,13 @@ from markovlogic.kernels.counting.layout import (
     MASK,
     NEST,
     OPERAND_FLIP,
+    OWN_COLUMNS,
     POINTS,
     ROW_GROUPS_OF,
     ROW_TERMS,
     SIZE,
+    SIZES,
+    SPECIAL,
     TERM_CHANNEL,
     TIMES,
     TOTAL,
@@ -161,49 +164,45 @@ def _multiply(code, instruction, bits, slots, registers, row, weighs):
 
 
 @internal
-def run_instruction(code, instruction, bits, slots, registers, stack):
-    """Fill one register."""
-    kind, out, source, other = instruction[0], instruction[1], instruction[2], instruction[3]
-    size = instruction[6]
-    if kind == BITS:
-        row = registers.bits[out]
-        fill_row(code, instruction[4], instruction[5], size, bits, slots, row)
-        if source >= 0:  # a value that the variable differs from
-            place = slots[source]
-            row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
-    elif kind == MASK:
-        row = registers.bits[other]
-        for at in range(size):
-            registers.vector[out, at] = registers.vector[source, at] if has_bit(row, 0, at) else 0
-    elif kind == TIMES:
-        for at in range(size):
-            registers.vector[out, at] = registers.vector[source, at] * registers.vector[other, at]
-    elif kind == SIZE:
-        total = np.int64(0)
-        for word in range((size + 63) >> 6):
-            total += population(registers.bits[source, word])
-        registers.number[out] = total
-    elif kind == TOTAL:
-        total = np.int64(0)
-        for at in range(size):
-            total += registers.vector[source, at]
-        registers.number[out] = total
-    elif kind == NEST:
-        registers.number[out] = count_loop(code, source, bits, slots, stack)
-    else:
-        _multiply(code, instruction, bits, slots, registers, stack.rows[0], kind != COUNT)
-
-
-@internal
-def run_instructions(code, program, own, once, bits, slots, registers, stack):
+def _run_instructions(code, program, own, once, bits, slots, registers, stack):
     """Fill the registers that depend on the row, or those that do not. own: the predicate's row in its table."""
-    for at in range(own[INSTRUCTIONS], own[INSTRUCTIONS + 1]):
-        if program.instruction[at, 8] == once:
-            run_instruction(code, program.instruction[at], bits, slots, registers, stack)
+    for number in range(own[INSTRUCTIONS], own[INSTRUCTIONS + 1]):
+        instruction = program.instruction[number]
+        if instruction[8] != once:
+            continue
+        kind, out, source, other = instruction[0], instruction[1], instruction[2], instruction[3]
+        size = instruction[6]
+        if kind == BITS:
+            row = registers.bits[out]
+            fill_row(code, instruction[4], instruction[5], size, bits, slots, row)
+            if source >= 0:  # a value that the variable differs from
+                place = slots[source]
+                row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
+        elif kind == MASK:
+            row = registers.bits[other]
+            for at in range(size):
+                registers.vector[out, at] = registers.vector[source, at] if has_bit(row, 0, at) else 0
+        elif kind == TIMES:
+            for at in range(size):
+                registers.vector[out, at] = registers.vector[source, at] * registers.vector[other, at]
+        elif kind == SIZE:
+            total = np.int64(0)
+            for word in range((size + 63) >> 6):
+                total += population(registers.bits[source, word])
+            registers.number[out] = total
+        elif kind == TOTAL:
+            total = np.int64(0)
+            for at in range(size):
+                total += registers.vector[source, at]
+            registers.number[out] = total
+        elif kind == NEST:
+            registers.number[out] = count_loop(code, source, bits, slots, stack)
+        else:
+            _multiply(code, instruction, bits, slots, registers, stack.rows[0], kind != COUNT)
 
 
 @internal
-def find_columns(code, program, own, bits, slots, registers, scratch):
+def _find_columns(code, program, own, bits, slots, registers, scratch):
     """The bits along the rows that do not depend on the row, eight of them a byte."""
     first, last, width = own[COLUMNS], own[COLUMNS + 1], own[WIDTH]
     for at in range(first, last):
@@ -272,12 +271,23 @@ def _add_group(code, program, at, columns, width, bits, slots, registers):
 
 
 @internal
-def find_row(code, program, own, bits, slots, registers, stack):
-    """The sums of a row's atoms without live terms, in `registers.base`; gives how many live terms there are.
+def begin_row(code, program, own, row, fresh, bits, slots, registers, stack):
+    """Put the row's arguments into slots and compute what its atoms share: their sums without live terms, `registers.base`.
 
-    The row's arguments stand in the first slots; what does not depend on the row is there already.
+    fresh: 1 where what does not depend on the row has to be computed as well, else 0. Gives how many live terms there are, -1
+    where each atom is counted in full. All is done in one function: each more takes its time to compile.
     """
-    run_instructions(code, program, own, np.int64(0), bits, slots, registers, stack)
+    rest = row
+    for position in range(own[ARITY] - 2, -1, -1):
+        size = own[SIZES + position]
+        slots[position] = rest % size
+        rest //= size
+    if fresh or own[OWN_COLUMNS]:
+        _find_columns(code, program, own, bits, slots, registers, stack.rows[0])
+    for once in range(fresh, -1, -1):
+        if once == 0 and own[SPECIAL] >= 0 and program.item[own[SPECIAL] + row]:
+            return -1
+        _run_instructions(code, program, own, once, bits, slots, registers, stack)
     width = own[WIDTH]
     for term in range(own[ROW_TERMS], own[ROW_TERMS + 1]):
         value = program.weight[term]

@@ -9,7 +9,7 @@ import numpy as np
 
 from markovlogic.arrays import Int64, frozen
 from markovlogic.kernels.counting.layout import OPERAND_BEGIN, OPERAND_FLIP, OPERAND_LIST, OPERAND_ROW, OPERAND_STEPS, Code
-from markovlogic.networks.counting.joins import Loop, loops
+from markovlogic.networks.counting.joins import Loop, Sizes, loops
 from markovlogic.networks.counting.listing import Lists
 from markovlogic.networks.counting.terms import FREE, Factor, Term, Terms, Universe, components, free_of
 from markovlogic.networks.counting.views import Operand, Views
@@ -26,7 +26,7 @@ def spread(term: Term, universe: Universe) -> Spread:
     """All parts of a term."""
     size = {FREE + at: universe.sizes[kind] for at, kind in enumerate(term.types)}
     tests = [factor for factor in term.factors if not free_of(factor.args)]
-    roots = [loops(part, term.factors, term.masks, size) for part in components(term)]
+    roots = [loops(part, term.factors, term.masks, Sizes(size, universe)) for part in components(term)]
     return Spread(tests, sorted(roots, key=lambda loop: loop.cost))
 
 
@@ -51,13 +51,15 @@ class Assembler:
         return len(self._terms)
 
     def operands(self, rows: Iterable[Operand], first_free: int) -> tuple[int, int]:
-        """Consecutive operands: from, to. Lists come first, and of lists and of bits those that are not negated."""
+        """Consecutive operands: from, to. Lists come first, short ones before; among each kind those that are not negated."""
         begin = len(self._operands)
         self._operands += [(row, first_free) for row in sorted(rows, key=self._rank)]
         return begin, len(self._operands)
 
-    def _rank(self, row: Operand) -> tuple[bool, bool, Operand]:
-        return not self.views.found[row.view].is_list, row.negated, row
+    def _rank(self, row: Operand) -> tuple[bool, bool, float, Operand]:
+        view = self.views.found[row.view]
+        entries = self.universe.entries(view.predicate, view.along)
+        return not view.is_list, row.negated, entries or 0.0, row
 
     def loop(self, loop: Loop, first_free: int, depth: int = 1) -> int:
         """The number of a loop, with all that is inside."""

@@ -120,10 +120,10 @@ class CountingNetwork:
 
     @cached_property
     def layout(self) -> Layout:
-        """Everything that sweeps read."""
+        """Everything that sweeps read, but for definitions."""
         share = np.arange(1, BORDERS) / BORDERS
         borders = np.concatenate([[-np.inf], np.log(share / (1 - share)), [np.inf]])
-        parts = (self.code, self.relations, self.definitions, self.program, self.open_atoms.mask, self.open_atoms.first)
+        parts = (self.code, self.relations, self.program, self.open_atoms.mask, self.open_atoms.first)
         member = np.stack([self.groups.code, self.groups.atom], axis=1)
         return frozen(Layout(*parts, self.groups.start, member, self.site, borders, self.soft))
 

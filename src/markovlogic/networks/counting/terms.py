@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -86,6 +86,14 @@ class Universe:
     def number(self, argument: int, type_name: str) -> int:
         """The number of a constant in its own type."""
         return -1 - argument - self.first[type_name]
+
+    def entries(self, predicate: str, along: Collection[int]) -> float | None:
+        """How many facts a row has on average, with the arguments at some positions along it; None where it is no list."""
+        if predicate not in self.lists:
+            return None
+        kinds = self.predicates[predicate]
+        rows = math.prod(self.sizes[kind] for position, kind in enumerate(kinds) if position not in along)
+        return self.lists[predicate] / max(rows, 1)
 
 
 def is_free(arg: int) -> bool:
