@@ -15,6 +15,7 @@ from markovlogic.errors import known_name
 from markovlogic.language import syntax
 from markovlogic.language.load import load
 from markovlogic.learning.chains import WeightedNetwork, weighted_network
+from markovlogic.learning.choosing import Wanted
 from markovlogic.learning.counts import CountingRows, count_rows
 from markovlogic.learning.databases import Database, database_of, read_databases, targets_of
 from markovlogic.learning.divergence import Found, Likelihood, Preconditioner, climb
@@ -99,7 +100,13 @@ class Prepared:
     @property
     def coupled(self) -> bool:
         """Whether rules tie modelled atoms together, so that the pseudo-likelihood is not the likelihood itself."""
-        return any(network.is_coupled for network in self.networks)
+        counted = [one.counted for one in self.countings if one.counted is not None]
+        return any(network.is_coupled for network in self.networks) or any(one.coupled for one in counted)
+
+    @property
+    def counts(self) -> bool:
+        """Whether groundings of some rules were counted: then there are no clauses for chains."""
+        return any(one.counted is not None for one in self.countings)
 
     @property
     def is_base(self) -> Bool:
@@ -116,16 +123,26 @@ def _is_literal(formula: syntax.Formula) -> bool:
     return isinstance(formula, syntax.Atom) or (isinstance(formula, syntax.Not) and isinstance(formula.body, syntax.Atom))
 
 
-def _prepared(task: Task, watch: Stopwatch, progress: Progress) -> Prepared:
+def _wanted(method: str, databases: Sequence[Database]) -> Wanted:
+    """Chains need clauses: those that draw hidden atoms, and those of the conditional likelihood."""
+    if any(database.hidden.any() for database in databases):
+        return Wanted.CLAUSES
+    return {PSEUDO: Wanted.CHANGES, AUTO: Wanted.CLAUSES_IF_THEY_FIT}.get(method, Wanted.CLAUSES)
+
+
+def _prepared(task: Task, method: str, watch: Stopwatch, progress: Progress) -> Prepared:
     with watch("ground"):
         rules = prepare(task.model, keep_weights=task.keep_weights)
         index = FeatureIndex()
         names = [_name(one, at) for at, one in enumerate(task.evidence)]
         databases = [database_of(task.model, one, task.targets, name) for one, name in zip(task.evidence, names, strict=True)]
-        countings = [count_rows(rules, one, index, memory_limit=task.memory_limit, progress=progress) for one in databases]
+        wanted = _wanted(method, databases)
+        countings = [
+            count_rows(rules, one, index, wanted=wanted, memory_limit=task.memory_limit, progress=progress) for one in databases
+        ]
         networks = [weighted_network(one, len(index)) for one in countings]
     current().allowance = SURE  # from here on weights can always be told
-    return Prepared(rules, databases, countings, index, networks)
+    return Prepared(rules, [one.database for one in countings], countings, index, networks)
 
 
 def _name(evidence: Evidence, at: int) -> str:
@@ -133,7 +150,7 @@ def _name(evidence: Evidence, at: int) -> str:
 
 
 def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwatch, progress: Progress) -> Learned:
-    ready = _prepared(task, watch, progress)
+    ready = _prepared(task, method, watch, progress)
     notes: list[str] = []
     with watch("learn"):
         progress.stage("pseudo-likelihood")
@@ -214,6 +231,12 @@ def _went_on(
     if method == PSEUDO:
         note = "couplings were learned with all neighbours known; where they are not, --method cd or auto may do better"
         return PSEUDO, True, _Told((note,) if ready.coupled else ())
+    if ready.counts:
+        worry = (
+            "the ground clauses would not fit the memory limit, so groundings were counted, and the weights are those of the"
+            " pseudo-likelihood: couplings were learned with all neighbours known; smaller databases would let auto go on"
+        )
+        return PSEUDO, True, _Told(worries=(worry,))
     progress.stage("conditional likelihood", None)
     likelihood = Likelihood(ready.networks, seed)
     solver = Preconditioner(information, penalty.precision, MOST_DENSE)
@@ -343,12 +366,13 @@ def _listed(rules: Sequence[syntax.Rule]) -> str:
 
 def _stats(ready: Prepared, used: str, found: Found | None, converged: bool, watch: Stopwatch) -> dict[str, object]:
     exact = used == PSEUDO and not ready.coupled and not ready.hides
+    n_clauses = sum(len(one.rows) + len(one.hard) for one in ready.networks)
     return {
-        "network": "ground",
+        "network": "counting" if ready.counts else "ground",
         "estimator": "none",
         "guarantee": "exact" if exact else "unbounded",
         "atoms": sum(len(one.truth) for one in ready.databases),
-        "clauses": sum(len(one.rows) + len(one.hard) for one in ready.networks),
+        "clauses": n_clauses if n_clauses or not ready.counts else None,
         "chains": 0 if found is None else 64,
         "draws": 0 if found is None else found.steps,
         "burn_in": 0,

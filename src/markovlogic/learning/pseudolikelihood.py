@@ -16,8 +16,10 @@ import numpy as np
 
 from markovlogic.arrays import Bool, Float64, Int32, Int64, offsets
 from markovlogic.errors import Fault, InputError
+from markovlogic.learning.counted import CountedRules
 from markovlogic.learning.counts import CountingRows, true_literals
 
+BREAKS = "correct the data, or give the hard rules weights to be learned"
 MOST_DENSE = 2500  # features of a block whose information matrix is inverted as a whole
 
 
@@ -40,6 +42,12 @@ def changes(counting: CountingRows, world: Bool) -> Changes:
     effect = _effects(counting, rows.literal, row, true_literals(rows, world), len(rows))
     at = np.flatnonzero(effect)
     return Changes((rows.literal[at] >> 1).astype(np.int64), feature[row[at]], effect[at] * count[row[at]])
+
+
+def _counted_changes(counted: CountedRules, table: Float64) -> Changes:
+    """The same of rules that were counted."""
+    atom, channel = np.nonzero(table[:, : len(counted.feature)])
+    return Changes(atom.astype(np.int64), counted.feature[channel], table[atom, channel] * counted.scale[channel])
 
 
 def _effects(counting: CountingRows, literal: Int32, row: Int64, true: Bool, n_rows: int) -> Int64:
@@ -73,6 +81,16 @@ class Decided:
     forbidden: Bool  # (n_atoms,) values of groups that could not be taken
 
 
+def _decided_by_counts(counting: CountingRows, counted: CountedRules, table: Float64, world: Bool) -> Decided:
+    """In a world that breaks no hard rule, what is decided would break one if it were otherwise."""
+    change = table[:, counted.hard]
+    found = Decided((change != 0) & (counting.group < 0), np.zeros(len(world), bool))
+    taken = np.zeros(len(counting.group_start) - 1)
+    np.add.at(taken, counting.group[world & (counting.group >= 0)], change[world & (counting.group >= 0)])
+    found.forbidden[counting.group_atom] = change[counting.group_atom] < taken[counting.group[counting.group_atom]]
+    return found
+
+
 def decided(counting: CountingRows, world: Bool, broken: str) -> Decided:
     """Atoms that hard clauses decide; raises InputError where the world breaks one. broken: what to say then."""
     rows = counting.hard
@@ -83,7 +101,7 @@ def decided(counting: CountingRows, world: Bool, broken: str) -> Decided:
     row = np.repeat(np.arange(len(rows), dtype=np.int64), rows.length)
     true = true_literals(rows, world)
     if not (np.bincount(row[true], minlength=len(rows)) > 0).all():
-        raise InputError(Fault(broken, hint="correct the data, or give the hard rules weights to be learned"))
+        raise InputError(Fault(broken, hint=BREAKS))
     effect = _effects(counting, rows.literal, row, true, len(rows))
     atom = rows.literal >> 1
     single = counting.group[atom] < 0
@@ -217,9 +235,7 @@ def design_of(
     grouped: list[tuple[Any, Float64, Bool, Int32]] = []
     lengths: list[Int64] = []
     for number, (counting, world) in enumerate(zip(countings, worlds, strict=True)):
-        name = counting.database.name
-        told = decided(counting, world, f"{name} breaks a hard rule of the model")
-        found = changes(counting, world)
+        told, found = _observed(counting, world)
         n_atoms = len(world)
         offset = counting.offset.copy()
         kept = found.feature < 0
@@ -240,6 +256,27 @@ def design_of(
         sum(len(part[1]) for part in parts),
         offsets(np.concatenate(lengths)),
         np.concatenate([part[3] for part in both]),
+    )
+
+
+def _observed(counting: CountingRows, world: Bool) -> tuple[Decided, Changes]:
+    """What hard rules leave of a world's atoms, and what each adds to counts; from clauses and from counted rules."""
+    broken = f"{counting.database.name} breaks a hard rule of the model"
+    told, found = decided(counting, world, broken), changes(counting, world)
+    counted = counting.counted
+    if counted is None:
+        return told, found
+    if counted.is_broken(world):
+        raise InputError(Fault(broken, hint=BREAKS))
+    table = counted.table(world)
+    more, by_counts = _decided_by_counts(counting, counted, table, world), _counted_changes(counted, table)
+    return (
+        Decided(told.fixed | more.fixed, told.forbidden | more.forbidden),
+        Changes(
+            np.concatenate([found.atom, by_counts.atom]),
+            np.concatenate([found.feature, by_counts.feature]),
+            np.concatenate([found.change, by_counts.change]),
+        ),
     )
 
 
