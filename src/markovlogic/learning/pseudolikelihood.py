@@ -20,7 +20,6 @@ from markovlogic.learning.counted import CountedRules
 from markovlogic.learning.counts import CountingRows, true_literals
 
 BREAKS = "correct the data, or give the hard rules weights to be learned"
-MOST_DENSE = 2500  # features of a block whose information matrix is inverted as a whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +141,13 @@ class Design:
         """(n_rows,) the unit of each row."""
         groups = np.repeat(np.arange(len(self.group_start) - 1), np.diff(self.group_start))
         return np.concatenate([np.arange(self.n_single), self.n_single + groups]).astype(np.int64)
+
+    @cached_property
+    def rough_information(self) -> Float64:
+        """(n_features,) the diagonal of minus the Hessian where all weights are zero; in groups, without what values share."""
+        sizes = np.repeat(np.diff(self.group_start), np.diff(self.group_start))
+        variance = np.concatenate([np.full(self.n_single, 0.25), 1 / np.maximum(sizes, 1)])
+        return np.asarray(self.matrix.multiply(self.matrix).T @ variance, np.float64)
 
     def units_of(self, units: Bool) -> Design:
         """The observations of some units only."""
@@ -287,52 +293,3 @@ def _open_groups(counting: CountingRows, removed: Bool) -> tuple[Int32, Int64]:
     size = np.bincount(of[keep], minlength=len(counting.group_start) - 1)
     keep &= (size > 1)[of]
     return counting.group_atom[keep], size[size > 1].astype(np.int64)
-
-
-def standard_errors(information: Any, precision: Float64) -> tuple[Float64, bool]:
-    """√ of the diagonal of the inverse of information + precision, and whether it is exact.
-
-    Weights that no chain of observations ties together are inverted block by block. Blocks past MOST_DENSE weights get what holds
-    where all other weights are known, which is too small: then the second value is False. nan: nothing is known.
-    """
-    from scipy import sparse
-    from scipy.sparse.csgraph import connected_components
-
-    n = len(precision)
-    total = sparse.csr_array(information + sparse.diags_array(precision))
-    _, block = connected_components(abs(total) > 0, directed=False)
-    found = np.full(n, np.nan)
-    exact = True
-    order = np.argsort(block, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(block[order])) + 1):
-        if len(members) > MOST_DENSE:
-            diagonal = total.diagonal()[members]
-            found[members] = np.where(diagonal > 0, 1 / np.sqrt(np.maximum(diagonal, 1e-300)), np.nan)
-            exact = False
-            continue
-        dense = total[members][:, members].toarray()
-        found[members] = _inverse_diagonal(dense)
-    return found, exact
-
-
-def _inverse_diagonal(dense: Float64) -> Float64:
-    """√ diag(A⁻¹); nan where the matrix does not determine a weight."""
-    from scipy import linalg
-
-    scale = np.sqrt(np.maximum(np.diag(dense), 0.0))
-    known = scale > 1e-9
-    found = np.full(len(dense), np.nan)
-    if not known.any():
-        return found
-    inner = dense[np.ix_(known, known)] / np.outer(scale[known], scale[known])
-    try:
-        root = linalg.cholesky(inner, lower=True)
-        inverse = linalg.solve_triangular(root, np.eye(len(inner)), lower=True)
-        found[known] = np.sqrt((inverse**2).sum(axis=0)) / scale[known]
-    except linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(inner)
-        inside = np.where(values > 1e-10, 1 / np.maximum(values, 1e-10), np.inf)
-        with np.errstate(invalid="ignore"):
-            spread = np.nansum(np.where(vectors**2 > 1e-12, vectors**2 * inside, 0.0), axis=1)
-        found[known] = np.where(np.isfinite(spread), np.sqrt(spread) / scale[known], np.nan)
-    return found
