@@ -100,6 +100,14 @@ def test_seconds_of_iterations(tmp_path, name):
     assert any("5 objects: not grounded" in reason for reason in reasons)
 
 
+def test_clustered_gibbs_on_cut_benchmarks(tmp_path):
+    reproduce.reproduce("E2", tmp_path, quick=True)
+    table = check_files(tmp_path, "E2", "benchmark", "evidence", "setting", "sampler", "run", "sweep", "hellinger")
+    assert set(table.column("benchmark")) == {"webkb", "er"}
+    assert set(table.column("setting")) == {"literal", "corrected", "noise floor"}
+    assert all(0 <= value <= 1 for value in table.column("hellinger"))
+
+
 def test_a_figure_joins_its_panels_and_resumption_keeps_them(tmp_path):
     told = []
     done = reproduce.reproduce("e18", tmp_path, quick=True, tell=told.append)
@@ -142,6 +150,10 @@ def test_the_same_seed_gives_the_same_numbers(tmp_path):
 
 
 def test_unknown_experiments_and_bad_directories_are_refused(tmp_path):
+    with pytest.raises(InputError, match="E18c reads no benchmarks"):
+        reproduce.reproduce("E18c", tmp_path, data="somewhere")
+    with pytest.raises(InputError, match="holds no webkb"):
+        reproduce.reproduce("E2", tmp_path, data=str(tmp_path))
     with pytest.raises(InputError, match="there is no experiment E17z"):
         reproduce.reproduce("E17z", tmp_path)
     (tmp_path / "file").write_text("")

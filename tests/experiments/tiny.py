@@ -7,6 +7,7 @@ import dataclasses
 from markovlogic.experiments.accuracy import AccuracyScale
 from markovlogic.experiments.catalogue import experiment
 from markovlogic.experiments.e1 import AdaptedScale
+from markovlogic.experiments.e2 import ClusteredScale
 from markovlogic.experiments.e3 import FullSizeScale
 from markovlogic.experiments.e18a import RankScale
 from markovlogic.experiments.e18e import LowRankScale
@@ -30,8 +31,9 @@ _ITERATIONS = IterationScale(sizes=(2, 3, 4, 5), seconds=0.1, ground_to=4, from_
 _LOW_RANK = LowRankScale(pages=(6, 8, 10), topics=4, repeats=1)
 _FULL_SIZE = FullSizeScale(scale=0.003, seconds=0.01, draws=10, chains=3, atoms=20)
 _ADAPTED = AdaptedScale(60, (3, 6), ((1.0, 0.5),), 6, 2, chains=2)
+_CLUSTERED = ClusteredScale(0.8, 8, 2, 2, 2, 8, chains=2, evidence=(0.5,), benchmarks=("webkb", "er"), made=0.008)
 SCALES = (
-    {"E1": _ADAPTED, "E3": _FULL_SIZE}
+    {"E1": _ADAPTED, "E2": _CLUSTERED, "E3": _FULL_SIZE}
     | dict.fromkeys(("E4", "E5"), _ACCURACY)
     | dict.fromkeys(("E6", "E7"), _MIXING)
     | dict.fromkeys(("E8", "E9"), _ITERATIONS)
