@@ -108,6 +108,13 @@ def test_clustered_gibbs_on_cut_benchmarks(tmp_path):
     assert all(0 <= value <= 1 for value in table.column("hellinger"))
 
 
+@pytest.mark.parametrize("name", ["E13", "E14"])
+def test_pre_processing_on_the_synthetic_model(tmp_path, name):
+    reproduce.reproduce(name, tmp_path, quick=True)
+    table = check_files(tmp_path, name, "rules", "evidence", "weights", "setting", "preprocessor", "ratio", "absolute_error")
+    assert len(set(table.column("preprocessor"))) == 5 and set(table.column("setting")) == {"literal", "corrected"}
+
+
 def test_a_figure_joins_its_panels_and_resumption_keeps_them(tmp_path):
     told = []
     done = reproduce.reproduce("e18", tmp_path, quick=True, tell=told.append)

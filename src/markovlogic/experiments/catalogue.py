@@ -17,6 +17,8 @@ PANELS: dict[str, str] = {  # id -> what a listing shows
     "E7": "lifted blocked Gibbs: mixing on M4, WebKB with all predicates open ([001] Fig. 2d)",
     "E8": "lifted blocked Gibbs: seconds of 100 iterations on M3, 5 to 200 objects ([001] Fig. 2e)",
     "E9": "lifted blocked Gibbs: seconds of 100 iterations on M4, 5 to 200 objects ([001] Fig. 2f)",
+    "E13": "pre-processing on the synthetic R v S_i v T_i: errors over the compression ratio ([002] Fig. 2a)",
+    "E14": "pre-processing on the synthetic model with more and more rules ([002] Fig. 2b)",
     "E17a": "orbit estimator: asthma, 10 % evidence ([003] Fig. 2a)",
     "E17b": "orbit estimator: Friends & Smokers, 10 % evidence ([003] Fig. 2b)",
     "E17c": "orbit estimator: with transitivity, no evidence ([003] Fig. 2c)",

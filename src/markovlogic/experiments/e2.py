@@ -24,13 +24,12 @@ from markovlogic.experiments.comparison import Interval, at_least, ratio_interva
 from markovlogic.experiments.drawing import Lines, beside, lines
 from markovlogic.experiments.follow import checkpoints
 from markovlogic.experiments.full_size import BENCHMARKS
-from markovlogic.experiments.long_runs import long_run
+from markovlogic.experiments.long_runs import block_means, long_run
 from markovlogic.experiments.outcome import Cell, Experiment, Outcome, Table, Verdict
 from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.posing import Posed
 from markovlogic.progress import Progress
-from markovlogic.samplers.block_gibbs import BlockGibbs, BlockGibbsSampler
 
 COLUMNS = ("benchmark", "evidence", "setting", "sampler", "run", "sweep", "hellinger", "absolute_error")
 READINGS = {
@@ -111,14 +110,8 @@ def _curve(
     network: BlockNetwork, alpha: str, truth: Float64, scale: ClusteredScale, seed: int
 ) -> Iterator[tuple[int, float, float]]:
     """Errors of the mean of conditionals after so many sweeps."""
-    sampler = BlockGibbsSampler(BlockGibbs(alpha), network, scale.chains)  # type: ignore[arg-type]
-    state = sampler.init(np.random.SeedSequence(seed))
-    total, marks = np.zeros(network.n_blocks), set(checkpoints(scale.sweeps, 4))
-    for sweep in range(1, scale.sweeps + 1):
-        sampler.step(state, 1)
-        total += sampler.unit_values(state).mean(axis=1)
-        if sweep in marks:
-            yield sweep, *_errors(truth, np.clip(total / sweep, 0.0, 1.0)[network.of_atom])
+    for sweep, means in block_means(network, alpha, scale.chains, checkpoints(scale.sweeps, 4), seed):
+        yield sweep, *_errors(truth, means)
 
 
 def _errors(truth: Float64, estimate: Float64) -> tuple[float, float]:

@@ -1,16 +1,21 @@
-"""Long runs that stand for the truth where nothing exact fits: Gibbs chains that ground nothing, run twice.
+"""Long runs that stand for the truth where nothing exact fits, Gibbs chains that ground nothing, run twice; and chains of blocks.
 
 The distance of the two runs is what any method would have against them though it made no error of its own: the noise floor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from markovlogic.arrays import Float64
+from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.counting.network import CountingNetwork
+from markovlogic.networks.types import TypeNetwork
+from markovlogic.samplers.block_gibbs import BlockGibbs
 from markovlogic.samplers.counting_gibbs import CountingGibbs
 
 SWEEPS_AT_ONCE = 100  # counts are bytes
@@ -51,3 +56,17 @@ def long_run(network: CountingNetwork, chains: int, burn_in: int, draws: int, se
     both = np.concatenate(each, axis=1)
     first, second = (own.mean(axis=1) for own in each)
     return LongRun(both.mean(axis=1), first, second, mean_rhat(np.rint(both * draws), draws))
+
+
+def block_means(
+    network: BlockNetwork | TypeNetwork, alpha: str, chains: int, looks: Collection[int], seed: int
+) -> Iterator[tuple[int, Float64]]:
+    """Means of conditionals of all open atoms after so many sweeps over blocks, averaged over chains."""
+    sampler: Any = BlockGibbs(alpha).build(network, chains)  # type: ignore[arg-type]
+    state = sampler.init(np.random.SeedSequence(seed))
+    units, total = sampler.units, 0.0
+    for sweep in range(1, max(looks) + 1):
+        sampler.step(state, 1)
+        total = total + sampler.unit_values(state).mean(axis=1)
+        if sweep in looks:
+            yield sweep, np.clip(total / sweep, 0.0, 1.0)[units.of_atom]
