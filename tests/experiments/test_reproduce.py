@@ -115,6 +115,22 @@ def test_pre_processing_on_the_synthetic_model(tmp_path, name):
     assert len(set(table.column("preprocessor"))) == 5 and set(table.column("setting")) == {"literal", "corrected"}
 
 
+@pytest.mark.parametrize("name", ["E10", "E11", "E12"])
+def test_inference_after_pre_processing(tmp_path, name):
+    reproduce.reproduce(name, tmp_path, quick=True)
+    table = check_files(tmp_path, name, "benchmark", "setting", "preprocessor", "ratio", "rank", "run", "score", "seconds")
+    assert set(table.column("benchmark")) == {"webkb", "er"} and len(set(table.column("preprocessor"))) == 6
+    assert set(table.column("setting")) == {"literal", "corrected", "noise floor"}
+    assert all(0 <= value <= 1 for value in table.column("score"))
+
+
+def test_sizes_of_embeddings_and_seconds(tmp_path):
+    reproduce.reproduce("E15", tmp_path, quick=True)
+    assert set(check_files(tmp_path, "E15", "benchmark", "f1").column("dimensions")) == {2, 3}
+    reproduce.reproduce("E16", tmp_path, quick=True)
+    assert all(value >= 0 for value in check_files(tmp_path, "E16", "engine", "preprocessor", "pre_seconds").column("seconds"))
+
+
 def test_a_figure_joins_its_panels_and_resumption_keeps_them(tmp_path):
     told = []
     done = reproduce.reproduce("e18", tmp_path, quick=True, tell=told.append)

@@ -125,10 +125,11 @@ def _made(name: str, scale: float, seed: int) -> World:
     return World(name, model, domains, facts, f"{name}, made")
 
 
-def parts_of(world: World, counts: tuple[int, ...], seed: int, *, others: float = 1.0) -> list[World]:
+def parts_of(world: World, counts: tuple[int, ...], seed: int, *, others: float = 1.0, grown: bool = True) -> list[World]:
     """Disjoint parts with so many objects of the main type, each grown along what ties them from objects drawn at random.
 
-    others: the share of all other objects that is kept, drawn at random among those that a fact ties to a part.
+    others: the share of all other objects that is kept, drawn at random among those that a fact ties to a part. grown: whether
+    parts grow, or all their objects are drawn at random.
     """
     rng = np.random.default_rng([seed, 17])
     n = len(world.domains[world.form.main])
@@ -137,7 +138,8 @@ def parts_of(world: World, counts: tuple[int, ...], seed: int, *, others: float 
     free = np.ones(n, np.bool_)
     found = []
     for count in counts:
-        chosen = _grown(world.facts.get(world.form.tie, np.zeros((0, 2), np.int64)), free, count, rng)
+        ties = world.facts.get(world.form.tie) if grown else None
+        chosen = _grown(np.zeros((0, 2), np.int64) if ties is None else ties, free, count, rng)
         free[chosen] = False
         found.append(_cut(world, chosen, others, rng))
     return found
@@ -176,6 +178,8 @@ def _cut(world: World, chosen: Int64, others: float, rng: np.random.Generator) -
         most = max(2, round(others * len(domain)))
         if of != main and others < 1.0 and np.count_nonzero(kept[of]) > most:
             kept[of][rng.permutation(np.flatnonzero(kept[of]))[most:]] = False
+        if not kept[of].any():  # a type without objects would leave rules without groundings
+            kept[of][:1] = True
     facts = {}
     for name, args in world.facts.items():
         own = world.model.predicates[name].types
