@@ -18,6 +18,10 @@ MODELS = {
         "0.6 F(x, y) ^ C(x, U) => C(y, U)\n-0.8 S(x) <=> (EXIST y (F(x, y) ^ S(y)))\nT(x) => S(x).\nT(x) => C(x, V).\n0.1 S(A)\n",
         "S,F,C,T,S(A)^T(B)",
     ),
+    "exchangeable atoms": (
+        "p = {A, B}\nk = {U, V, W}\nS(p)\nR(p, k)\n0.8 R(x, u) v R(y, w) v S(x)\n-0.5 R(x, u) v !R(x, w)\n",
+        "S,R",
+    ),
     "many atoms": (f"p = {{{', '.join(f'A{i}' for i in range(80))}}}\nF(p, p)\n0.2 F(x, y) => F(y, x)\n", "F(A0, A1)"),
 }
 CHAINS = (64, 8, 1)
