@@ -12,7 +12,7 @@ from markovlogic.networks.counting.network import CountingNetwork
 NO_COUNTS = np.zeros(0, np.uint8)
 NO_CONDITIONALS = np.zeros((0, 1), np.float32)
 NO_SUMS = np.zeros((0, 2))
-NOTHING = Record(NO_COUNTS, NO_CONDITIONALS, NO_SUMS)
+NOTHING = Record(NO_COUNTS, NO_CONDITIONALS, NO_SUMS, 0)
 
 
 def has_rows_alone(network: CountingNetwork) -> bool:
@@ -47,4 +47,4 @@ def add_world(network: CountingNetwork, bits: Words, out: npt.NDArray[np.unsigne
     """Add each open atom's truth value to `out`, (n_atoms,)."""
     from markovlogic.kernels.counting.sweep import read_atoms
 
-    read_atoms(network.relations, network.open_atoms.mask, bits, out)
+    read_atoms(network.relations, network.open_atoms.mask, bits, 0, out)
