@@ -18,7 +18,7 @@ from markovlogic.deciding import decide
 from markovlogic.errors import Fault, InputError
 from markovlogic.grounding.engine import Engine
 from markovlogic.language.order import is_order
-from markovlogic.language.syntax import Model
+from markovlogic.language.syntax import Model, atoms_of
 from markovlogic.language.templates import LoweredModel
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.query import queried_predicates, resolve_query
@@ -85,7 +85,9 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
     """Open the modelled predicates, and note what is true of them: what no fact mentions is false, `?` is hidden."""
     known = {of: facts for of, facts in evidence.facts.items() if of not in targets}
     given = Evidence(evidence.domains, known, evidence.sources, evidence.observed - set(targets))
-    problem = pose(model, given, list(targets))
+    in_rules = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
+    idle = [of for of in model.predicates if of not in in_rules and of not in targets and not is_order(of)]
+    problem = pose(model, given, list(targets), closed=idle)  # what no rule speaks of is nothing to sum over
     n_atoms = len(problem.atoms)
     truth, hidden, excluded = np.zeros(n_atoms, bool), np.zeros(n_atoms, bool), np.zeros(n_atoms, bool)
     for predicate in problem.atoms.predicates:
