@@ -42,6 +42,7 @@ class Compressed:
     partition: Partition
     guarantee: Guarantee
     told: str  # one sentence
+    assumed: tuple[str, ...] = ()  # what is taken for granted without anybody having said so
 
     @property
     def model(self) -> Model:
@@ -75,6 +76,7 @@ class Compressed:
             "guarantee": str(self.guarantee),
             "told": self.told,
             "notes": list(self.partition.notes),
+            "assumed": list(self.assumed),
         }
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -144,13 +146,16 @@ def compress(
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
     posed = pose_problem(model, evidence, query, Assumptions(open_, closed, closed_types), progress=progress)
-    if not query:
-        told = _with_negatives(posed.problem, [*open_, *closed])
-        if told:
-            posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
+    if told:
+        posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    opened = [
+        f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false" for name in told
+    ]
     progress.stage("compress")
     made, partition = _compressed(posed, compressor)
-    return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told())
+    assumed = (*opened, *posed.notes)
+    return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told(), assumed)
 
 
 def _compressed(posed: Posed, compressor: Compressor) -> tuple[Compression, Partition]:

@@ -61,6 +61,6 @@ def compress(
     if not quiet:
         tell(f"wrote {', '.join(map(str, files))}")
         tell(made.told)
-        for note in made.partition.notes:
+        for note in (*made.partition.notes, *made.assumed):
             tell(f"note: {note}")
     return 0
