@@ -6,6 +6,9 @@ average; open atoms are then proposed to change about once for each of their arg
 classes are: they decide how often proposals are accepted, and nothing else. The mixture is irreducible because the base chain is
 (Tierney 1994, as [004] quotes it).
 
+With `flip` a symmetric sweep also proposes to negate every open atom at once: a symmetry of values, which spins in an outer field
+have but for the field, and which no renaming of constants makes.
+
 Which classes and how many transpositions at a time is tried out in burn-in only, and fixed from the first counted draw on.
 """
 
@@ -29,6 +32,7 @@ from markovlogic.restoring import require_generators, require_within
 from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target, require_sweeps, total_counts
 from markovlogic.samplers.exchanges import atom_table, partners_of, surroundings, work_for
 from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.samplers.global_flip import flip_all
 from markovlogic.symmetry.base import ConstantClasses
 
 if TYPE_CHECKING:
@@ -49,13 +53,14 @@ class LiftedMH(Settings):
     chain alone, which reaches only worlds that exchanges can make. source: where the classes come from, a name that
     `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), a compressor such as `BMF()`, or ConstantClasses,
     or several of them, among which burn-in chooses. tune: choose in burn-in; else the first classes and single transpositions
-    are taken.
+    are taken. flip: whether all open atoms together are proposed to be negated, too.
     """
 
     base: Settings = field(default_factory=Gibbs)
     alpha: float = 0.5
     source: str | Compressor | ConstantClasses | tuple[ConstantClasses, ...] = field(default="unary", repr=False)
     tune: bool = True
+    flip: bool = False
     proposals: Proposals | None = None  # what `bind` makes of the source
 
     def __post_init__(self) -> None:
@@ -153,6 +158,11 @@ class LiftedMHSampler(Sampler):
         self.n_chains = n_chains
         self.proposals = proposals
         self.base = settings.base.build(network, n_chains)
+        if settings.flip and (network.n_hidden or network.n_groups):
+            raise InputError(
+                "LiftedMH(flip=True): the negation of a world with exclusive groups or quantifiers inside of rules is no world",
+                hint="leave flip out",
+            )
         if settings.alpha == 0 and not any(self.arms):
             raise InputError(
                 "LiftedMH(alpha=0): no two constants with open atoms are in one class, so nothing would ever change",
@@ -232,7 +242,8 @@ class LiftedMHSampler(Sampler):
         base_steps: list[StepInfo] = []
         totals = np.zeros(N_COUNTS, np.int64)
         exchange = _Exchange(self, state)
-        is_base = [not self.arms or next_uniform(state.coin) < self.settings.alpha for _ in range(sweeps)]
+        moves = bool(self.arms) or self.settings.flip
+        is_base = [not moves or next_uniform(state.coin) < self.settings.alpha for _ in range(sweeps)]
         done = 0
         while done < sweeps:
             if is_base[done]:
@@ -242,7 +253,10 @@ class LiftedMHSampler(Sampler):
                 base_steps.append(self.base.step(state.base, run - done, planes, burn_in=burn_in))
                 done = run
                 continue
-            totals += exchange.trial_sweep() if warming_up else exchange.sweep()
+            if self.arms:
+                totals += exchange.trial_sweep() if warming_up else exchange.sweep()
+            if self.settings.flip:
+                totals[[PROPOSED, ACCEPTED]] += self.n_chains, flip_all(self.network, state.world, self.n_chains, state.generator)
             if planes is not None:
                 add_world(planes, state.world)
             done += 1
