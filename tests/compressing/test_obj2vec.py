@@ -142,3 +142,11 @@ def test_objects_of_which_different_things_are_known_stay_apart():
     )
     assert mln.Obj2Vec(ratio=0.25).partition(problem).class_of["x"].tolist() == [0, 1, 2, 2]
     assert mln.Obj2Vec(ratio=0.25, unary="any").partition(problem).n_groups("x") == 1
+
+
+def test_a_group_is_as_wide_as_its_farthest_member_is_from_the_one_that_was_chosen() -> None:
+    points = np.array([[0.0], [1.0], [1.5], [10.0], [10.5], [12.0]])
+    first, second = obj2vec.balanced(points, 2, np.random.default_rng(0), p_random=0.0)
+    assert (first.chosen, first.members.tolist(), first.diameter) == (1, [0, 1, 2], 1.0)
+    wide = {3: 2.0, 4: 1.5, 5: 2.0}
+    assert second.members.tolist() == [3, 4, 5] and second.diameter == wide[second.chosen]

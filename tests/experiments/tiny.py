@@ -34,7 +34,7 @@ _ACCURACY = AccuracyScale(
 _MIXING = MixingScale(size=3, seconds=0.01, chains=3, repeats=2, burn_in=2, most_draws=30)
 _ITERATIONS = IterationScale(sizes=(2, 3, 4, 5), seconds=0.1, ground_to=4, from_size=2)
 _LOW_RANK = LowRankScale(pages=(6, 8, 10), topics=4, repeats=1)
-_FULL_SIZE = FullSizeScale(scale=0.003, seconds=0.01, draws=10, chains=3, atoms=20)
+_FULL_SIZE = FullSizeScale(scale=0.003, seconds=0.01, draws=10, chains=3, atoms=20, clustered_seconds=0.01, ratio=0.5)
 _ADAPTED = AdaptedScale(60, (3, 6), ((1.0, 0.5),), 6, 2, chains=2)
 _CLUSTERED = ClusteredScale(0.8, 8, 2, 2, 2, 8, chains=2, evidence=(0.5,), benchmarks=("webkb", "er"), made=0.008)
 _SYNTHETIC = SyntheticScale(6, 8, (2,), (0.3, 0.8), (2,), runs=2)

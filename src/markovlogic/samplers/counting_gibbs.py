@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from markovlogic.kernels.counting.layout import Registers, Room
     from markovlogic.networks.counting.network import CountingNetwork
 
-NO_COUNTS = np.zeros(0, np.uint8)
-NO_CONDITIONALS = np.zeros((0, 1), np.float32)
-NO_SUMS = np.zeros((0, 2))
-
 
 class CountingState(NamedTuple):
     """Everything that the next sweep depends on; relations and counts follow from the world."""
@@ -71,7 +67,9 @@ class CountingGibbsSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return ("counting.sweep:sweep_chain",)
+        from markovlogic.networks.counting.sweeping import kernel_of
+
+        return (kernel_of(self.network),)
 
     @cached_property
     def _rooms(self) -> list[tuple[Room, Registers]]:
@@ -124,7 +122,7 @@ class CountingGibbsSampler(Sampler):
         conditionals: npt.NDArray[np.float32] | None,
     ) -> int:
         from markovlogic.kernels.counting.layout import Chain, Record
-        from markovlogic.kernels.counting.sweep import read_atoms, sweep_chain
+        from markovlogic.networks.counting.sweeping import NO_CONDITIONALS, NO_COUNTS, NO_SUMS, add_world, sweep
 
         network = self.network
         try:
@@ -136,11 +134,11 @@ class CountingGibbsSampler(Sampler):
         record = Record(
             NO_COUNTS if planes is None else planes, NO_CONDITIONALS if conditionals is None else conditionals, NO_SUMS
         )
-        updates = sweep_chain(network.layout, chain, sweeps, self.settings.scan == "random", record)
+        updates = sweep(network, chain, sweeps, record, random_scan=self.settings.scan == "random")
         state.world[:] = 0
-        read_atoms(network.layout, state.bits, state.world)
+        add_world(network, state.bits, state.world)
         self._rooms.append((room, registers))
-        return int(updates)
+        return updates
 
     def check(self, state: CountingState) -> None:
         """Relations and counts are those of the world, and every exclusive group has one true atom."""
