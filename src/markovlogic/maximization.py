@@ -27,6 +27,7 @@ from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
+from markovlogic.problem.assumed import MAXIMIZATION
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
@@ -75,6 +76,7 @@ def maximize(
             posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))
         work = Work(way, settings, memory_limit, threads, shown)
         world = _solved(posed, work, Resources(memory_limit, threads, shown), watch, include_evidence=include_evidence)
+        world = replace(world, remarks=(*posed.notes_for(MAXIMIZATION), *world.remarks))
     return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 
 

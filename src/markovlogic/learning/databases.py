@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from markovlogic.data.exclusive import group_of
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import Fault, InputError
-from markovlogic.language.order import is_order
 from markovlogic.language.syntax import Model
 from markovlogic.problem import Problem, pose
+from markovlogic.problem.assumed import LEARNING, assumed_notes
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.progress import SILENT, Progress
 
@@ -49,8 +49,7 @@ def read_databases(model: Model, given: object, *, closed_types: bool = False, p
 def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence[str] | None) -> tuple[str, ...]:
     """The predicates that are modelled given the others; without a query all that rules speak of and data show."""
     if query is None or (not isinstance(query, str) and not query):
-        shown = (name for name in model.predicates if not is_order(name))
-        found = tuple(name for name in shown if any(one.has(name) for one in evidence))
+        found = tuple(name for name in model.declared if any(one.has(name) for one in evidence))
         if not found:
             raise InputError("no training facts at all", hint="give training databases by -e FILE")
         return found
@@ -94,6 +93,11 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
             continue
         _note(problem, predicate, facts, truth, hidden, excluded)
     return frozen(Database(name, problem, truth, hidden, excluded))
+
+
+def assumed_of(database: Database, evidence: Evidence) -> tuple[str, ...]:
+    """What was assumed of a database though nobody said it; of all its facts, those of what is modelled too."""
+    return assumed_notes(replace(database.problem, evidence=evidence), purpose=LEARNING)
 
 
 def _note(problem: Problem, predicate: str, facts: Facts, truth: Bool, hidden: Bool, excluded: Bool) -> None:

@@ -16,7 +16,7 @@ from markovlogic.language import syntax
 from markovlogic.language.load import load
 from markovlogic.learning.chains import WeightedNetwork, weighted_network
 from markovlogic.learning.counts import CountingRows, count_rows
-from markovlogic.learning.databases import Database, database_of, read_databases, targets_of
+from markovlogic.learning.databases import Database, assumed_of, database_of, read_databases, targets_of
 from markovlogic.learning.divergence import Found, Likelihood, Preconditioner, climb
 from markovlogic.learning.features import FeatureIndex, LearningRules, instantiate, prepare
 from markovlogic.learning.optimise import cross_validated, maximise
@@ -134,7 +134,8 @@ def _name(evidence: Evidence, at: int) -> str:
 
 def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwatch, progress: Progress) -> Learned:
     ready = _prepared(task, watch, progress)
-    notes: list[str] = []
+    assumed = [assumed_of(one, evidence) for one, evidence in zip(ready.databases, task.evidence, strict=True)]
+    notes = list(dict.fromkeys(note for found in assumed for note in found))
     with watch("learn"):
         progress.stage("pseudo-likelihood")
         worlds = [one.truth for one in ready.databases]
