@@ -57,7 +57,8 @@ def clustered_curves(posed: Posed, atoms: Int64, wish: ClusteredWish) -> tuple[l
     grouping = KMeans(ratio=wish.ratio, features="sat", weights="literal", seed=wish.seed)
     begun = time.perf_counter()
     partition = grouping.partition(posed.problem)
-    found, notes = [], []
+    found: list[CurvePoint] = []
+    notes: list[str] = []
     own = grouping.shrunk(posed, partition)
     clustered = time.perf_counter() - begun
     found += _followed(CGIBBS, _counting(own.posed, wish), own.projection.atom[atoms], clustered, wish)

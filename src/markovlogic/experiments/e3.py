@@ -105,7 +105,7 @@ def _panel(name: str, share: float, scale: FullSizeScale, seed: int) -> tuple[li
             found.append(Look(name, share, GIBBS, draws, seconds, mean_rhat(totals, draws), visited))
         if seconds >= scale.seconds and draws >= FEWEST:
             break
-    size = {
+    size: dict[str, Any] = {
         "atoms": network.n_atoms,
         "seconds_a_sweep": sampling / (draws * scale.chains),
         "predicted_seconds_a_sweep": network.sweep_seconds,
