@@ -20,7 +20,7 @@ EXPERIMENT = Experiment(
     claim="On a Chimera graph with an outer field lifted Metropolis-Hastings converges faster than Gibbs, by iterations and by "
     "time (the slides' curves are lost).",
     quick=SpinScale(size=2, draws=300, repeats=3, evidence=0.0, seconds=2, couplings=(0.4, 1.2)),
-    full=SpinScale(size=3, draws=3000, repeats=4, evidence=0.0, seconds=10),
+    full=SpinScale(size=3, draws=2000, repeats=4, evidence=0.0, seconds=10),
     run=run,
     draw=spin_chart(TITLE),
 )

@@ -97,16 +97,22 @@ def _speedups(laps: Sequence[Lap], scale: RaceScale, what: str) -> dict[str, Any
 
 
 def _judged(laps: dict[float, list[Lap]], scale: SpinScale) -> Verdict:
-    """Agrees when exchanges alone need clearly fewer seconds at some coupling, unclear when only the flip does, else differs.
+    """Agrees when exchanges alone are clearly quicker at some coupling, unclear when only the flip is, else differs.
 
-    Differs only where at every coupling every sampler that got there clearly took longer, or did not get there.
+    Quicker: fewer seconds until R stays below the level; where Gibbs does not get there, a smaller error at equal seconds. It
+    differs only where at every coupling every sampler that got there clearly took longer, or did not get there.
     """
     reasons, quicker, slower = [], set(), []
     for coupling, own in laps.items():
         reached = int(np.isfinite(arrivals(own, BASE, scale.rhat, "draws")).sum())
         reasons.append(f"coupling {coupling:g}: {BASE} comes to stay below R {scale.rhat} in {reached} of {scale.repeats} runs")
+        shortest = min(max(lap.seconds for lap in own if lap.sampler == name) for name in {lap.sampler for lap in own})
         moving = {lap.sampler: lap.acceptance for lap in own if lap.acceptance is not None}
         for name, accepted in moving.items():
+            if reached < scale.repeats:
+                error = ratio_interval(errors_at(own, BASE, shortest), errors_at(own, name, shortest))
+                reasons.append(f"coupling {coupling:g}: at equal seconds the error of {BASE} is {error} times that of {name}")
+                quicker |= {name} if error.low > 1 else set()
             ratio, draws = (speedup(own, name, scale, what) for what in ("seconds", "draws"))
             if ratio is None:
                 reasons.append(f"coupling {coupling:g}: {name} does not get there in every repetition ({accepted:.3g} accepted)")
