@@ -129,6 +129,9 @@ class FormulaParser(TermParser):
             if self.peek().kind != ",":
                 break
             self.at += 1
+        if self.peek().kind in (".", ":"):
+            hint = f"nothing stands between variables and formula: {token.text} {','.join(names)} Smokes({names[0]})"
+            raise self.fail(f"found {self.peek().text}", hint=hint)
         self.continue_line()
         self.calls.enter(names)
         body = self.formula()

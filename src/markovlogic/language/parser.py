@@ -221,6 +221,8 @@ class _StatementReader(WeightParser):
         """Nothing may follow on the line."""
         token = self.tokens[self.at]
         if token.kind not in (NEWLINE, BLANK, END):
+            if token.kind == ",":
+                raise self.fail("found ,", token, "write ^ between formulas that both hold")
             if token.kind == "." or token.kind == "!":
                 raise self.fail(f"found {token.text}, expected the end of the line", token)
             raise self.unexpected("a connective or the end of the line")

@@ -54,7 +54,7 @@ class TermParser(Cursor):
             return Atom(name.text, (), star, place)
         atom = Atom(name.text, self.arguments(), star, place)
         behind = self.peek()
-        if (behind.kind in _RELATIONS or behind.kind in ARITHMETIC) and habit(self.tokens, self.at) is None:
+        if (behind.kind in _RELATIONS or behind.kind in ARITHMETIC) and not self.starts_arrow():
             if behind.kind == "*" and self.after().kind in (WORD, NAME):
                 return atom  # a number before a formula that begins with a starred atom
             return self.relation(Written(atom, self.added(), name))
@@ -167,7 +167,7 @@ class TermParser(Cursor):
     def added(self) -> int:
         """`+ 1`, `- 2`, or LoMRF's `++` and `--` behind a term."""
         shift = 0
-        while (sign := self.peek()).kind in ARITHMETIC and habit(self.tokens, self.at) is None:
+        while (sign := self.peek()).kind in ARITHMETIC and not self.starts_arrow():
             by, step = self.after(), 1 if sign.kind == "+" else -1
             if sign.kind not in ("+", "-"):
                 raise self.unsupported(f"arithmetic {sign.kind}", sign, "integers can be added: t + 1, t - 2")
@@ -210,7 +210,15 @@ class TermParser(Cursor):
     def number_as_constant(self, token: Token) -> SyntaxFault:
         """A decimal or negative number where a constant was expected."""
         text = token.text + (self.after().text if token.kind == "-" else "")
+        if self.at and self.tokens[self.at - 1].kind == "=" and token.kind == NUMBER:
+            hint = "a probability is soft evidence, in a .db file: 0.9 Smokes(Ann); a weight stands before its formula"
+            return self.fail(f"the number {shortened(text)} as a value", token, hint)
         return self.fail(f"the number {shortened(text)} as a constant", token, f'write it in double quotes: "{shortened(text)}"')
+
+    def starts_arrow(self) -> bool:
+        """Whether the next tokens are `->` or its relatives, which stand between formulas."""
+        found = habit(self.tokens, self.at)
+        return found is not None and found[1].startswith(("write =>", "write <=>"))
 
     # ---- relations
 
@@ -219,6 +227,8 @@ class TermParser(Cursor):
         sign = self.peek()
         if sign.kind not in _RELATIONS:
             raise self.unexpected("= or != after a constant" if not left.shift else "=, != or a comparison after a sum")
+        if (found := habit(self.tokens, self.at)) is not None:
+            raise self.fail(found[0], sign, found[1])
         self.at += 1
         self.continue_line()
         right = self.written()

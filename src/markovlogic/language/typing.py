@@ -86,6 +86,7 @@ class _Checker:
         self.n_unsupported = parsed.n_unsupported
         self.written: dict[str, str] = {}  # of variables that were renamed in the present rule, the names in the source
         self.called: set[str] = set()  # functions of the present rule
+        self.lone = False  # whether the present rule is an atom without a weight, perhaps meant as a declaration
         self.advice: dict[str, str] = {}  # nearest known name of each undeclared one
 
     # ---- faults
@@ -165,6 +166,7 @@ class _Checker:
         whole = with_atoms(whole, self.read_as_built_in)
         renamer = Renamer(whole)
         formula = renamer.rename(whole, {}, free, bound)
+        self.lone = statement.weight is None and isinstance(statement.formula, Atom)
         typing = _Typing()
         equalities: list[Equal] = []
         self.written, self.called = renamer.original, {call.predicate for call in statement.called}
@@ -306,6 +308,9 @@ class _Checker:
                 things = ["thing"] * (len(atom.args) - (what == "function"))
                 declared = f"{shortened(name)}({', '.join(things)})"
                 hint = f"declare it by a line such as {'thing ' * (what == 'function')}{declared}"
+            if self.lone and atom.args and all(isinstance(arg, Constant) for arg in atom.args):
+                types = ", ".join(arg.name.lower() for arg in atom.args)
+                hint = f"a declaration has its types in lower case: {shortened(name)}({types})"
             self.fault(f"undeclared {what} {shortened(name)}", atom.place, hint)
 
     def type_equalities(self, equalities: list[Equal], typing: _Typing) -> None:
