@@ -8,7 +8,7 @@ nothing for each atom.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from markovlogic.kernels.counting.layout import (
     VIEWS,
     WIDTH,
     Chain,
-    Record,
+    Layout,
     Registers,
     Room,
 )
@@ -36,7 +36,7 @@ from markovlogic.lifted.blocks.messages import Bools
 from markovlogic.lifted.blocks.schedule import Drawn
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.networks.counting.network import CountingNetwork
-from markovlogic.networks.counting.sweeping import NO_CONDITIONALS, NO_COUNTS, kernel_of, sweep
+from markovlogic.networks.counting.sweeping import NOTHING, kernel_of, sweep
 from markovlogic.problem import Problem
 from markovlogic.problem.statuses import Statuses
 
@@ -59,9 +59,7 @@ class Groups(NamedTuple):
 
 def counted_unit(predicate: str, problem: Problem, lowered: LoweredModel, counted: tuple[int, ...]) -> CountedUnit:
     """What draws a predicate; counted: arguments along which atoms can be exchanged, none: atom by atom."""
-    whole = counting_network(problem, rules_about(predicate, lowered))
-    site = whole.site[whole.site[:, 0] == whole.predicates.index(predicate)]
-    network = replace(whole, site=frozen(np.ascontiguousarray(site)))
+    network = counting_network(problem, rules_about(predicate, lowered))
     blocks = _blocks(problem.statuses[predicate], problem.atoms.codes(predicate), counted) if counted else None
     return CountedUnit(predicate, network, blocks)
 
@@ -83,7 +81,7 @@ def _blocks(statuses: Statuses, is_open: Int64, counted: tuple[int, ...]) -> Blo
 
 @dataclass(frozen=True, eq=False)
 class CountedUnit:
-    """One predicate, and the counting network of the clauses that bear on it, with its sites alone; immutable."""
+    """One predicate, and the counting network of the clauses that bear on it; immutable."""
 
     predicate: str
     network: CountingNetwork
@@ -97,6 +95,14 @@ class CountedUnit:
     @cached_property
     def _number(self) -> int:
         return self.network.predicates.index(self.predicate)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        """The network's, with the sites of this predicate alone, whose first atom has number 0."""
+        layout, start = self.network.layout, self.network.problem.atoms.range_of(self.predicate).start
+        site = np.ascontiguousarray(layout.site[layout.site[:, 0] == self._number])
+        member = layout.group_member - np.array([[0, start]], np.int64)
+        return frozen(layout._replace(site=site, first=layout.first - start, group_member=member))
 
     @cached_property
     def _read(self) -> tuple[str, ...]:
@@ -181,14 +187,13 @@ class CountedUnit:
 
     def _swept(self, chain: Chain) -> npt.NDArray[np.float64]:
         """Draw all atoms, or groups, in turn; gives the probabilities of the open atoms."""
-        sums = np.empty((self.network.n_atoms, 2))
-        sweep(self.network, chain, 1, Record(NO_COUNTS, NO_CONDITIONALS, sums))
-        numbers = self.network.problem.atoms.range_of(self.predicate)
-        log_odds, hard = sums[numbers.start : numbers.stop].T
+        sums = np.empty((len(self._codes), 2))
+        sweep(self.network, chain, 1, NOTHING._replace(sums=sums), layout=self._layout)
+        log_odds, hard = sums.T
         if self._groups is not None:
             return _shares(log_odds, hard, self._groups)
         share = 0.5 * (1.0 + np.tanh(0.5 * log_odds))
-        return np.asarray(np.where(np.abs(hard) > DECIDED, hard > 0, share), np.float64)
+        return np.where(np.abs(hard) > DECIDED, hard > 0, share)
 
     def _blocks_drawn(self, chain: Chain, blocks: Blocks) -> npt.NDArray[np.float64]:
         """Draw all blocks in turn; gives the probabilities of their atoms."""
@@ -196,7 +201,7 @@ class CountedUnit:
 
         chance = np.empty(len(blocks.code))
         weight = np.empty(int(np.diff(blocks.start).max(initial=0)) + 1)
-        draw_blocks(self.network.layout, self._number, blocks.start, blocks.code, chain, weight, chance)
+        draw_blocks(self._layout, self._number, blocks.start, blocks.code, chain, weight, chance)
         return chance
 
 
