@@ -62,6 +62,10 @@ class SamplingMethod(Method):
         """Whether a compression proposes and leaves the target alone."""
         return self.proposes
 
+    def plain_settings(self) -> Settings:
+        """The sampler's defaults."""
+        return self._defaults()
+
     @property
     def has_conditionals(self) -> bool:
         """Whether chains with default settings have conditionals to average."""

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int64, Words, unpacked
 from markovlogic.restoring import require_generators
-from markovlogic.samplers.base import Sampler, Settings, StepInfo, require_sweeps
-from markovlogic.samplers.starting import Start, start_kind, start_words
+from markovlogic.samplers.base import Sampler, StepInfo, require_sweeps
+from markovlogic.samplers.scanning import Scanning, until_obeyed
+from markovlogic.samplers.starting import start_kind, start_words
 
 if TYPE_CHECKING:
     from markovlogic.kernels.counting.layout import Registers, Room
@@ -33,27 +34,10 @@ class CountingState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CountingGibbs(Settings):
+class CountingGibbs(Scanning):
     """What `Gibbs` comes to on the counting network."""
 
-    scan: Literal["systematic", "random"] = "systematic"
-    start: Start = "auto"
     confined: bool = False  # hard rules may keep single-site moves from some worlds
-
-    @property
-    def method(self) -> str:
-        """The method's name on the command line."""
-        return "gibbs"
-
-    @property
-    def has_conditionals(self) -> bool:
-        """Gibbs draws from conditionals, so it can give them."""
-        return True
-
-    @property
-    def fixed_order(self) -> bool:
-        """Systematic scan visits atoms by number."""
-        return self.scan == "systematic"
 
     @property
     def chains_per_batch(self) -> int:
@@ -122,16 +106,15 @@ class CountingGibbsSampler(Sampler):
     ) -> StepInfo:
         """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
         require_sweeps(sweeps)
-        counts = {}
+        counts: dict[str, int] = {}
         updates = done = 0
         if self._start_may_break_hard_clauses:
-            # looked at after every sweep, until all are obeyed, so that the number does not depend on how sweeps are shared out
-            broken = 0
-            while done < sweeps and self._breaks_hard_clauses(state):
+
+            def sweep() -> None:
+                nonlocal updates
                 updates += self._sweep(state, 1, planes, conditionals)
-                broken += self._breaks_hard_clauses(state)
-                done += 1
-            counts["hard_broken"] = broken
+
+            done, counts = until_obeyed(sweeps, lambda: self._breaks_hard_clauses(state), sweep)
         if done < sweeps:
             updates += self._sweep(state, sweeps - done, planes, conditionals)
         return StepInfo(updates, counts)
@@ -178,12 +161,7 @@ class CountingGibbsSampler(Sampler):
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses that confine single-site moves, or that a start broke."""
-        found = []
-        if counts.get("hard_broken", 0):
-            found.append(
-                f'gibbs: chains started with start="{self.settings.start}" broke hard rules after '
-                f'{counts["hard_broken"]} of their sweeps; take start="satisfying".'
-            )
+        found = self.settings.concern(counts, 'start="satisfying"')
         if self.settings.confined:
             found.append(
                 "gibbs: hard rules confine the chains: changing one atom at a time may not reach every possible world from its "
@@ -193,7 +171,7 @@ class CountingGibbsSampler(Sampler):
 
     @cached_property
     def _start_may_break_hard_clauses(self) -> bool:
-        return self.settings.start in ("random", "false") and self.network.lowered.has_hard
+        return self.settings.start_is_free and self.network.lowered.has_hard
 
     def _breaks_hard_clauses(self, state: CountingState) -> bool:
         from markovlogic.networks.counting.counts import broken_hard

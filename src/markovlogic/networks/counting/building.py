@@ -163,9 +163,10 @@ def counting_network(
 def _refuse_what_is_not_counted(problem: Problem, lowered: LoweredModel) -> None:
     """Numbers that multiply weights; and clauses in which many atoms could be one: there is a term for each set of them."""
     rules = problem.model.rules
+    used = [rules[number] for number in sorted({template.rule for template in lowered.templates})]
     faults = [
         Fault(f"a weight that a number multiplies is not counted: {rule.text}", rule.place, hint=TAKE_GROUND)
-        for rule in rules
+        for rule in used
         if rule.factor is not None
     ]
     parts = [(template.rule, template.literals, template.equalities) for template in lowered.templates]
