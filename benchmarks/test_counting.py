@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 
 from markovlogic.experiments.full_size import full_size
-from markovlogic.kernels.counting.layout import Chain, Record
-from markovlogic.kernels.counting.sweep import sweep_chain
+from markovlogic.kernels.counting.layout import Chain
 from markovlogic.language.load import parse
 from markovlogic.networks.counting.building import counting_plan
 from markovlogic.networks.counting.network import CountingNetwork
+from markovlogic.networks.counting.sweeping import sweep
 from markovlogic.posing import Posed
 from markovlogic.problem import pose
 
 BUSY = os.getloadavg()[0] > 0.5
 AIMS = {"webkb": 0.3, "protein": 0.1, "er": 0.8, "transitivity": 0.15}
-NOTHING = Record(np.zeros(0, np.uint8), np.zeros((0, 1), np.float32), np.zeros((0, 2)))
 SIZES = (200, 400, 800, 1400, 2000)
 
 
@@ -56,11 +55,11 @@ def sweeps(network: CountingNetwork, n: int = 3) -> float:
     generator = np.random.SeedSequence(1).generate_state(4, np.uint64)
     slots = np.zeros(network.n_slots, np.int64)
     chain = Chain(network.bits_of(world, room), generator, room, network.registers(), slots, 1.0)
-    sweep_chain(network.layout, chain, 0, False, NOTHING)  # loads the kernel
+    sweep(network, chain, 0)  # loads the kernel
     taken = []
     for _ in range(n):
         begun = time.process_time()
-        sweep_chain(network.layout, chain, 1, False, NOTHING)
+        sweep(network, chain, 1)
         taken.append(time.process_time() - begun)
     return min(taken)
 

@@ -17,6 +17,7 @@ from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.maximizing.annealing import anneal, most_countable
 from markovlogic.maximizing.orbits import solve_by_classes
+from markovlogic.maximizing.partitions import maximize_partitions
 from markovlogic.maximizing.polishing import polished
 from markovlogic.maximizing.result import TrueAtoms, World
 from markovlogic.maximizing.settings import NOISE, SearchSettings
@@ -29,12 +30,15 @@ from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.methods.no_world import rules_named
 from markovlogic.networks.counting.moves import greedy, weight_of
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.partition.exact import small_parts
+from markovlogic.partition.parts import only
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
+from markovlogic.samplers.partition_reach import confining
 
 SHARE = 0.5  # of the time that is left, for a program over kinds of atoms
 KIND_BYTES = 1000  # of a kind of atoms, and of each kind of literals, in a program
@@ -116,7 +120,9 @@ def _solved(posed: Posed, work: Work, resources: Resources, watch: Stopwatch, *,
             smaller = reduced(posed)
     solved = posed if smaller is None else smaller.posed
     with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
-        found = None if case.can_refine else _never_ground(case, work)
+        found = _by_partitions(case, work) if work.way.partitions else None
+        if found is None and not case.can_refine:
+            found = _never_ground(case, work)
         if found is None:
             network = case.ground()
             _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
@@ -157,6 +163,21 @@ def _never_ground(case: Case, work: Work) -> _Found | None:
     best = max(found, other, key=lambda one: one.optimum.log_weight)
     bound = min(found.optimum.bound, other.optimum.bound)
     return replace(best, optimum=replace(best.optimum, bound=bound))
+
+
+def _by_partitions(case: Case, work: Work) -> _Found | None:
+    """The best partition, where hard rules make predicates equivalence relations and no other one may confine its blocks."""
+    own = case.partition
+    if not own.equivalences.relations or own.sizes.memory_bytes > case.memory_limit:
+        return None
+    network, parts = own.network, own.parts
+    large = parts.moves & ~small_parts(network, parts, parts.moves)
+    if confining(case.posed.problem, only(network, parts, large)) is not None:
+        return None
+    current().allowance = SURE
+    with case.watch("sample"):
+        best = maximize_partitions(network, parts, work)
+    return _Found(best, lambda number: best.world[number], case, NetworkKind.NONE)
 
 
 def _by_classes(case: Case, work: Work) -> _Found | None:

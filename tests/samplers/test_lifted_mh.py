@@ -39,6 +39,8 @@ def worst_z(problem, network, settings: LiftedMH, sweeps: int, seed: int, sample
     """Largest |z| over atoms and pairs of atoms after `sweeps` draws on `sampled` from exact draws of the network."""
     worlds = all_worlds(network)
     rng = np.random.default_rng(seed)
+    if isinstance(settings.base, Gibbs):  # worlds are put in place of its start
+        settings = replace(settings, base=replace(settings.base, start="false"))
     sampler = settings.build(sampled or network, 64)
     planes = np.zeros((network.n_all, 8), np.uint64)
     total = np.zeros((network.n_all, network.n_all))

@@ -157,6 +157,7 @@ class Chains:
         self.network, self._clamped = network, clamped
         self._seed = seed
         self._state: GibbsState | None = None
+        self.updates = 0  # atoms that were drawn, in all chains
 
     def sampler(self, weights: Float64) -> GibbsSampler:
         """Gibbs sampling at these weights."""
@@ -171,4 +172,6 @@ class Chains:
             sampler.sweep(self._state, sweeps)
         else:
             sampler.sweep(self._state, sweeps, beta=beta.astype(np.float32))
+        n_drawn = len(self.network.must) if self._clamped is None else int(np.count_nonzero(~self._clamped))
+        self.updates += sweeps * CHAINS * n_drawn
         return self._state.world

@@ -11,11 +11,15 @@ import numpy as np
 from markovlogic.arrays import Bool, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
 from markovlogic.data.exclusive import group_of
+from markovlogic.data.names import atom_names
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
+from markovlogic.deciding import decide
 from markovlogic.errors import Fault, InputError
+from markovlogic.grounding.engine import Engine
 from markovlogic.language.order import is_order
 from markovlogic.language.syntax import Model
+from markovlogic.language.templates import LoweredModel
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.progress import SILENT, Progress
@@ -94,6 +98,39 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
             continue
         _note(problem, predicate, facts, truth, hidden, excluded)
     return frozen(Database(name, problem, truth, hidden, excluded))
+
+
+def decided_database(database: Database, lowered: LoweredModel, at: Engine, memory_limit: int | None) -> Database:
+    """The database in which all that evidence and hard rules decide is evidence; raises InputError where data say otherwise."""
+    if not lowered.has_hard:
+        return database
+    problem = database.problem
+    found = decide(problem, lowered, at, memory_limit=memory_limit).problem
+    if found is problem:
+        return database
+    stays = [np.zeros(0, np.int64)]
+    for name in problem.atoms.predicates:
+        own, now = problem.atoms.range_of(name), found.statuses[name]
+        code = problem.atoms.codes(name)
+        status = now.lookup(code)
+        known = (status != UNKNOWN) & ~database.hidden[own.start : own.stop]
+        wrong = code[known & ((status == TRUE) != database.truth[own.start : own.stop])]
+        if len(wrong):
+            raise InputError(_broken(database, name, int(wrong[0]), len(wrong)))
+        stays.append(own.start + np.flatnonzero(status == UNKNOWN))
+    kept = np.concatenate(stays)
+    return frozen(Database(database.name, found, database.truth[kept], database.hidden[kept], database.excluded[kept]))
+
+
+def _broken(database: Database, predicate: str, code: int, count: int) -> Fault:
+    problem = database.problem
+    domains = [problem.domains[kind] for kind in problem.model.predicates[predicate].types]
+    names = atom_names(predicate, np.array([code], np.int64), problem.statuses[predicate].sizes, domains)
+    more = f" and {count - 1:,} more" if count > 1 else ""
+    return Fault(
+        f"{database.name} breaks a hard rule of the model: the rules decide {names[0]}{more} otherwise",
+        hint="correct the data, or give the hard rules weights to be learned",
+    )
 
 
 def _note(problem: Problem, predicate: str, facts: Facts, truth: Bool, hidden: Bool, excluded: Bool) -> None:

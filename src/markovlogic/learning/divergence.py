@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
 from markovlogic import patience
 from markovlogic.arrays import Float64
 from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
+from markovlogic.learning.information import Solver
 from markovlogic.learning.priors import Penalty
 from markovlogic.progress import Progress
 
@@ -32,61 +32,7 @@ FIRST_STEP = 0.5
 LARGEST_CHANGE = 0.5  # of a weight in one step
 NEAR = 0.1  # of a standard error: weights are as good as at their best
 SNAPSHOTS = 40  # worlds of every chain that the information is estimated from
-MOST_ITERATIONS = 60  # of conjugate gradients
 MOST_SAMPLED = 400  # weights whose information is estimated from samples
-
-
-class Solver(Protocol):
-    """What scales steps."""
-
-    def __call__(self, gradient: Float64) -> Float64:
-        """The gradient times the inverse of an information matrix."""
-        ...
-
-
-class Preconditioner:
-    """The inverse of an information matrix, block by block where it falls apart; by iteration where one is too large."""
-
-    def __init__(self, information: Any, precision: Float64, most_dense: int) -> None:
-        from scipy import linalg, sparse
-        from scipy.sparse.csgraph import connected_components
-
-        self._blocks: list[tuple[Any, Any]] = []
-        total = sparse.csr_array(information + sparse.diags_array(precision))
-        diagonal = np.maximum(total.diagonal(), 1e-12)
-        ridge = 1e-6 * max(float(diagonal.max(initial=0.0)), 1e-6)
-        _, label = connected_components(abs(total) > 0, directed=False)
-        order = np.argsort(label, kind="stable")
-        for members in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
-            if len(members) > most_dense:
-                own = sparse.csr_array(total[members][:, members] + sparse.diags_array(np.full(len(members), ridge)))
-                self._blocks.append((members, own))
-                continue
-            dense = total[members][:, members].toarray()
-            dense[np.diag_indices(len(dense))] += ridge
-            self._blocks.append((members, linalg.cho_factor(dense, lower=True)))
-
-    def __call__(self, gradient: Float64) -> Float64:
-        """Solve for a step."""
-        from scipy import linalg, sparse
-        from scipy.sparse.linalg import cg
-
-        step = np.zeros_like(gradient)
-        for members, factor in self._blocks:
-            part = gradient[members]
-            if isinstance(factor, tuple):
-                step[members] = linalg.cho_solve(factor, part)
-            else:
-                scale = sparse.diags_array(1 / factor.diagonal())
-                step[members], _ = cg(factor, part, rtol=1e-3, maxiter=MOST_ITERATIONS, M=scale)
-        return step
-
-
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """What chains say at given weights."""
-
-    gradient: Float64  # of the log-likelihood, without the prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +44,7 @@ class Found:
     converged: bool
     information: Float64 | None  # minus the Hessian of the log-likelihood, estimated; None where there are too many weights
     distance: float  # the last mean gradient, in standard errors of the weight it moves most
+    updates: int  # of atoms, by all chains
 
 
 class Likelihood:
@@ -117,6 +64,11 @@ class Likelihood:
             else:
                 self._clamped.append(None)
                 self._observed.append(network.counts_in(database.truth))
+
+    @property
+    def updates(self) -> int:
+        """Atoms that all chains have drawn so far."""
+        return sum(chains.updates for chains in (*self._free, *self._clamped) if chains is not None)
 
     def gradient(self, weights: Float64, sweeps: int) -> Float64:
         """An estimate after some more sweeps of all chains."""
@@ -179,7 +131,8 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
                 break
     if history:
         weights = np.mean(history[len(history) // 2 :], axis=0)
-    return Found(weights, steps, converged, _information(likelihood, weights), distance)
+    information = _information(likelihood, weights)
+    return Found(weights, steps, converged, information, distance, likelihood.updates)
 
 
 def _information(likelihood: Likelihood, weights: Float64) -> Float64 | None:

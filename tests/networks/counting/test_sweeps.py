@@ -14,11 +14,12 @@ from tests.strategies import RandomProblem, problems
 
 from markovlogic.errors import InputError
 from markovlogic.kernels.counting.layout import FIRST_ROW, GROUPS, MODE, N_WORDS, OPEN, ROW_GROUPS, Chain, Record
-from markovlogic.kernels.counting.sweep import drawn, sweep_chain
+from markovlogic.kernels.counting.sweep import drawn
 from markovlogic.networks.counting import messages, terms
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.counting.starts import _first_world
+from markovlogic.networks.counting.sweeping import sweep
 
 TOLERANCE = 1e-9
 
@@ -46,7 +47,7 @@ def fault_of(network: CountingNetwork, world: np.ndarray, seed: int, *, random_s
     generator = np.random.SeedSequence(seed).generate_state(4, np.uint64)
     chain = Chain(bits, generator, room, network.registers(), np.zeros(network.n_slots, np.int64), 1.0)
     record = Record(np.zeros(n, np.uint8), np.zeros((n, 1), np.float32), np.full((n, 2), np.nan))
-    sweep_chain(network.layout, chain, 1, random_scan, record)
+    sweep(network, chain, 1, record, random_scan=random_scan)
     after = record.counts.astype(bool)
     other = network.room()
     if (network.bits_of(after, other) != bits).any() or (other.tally != room.tally).any():

@@ -11,6 +11,8 @@ from markovlogic.kernels.counting.layout import (
     LOOP_SLOT,
     OPERAND_BEGIN,
     OPERAND_FLIP,
+    OPERAND_LIST,
+    OPERAND_ROW,
     OPERAND_STEPS,
     SIZES,
     TERM_CHANNEL,
@@ -65,12 +67,55 @@ def tail_of(size):
     return FULL if size & 63 == 0 else (ONE << (np.uint64(size) & LOW)) - ONE
 
 
+@inlined
+def is_list(code, operand):
+    """Whether an operand is a list."""
+    return code.operand[operand, OPERAND_LIST] >= 0
+
+
+@internal
+def _first_at_least(items, low, high, value):
+    """The first of sorted items, between two places, that is not below a value."""
+    while low < high:
+        middle = (low + high) >> 1
+        if items[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@internal
+def list_bounds(code, operand, slots):
+    """From, to: where the entries of an operand that is a list stand."""
+    row = code.operand[operand, OPERAND_ROW]
+    for step in range(OPERAND_STEPS, code.operand.shape[1], 2):
+        row += code.operand[operand, step + 1] * slots[code.operand[operand, step]]
+    begin, n = code.operand[operand, OPERAND_BEGIN], code.operand[operand, OPERAND_LIST]
+    if n > 0:  # rows with entries, in order, right before
+        at = _first_at_least(code.lists, begin - n, begin, row)
+        if at == begin or code.lists[at] != row:
+            return np.int64(0), np.int64(0)
+        row = at - (begin - n)
+    return code.lists[begin + row], code.lists[begin + row + 1]
+
+
+@internal
+def holds(code, operand, place, bits, slots):
+    """Whether an operand's row has a place; whether it has not, where it is negated."""
+    if is_list(code, operand):
+        low, high = list_bounds(code, operand, slots)
+        at = _first_at_least(code.lists, low, high, place)
+        found = at < high and code.lists[at] == place
+    else:
+        found = has_bit(bits, row_begin(code, operand, slots), place)
+    return found == (code.operand[operand, OPERAND_FLIP] == 0)
+
+
 @internal
 def passes_test(code, test, bits, slots):
     """Whether a factor without free variables holds."""
-    operand = code.test[test, TEST_OPERAND]
-    found = has_bit(bits, row_begin(code, operand, slots), value_of(code.test[test, TEST_BIT], slots))
-    return found == (code.operand[operand, OPERAND_FLIP] == 0)
+    return holds(code, code.test[test, TEST_OPERAND], value_of(code.test[test, TEST_BIT], slots), bits, slots)
 
 
 @internal
@@ -80,7 +125,17 @@ def fill_row(code, first, last, size, bits, slots, out):
     for word in range(words):
         out[word] = FULL
     for operand in range(first, last):
-        begin, flip = row_begin(code, operand, slots), flip_of(code, operand)
+        flip = flip_of(code, operand)
+        if is_list(code, operand):
+            at, end = list_bounds(code, operand, slots)
+            for word in range(words):
+                found = np.uint64(0)
+                while at < end and code.lists[at] >> 6 == word:
+                    found |= ONE << (np.uint64(code.lists[at]) & LOW)
+                    at += 1
+                out[word] &= found ^ flip
+            continue
+        begin = row_begin(code, operand, slots)
         row = bits[begin : begin + words]
         for word in range(words):
             out[word] &= row[word] ^ flip
@@ -108,7 +163,7 @@ def count_two(bits, begin, other, flip, words):
 
 @internal
 def count_row(code, first, last, size, bits, slots):
-    """How many bits of the conjunction of operands are set; positive operands stand first."""
+    """How many bits of the conjunction of operands, no lists, are set; positive ones stand first."""
     words = (size + 63) >> 6
     if last == first:
         return size
@@ -141,12 +196,41 @@ def _masked_row(code, loop, bits, slots, row):
 
 
 @internal
+def starts_with_list(code, first, last):
+    """Whether the first of some operands is a list whose entries are the only places that can be in all of them."""
+    return first < last and is_list(code, first) and code.operand[first, OPERAND_FLIP] == 0
+
+
+@internal
+def _fits(code, loop, place, bits, slots):
+    """Whether a place of a loop's first operand is in the others as well, and is no masked one."""
+    for operand in range(code.loop[loop, LOOP_ROWS] + 1, code.loop[loop, LOOP_ROWS + 1]):
+        if not holds(code, operand, place, bits, slots):
+            return False
+    for at in range(code.loop[loop, LOOP_MASKS], code.loop[loop, LOOP_MASKS + 1]):
+        if value_of(code.item[at], slots) == place:
+            return False
+    return True
+
+
+@internal
+def _count_entries(code, loop, bits, slots):
+    """The count of a loop without inner ones whose first operand is a list: its entries are gone through."""
+    low, high = list_bounds(code, code.loop[loop, LOOP_ROWS], slots)
+    total = np.int64(0)
+    for at in range(low, high):
+        total += np.int64(_fits(code, loop, code.lists[at], bits, slots))
+    return total
+
+
+@internal
 def _count_innermost(code, loop, bits, slots, row):
     """The count of a loop without inner ones. row: to work in."""
-    if code.loop[loop, LOOP_MASKS] == code.loop[loop, LOOP_MASKS + 1]:
-        return count_row(
-            code, code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1], code.loop[loop, LOOP_SIZE], bits, slots
-        )
+    first, last = code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1]
+    if starts_with_list(code, first, last):
+        return _count_entries(code, loop, bits, slots)
+    if code.loop[loop, LOOP_MASKS] == code.loop[loop, LOOP_MASKS + 1] and not (first < last and is_list(code, first)):
+        return count_row(code, first, last, code.loop[loop, LOOP_SIZE], bits, slots)
     _masked_row(code, loop, bits, slots, row)
     total = np.int64(0)
     for word in range((code.loop[loop, LOOP_SIZE] + 63) >> 6):
@@ -155,25 +239,53 @@ def _count_innermost(code, loop, bits, slots, row):
 
 
 @internal
+def _begin_loop(code, loop, bits, slots, row, frame):
+    """Begin to go through the values of a loop's variable: the entries of a list, or the bits of a row."""
+    frame[0], frame[1], frame[2], frame[5] = loop, 0, 0, -1
+    if starts_with_list(code, code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1]):
+        frame[1], frame[5] = list_bounds(code, code.loop[loop, LOOP_ROWS], slots)
+    else:
+        _masked_row(code, loop, bits, slots, row)
+
+
+@internal
+def _next_value(code, bits, slots, row, frame):
+    """The next value of a loop's variable, -1 after the last; bits that are done are struck out."""
+    loop = frame[0]
+    if frame[5] >= 0:
+        while frame[1] < frame[5]:
+            place = code.lists[frame[1]]
+            frame[1] += 1
+            if _fits(code, loop, place, bits, slots):
+                return place
+        return np.int64(-1)
+    word, words = frame[1], (code.loop[loop, LOOP_SIZE] + 63) >> 6
+    while word < words and row[word] == np.uint64(0):
+        word += 1
+    frame[1] = word
+    if word == words:
+        return np.int64(-1)
+    left = row[word]
+    row[word] = left & (left - ONE)
+    return 64 * word + lowest_bit(left)
+
+
+@internal
 def count_loop(code, loop, bits, slots, stack):
     """How many values of a loop's variables make its factors true.
 
-    No recursion, which compiled kernels cannot be loaded with: a frame holds the loop, the word of its row that is looked at, the
-    sum so far, the product of the inner loops so far, and the inner loop that is next. Values that are done are struck out.
+    No recursion, which compiled kernels cannot be loaded with: a frame holds the loop, the word of its row or the entry of its
+    list that is next, the sum so far, the product of the inner loops so far, the inner loop that is next, and the list's end.
     """
     rows, frames = stack.rows, stack.frames
     if code.loop[loop, LOOP_INNER] == code.loop[loop, LOOP_INNER + 1]:
         return _count_innermost(code, loop, bits, slots, rows[0])
     depth = 0
-    frames[0, 0], frames[0, 1], frames[0, 2] = loop, 0, 0
-    _masked_row(code, loop, bits, slots, rows[0])
+    _begin_loop(code, loop, bits, slots, rows[0], frames[0])
     while True:
         own = frames[depth, 0]
-        word, words = frames[depth, 1], (code.loop[own, LOOP_SIZE] + 63) >> 6
-        while word < words and rows[depth, word] == np.uint64(0):
-            word += 1
-        frames[depth, 1] = word
-        if word == words:
+        value = _next_value(code, bits, slots, rows[depth], frames[depth])
+        if value < 0:
             found = frames[depth, 2]
             depth -= 1
             if depth < 0:
@@ -182,9 +294,7 @@ def count_loop(code, loop, bits, slots, stack):
             frames[depth, 3] *= found
             frames[depth, 4] += 1
         else:
-            left = rows[depth, word]
-            slots[code.loop[own, LOOP_SLOT]] = 64 * word + lowest_bit(left)
-            rows[depth, word] = left & (left - ONE)
+            slots[code.loop[own, LOOP_SLOT]] = value
             frames[depth, 3], frames[depth, 4] = 1, code.loop[own, LOOP_INNER]
         inside = False
         while frames[depth, 3] != 0 and frames[depth, 4] < code.loop[own, LOOP_INNER + 1]:
@@ -194,8 +304,7 @@ def count_loop(code, loop, bits, slots, stack):
                 frames[depth, 4] += 1
             else:
                 depth += 1
-                frames[depth, 0], frames[depth, 1], frames[depth, 2] = inner, 0, 0
-                _masked_row(code, inner, bits, slots, rows[depth])
+                _begin_loop(code, inner, bits, slots, rows[depth], frames[depth])
                 inside = True
                 break
         if not inside:

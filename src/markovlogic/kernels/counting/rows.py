@@ -7,7 +7,6 @@ A message over a variable is a row of bits, or a vector of counts. A vector is m
 import numpy as np
 
 from markovlogic.kernels.counting.evaluate import (
-    FULL,
     LOW,
     ONE,
     count_loop,
@@ -16,9 +15,13 @@ from markovlogic.kernels.counting.evaluate import (
     fill_row,
     flip_of,
     has_bit,
+    holds,
+    is_list,
+    list_bounds,
     meets,
     passes_test,
     row_begin,
+    starts_with_list,
     value_of,
 )
 from markovlogic.kernels.counting.layout import (
@@ -36,10 +39,13 @@ from markovlogic.kernels.counting.layout import (
     MASK,
     NEST,
     OPERAND_FLIP,
+    OWN_COLUMNS,
     POINTS,
     ROW_GROUPS_OF,
     ROW_TERMS,
     SIZE,
+    SIZES,
+    SPECIAL,
     TERM_CHANNEL,
     TIMES,
     TOTAL,
@@ -96,15 +102,46 @@ def _weigh_rows(bits, begin, stride, flip, size, words, plane, n, out):
 
 
 @internal
-def _multiply(code, instruction, bits, slots, registers, weighs):
-    """A message through one or more relations between two variables."""
+def _count_both(one, other, words):
+    """Bits that two rows share."""
+    total = np.int64(0)
+    for word in range(words):
+        total += population(one[word] & other[word])
+    return total
+
+
+@internal
+def _follow_lists(code, instruction, bits, slots, registers, weighs):
+    """A message through relations of which the first is a list: along its entries."""
+    source, first, last, slot = instruction[2], instruction[4], instruction[5], instruction[7] & 0xFFFF
+    result = registers.vector[instruction[1]]
+    for at in range(instruction[6]):
+        slots[slot] = at
+        low, high = list_bounds(code, first, slots)
+        total = np.int64(0)
+        for entry in range(low, high):
+            place = code.lists[entry]
+            value = registers.vector[source, place] if weighs else np.int64(has_bit(registers.bits[source], 0, place))
+            for operand in range(first + 1, last):
+                if value != 0 and not holds(code, operand, place, bits, slots):
+                    value = 0
+            total += value
+        result[at] = total
+
+
+@internal
+def _multiply(code, instruction, bits, slots, registers, row, weighs):
+    """A message through one or more relations between two variables. row: to work in."""
     out, source, first, last, size = instruction[1], instruction[2], instruction[4], instruction[5], instruction[6]
+    if starts_with_list(code, first, last):
+        _follow_lists(code, instruction, bits, slots, registers, weighs)
+        return
     packed = instruction[7]
     slot, length = packed & 0xFFFF, packed >> 16
     words = (length + 63) >> 6
     n = _planes(registers.vector[source], length, registers.plane) if weighs else 0
     result = registers.vector[out]
-    if last == first + 1:
+    if last == first + 1 and not is_list(code, first):
         slots[slot] = 0
         begin = row_begin(code, first, slots)
         slots[slot] = 1
@@ -117,62 +154,55 @@ def _multiply(code, instruction, bits, slots, registers, weighs):
     for at in range(size):
         slots[slot] = at
         total = np.int64(0)
-        for word in range(words):
-            both = FULL
-            for operand in range(first, last):
-                both &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
-            if weighs:
-                for which in range(n):
-                    total += population(both & registers.plane[which, word]) << which
-            else:
-                total += population(both & registers.bits[source, word])
+        fill_row(code, first, last, length, bits, slots, row)
+        if weighs:
+            for which in range(n):
+                total += _count_both(row, registers.plane[which], words) << which
+        else:
+            total = _count_both(row, registers.bits[source], words)
         result[at] = total
 
 
 @internal
-def run_instruction(code, instruction, bits, slots, registers, stack):
-    """Fill one register."""
-    kind, out, source, other = instruction[0], instruction[1], instruction[2], instruction[3]
-    size = instruction[6]
-    if kind == BITS:
-        row = registers.bits[out]
-        fill_row(code, instruction[4], instruction[5], size, bits, slots, row)
-        if source >= 0:  # a value that the variable differs from
-            place = slots[source]
-            row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
-    elif kind == MASK:
-        row = registers.bits[other]
-        for at in range(size):
-            registers.vector[out, at] = registers.vector[source, at] if has_bit(row, 0, at) else 0
-    elif kind == TIMES:
-        for at in range(size):
-            registers.vector[out, at] = registers.vector[source, at] * registers.vector[other, at]
-    elif kind == SIZE:
-        total = np.int64(0)
-        for word in range((size + 63) >> 6):
-            total += population(registers.bits[source, word])
-        registers.number[out] = total
-    elif kind == TOTAL:
-        total = np.int64(0)
-        for at in range(size):
-            total += registers.vector[source, at]
-        registers.number[out] = total
-    elif kind == NEST:
-        registers.number[out] = count_loop(code, source, bits, slots, stack)
-    else:
-        _multiply(code, instruction, bits, slots, registers, kind != COUNT)
-
-
-@internal
-def run_instructions(code, program, own, once, bits, slots, registers, stack):
+def _run_instructions(code, program, own, once, bits, slots, registers, stack):
     """Fill the registers that depend on the row, or those that do not. own: the predicate's row in its table."""
-    for at in range(own[INSTRUCTIONS], own[INSTRUCTIONS + 1]):
-        if program.instruction[at, 8] == once:
-            run_instruction(code, program.instruction[at], bits, slots, registers, stack)
+    for number in range(own[INSTRUCTIONS], own[INSTRUCTIONS + 1]):
+        instruction = program.instruction[number]
+        if instruction[8] != once:
+            continue
+        kind, out, source, other = instruction[0], instruction[1], instruction[2], instruction[3]
+        size = instruction[6]
+        if kind == BITS:
+            row = registers.bits[out]
+            fill_row(code, instruction[4], instruction[5], size, bits, slots, row)
+            if source >= 0:  # a value that the variable differs from
+                place = slots[source]
+                row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
+        elif kind == MASK:
+            row = registers.bits[other]
+            for at in range(size):
+                registers.vector[out, at] = registers.vector[source, at] if has_bit(row, 0, at) else 0
+        elif kind == TIMES:
+            for at in range(size):
+                registers.vector[out, at] = registers.vector[source, at] * registers.vector[other, at]
+        elif kind == SIZE:
+            total = np.int64(0)
+            for word in range((size + 63) >> 6):
+                total += population(registers.bits[source, word])
+            registers.number[out] = total
+        elif kind == TOTAL:
+            total = np.int64(0)
+            for at in range(size):
+                total += registers.vector[source, at]
+            registers.number[out] = total
+        elif kind == NEST:
+            registers.number[out] = count_loop(code, source, bits, slots, stack)
+        else:
+            _multiply(code, instruction, bits, slots, registers, stack.rows[0], kind != COUNT)
 
 
 @internal
-def find_columns(code, program, own, bits, slots, registers, scratch):
+def _find_columns(code, program, own, bits, slots, registers, scratch):
     """The bits along the rows that do not depend on the row, eight of them a byte."""
     first, last, width = own[COLUMNS], own[COLUMNS + 1], own[WIDTH]
     for at in range(first, last):
@@ -224,10 +254,12 @@ def _add_group(code, program, at, columns, width, bits, slots, registers):
             for y in range(width):
                 base[y] += table[own[y]]
         return
+    masks = registers.plane[0]
+    fill_row(code, first, last, width, bits, slots, masks)
     for word in range((width + 63) >> 6):
-        mask = FULL
-        for operand in range(first, last):
-            mask &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
+        mask = masks[word]
+        if mask == np.uint64(0):
+            continue
         for place in range(min(64, width - 64 * word)):
             y = 64 * word + place
             value = plain
@@ -239,12 +271,23 @@ def _add_group(code, program, at, columns, width, bits, slots, registers):
 
 
 @internal
-def find_row(code, program, own, bits, slots, registers, stack):
-    """The sums of a row's atoms without live terms, in `registers.base`; gives how many live terms there are.
+def begin_row(code, program, own, row, fresh, bits, slots, registers, stack):
+    """Put the row's arguments into slots and compute what its atoms share: their sums without live terms, `registers.base`.
 
-    The row's arguments stand in the first slots; what does not depend on the row is there already.
+    fresh: 1 where what does not depend on the row has to be computed as well, else 0. Gives how many live terms there are, -1
+    where each atom is counted in full. All is done in one function: each more takes its time to compile.
     """
-    run_instructions(code, program, own, np.int64(0), bits, slots, registers, stack)
+    rest = row
+    for position in range(own[ARITY] - 2, -1, -1):
+        size = own[SIZES + position]
+        slots[position] = rest % size
+        rest //= size
+    if fresh or own[OWN_COLUMNS]:
+        _find_columns(code, program, own, bits, slots, registers, stack.rows[0])
+    for once in range(fresh, -1, -1):
+        if once == 0 and own[SPECIAL] >= 0 and program.item[own[SPECIAL] + row]:
+            return -1
+        _run_instructions(code, program, own, once, bits, slots, registers, stack)
     width = own[WIDTH]
     for term in range(own[ROW_TERMS], own[ROW_TERMS + 1]):
         value = program.weight[term]
@@ -291,7 +334,7 @@ def _activate(code, program, at, last, slots, active):
     first, n = loop[LOOP_ROWS], loop[LOOP_ROWS + 1] - loop[LOOP_ROWS]
     if loop[LOOP_INNER] != loop[LOOP_INNER + 1] or loop[LOOP_MASKS] != loop[LOOP_MASKS + 1] or n < 1 or n > 2:
         return
-    if code.operand[first, OPERAND_FLIP] != 0:
+    if code.operand[first, OPERAND_FLIP] != 0 or is_list(code, first):
         return
     second = first + n - 1
     slots[last] = 0

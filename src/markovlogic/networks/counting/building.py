@@ -39,6 +39,7 @@ from markovlogic.networks.counting.compiling import (
     universe_of,
     whole_terms,
 )
+from markovlogic.networks.counting.listing import list_words, lists_of
 from markovlogic.networks.counting.network import (
     CHANNELS,
     CountingNetwork,
@@ -99,9 +100,13 @@ class CountingPlan:
 
     @property
     def network_bytes(self) -> int:
-        """Bytes of the network, while it is built: masks of truth values, then bits."""
+        """Bytes of the network, while it is built: masks of truth values, then bits; and lists of facts."""
+        views, facts = self.assembler.views, self.assembler.universe.lists
         grounds = [statuses.n_ground for statuses in self.problem.statuses.values() if statuses.n_open]
-        return 8 * self.assembler.views.begins()[-1] + sum(grounds) // 4 + 2 * max(grounds, default=0)
+        lists = [list_words(view, facts[view.predicate]) for view in views.found if view.is_list]
+        # lists are put together from parts, the largest of which was sorted before
+        listing = 16 * sum(lists) + 40 * max((facts[view.predicate] for view in views.found if view.is_list), default=0)
+        return 8 * views.begins()[-1] + sum(grounds) // 4 + 2 * max(grounds, default=0) + listing
 
     @property
     def _widest(self) -> int:
@@ -127,14 +132,14 @@ class CountingPlan:
             problem,
             self.lowered,
             self.predicates,
-            assembler.code(),
+            assembler.code(lists_of(problem, views.found)),
             relations,
             self.definitions,
             self.tables.program(),
             numbers(self.false),
             self.channels,
             is_open,
-            evidence_bits(problem, self.predicates, relations, views.begins()[-1], shape.slots),
+            evidence_bits(problem, self.predicates, relations, views.begins()[-1], shape.slots, universe.lists),
             groups_of(problem),
             sites_of(problem, self.predicates, relations, is_open),
             soft_of(problem),
@@ -157,9 +162,10 @@ def counting_network(
 def _refuse_what_is_not_counted(problem: Problem, lowered: LoweredModel) -> None:
     """Numbers that multiply weights; and clauses in which many atoms could be one: there is a term for each set of them."""
     rules = problem.model.rules
+    used = [rules[number] for number in sorted({template.rule for template in lowered.templates})]
     faults = [
         Fault(f"a weight that a number multiplies is not counted: {rule.text}", rule.place, hint=TAKE_GROUND)
-        for rule in rules
+        for rule in used
         if rule.factor is not None
     ]
     parts = [(template.rule, template.literals, template.equalities) for template in lowered.templates]

@@ -28,7 +28,7 @@ from markovlogic.kernels.counting.layout import (
     RowProgram,
 )
 from markovlogic.networks.counting.assembling import Assembler, numbers, table
-from markovlogic.networks.counting.joins import Loop, loops
+from markovlogic.networks.counting.joins import Loop, Sizes, loops
 from markovlogic.networks.counting.messages import Instructions, Part, Vector
 from markovlogic.networks.counting.terms import (
     FREE,
@@ -141,7 +141,7 @@ def _full_cost(by_channel: Mapping[int, Terms], universe: Universe) -> float:
 
 def _term_cost(term: Term, universe: Universe) -> float:
     size = {FREE + at: universe.sizes[kind] for at, kind in enumerate(term.types)}
-    roots = [loops(part, term.factors, term.masks, size) for part in components(term)]
+    roots = [loops(part, term.factors, term.masks, Sizes(size, universe)) for part in components(term)]
     return A_TEST * (1 + len(term.factors)) + sum(A_TEST + root.cost for root in roots)
 
 
@@ -216,14 +216,14 @@ class _PredicatePlan:
             is_live, at_last = any(map(self._is_live, own)), any(last in f.args for f in own)
             is_tree = part.is_tree(last)
             if is_live or (at_last and not is_tree):
-                roots.append(loops(variables, own, masks, size))
+                roots.append(loops(variables, own, masks, Sizes(size, universe)))
             elif at_last:
                 vectors.append(instructions.vector_at_end(part))
             elif is_tree:
                 root = variables[0]
                 row_numbers.append(instructions.number(instructions.message(part, root), size[root]))
             else:
-                row_numbers.append(instructions.nested(loops(variables, own, masks, size)))
+                row_numbers.append(instructions.nested(loops(variables, own, masks, Sizes(size, universe))))
         number = self._row_term(term, weight, channel, row_tests, row_numbers)
         if atom_tests or roots:
             self._add_live(number, [*along, *atom_tests], vectors, roots)
