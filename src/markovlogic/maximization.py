@@ -35,6 +35,7 @@ from markovlogic.partition.parts import only
 from markovlogic.patience import SURE, Patience, current
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
+from markovlogic.problem.assumed import MAXIMIZATION
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
@@ -95,6 +96,7 @@ def maximize(
         else:
             own = _Smaller(posed, compressor, work, resources, watch)
             world = own.world(polish=polish, include_evidence=include_evidence)
+        world = replace(world, remarks=(*posed.notes_for(MAXIMIZATION), *world.remarks))
     return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 
 

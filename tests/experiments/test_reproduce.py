@@ -108,6 +108,12 @@ def test_clustered_gibbs_on_cut_benchmarks(tmp_path):
     assert all(0 <= value <= 1 for value in table.column("hellinger"))
 
 
+def test_full_size_benchmarks_and_their_clustered_chains(tmp_path):
+    reproduce.reproduce("E3", tmp_path, quick=True)
+    table = check_files(tmp_path, "E3", "benchmark", "evidence", "sampler", "draws", "seconds", "mean_rhat", "visited")
+    assert set(table.column("sampler")) == {"gibbs", "cgibbs", "acgibbs scan", "acgibbs lazy"}
+
+
 @pytest.mark.parametrize("name", ["E13", "E14"])
 def test_pre_processing_on_the_synthetic_model(tmp_path, name):
     reproduce.reproduce(name, tmp_path, quick=True)

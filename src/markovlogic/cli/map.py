@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 SEARCH = "Search"
 Queried = Annotated[
     list[str] | None,
-    typer.Option(
-        "-q",
-        "--query",
-        metavar="ATOMS",
-        help="Whose true atoms to write, separated by commas: predicates and ground atoms; default: all open atoms.",
-        rich_help_panel=options.PROBLEM,
-    ),
+    options.query_option("Whose true atoms to write, separated by commas: predicates and ground atoms; default: all open atoms."),
 ]
 
 
@@ -71,29 +65,13 @@ def map_(
             metavar="SHARE", help="Random moves at the beginning of a walk; falls to 0; default 0.5.", rich_help_panel=SEARCH
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="The same seed gives the same world; default 0.", rich_help_panel=SEARCH)
-    ] = None,
+    seed: Annotated[int | None, options.seed_option(SEARCH, "world")] = None,
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="End after this time with the best world so far.", rich_help_panel=SEARCH),
+        float | None, options.time_limit_option(SEARCH, "End after this time with the best world so far.")
     ] = None,
-    include_evidence: Annotated[
-        bool, typer.Option("--include-evidence", help="Also write facts known from evidence.", rich_help_panel=options.OUTPUT)
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="The true atoms, one a line; `-`: standard output.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
-    stats: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write what was done as JSON.", rich_help_panel=options.OUTPUT)
-    ] = None,
+    include_evidence: options.IncludeEvidence = False,
+    output: Annotated[str | None, options.output_option("The true atoms, one a line; `-`: standard output.")] = None,
+    stats: options.Stats = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Find the most probable world: the true atoms, what they weigh, and how much more another world could."""

@@ -6,6 +6,9 @@ constants of a class change places (`exchange_moves`), or counts of true atoms i
 The target is the true model whatever the classes are: they decide how often proposals are accepted, and nothing else. The mixture
 is irreducible because the base chain is (Tierney 1994, as [004] quotes it).
 
+With `flip` such a sweep also proposes to negate every open atom at once: a symmetry of values, which spins in an outer field have
+but for the field, and which no renaming of constants makes.
+
 Which classes and how much at a time is tried out in burn-in only, and fixed from the first counted draw on.
 """
 
@@ -30,6 +33,7 @@ from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target, requi
 from markovlogic.samplers.count_moves import CountMoves
 from markovlogic.samplers.exchange_moves import ExchangeMoves
 from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.samplers.global_flip import flip_all
 from markovlogic.symmetry.base import ConstantClasses
 
 if TYPE_CHECKING:
@@ -52,7 +56,8 @@ class LiftedMH(Settings):
     `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), a compressor such as `BMF()`, or ConstantClasses,
     or several of them, among which burn-in chooses. propose: "exchange", constants of a class change places; "counts", atoms of
     blocks are redrawn by a network of blocks, with delayed acceptance; "independent", whole worlds are, after so many `rounds` of
-    sweeps over the blocks. tune: choose in burn-in; else the first classes and the smallest moves are taken.
+    sweeps over the blocks. tune: choose in burn-in; else the first classes and the smallest moves are taken. flip: whether all
+    open atoms together are proposed to be negated, too.
     """
 
     base: Settings = field(default_factory=Gibbs)
@@ -61,6 +66,7 @@ class LiftedMH(Settings):
     propose: Propose = "exchange"
     rounds: int = 1
     tune: bool = True
+    flip: bool = False
     proposals: Proposals | None = None  # what `bind` makes of the source
 
     def __post_init__(self) -> None:
@@ -153,6 +159,11 @@ class LiftedMHSampler(Sampler):
         self.n_chains = n_chains
         self.proposals = proposals
         self.base = settings.base.build(network, n_chains)
+        if settings.flip and (network.n_hidden or network.n_groups):
+            raise InputError(
+                "LiftedMH(flip=True): the negation of a world with exclusive groups or quantifiers inside of rules is no world",
+                hint="leave flip out",
+            )
         if settings.alpha == 0 and not any(self.arms):
             raise InputError(
                 "LiftedMH(alpha=0): no two constants with open atoms are in one class, so nothing would ever change",
@@ -218,7 +229,8 @@ class LiftedMHSampler(Sampler):
         base_steps: list[StepInfo] = []
         totals = np.zeros(N_COUNTS, np.int64)
         sweep = _Sweeps(self, state)
-        is_base = [not self.arms or next_uniform(state.coin) < self.settings.alpha for _ in range(sweeps)]
+        moves = bool(self.arms) or self.settings.flip
+        is_base = [not moves or next_uniform(state.coin) < self.settings.alpha for _ in range(sweeps)]
         done = 0
         while done < sweeps:
             if is_base[done]:
@@ -228,7 +240,10 @@ class LiftedMHSampler(Sampler):
                 base_steps.append(self.base.step(state.base, run - done, planes, burn_in=burn_in))
                 done = run
                 continue
-            totals += sweep.trial() if warming_up else sweep.chosen()
+            if self.arms:
+                totals += sweep.trial() if warming_up else sweep.chosen()
+            if self.settings.flip:
+                totals[[PROPOSED, ACCEPTED]] += self.n_chains, flip_all(self.network, state.world, self.n_chains, state.generator)
             if planes is not None:
                 add_world(planes, state.world)
             done += 1
