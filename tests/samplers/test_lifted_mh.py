@@ -186,7 +186,7 @@ def test_a_type_whose_exchanges_are_never_accepted_is_dropped_after_burn_in(tmp_
     state = sampler.init(np.random.SeedSequence(0))
     sampler.step(state, 50, burn_in=True)
     sampler.step(state, 1, np.zeros((6, 8), np.uint64))
-    assert dict(zip([arms[0].type_name for arms in sampler.arms], state.chosen, strict=True))["kind"] == DROPPED
+    assert dict(zip([arms[0].about for arms in sampler.arms], state.chosen, strict=True))["kind"] == DROPPED
     assert any("kind: dropped" in line for line in sampler.describe(state))
 
 
@@ -239,7 +239,7 @@ def test_pairs_are_drawn_inside_classes_and_evenly(tmp_path):
 def _work(sampler):
     from markovlogic.samplers.exchanges import work_for
 
-    return work_for(sampler.table, sampler.surroundings, 4)
+    return work_for(sampler.moves.surroundings, len(sampler.moves.table.holder_start) - 1, 4)
 
 
 def test_problems_without_partners_run_the_base_chain_alone(tmp_path):

@@ -8,7 +8,7 @@ have none.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ def run(scale: FullSizeScale, seed: int, progress: Progress) -> Outcome:
     found: list[Look] = []
     sizes: dict[str, dict[str, Any]] = {}
     notes: list[str] = []
+    _panel(BENCHMARKS[0], scale.shares[0], replace(scale, scale=0.01, draws=FEWEST), seed)  # compiles what is not compiled yet
     progress.stage("E3", len(BENCHMARKS) * len(scale.shares))
     for name in BENCHMARKS:
         for share in scale.shares:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from markovlogic.data.sources import evidence_sources
 from markovlogic.deciding import decide
 from markovlogic.errors import Fault, InputError
 from markovlogic.grounding.engine import Engine
-from markovlogic.language.order import is_order
-from markovlogic.language.syntax import Model
+from markovlogic.language.integers import is_built_in
+from markovlogic.language.syntax import Model, atoms_of
 from markovlogic.language.templates import LoweredModel
 from markovlogic.problem import Problem, pose
+from markovlogic.problem.assumed import LEARNING, assumed_notes
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.progress import SILENT, Progress
 
@@ -53,8 +54,7 @@ def read_databases(model: Model, given: object, *, closed_types: bool = False, p
 def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence[str] | None) -> tuple[str, ...]:
     """The predicates that are modelled given the others; without a query all that rules speak of and data show."""
     if query is None or (not isinstance(query, str) and not query):
-        shown = (name for name in model.predicates if not is_order(name))
-        found = tuple(name for name in shown if any(one.has(name) for one in evidence))
+        found = tuple(name for name in model.declared if any(one.has(name) for one in evidence))
         if not found:
             raise InputError("no training facts at all", hint="give training databases by -e FILE")
         return found
@@ -85,7 +85,9 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
     """Open the modelled predicates, and note what is true of them: what no fact mentions is false, `?` is hidden."""
     known = {of: facts for of, facts in evidence.facts.items() if of not in targets}
     given = Evidence(evidence.domains, known, evidence.sources, evidence.observed - set(targets))
-    problem = pose(model, given, list(targets))
+    in_rules = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
+    idle = [of for of in model.predicates if of not in in_rules and of not in targets and not is_built_in(of)]
+    problem = pose(model, given, list(targets), closed=idle)  # what no rule speaks of is nothing to sum over
     n_atoms = len(problem.atoms)
     truth, hidden, excluded = np.zeros(n_atoms, bool), np.zeros(n_atoms, bool), np.zeros(n_atoms, bool)
     for predicate in problem.atoms.predicates:
@@ -131,6 +133,11 @@ def _broken(database: Database, predicate: str, code: int, count: int) -> Fault:
         f"{database.name} breaks a hard rule of the model: the rules decide {names[0]}{more} otherwise",
         hint="correct the data, or give the hard rules weights to be learned",
     )
+
+
+def assumed_of(database: Database, evidence: Evidence) -> tuple[str, ...]:
+    """What was assumed of a database though nobody said it; of all its facts, those of what is modelled too."""
+    return assumed_notes(replace(database.problem, evidence=evidence), purpose=LEARNING)
 
 
 def _note(problem: Problem, predicate: str, facts: Facts, truth: Bool, hidden: Bool, excluded: Bool) -> None:

@@ -30,7 +30,8 @@ WINDOW = 20  # steps whose mean gradient is looked at
 MOMENTUM = 0.7
 FIRST_STEP = 0.5
 LARGEST_CHANGE = 0.5  # of a weight in one step
-NEAR = 0.1  # of a standard error: weights are as good as at their best
+NEAR, FARTHEST = 0.1, 0.5  # of a standard error, on average and of any weight: they are as good as at their best
+STANDSTILL = 4  # windows without progress, after which there is none to hope for
 SNAPSHOTS = 40  # worlds of every chain that the information is estimated from
 MOST_SAMPLED = 400  # weights whose information is estimated from samples
 
@@ -106,6 +107,7 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
     likelihood.gradient(weights, FIRST_SWEEPS)
     recent: list[Float64] = []
     history: list[Float64] = []
+    distances: list[float] = []
     distance, converged, steps = np.inf, False, 0
     for step in range(MOST_STEPS):
         left = patience.current().left
@@ -123,11 +125,12 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
         recent = [*recent, gradient][-WINDOW:]
         history.append(weights)
         if steps % WINDOW == 0:
-            moved = np.abs(solver(np.mean(recent, axis=0)))
-            distance = float((moved / np.maximum(error, 1e-9)).max(initial=0.0))
+            moved = np.abs(solver(np.mean(recent, axis=0))) / np.maximum(error, 1e-9)
+            distance = float(moved.max(initial=0.0))
             progress.advance(steps, f"step {steps}, off by {distance:.2g} standard errors")
-            if steps >= LEAST_STEPS and distance < NEAR:
-                converged = True
+            distances.append(distance)
+            converged = distance < FARTHEST and float(np.mean(moved**2)) < NEAR**2
+            if steps >= LEAST_STEPS and (converged or distance > min(distances[:-STANDSTILL], default=np.inf)):
                 break
     if history:
         weights = np.mean(history[len(history) // 2 :], axis=0)

@@ -17,6 +17,7 @@ from markovlogic.learning.choosing import Wanted
 from markovlogic.learning.databases import Database, read_databases, targets_of
 from markovlogic.learning.divergence import Found, Likelihood, climb
 from markovlogic.learning.features import instantiate
+from markovlogic.learning.held_out import all_together, with_coupling_scale
 from markovlogic.learning.information import Preconditioner, standard_errors
 from markovlogic.learning.optimise import cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
@@ -33,6 +34,7 @@ from markovlogic.progress import SILENT, Progress
 PSEUDO, CD, NEWTON, PERCEPTRON, AUTO = "pseudolikelihood", "cd", "newton", "perceptron", "auto"
 METHODS = (AUTO, PSEUDO, CD, NEWTON, PERCEPTRON)
 STAGES = (*measures.STAGES, "learn")  # the stages of every record, and its own
+MUCH_WORSE = 0.01  # of the training data's log-likelihood: so much less, and chains went astray
 SWEEPS_OF_HIDDEN, ROUNDS_OF_HIDDEN = 100, 5
 
 
@@ -88,10 +90,11 @@ def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwat
         design = ready.design(worlds)
         chosen = wish.fixed
         if chosen is None:
-            chosen, how = cross_validated(design, wish, ready.is_base, seed, progress)
+            chosen, how, drawn = _chosen_prior(ready, design, method, wish, seed, progress)
+            updates += drawn
             progress.stage("pseudo-likelihood")
             notes.append(f"the prior, {chosen}, was chosen by {how}")
-        penalty = penalty_of(chosen, ready.is_base)
+        penalty = penalty_of(chosen, ready.is_base, ready.is_coupling)
         weights, ended = maximise(design, penalty, told=lambda step, _value: progress.advance(step, f"step {step}"))
         for turn in range(ROUNDS_OF_HIDDEN if ready.hides else 0):  # EM: complete the data, learn from them, again
             worlds, drawn = _completed(ready, weights, seed + turn + 1)
@@ -100,7 +103,10 @@ def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwat
             weights, ended = maximise(design, penalty, weights)
         information = design.information(weights)
         errors, exact_errors = standard_errors(information, penalty.precision)
-        further = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
+        if chosen.has_couplings:
+            further = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
+        else:
+            further = _Further(PSEUDO, Told(("the rules that tie modelled atoms together did not earn their place: weight 0",)))
         notes += further.told.notes
         if further.found is not None:
             weights = further.found.weights
@@ -126,6 +132,19 @@ def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwat
         (*worries, *told.worries),
         stats,
     )
+
+
+def _chosen_prior(
+    ready: Prepared, design: Design, method: str, wish: PriorWish, seed: int, progress: Progress
+) -> tuple[Prior, str, int]:
+    """The prior, how it was chosen, and atoms drawn for that.
+
+    `auto` chooses the strength of couplings by inference where databases can be left out; all else by the pseudo-likelihood.
+    """
+    if method != AUTO or not ready.coupled or ready.hides or ready.counts or len(ready.databases) < 2:
+        return *cross_validated(design, wish, ready.is_base, seed, progress), 0
+    local, _ = cross_validated(design, wish, ready.is_base, seed, progress, left_aside=ready.is_coupling)
+    return with_coupling_scale(ready, design, local, seed, progress)
 
 
 def _sparse(dense: Float64) -> object:
@@ -185,6 +204,13 @@ def _went_on(
     found = ways[method]()
     used = CD if method == AUTO else method
     notes, worries = [], []
+    if method == AUTO and not ready.hides:
+        before, drawn = all_together(ready.networks, weights, seed)
+        after, more = all_together(ready.networks, found.weights, seed)
+        found = replace(found, updates=found.updates + drawn + more)
+        if before > after * (1 - MUCH_WORSE):  # both are negative
+            note = "went on to the conditional likelihood, but inference with the weights of the pseudo-likelihood says more"
+            return _Further(PSEUDO, Told((f"{note} of the training data, so these were kept",)), replace(found, weights=weights))
     if method == AUTO:
         notes.append(f"went on from the pseudo-likelihood to the conditional likelihood: {found.steps} steps, 64 chains")
     if not found.converged:

@@ -9,7 +9,7 @@ import numpy as np
 from markovlogic import patience
 from markovlogic.arrays import Bool, Float64
 from markovlogic.learning.information import Preconditioner
-from markovlogic.learning.priors import BASE, SCALES, Penalty, Prior, PriorWish, penalty_of
+from markovlogic.learning.priors import BASE, NO_COUPLINGS, SCALES, Penalty, Prior, PriorWish, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
 from markovlogic.progress import SILENT, Progress
 
@@ -90,10 +90,19 @@ def _is_at_the_top(design: Design, penalty: Penalty, weights: Float64) -> bool:
     return bool(gradient @ step < NEAR**2)
 
 
-def cross_validated(design: Design, wish: PriorWish, is_base: Bool, seed: int, progress: Progress = SILENT) -> tuple[Prior, str]:
+def cross_validated(
+    design: Design,
+    wish: PriorWish,
+    is_base: Bool,
+    seed: int,
+    progress: Progress = SILENT,
+    *,
+    left_aside: Bool | None = None,
+) -> tuple[Prior, str]:
     """The prior whose strength predicts best what was not learned from, and how it was found.
 
-    Databases are left out one at a time; where there is one alone, a fifth of its atoms at a time.
+    Databases are left out one at a time; where there is one alone, a fifth of its atoms at a time. left_aside: couplings, whose
+    strength is found otherwise; meanwhile there are none.
     """
     numbers = np.unique(design.database)
     first_row = np.searchsorted(design.unit, np.arange(design.n_units))
@@ -109,7 +118,7 @@ def cross_validated(design: Design, wish: PriorWish, is_base: Bool, seed: int, p
     progress.stage("cross-validation", len(SCALES) * len(parts))
     done = 0
     for scale in SCALES:
-        penalty = penalty_of(Prior(wish.kind, scale, BASE), is_base)
+        penalty = penalty_of(Prior(wish.kind, scale, BASE, NO_COUPLINGS), is_base, left_aside)
         total = 0.0
         for at, (learned, held_out) in enumerate(parts):
             patience.check()

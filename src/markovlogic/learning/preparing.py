@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,6 +64,14 @@ class Prepared:
         """(n_features,) weights of rules that are a single literal: how often it is true at all."""
         base = {rule.number for rule in self.rules.rules if _is_literal(rule.rule.formula)}
         return np.array([number in base for number, _ in self.index.keys], bool)
+
+    @cached_property
+    def is_coupling(self) -> Bool:
+        """(n_features,) weights of rules that tie modelled atoms together; all rules were grounded."""
+        found = np.zeros(len(self.index), bool)
+        for network in self.networks:
+            found |= network.is_coupling
+        return found
 
     def design(self, worlds: Sequence[Bool]) -> Design:
         """Observations at these worlds; hidden atoms are none."""

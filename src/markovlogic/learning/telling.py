@@ -10,11 +10,10 @@ import numpy as np
 from markovlogic.arrays import Bool, Float64
 from markovlogic.data.evidence import FALSE
 from markovlogic.language import syntax
-from markovlogic.learning.databases import Database
+from markovlogic.learning.databases import Database, assumed_of
 from markovlogic.learning.preparing import Prepared, Task
 from markovlogic.learning.priors import Prior
 from markovlogic.learning.pseudolikelihood import Design
-from markovlogic.problem.assumed import assumed_notes
 
 MOST_NAMED = 5  # rules in a note
 UNSURE = 30.0  # a standard error of so much: nothing holds the weight
@@ -32,23 +31,18 @@ class Told:
 def assumed(task: Task, ready: Prepared) -> tuple[str, ...]:
     """What was assumed without being said, each once."""
     notes = [*_hidden(task, ready), *_unlisted(task)]
-    for database in ready.databases:
-        notes += assumed_notes(database.problem, tuple(task.model.predicates))
+    for database, evidence in zip(ready.databases, task.evidence, strict=True):
+        notes += assumed_of(database, evidence)
     return tuple(dict.fromkeys(notes))
 
 
 def _hidden(task: Task, ready: Prepared) -> Iterator[str]:
-    """Predicates that nothing is known about, and atoms of others."""
-    for name in task.model.predicates:
+    """Modelled predicates of which some atoms are not known; `assumed_of` tells of those that are not modelled."""
+    for name in task.targets:
         count = sum(int(one.hidden[_span(one, name)].sum()) for one in ready.databases)
-        if not count:
-            continue
-        atoms = f"{count:,} atom{'s' * (count != 1)}"
-        if name in task.targets:
+        if count:
+            atoms = f"{count:,} atom{'s' * (count != 1)}"
             yield f"{atoms} of {name} are hidden (? in the data, or a group without a true fact) and summed over, as in EM"
-        else:
-            why = "no facts and is not modelled, so it is hidden and summed over, as in EM"
-            yield f"{name} ({atoms}) has {why}; facts about it, or one negative fact for all false, would close it"
 
 
 def _unlisted(task: Task) -> Iterator[str]:

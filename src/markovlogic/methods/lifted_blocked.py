@@ -24,7 +24,7 @@ _LOADING = 0.3
 _CELL = 35e-9  # a cell of a cluster's arrays, chain and sweep
 _CLUSTER = 4e-4  # of Python, a cluster that is drawn whole, batch and sweep
 _COUNTED = 1e-4  # of Python, a cluster that is drawn atom by atom, chain and sweep
-_LAID_OUT = 1e-8  # an atom of such a cluster, whose bits are written and read, chain and sweep
+_LAID_OUT = 1e-7  # an atom of such a cluster: its bits, its draw and its probability, chain and sweep
 _CELL_BYTES = 40  # a chain
 
 

@@ -6,7 +6,7 @@ cores share them: a word of 64 chains would gain nothing, since most of the work
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,6 +58,11 @@ class CountingGibbsSampler(Sampler):
     settings: CountingGibbs
     network: CountingNetwork
     n_chains: int
+    first: int = 0  # the atom with which tallies begin
+
+    def tallying(self, atoms: range) -> CountingGibbsSampler:
+        """Tallies of millions of atoms take more than the relations: they are kept of those that are asked for."""
+        return replace(self, first=atoms.start)
 
     @property
     def counts_in_bytes(self) -> bool:
@@ -131,9 +136,9 @@ class CountingGibbsSampler(Sampler):
             room, registers = network.room(), network.registers()
         slots = np.zeros(network.n_slots, np.int64)
         chain = Chain(state.bits, state.generator, room._replace(tally=state.tally), registers, slots, 1.0)
-        record = Record(
-            NO_COUNTS if planes is None else planes, NO_CONDITIONALS if conditionals is None else conditionals, NO_SUMS
-        )
+        counts = NO_COUNTS if planes is None else planes
+        sums = NO_CONDITIONALS if conditionals is None else conditionals
+        record = Record(counts, sums, NO_SUMS, self.first)
         updates = sweep(network, chain, sweeps, record, random_scan=self.settings.scan == "random")
         state.world[:] = 0
         add_world(network, state.bits, state.world)

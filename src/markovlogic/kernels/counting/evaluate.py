@@ -9,11 +9,6 @@ from markovlogic.kernels.counting.layout import (
     LOOP_ROWS,
     LOOP_SIZE,
     LOOP_SLOT,
-    OPERAND_BEGIN,
-    OPERAND_FLIP,
-    OPERAND_LIST,
-    OPERAND_ROW,
-    OPERAND_STEPS,
     SIZES,
     TERM_CHANNEL,
     TERM_CONDITIONS,
@@ -26,120 +21,28 @@ from markovlogic.kernels.counting.layout import (
     VIEW_STRIDES,
     VIEWS,
 )
-from markovlogic.kernels.internal import called, inlined, internal
+from markovlogic.kernels.counting.operands import (
+    LOW,
+    ONE,
+    count_entries,
+    fill_row,
+    flip_of,
+    holds,
+    is_list,
+    list_bounds,
+    row_begin,
+    starts_with_list,
+    tail_of,
+    value_of,
+)
+from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.vectors import lowest_bit, population
-
-ONE = np.uint64(1)
-FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
-LOW = np.uint64(63)
-
-
-@inlined
-def value_of(argument, slots):
-    """The value of a slot or constant."""
-    return slots[argument] if argument >= 0 else -1 - argument
-
-
-@inlined
-def row_begin(code, operand, slots):
-    """The first word of an operand's row."""
-    at = code.operand[operand, OPERAND_BEGIN]
-    for step in range(OPERAND_STEPS, code.operand.shape[1], 2):
-        at += code.operand[operand, step + 1] * slots[code.operand[operand, step]]
-    return at
-
-
-@inlined
-def flip_of(code, operand):
-    """All ones where an operand is negated, else zero."""
-    return np.uint64(code.operand[operand, OPERAND_FLIP])
-
-
-@inlined
-def has_bit(bits, begin, place):
-    """Whether a bit of the row that begins there is set."""
-    return (bits[begin + (place >> 6)] >> (np.uint64(place) & LOW)) & ONE != np.uint64(0)
-
-
-@inlined
-def tail_of(size):
-    """The bits of a row's last word that count."""
-    return FULL if size & 63 == 0 else (ONE << (np.uint64(size) & LOW)) - ONE
-
-
-@inlined
-def is_list(code, operand):
-    """Whether an operand is a list."""
-    return code.operand[operand, OPERAND_LIST] >= 0
-
-
-@internal
-def _first_at_least(items, low, high, value):
-    """The first of sorted items, between two places, that is not below a value."""
-    while low < high:
-        middle = (low + high) >> 1
-        if items[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@internal
-def list_bounds(code, operand, slots):
-    """From, to: where the entries of an operand that is a list stand."""
-    row = code.operand[operand, OPERAND_ROW]
-    for step in range(OPERAND_STEPS, code.operand.shape[1], 2):
-        row += code.operand[operand, step + 1] * slots[code.operand[operand, step]]
-    begin, n = code.operand[operand, OPERAND_BEGIN], code.operand[operand, OPERAND_LIST]
-    if n > 0:  # rows with entries, in order, right before
-        at = _first_at_least(code.lists, begin - n, begin, row)
-        if at == begin or code.lists[at] != row:
-            return np.int64(0), np.int64(0)
-        row = at - (begin - n)
-    return code.lists[begin + row], code.lists[begin + row + 1]
-
-
-@internal
-def holds(code, operand, place, bits, slots):
-    """Whether an operand's row has a place; whether it has not, where it is negated."""
-    if is_list(code, operand):
-        low, high = list_bounds(code, operand, slots)
-        at = _first_at_least(code.lists, low, high, place)
-        found = at < high and code.lists[at] == place
-    else:
-        found = has_bit(bits, row_begin(code, operand, slots), place)
-    return found == (code.operand[operand, OPERAND_FLIP] == 0)
 
 
 @internal
 def passes_test(code, test, bits, slots):
     """Whether a factor without free variables holds."""
     return holds(code, code.test[test, TEST_OPERAND], value_of(code.test[test, TEST_BIT], slots), bits, slots)
-
-
-@internal
-def fill_row(code, first, last, size, bits, slots, out):
-    """The conjunction of operands, as bits; without any, all ones."""
-    words = (size + 63) >> 6
-    for word in range(words):
-        out[word] = FULL
-    for operand in range(first, last):
-        flip = flip_of(code, operand)
-        if is_list(code, operand):
-            at, end = list_bounds(code, operand, slots)
-            for word in range(words):
-                found = np.uint64(0)
-                while at < end and code.lists[at] >> 6 == word:
-                    found |= ONE << (np.uint64(code.lists[at]) & LOW)
-                    at += 1
-                out[word] &= found ^ flip
-            continue
-        begin = row_begin(code, operand, slots)
-        row = bits[begin : begin + words]
-        for word in range(words):
-            out[word] &= row[word] ^ flip
-    out[words - 1] &= tail_of(size)
 
 
 @internal
@@ -196,12 +99,6 @@ def _masked_row(code, loop, bits, slots, row):
 
 
 @internal
-def starts_with_list(code, first, last):
-    """Whether the first of some operands is a list whose entries are the only places that can be in all of them."""
-    return first < last and is_list(code, first) and code.operand[first, OPERAND_FLIP] == 0
-
-
-@internal
 def _fits(code, loop, place, bits, slots):
     """Whether a place of a loop's first operand is in the others as well, and is no masked one."""
     for operand in range(code.loop[loop, LOOP_ROWS] + 1, code.loop[loop, LOOP_ROWS + 1]):
@@ -216,7 +113,10 @@ def _fits(code, loop, place, bits, slots):
 @internal
 def _count_entries(code, loop, bits, slots):
     """The count of a loop without inner ones whose first operand is a list: its entries are gone through."""
-    low, high = list_bounds(code, code.loop[loop, LOOP_ROWS], slots)
+    first, last = code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1]
+    low, high = list_bounds(code, first, slots)
+    if last == first + 2 and not is_list(code, first + 1) and code.loop[loop, LOOP_MASKS] == code.loop[loop, LOOP_MASKS + 1]:
+        return count_entries(code, low, high, bits, row_begin(code, first + 1, slots), flip_of(code, first + 1))
     total = np.int64(0)
     for at in range(low, high):
         total += np.int64(_fits(code, loop, code.lists[at], bits, slots))

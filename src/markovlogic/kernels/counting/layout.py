@@ -132,7 +132,7 @@ class Registers(NamedTuple):
     code: npt.NDArray[np.uint8]  # (n, widest row in bits) eight columns each
     table: Float64  # (n, 256)
     share: Float64  # (2, largest group) of a group's values
-    active: Int64  # (n, 7) live terms of the row: which, words of a row if it is one popcount, and where its rows lie
+    active: Int64  # (n, 7) live terms of the row: which; words of a row if it is one popcount, -1: along a list; where these lie
 
 
 class Chain(NamedTuple):
@@ -149,6 +149,7 @@ class Chain(NamedTuple):
 class Record(NamedTuple):
     """What sweeps write down; an empty array is left alone."""
 
-    counts: npt.NDArray[np.uint8]  # (n_atoms,) how often each atom was true after a sweep is added
-    conditionals: npt.NDArray[np.float32]  # (n_atoms, 1) each sweep adds P(true | rest)
+    counts: npt.NDArray[np.uint8]  # (n,) how often each of n atoms was true after a sweep is added
+    conditionals: npt.NDArray[np.float32]  # (n, 1) each sweep adds P(true | rest)
     sums: Float64  # (n_atoms, 2) the last sweep's log-odds, and how many more hard clauses hold with the atom true
+    first: int  # the number of the atom with which counts and conditionals begin

@@ -1,29 +1,11 @@
 """What is computed once a row: messages through the parts of terms that do not read the row which is being swept.
 
-A message over a variable is a row of bits, or a vector of counts. A vector is multiplied with a relation by its bit planes:
-Σ_j 2^j · popcount(plane_j & row).
+A message over a variable is a row of bits, or a vector of counts (`products`).
 """
 
 import numpy as np
 
-from markovlogic.kernels.counting.evaluate import (
-    LOW,
-    ONE,
-    count_loop,
-    count_term,
-    count_two,
-    fill_row,
-    flip_of,
-    has_bit,
-    holds,
-    is_list,
-    list_bounds,
-    meets,
-    passes_test,
-    row_begin,
-    starts_with_list,
-    value_of,
-)
+from markovlogic.kernels.counting.evaluate import count_loop, count_term, count_two, meets, passes_test
 from markovlogic.kernels.counting.layout import (
     ARITY,
     BITS,
@@ -39,6 +21,7 @@ from markovlogic.kernels.counting.layout import (
     MASK,
     NEST,
     OPERAND_FLIP,
+    OPERAND_LIST,
     OWN_COLUMNS,
     POINTS,
     ROW_GROUPS_OF,
@@ -52,115 +35,20 @@ from markovlogic.kernels.counting.layout import (
     VECTORS,
     WIDTH,
 )
+from markovlogic.kernels.counting.operands import (
+    LOW,
+    ONE,
+    count_entries,
+    entries_begin,
+    fill_row,
+    has_bit,
+    is_list,
+    row_begin,
+    value_of,
+)
+from markovlogic.kernels.counting.products import multiply
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.vectors import population
-
-
-@internal
-def _planes(vector, size, plane):
-    """Bit planes of a vector of counts; gives how many there are."""
-    every = np.int64(0)
-    for at in range(size):
-        every |= vector[at]
-    n = 0
-    while every >> n:
-        n += 1
-    for word in range((size + 63) >> 6):
-        end = min(64, size - 64 * word)
-        for which in range(n):
-            bits = np.uint64(0)
-            for at in range(end):
-                bits |= np.uint64((vector[64 * word + at] >> which) & 1) << np.uint64(at)
-            plane[which, word] = bits
-    return n
-
-
-@internal
-def _count_rows(bits, begin, stride, flip, size, words, message, out):
-    """out[v] = popcount of the message and row v of a relation."""
-    for at in range(size):
-        row = bits[begin + at * stride : begin + at * stride + words]
-        total = np.int64(0)
-        for word in range(words):
-            total += population(message[word] & (row[word] ^ flip))
-        out[at] = total
-
-
-@internal
-def _weigh_rows(bits, begin, stride, flip, size, words, plane, n, out):
-    """out[v] = sum of a vector, given by its planes, over the bits of row v of a relation."""
-    for at in range(size):
-        row = bits[begin + at * stride : begin + at * stride + words]
-        total = np.int64(0)
-        for which in range(n):
-            count = np.int64(0)
-            own = plane[which]
-            for word in range(words):
-                count += population(own[word] & (row[word] ^ flip))
-            total += count << which
-        out[at] = total
-
-
-@internal
-def _count_both(one, other, words):
-    """Bits that two rows share."""
-    total = np.int64(0)
-    for word in range(words):
-        total += population(one[word] & other[word])
-    return total
-
-
-@internal
-def _follow_lists(code, instruction, bits, slots, registers, weighs):
-    """A message through relations of which the first is a list: along its entries."""
-    source, first, last, slot = instruction[2], instruction[4], instruction[5], instruction[7] & 0xFFFF
-    result = registers.vector[instruction[1]]
-    for at in range(instruction[6]):
-        slots[slot] = at
-        low, high = list_bounds(code, first, slots)
-        total = np.int64(0)
-        for entry in range(low, high):
-            place = code.lists[entry]
-            value = registers.vector[source, place] if weighs else np.int64(has_bit(registers.bits[source], 0, place))
-            for operand in range(first + 1, last):
-                if value != 0 and not holds(code, operand, place, bits, slots):
-                    value = 0
-            total += value
-        result[at] = total
-
-
-@internal
-def _multiply(code, instruction, bits, slots, registers, row, weighs):
-    """A message through one or more relations between two variables. row: to work in."""
-    out, source, first, last, size = instruction[1], instruction[2], instruction[4], instruction[5], instruction[6]
-    if starts_with_list(code, first, last):
-        _follow_lists(code, instruction, bits, slots, registers, weighs)
-        return
-    packed = instruction[7]
-    slot, length = packed & 0xFFFF, packed >> 16
-    words = (length + 63) >> 6
-    n = _planes(registers.vector[source], length, registers.plane) if weighs else 0
-    result = registers.vector[out]
-    if last == first + 1 and not is_list(code, first):
-        slots[slot] = 0
-        begin = row_begin(code, first, slots)
-        slots[slot] = 1
-        stride = row_begin(code, first, slots) - begin
-        if weighs:
-            _weigh_rows(bits, begin, stride, flip_of(code, first), size, words, registers.plane, n, result)
-        else:
-            _count_rows(bits, begin, stride, flip_of(code, first), size, words, registers.bits[source], result)
-        return
-    for at in range(size):
-        slots[slot] = at
-        total = np.int64(0)
-        fill_row(code, first, last, length, bits, slots, row)
-        if weighs:
-            for which in range(n):
-                total += _count_both(row, registers.plane[which], words) << which
-        else:
-            total = _count_both(row, registers.bits[source], words)
-        result[at] = total
 
 
 @internal
@@ -198,7 +86,7 @@ def _run_instructions(code, program, own, once, bits, slots, registers, stack):
         elif kind == NEST:
             registers.number[out] = count_loop(code, source, bits, slots, stack)
         else:
-            _multiply(code, instruction, bits, slots, registers, stack.rows[0], kind != COUNT)
+            multiply(code, instruction, bits, slots, registers, stack.rows[0], kind != COUNT)
 
 
 @internal
@@ -325,7 +213,7 @@ def begin_row(code, program, own, row, fresh, bits, slots, registers, stack):
 
 @internal
 def _activate(code, program, at, last, slots, active):
-    """Note a live term of the row. If it is one popcount of one or two rows, note where they lie."""
+    """Note a live term of the row. If it is one popcount of one or two rows, or of a list and a row, note where they lie."""
     live = program.live[at]
     active[0], active[1] = at, 0
     if live[1] != live[2] or live[3] != live[4] or live[6] - live[5] != 1:
@@ -334,16 +222,16 @@ def _activate(code, program, at, last, slots, active):
     first, n = loop[LOOP_ROWS], loop[LOOP_ROWS + 1] - loop[LOOP_ROWS]
     if loop[LOOP_INNER] != loop[LOOP_INNER + 1] or loop[LOOP_MASKS] != loop[LOOP_MASKS + 1] or n < 1 or n > 2:
         return
-    if code.operand[first, OPERAND_FLIP] != 0 or is_list(code, first):
-        return
     second = first + n - 1
+    if code.operand[first, OPERAND_FLIP] != 0 or is_list(code, second) or code.operand[first, OPERAND_LIST] > 0:
+        return
     slots[last] = 0
-    active[2], active[4] = row_begin(code, first, slots), row_begin(code, second, slots)
+    active[2], active[4] = entries_begin(code, first, slots), row_begin(code, second, slots)
     slots[last] = 1
-    active[3] = row_begin(code, first, slots) - active[2]
+    active[3] = entries_begin(code, first, slots) - active[2]
     active[5] = row_begin(code, second, slots) - active[4]
     active[6] = code.operand[second, OPERAND_FLIP]
-    active[1] = (loop[LOOP_SIZE] + 63) >> 6
+    active[1] = -1 if is_list(code, first) else (loop[LOOP_SIZE] + 63) >> 6
 
 
 @internal
@@ -356,6 +244,12 @@ def add_live(code, program, n_active, bits, slots, y, registers, stack, out):
         value = registers.coefficient[term]
         if active[1] > 0:
             found = count_two(bits, active[2] + y * active[3], active[4] + y * active[5], np.uint64(active[6]), active[1])
+            out[program.term[term, 0]] += value * found
+            continue
+        if active[1] < 0:
+            entries = active[2] + y * active[3]
+            low, high = code.lists[entries], code.lists[entries + 1]
+            found = count_entries(code, low, high, bits, active[4] + y * active[5], np.uint64(active[6]))
             out[program.term[term, 0]] += value * found
             continue
         holds = True

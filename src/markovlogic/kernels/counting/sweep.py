@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from markovlogic.kernels.counting.evaluate import LOW, ONE, add_terms, decode, write_bit
+from markovlogic.kernels.counting.evaluate import add_terms, decode, write_bit
 from markovlogic.kernels.counting.flips import flip, is_true
 from markovlogic.kernels.counting.layout import (
     ARITY,
@@ -36,6 +36,7 @@ from markovlogic.kernels.counting.layout import (
     VIEWS,
     WIDTH,
 )
+from markovlogic.kernels.counting.operands import LOW, ONE
 from markovlogic.kernels.counting.rows import add_live, add_points, begin_row
 from markovlogic.kernels.internal import again, called, internal
 from markovlogic.kernels.random import next_below, next_uniform, next_word
@@ -76,6 +77,14 @@ def drawn(log_odds, hard, generator, borders):
         uniform = next_uniform(generator) * 2.0**-53
     e = math.exp(-min(abs(log_odds), 700.0))
     return (uniform < e / (1.0 + e)) == (log_odds < 0.0)
+
+
+@internal
+def _note_conditional(record, number, value):
+    """Add an atom's conditional, if it is one of those that are recorded."""
+    at = number - record.first
+    if at >= 0 and at < record.conditionals.shape[0]:
+        record.conditionals[at, 0] += np.float32(value)
 
 
 @internal
@@ -137,7 +146,8 @@ def _visit_row(layout, predicate, row, fresh, chain, drawing, noting, record):
     n_active = begin_row(layout.code, layout.program, own, row, fresh, bits, slots, chain.registers, chain.room.stack)
     last = own[ARITY] - 1
     quiet = n_active == 0 and own[POINTS] < 0
-    recording = noting and record.conditionals.shape[0] > 0
+    # a row before or after what is recorded needs no conditionals
+    recording = noting and number < record.first + record.conditionals.shape[0] and number + own[WIDTH] > record.first
     telling = noting and record.sums.shape[0] > 0
     base, sums, has_hard = chain.registers.base, chain.room.sums, own[HAS_HARD]
     has_soft = layout.soft.shape[0] > 0
@@ -179,7 +189,7 @@ def _visit_row(layout, predicate, row, fresh, chain, drawing, noting, record):
                 record.sums[number, 0], record.sums[number, 1] = log_odds, hard
             log_odds *= chain.beta
             if recording:
-                record.conditionals[number, 0] += np.float32(probability(log_odds, hard))
+                _note_conditional(record, number, probability(log_odds, hard))
             new = drawn(log_odds, hard, chain.generator, layout.borders) if drawing else old
             if new != (old and simple):
                 if in_two and not in_full:
@@ -232,8 +242,8 @@ def _visit_row_group(layout, predicate, row, fresh, chain, drawing, noting, reco
         while left != np.uint64(0):
             slots[last] = 64 * word + lowest_bit(left)
             left &= left - ONE
-            if noting and record.conditionals.shape[0] > 0:
-                record.conditionals[first + at, 0] += np.float32(share[0, at])
+            if noting:
+                _note_conditional(record, first + at, share[0, at])
             if (at == choice) if drawing else (slots[last] == old):
                 write_bit(layout.relations, predicate, slots, np.bool_(True), bits)
             at += 1
@@ -265,8 +275,8 @@ def _visit_flips(layout, definitions, predicate, row, chain, drawing, noting, re
             if noting and record.sums.shape[0] > 0:
                 record.sums[number, 0], record.sums[number, 1] = log_odds, hard
             log_odds *= chain.beta
-            if noting and record.conditionals.shape[0] > 0:
-                record.conditionals[number, 0] += np.float32(probability(log_odds, hard))
+            if noting:
+                _note_conditional(record, number, probability(log_odds, hard))
             new = drawn(log_odds, hard, chain.generator, layout.borders) if drawing else old
             if new == old:
                 flip(layout.code, layout.relations, definitions, predicate, old, chain.bits, slots, chain.room, change)
@@ -296,9 +306,9 @@ def _visit_group(layout, definitions, predicate, group, chain, drawing, noting, 
             record.sums[member[at, 1], 0], record.sums[member[at, 1], 1] = change[0], change[1]
         flip(layout.code, layout.relations, definitions, predicate, np.bool_(False), chain.bits, slots, chain.room, change)
     choice = _choice(last - first, share, chain.beta, chain.generator)
-    if noting and record.conditionals.shape[0] > 0:
+    if noting:
         for at in range(first, last):
-            record.conditionals[member[at, 1], 0] += np.float32(share[0, at - first])
+            _note_conditional(record, member[at, 1], share[0, at - first])
     decode(layout.relations, predicate, member[first + (choice if drawing else old), 0], slots)
     flip(layout.code, layout.relations, definitions, predicate, np.bool_(True), chain.bits, slots, chain.room, change)
     return last - first
@@ -341,7 +351,7 @@ def sweep_chain(layout, definitions, chain, sweeps, random_scan, record):
                     done = _visit_group(layout, definitions, predicate, item, chain, drawing, noting, record)
             updates += done if drawing else 0
         if record.counts.shape[0] > 0:
-            read_atoms(layout.relations, layout.mask, chain.bits, record.counts)
+            read_atoms(layout.relations, layout.mask, chain.bits, record.first, record.counts)
     return updates
 
 
@@ -349,18 +359,22 @@ sweep_rows = again(sweep_chain, "sweep_rows")  # without definitions
 
 
 @called
-def read_atoms(relations, mask, bits, out):
-    """Add each open atom's truth value to `out`, (n_atoms,). mask: of the open atoms."""
-    number = 0
+def read_atoms(relations, mask, bits, first, out):
+    """Add open atoms' truth values to `out`, from the atom numbered `first` on. mask: of the open atoms."""
+    number, end = 0, first + out.shape[0]
     for predicate in range(relations.predicate.shape[0]):
         own = relations.predicate[predicate]
-        if own[OPEN] < 0:
+        if own[OPEN] < 0 or number >= end:
             continue
         begin = relations.views[relations.listed[own[VIEWS]], VIEW_BEGIN]
         for word in range(own[N_ROWS] * own[N_WORDS]):
             left, truth = mask[own[OPEN] + word], bits[begin + word]
+            if number + population(left) <= first or number >= end:
+                number += population(left)
+                continue
             while left != np.uint64(0):
                 place = lowest_bit(left)
                 left &= left - ONE
-                out[number] += (truth >> np.uint64(place)) & ONE
+                if number >= first and number < end:
+                    out[number - first] += (truth >> np.uint64(place)) & ONE
                 number += 1

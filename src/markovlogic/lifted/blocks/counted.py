@@ -27,7 +27,6 @@ from markovlogic.kernels.counting.layout import (
     WIDTH,
     Chain,
     Layout,
-    Record,
     Registers,
     Room,
 )
@@ -37,6 +36,7 @@ from markovlogic.lifted.blocks.messages import Bools
 from markovlogic.lifted.blocks.schedule import Drawn
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.networks.counting.network import CountingNetwork
+from markovlogic.networks.counting.sweeping import NOTHING, kernel_of, sweep
 from markovlogic.problem import Problem
 from markovlogic.problem.statuses import Statuses
 
@@ -90,7 +90,7 @@ class CountedUnit:
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `draw` needs."""
-        return ("counting.sweep:sweep_chain",) if self.blocks is None else ("counting.blocks",)
+        return (kernel_of(self.network),) if self.blocks is None else ("counting.blocks",)
 
     @cached_property
     def _number(self) -> int:
@@ -187,10 +187,8 @@ class CountedUnit:
 
     def _swept(self, chain: Chain) -> npt.NDArray[np.float64]:
         """Draw all atoms, or groups, in turn; gives the probabilities of the open atoms."""
-        from markovlogic.kernels.counting.sweep import sweep_chain
-
         sums = np.empty((len(self._codes), 2))
-        sweep_chain(self._layout, chain, 1, False, Record(np.zeros(0, np.uint8), np.zeros((0, 1), np.float32), sums))
+        sweep(self.network, chain, 1, NOTHING._replace(sums=sums), layout=self._layout)
         log_odds, hard = sums.T
         if self._groups is not None:
             return _shares(log_odds, hard, self._groups)

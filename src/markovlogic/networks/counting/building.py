@@ -31,6 +31,7 @@ from markovlogic.kernels.counting.layout import (
 from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.counting.assembling import Assembler, numbers, table
 from markovlogic.networks.counting.compiling import (
+    Hit,
     Rated,
     false_terms,
     hits,
@@ -50,7 +51,7 @@ from markovlogic.networks.counting.network import (
     sites_of,
     soft_of,
 )
-from markovlogic.networks.counting.programs import RowPlanner, Tables, Work
+from markovlogic.networks.counting.programs import RowPlanner, Tables, Work, flips_work
 from markovlogic.networks.counting.terms import Universe
 from markovlogic.networks.counting.views import Views
 from markovlogic.problem.values import Problem
@@ -191,7 +192,7 @@ def counting_plan(
     planner = RowPlanner(assembler)
     followed = _followed(lowered)
     columns: list[dict[int, int]] = []
-    works = []
+    works, own_hits = [], []
     for name in predicates:
         has_atoms = name not in problem.statuses or problem.statuses[name].n_open > 0
         begin = assembler.n_terms
@@ -204,13 +205,14 @@ def counting_plan(
         mode = _mode(problem, name, followed)
         in_rows = has_atoms and name in problem.statuses and mode in (ROWS, ROW_GROUPS) and channels == CHANNELS
         plan = planner.plan(name, terms, begin, in_rows=in_rows)
-        works.append(plan.work)
+        own_hits.append(hits(lowered, universe, name))
+        works.append(plan.work if mode in (ROWS, ROW_GROUPS) else flips_work(terms, own_hits[-1], universe))
         columns.append({MODE: mode, TERMS: targets[0], TERMS + 1: targets[1], **plan.columns})
     begin = assembler.n_terms
     for channel, own in false_terms(lowered, universe, rated).items():
         assembler.terms(own, channel, ())
     false = begin, assembler.n_terms
-    definitions, n_hidden = _definitions(lowered, universe, predicates, assembler, columns)
+    definitions, n_hidden = _definitions(lowered, assembler, predicates, own_hits, columns)
     return CountingPlan(
         problem,
         lowered,
@@ -259,19 +261,20 @@ def _relations(universe: Universe, predicates: Sequence[str], views: Views, colu
 
 def _definitions(
     lowered: LoweredModel,
-    universe: Universe,
-    predicates: Sequence[str],
     assembler: Assembler,
+    predicates: Sequence[str],
+    by_predicate: Sequence[Sequence[Hit]],
     columns: Sequence[dict[int, int]],
 ) -> tuple[Definitions, int]:
     """What flips do to hidden atoms, and how these are counted anew; and how many hidden atoms there are."""
+    universe = assembler.universe
     number_of = {name: at for at, name in enumerate(predicates)}
     found: list[tuple[int, ...]] = []
     sources: list[int] = []
     for at, name in enumerate(predicates):
         own = universe.predicates[name]
         begin = len(found)
-        for hit in hits(lowered, universe, name):
+        for hit in by_predicate[at]:
             kinds = universe.predicates[hit.hidden]
             term = assembler.term(hit.term, hit.sign, 0, (*own, *kinds))
             first = len(sources)

@@ -17,6 +17,7 @@ from markovlogic.networks.counting.terms import Factor, Universe, free_of
 
 MOST_ORDERED = 6  # variables, up to which every order is tried
 AN_ENTRY = BITS_AN_ENTRY / 64  # words that could be read in the time of an entry of a list
+A_LIST = 15.0  # the same for beginning a list
 HIT_SHARE = 0.5  # of a variable's values that a loop goes on with, where nothing is known
 
 
@@ -69,7 +70,7 @@ class _Planner:
         inner = tuple(self.best(part, fixed) for part in self._parts(variables - {variable}))
         size = self._sizes.values[variable]
         entries = self._entries(variable, own)
-        cost = -(-size // 64) * (len(own) + 1.0) if entries is None else AN_ENTRY * (1.0 + entries * max(len(own) - 1, 1))
+        cost = -(-size // 64) * (len(own) + 1.0) if entries is None else A_LIST + AN_ENTRY * entries * max(len(own) - 1, 1)
         if inner:
             cost += (HIT_SHARE * size if entries is None else entries) * (1.0 + sum(loop.cost for loop in inner))
         masks = tuple(slot for name, slot in self._masks if name == variable)

@@ -17,7 +17,7 @@ from markovlogic.data.evidence import TRUE, decode
 from markovlogic.networks.counting.views import View
 from markovlogic.problem.values import Problem
 
-BITS_AN_ENTRY = 256  # of a row, that are joined in the time of one entry of a list
+BITS_AN_ENTRY = 192  # of a row, that are joined in the time of one entry of a list
 LEAST_BITS = 1 << 16  # of a relation: smaller ones are bits, they lie in a cache
 ROWS_A_FACT = 8  # with more rows than that, those that have facts are listed in order and searched
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markovlogic.kernels.counting.layout import BITS, COUNT, MASK, NEST, SIZE, TIMES, TOTAL, WEIGH
 from markovlogic.networks.counting.assembling import Assembler
-from markovlogic.networks.counting.joins import AN_ENTRY, Loop
+from markovlogic.networks.counting.joins import A_LIST, AN_ENTRY, Loop
 from markovlogic.networks.counting.terms import FREE, Factor, free_of
 from markovlogic.networks.counting.views import Operand
 
@@ -126,7 +126,7 @@ class Instructions:
         views = [self.assembler.views.found[row.view] for row in rows if not row.negated]
         found = [self.assembler.universe.entries(view.predicate, view.along) for view in views]
         shortest = min((entries for entries in found if entries is not None), default=None)
-        return None if shortest is None else AN_ENTRY * outer_size * (1.0 + shortest * len(rows))
+        return None if shortest is None else outer_size * (A_LIST + AN_ENTRY * shortest * len(rows))
 
     def message(self, part: Part, variable: int, parent: int | None = None) -> Vector:
         """The message of a variable to its parent, or of a root: bits or counts for each of its values."""
