@@ -158,7 +158,7 @@ def test_a_wide_table_is_answered_with_the_query_that_reads_it(tmp_path: Path) -
         facts(str(path))
     assert f"a query chooses them: 'Friends={path}:SELECT id, name FROM wide'" in str(caught.value)
     assert len(facts(f"{path}:SELECT id, name FROM wide")) == 2
-    with pytest.raises(InputError, match="row 1: column city is empty .*WHERE column IS NOT NULL"):
+    with pytest.raises(InputError, match=r"row 1: column city is empty .*WHERE column IS NOT NULL"):
         facts(f"{path}:SELECT id, city FROM wide")
     assert facts(f"{path}:SELECT id, city FROM wide WHERE city IS NOT NULL") == [(("R2", "Bonn"), 1)]
     with pytest.raises(InputError, match="no such file"):
