@@ -147,13 +147,15 @@ def compress(
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
     posed = pose_problem(model, evidence, query, Assumptions(open_, closed, closed_types), progress=progress)
-    if not query:
-        told = _with_negatives(posed.problem, [*open_, *closed])
-        if told:
-            posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
+    if told:
+        posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    opened = [
+        f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false" for name in told
+    ]
     progress.stage("compress")
     made, partition = _compressed(posed, compressor)
-    notes = (*posed.notes_for(COMPRESSION), *partition.notes)
+    notes = (*opened, *posed.notes_for(COMPRESSION), *partition.notes)
     return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told(), notes)
 
 

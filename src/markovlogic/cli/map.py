@@ -10,6 +10,7 @@ import typer
 from markovlogic.cli import options
 from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
+from markovlogic.compressing.table import NONE
 
 if TYPE_CHECKING:
     from markovlogic.maximizing.result import World
@@ -37,6 +38,18 @@ def map_(
             rich_help_panel=options.METHOD,
         ),
     ] = "auto",
+    compress: options.Compress = NONE,
+    rank: options.Rank = None,
+    ratio: options.Ratio = None,
+    set_: options.Set = None,
+    polish: Annotated[
+        bool,
+        typer.Option(
+            "--polish/--no-polish",
+            help="With --compress: one walk on the model as posed, from the world of the smaller problem.",
+            rich_help_panel=options.METHOD,
+        ),
+    ] = True,
     memory_limit: options.MemoryLimit = None,
     tries: Annotated[
         int | None,
@@ -70,8 +83,15 @@ def map_(
     options.positive(time_limit, "--time-limit")
 
     from markovlogic import maximization
+    from markovlogic.compressing.table import compressor_said
+    from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
+    compressor, rest = compressor_said(compress, rank, ratio, set_ or ())
+    if rest:
+        raise InputError(f"--set {rest[0]}: no setting of --compress {compress}", hint="map has no other settings of that kind")
+    if compressor is None and not polish:
+        raise InputError("--no-polish is about --compress", hint="name a compression, or leave it out")
     check_outputs((output, stats), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         world = maximization.maximize(
@@ -79,6 +99,8 @@ def map_(
             evidence or (),
             query,
             method=method,
+            compress=compressor,
+            polish=polish,
             tries=tries,
             flips=flips,
             noise=noise,
