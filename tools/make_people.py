@@ -32,8 +32,13 @@ def main(folder: Path) -> None:
     """Write both tables."""
     rng = np.random.default_rng(7)
     people = [
-        [str(rng.choice(GIVEN)), str(rng.choice(SURNAME)), f"{rng.integers(1, 9)} {rng.choice(STREET)}", str(rng.choice(TOWN))]
-        + [str(rng.integers(1970, 1990))]
+        [
+            str(rng.choice(GIVEN)),
+            str(rng.choice(SURNAME)),
+            f"{rng.integers(1, 9)} {rng.choice(STREET)}",
+            str(rng.choice(TOWN)),
+            str(rng.integers(1970, 1990)),
+        ]
         for _ in range(PEOPLE)
     ]
     for shop in "ab":
