@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 
 from markovlogic.compressing.base import Compression, Compressor, projection
-from markovlogic.compressing.block_network import Reading, block_network
+from markovlogic.compressing.block_network import block_network
+from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.partition import Partition, held_apart, proposals_of
 from markovlogic.compressing.said import check_words
 from markovlogic.compressing.shares import Blocks
@@ -19,8 +20,7 @@ from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.lower import lower
 from markovlogic.language.templates import LoweredModel
-from markovlogic.networks.blocks import BlockNetwork
-from markovlogic.networks.types import TypeNetwork
+from markovlogic.networks.counts import CountNetwork
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
 
@@ -112,7 +112,7 @@ class Grouping(Compressor, ABC):
         same = projection(posed.problem, posed.problem)
         return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
 
-    def network(self, posed: Posed, partition: Partition) -> tuple[BlockNetwork | TypeNetwork, str]:
+    def network(self, posed: Posed, partition: Partition) -> tuple[CountNetwork, str]:
         """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms."""
         reading = self.reading
         if reading == Reading("count", "split", True) and self.alpha == "none":
@@ -148,6 +148,16 @@ class Grouping(Compressor, ABC):
         other = replace(posed, problem=made.problem)
         kept = Guarantee.EXACT if is_exact(made) else Guarantee.UNBOUNDED
         return Compression(other, made.projection, kept, told(posed.problem, partition, kept), partition)
+
+
+def for_worlds(compressor: Compressor) -> Compressor:
+    """The compressor for those who look for a world: by default weights are multiplied by the sizes of groups.
+
+    Then the smaller problem weighs worlds that are constant on groups as the posed one does, up to what merging overrides.
+    """
+    if isinstance(compressor, Grouping) and compressor.weights == "default" and compressor.diag != "split":
+        return replace(compressor, weights="uniform")
+    return compressor
 
 
 def is_exact(made: Shrinking) -> bool:

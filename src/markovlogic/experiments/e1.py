@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from markovlogic.arrays import Float64
-from markovlogic.compressing.block_network import Reading, block_network
+from markovlogic.compressing.block_network import block_network
+from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.groupings import RandomGroups, Twins
 from markovlogic.compressing.partition import Partition
 from markovlogic.data.domains import Domain

@@ -23,6 +23,7 @@ from markovlogic.grounding.plan import Pattern, Plan, plan
 from markovlogic.grounding.predict import Sizes, groundings_of, pattern_of, predict_with, problem_relations
 from markovlogic.grounding.relations import Relation
 from markovlogic.grounding.surviving import Batch, joined, surviving
+from markovlogic.grounding.units import unit_access, unit_of
 from markovlogic.grounding.violations import broken_by_evidence, needs_the_opposite
 from markovlogic.language.templates import ClauseTemplate, LoweredModel, Number
 from markovlogic.networks.ground import GroundNetwork
@@ -174,7 +175,14 @@ def _ground_template(number: int, work: _Work, hidden: set[str]) -> Iterator[int
         return
     left: float = 0
     batches = surviving(database, pattern, found)
-    if inlines:
+    unit = unit_access(found, pattern.keep)
+    if unit is not None:
+        made = unit_of(found, unit)
+        left += made.n_falsified
+        if is_hard and made.n_falsified:
+            raise InputError(_broken(template, pattern, found, work))
+        batches = iter([Batch(made.rows, None, {})])
+    elif inlines:
         # disjunctions are inlined or not for the whole template at once, so that it does not depend on how rows are batched
         batches = iter([joined(list(batches))])
     for batch in batches:

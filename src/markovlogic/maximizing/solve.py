@@ -39,7 +39,8 @@ from markovlogic.progress import SILENT, Progress
 from markovlogic.running.crew import cores
 
 PLANNING = 10 * ONE_SECOND  # effort for orders of elimination
-HARDEST = ("maxwalksat", "ilp", "colours", "flow", "eliminate", "enumerate", "closed form")  # what solves components, by effort
+# what solves components, by effort
+HARDEST = ("partition", "maxwalksat", "ilp", "colours", "flow", "eliminate", "enumerate", "closed form")
 SEARCH_SHARE = 0.3  # of the time that is left, where proofs come after it
 BATCH = 64  # worlds to start from that are made together
 MOST_ENTRIES = 2.0**27  # of the tables of one elimination
@@ -114,6 +115,23 @@ def maximize_network(network: GroundNetwork, work: Work) -> Optimum:
         used=dict(run.used),
         interrupted=patience.current().asked,
     )
+
+
+def prove_by_programs(network: GroundNetwork, world: Bool, work: Work) -> tuple[Bool, float, Counter[str]]:
+    """A world at least as good as the one that is known, by an integer program for each component, as long as `work` allows.
+
+    Gives also by how much another one may be heavier, and components by what found their world.
+    """
+    run = _Run(network, work)
+    with share_of(patience.current(), 1.0, work.way.seconds):
+        best, gap = run.by_programs(network, world.copy(), is_known=True)
+    return best, gap, run.used
+
+
+def gap_of(network: GroundNetwork, world: Bool, bound: float) -> float:
+    """By how much another world may be heavier; nothing where rounding is all that it could be."""
+    gap = bound - log_weight(network, world)
+    return 0.0 if gap <= TOLERANCE * scale(network) else gap
 
 
 class _Run:
@@ -213,7 +231,7 @@ class _Run:
             self.used["flow"] += 1
             return value == 1, 0.0
         world, gap = self.solved(network, value, flows=False)
-        return world, min(gap, self._gap(network, world, bound))
+        return world, min(gap, gap_of(network, world, bound))
 
     def _by_search(self, network: GroundNetwork) -> tuple[Bool, float]:
         """A world by local search, then by an integer program for each component where the way has them."""
@@ -225,8 +243,8 @@ class _Run:
             return alike.world, 0.0
         world, gap = self._after_colours(network)
         if alike is not None and alike.world is not None and log_weight(network, alike.world) > log_weight(network, world):
-            world, gap = alike.world, self._gap(network, alike.world, log_weight(network, world) + gap)
-        return world, gap if alike is None else min(gap, self._gap(network, world, alike.bound))
+            world, gap = alike.world, gap_of(network, alike.world, log_weight(network, world) + gap)
+        return world, gap if alike is None else min(gap, gap_of(network, world, alike.bound))
 
     def _by_colours(self, network: GroundNetwork) -> NetworkKinds | None:
         """A bound, and perhaps a world, from kinds of atoms; None where that is not asked for or they are many."""
@@ -247,11 +265,11 @@ class _Run:
             own.has_answer, own.allowance = True, patience.SURE  # whoever asks the run to stop gets it
         if not self._work.way.programs:
             self.used["maxwalksat"] += components(network).n_components
-            return world, self._gap(network, world, most_conceivable(network))
+            return world, gap_of(network, world, most_conceivable(network))
         with share_of(own, 1.0, self._work.way.seconds):
-            return self._by_programs(network, world, is_known=bool(start))
+            return self.by_programs(network, world, is_known=bool(start))
 
-    def _by_programs(self, network: GroundNetwork, world: Bool, *, is_known: bool) -> tuple[Bool, float]:
+    def by_programs(self, network: GroundNetwork, world: Bool, *, is_known: bool) -> tuple[Bool, float]:
         """The best world of each component, small ones first, from the known one on."""
         parts, gap = components(network), 0.0
         parting, progress = Parting(network, parts), self._work.progress
@@ -260,7 +278,7 @@ class _Run:
         for done, number in enumerate(order.tolist()):
             part = parting.part(number)
             known = world[part.atom] if is_known else None
-            if known is not None and not self._gap(part.network, known, most_conceivable(part.network)):
+            if known is not None and not gap_of(part.network, known, most_conceivable(part.network)):
                 self.used["maxwalksat"] += 1
                 continue
             found = maximize_program(part.network, known, told=partial(self._tell, done, known is not None))
@@ -270,7 +288,7 @@ class _Run:
             world[part.atom] = found.world
             self.used["ilp" if found.is_optimal else "maxwalksat"] += 1
             if not found.is_optimal:
-                gap += self._gap(part.network, found.world, min(found.bound, most_conceivable(part.network)))
+                gap += gap_of(part.network, found.world, min(found.bound, most_conceivable(part.network)))
             progress.advance(done + 1)
         return world, gap
 
@@ -278,11 +296,6 @@ class _Run:
         """Show how far the proof of a component is."""
         note = f"at most {bound - weight:.4g} to gain" if is_known else ""
         self._work.progress.advance(done, note)
-
-    def _gap(self, network: GroundNetwork, world: Bool, bound: float) -> float:
-        """By how much another world may be heavier; nothing where rounding is all that it could be."""
-        gap = bound - log_weight(network, world)
-        return 0.0 if gap <= TOLERANCE * scale(network) else gap
 
     def _start_worlds(self, network: GroundNetwork) -> list[World]:
         """Worlds that obey the hard rules, far apart, one for each try; none where none was found but a program may find one."""

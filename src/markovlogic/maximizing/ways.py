@@ -18,6 +18,7 @@ class Way:
     summary: str
     chooses: bool = False  # records say what was used in place of its name
     lifts: bool = False  # reduces domains, or works on kinds of atoms, where that spares grounding
+    partitions: bool = False  # works on partitions where hard rules make predicates equivalence relations
     eliminates: bool = False  # lists worlds or eliminates variables where components are small or narrow
     flows: bool = False  # maximum flow where clauses have two literals
     colours: bool = False  # linear programs by kinds of atoms, where there are few
@@ -33,6 +34,7 @@ WAYS = (
         "proofs where they are cheap, then search, and a minute for integer programs",
         chooses=True,
         lifts=True,
+        partitions=True,
         eliminates=True,
         flows=True,
         colours=True,

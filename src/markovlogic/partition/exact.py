@@ -21,6 +21,8 @@ MOST_WORLDS = 5_000_000  # of one part; 12 records that may all be together have
 MOST_IN_ALL = 20_000_000
 _NODE, _SITE, _GROUP = 0, 1, 2  # as kernels.partition.enumeration
 _NOTHING = np.zeros(0, np.float64)
+_NO_CHOICES = np.zeros(0, np.int64)
+_ALL = np.zeros(0, np.int8)  # no pair is pinned
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,11 +44,23 @@ class _Visit:
     log_weight: float  # of the world in which nothing is placed
 
     def __call__(self, part: int, places: Int64, pinned: Int8, top: float, marginal: Float64) -> tuple[int, float, float]:
+        """Number of worlds (negative where it gave up), largest log-weight, and Σ exp(log-weight − top)."""
+        return self._made(part, places, pinned, top, marginal, _NO_CHOICES)
+
+    def heaviest(self, part: int, places: Int64) -> tuple[int, float, Int64]:
+        """Number of worlds (negative where it gave up), largest log-weight, and the choices that lead there."""
+        choice = np.zeros(len(places), np.int64)
+        worlds, best, _ = self._made(part, places, _ALL, -np.inf, _NOTHING, choice)
+        return worlds, best, choice
+
+    def _made(
+        self, part: int, places: Int64, pinned: Int8, top: float, marginal: Float64, heaviest: Int64
+    ) -> tuple[int, float, float]:
         from markovlogic.kernels.partition.enumeration import visit_worlds
 
         room, choice = np.zeros((2, len(places) + 1)), np.zeros(len(places) + 1, np.int64)
         limits = np.array([top, MOST_WORLDS, self.elsewhere[part]])
-        worlds, best, total = visit_worlds(self.net, self.chain, places, room, choice, pinned, limits, marginal)
+        worlds, best, total = visit_worlds(self.net, self.chain, places, room, choice, pinned, limits, marginal, heaviest)
         return int(worlds), float(best), float(total)
 
 
@@ -67,23 +81,52 @@ def solve_parts(network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadli
     places, visit = _places(network, parts), _prepared(network, parts)
     marginal, log_z = np.zeros(network.n_all), visit.log_weight
     done, worlds_left = np.zeros(parts.n_parts, np.bool_), MOST_IN_ALL
-    every = np.zeros(0, np.int8)
-    visit(0, places.place[:0], every, -np.inf, _NOTHING)  # one world: the first use of the method compiles what others need
+    visit(0, places.place[:0], _ALL, -np.inf, _NOTHING)  # one world: the first use of the method compiles what others need
     for part in np.flatnonzero(small_parts(network, parts, wanted)):
         patience.check()
         if worlds_left <= 0 or (stop is not None and (current().left or 0.0) < stop):
             break
         own = places.of(int(part))
-        worlds, top, _ = visit(int(part), own, every, -np.inf, _NOTHING)
+        worlds, top, _ = visit(int(part), own, _ALL, -np.inf, _NOTHING)
         worlds_left -= abs(worlds)
         if worlds < 0 or top == -np.inf:  # too many; or none, which the search for a first world explains
             continue
-        _, _, total = visit(int(part), own, every, top, marginal)
+        _, _, total = visit(int(part), own, _ALL, top, marginal)
         marginal[places.rows_of(network, own)] /= total
         log_z += top + math.log(total)
         done[part] = True
     marginal[network.rows.atom_bias == np.inf] = 1.0
     return frozen(Solved(done, marginal, log_z))
+
+
+@dataclass(frozen=True, eq=False)
+class Heaviest:
+    """The parts that were visited, and a heaviest world of each."""
+
+    parts: Bool  # (n_parts,)
+    world: Bool  # (n_all,) rows of these parts; whatever elsewhere
+
+
+def heaviest_worlds(network: PartitionNetwork, parts: Parts, wanted: Bool) -> Heaviest:
+    """Visit all worlds of the parts that are wanted and small enough, and keep a heaviest one of each; wanted: (n_parts,)."""
+    from markovlogic.kernels.partition.enumeration import settle
+
+    places, visit = _places(network, parts), _prepared(network, parts)
+    done, worlds_left = np.zeros(parts.n_parts, np.bool_), MOST_IN_ALL
+    chosen: list[tuple[Int64, Int64]] = []
+    for part in np.flatnonzero(small_parts(network, parts, wanted)):
+        left = current().left
+        if worlds_left <= 0 or current().asked or (left is not None and left <= 0):
+            break
+        own = places.of(int(part))
+        worlds, top, choice = visit.heaviest(int(part), own)
+        worlds_left -= abs(worlds)
+        if worlds > 0 and top > -np.inf:  # else too many; or none, which the search for a first world explains
+            chosen.append((own, choice))
+            done[part] = True
+    for own, choice in chosen:
+        settle(visit.net, visit.chain, own, choice)
+    return frozen(Heaviest(done, visit.chain.world[0] == 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +188,7 @@ def probability_of(network: PartitionNetwork, parts: Parts, pairs: Int8, part: i
     """How likely it is that pairs of a part, given as 0 or 1 by row and -1 elsewhere, are as they are given."""
     places, visit = _places(network, parts), _prepared(network, parts)
     own = places.of(part)
-    _, top, _ = visit(part, own, np.zeros(0, np.int8), -np.inf, _NOTHING)
-    _, _, total = visit(part, own, np.zeros(0, np.int8), top, _NOTHING)
+    _, top, _ = visit(part, own, _ALL, -np.inf, _NOTHING)
+    _, _, total = visit(part, own, _ALL, top, _NOTHING)
     _, _, share = visit(part, own, pairs, top, _NOTHING)
     return share / total

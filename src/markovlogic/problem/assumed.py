@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,16 +21,29 @@ SUSPICIOUS_SHARE = 0.01  # of a type's constants: where more are alike, names ar
 _LONE_CAPITAL = re.compile(r"[A-Z][0-9]?\Z")
 
 
-def assumed_notes(problem: Problem, opened: Sequence[str] = ()) -> tuple[str, ...]:
+class Purpose(NamedTuple):
+    """What a run does with open atoms that nobody asked for, and how to close them: `{names}` predicates, `{them}` it or them."""
+
+    becomes: str
+    advice: str = "--closed {names} takes {them} to be false"
+
+
+INFERENCE = Purpose("summed over")
+MAXIMIZATION = Purpose("part of the world that is searched")
+COMPRESSION = Purpose("left open")
+LEARNING = Purpose("summed over as hidden", "facts in the data, or a star before the declaration, *{first}(…), close {them}")
+
+
+def assumed_notes(problem: Problem, opened: Sequence[str] = (), purpose: Purpose = INFERENCE) -> tuple[str, ...]:
     """Notes on a problem; opened: predicates that the user named as open."""
     asked = {*queried_predicates(problem.query), *opened}
     uses = _uses(problem)
-    notes = [*problem.evidence.notes, _open_unasked(problem, asked), _open_groups(problem, asked)]
+    notes = [*problem.evidence.notes, _open_unasked(problem, asked, purpose), _open_groups(problem, asked, purpose)]
     notes += [_capitals(problem, uses), *(_alike(problem, name, uses[name]) for name in problem.domains)]
     return tuple(note for note in notes if note)
 
 
-def _open_unasked(problem: Problem, asked: set[str]) -> str:
+def _open_unasked(problem: Problem, asked: set[str], purpose: Purpose) -> str:
     """Predicates that are open because nothing is said about them."""
     in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)}
     found = [
@@ -42,14 +56,13 @@ def _open_unasked(problem: Problem, asked: set[str]) -> str:
         return ""
     shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found)
     names = ",".join(name for name, _ in found)
-    if len(found) == 1:
-        why = "has no evidence and is not asked for, so it is open and summed over"
-        return f"{shown} {why}; --closed {names} takes it to be false"
-    why = "have no evidence and are not asked for, so they are open and summed over"
-    return f"{shown} {why}; --closed {names} takes them to be false"
+    one = len(found) == 1
+    why = "has no evidence and is not asked for, so it is" if one else "have no evidence and are not asked for, so they are"
+    advice = purpose.advice.format(names=names, first=found[0][0], them="it" if one else "them")
+    return f"{shown} {why} open and {purpose.becomes}; {advice}"
 
 
-def _open_groups(problem: Problem, asked: set[str]) -> str:
+def _open_groups(problem: Problem, asked: set[str], purpose: Purpose) -> str:
     """Exclusive predicates that nobody asked for, some of whose groups have no true fact."""
     parts = []
     for groups in problem.groups:
@@ -59,7 +72,7 @@ def _open_groups(problem: Problem, asked: set[str]) -> str:
             parts.append(f"{len(groups.start) - 1:,} of the {total:,} groups of {groups.predicate}")
     if not parts:
         return ""
-    why = "have no true fact, so their values stay open and are summed over"
+    why = f"have no true fact, so their values stay open and are {purpose.becomes}"
     return f"{' and '.join(parts)} {why}; a true fact in a group closes it"
 
 

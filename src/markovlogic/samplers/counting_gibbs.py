@@ -6,7 +6,7 @@ cores share them: a word of 64 chains would gain nothing, since most of the work
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,10 +22,6 @@ from markovlogic.samplers.starting import start_kind, start_words
 if TYPE_CHECKING:
     from markovlogic.kernels.counting.layout import Registers, Room
     from markovlogic.networks.counting.network import CountingNetwork
-
-NO_COUNTS = np.zeros(0, np.uint8)
-NO_CONDITIONALS = np.zeros((0, 1), np.float32)
-NO_SUMS = np.zeros((0, 2))
 
 
 class CountingState(NamedTuple):
@@ -62,6 +58,11 @@ class CountingGibbsSampler(Sampler):
     settings: CountingGibbs
     network: CountingNetwork
     n_chains: int
+    first: int = 0  # the atom with which tallies begin
+
+    def tallying(self, atoms: range) -> CountingGibbsSampler:
+        """Tallies of millions of atoms take more than the relations: they are kept of those that are asked for."""
+        return replace(self, first=atoms.start)
 
     @property
     def counts_in_bytes(self) -> bool:
@@ -71,7 +72,9 @@ class CountingGibbsSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return ("counting.sweep:sweep_chain",)
+        from markovlogic.networks.counting.sweeping import kernel_of
+
+        return (kernel_of(self.network),)
 
     @cached_property
     def _rooms(self) -> list[tuple[Room, Registers]]:
@@ -124,7 +127,7 @@ class CountingGibbsSampler(Sampler):
         conditionals: npt.NDArray[np.float32] | None,
     ) -> int:
         from markovlogic.kernels.counting.layout import Chain, Record
-        from markovlogic.kernels.counting.sweep import read_atoms, sweep_chain
+        from markovlogic.networks.counting.sweeping import NO_CONDITIONALS, NO_COUNTS, NO_SUMS, add_world, sweep
 
         network = self.network
         try:
@@ -133,14 +136,14 @@ class CountingGibbsSampler(Sampler):
             room, registers = network.room(), network.registers()
         slots = np.zeros(network.n_slots, np.int64)
         chain = Chain(state.bits, state.generator, room._replace(tally=state.tally), registers, slots, 1.0)
-        record = Record(
-            NO_COUNTS if planes is None else planes, NO_CONDITIONALS if conditionals is None else conditionals, NO_SUMS
-        )
-        updates = sweep_chain(network.layout, chain, sweeps, self.settings.scan == "random", record)
+        counts = NO_COUNTS if planes is None else planes
+        sums = NO_CONDITIONALS if conditionals is None else conditionals
+        record = Record(counts, sums, NO_SUMS, self.first)
+        updates = sweep(network, chain, sweeps, record, random_scan=self.settings.scan == "random")
         state.world[:] = 0
-        read_atoms(network.layout, state.bits, state.world)
+        add_world(network, state.bits, state.world)
         self._rooms.append((room, registers))
-        return int(updates)
+        return updates
 
     def check(self, state: CountingState) -> None:
         """Relations and counts are those of the world, and every exclusive group has one true atom."""

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from markovlogic.arrays import Words, packed, unpacked
 from markovlogic.errors import InputError
 from markovlogic.lifted.blocks.clusters import Bounds, ClusterGraph, Field, construct
-from markovlogic.lifted.blocks.network import TensorNetwork, way_of
+from markovlogic.lifted.blocks.counted import CountedUnit
+from markovlogic.lifted.blocks.network import TensorNetwork
 from markovlogic.lifted.blocks.units import Unit
 from markovlogic.restoring import require_lanes, require_within
 from markovlogic.samplers.base import Sampler, Settings, StepInfo, require_sweeps
@@ -95,7 +96,8 @@ class LiftedBlockedSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return ("counters", "couplings")
+        found = {name for unit in self.units_drawn if isinstance(unit, CountedUnit) for name in unit.kernel_modules}
+        return ("counters", *sorted(found))
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> LiftedBlockedState:
         """Worlds that are far apart."""
@@ -105,7 +107,7 @@ class LiftedBlockedSampler(Sampler):
 
     def starts(self, first: int) -> tuple[str, ...]:
         """A word a chain."""
-        return tuple(way_of(first + chain) for chain in range(self.n_chains))
+        return tuple(self.network.way_of(first + chain) for chain in range(self.n_chains))
 
     def step(
         self,
@@ -144,6 +146,8 @@ class LiftedBlockedSampler(Sampler):
             state.world[:] = packed(np.concatenate(bits, axis=1))
 
     def check(self, state: LiftedBlockedState) -> None:
-        """Words of existing chains, and a key."""
+        """Words of existing chains that are possible worlds, and a key."""
         require_lanes(state.world, self.n_chains, "a world")
+        if not self.network.are_possible(unpacked(state.world, self.n_chains)):
+            raise ValueError("a world breaks hard rules, or an exclusive group has no true value, or several")
         require_within(state.key, 0, np.iinfo(np.uint32).max, "key of the draws")

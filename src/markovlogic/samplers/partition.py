@@ -88,7 +88,8 @@ class PartitionSampler(Sampler):
         return ("partition.sweep:partition_draws", "partition.starts")
 
     @cached_property
-    def _layout(self) -> Layout:
+    def layout(self) -> Layout:
+        """The network as the kernels read it."""
         from markovlogic.partition.layout import layout_of
 
         return layout_of(self.network)
@@ -135,7 +136,7 @@ class PartitionSampler(Sampler):
             order = rng.permutation(len(edge))
             if way == "greedy":
                 order = np.argsort(-edge_bias(self.network), kind="stable")
-            grow_blocks(self._layout, room, world, chain, edge[order], way == "greedy")
+            grow_blocks(self.layout, room, world, chain, edge[order], way == "greedy")
         self._rooms.append(room)
 
     def starts(self, first: int) -> tuple[str, ...]:
@@ -154,17 +155,22 @@ class PartitionSampler(Sampler):
         burn_in: bool = False,
     ) -> StepInfo:
         """Make sweeps."""
-        from markovlogic.kernels.partition.sweep import partition_draws
-
-        counters, room = np.zeros(2, np.int64), self._room()
-        if planes is None:
-            planes = np.zeros((0, 8), np.uint64)
-        chains = (state.world, state.generator)
-        partition_draws(self._layout, room, *chains, sweeps, *self._turns, planes, counters)
-        self._rooms.append(room)
+        counters = self._drawn(self.layout, state, sweeps, np.zeros((0, 8), np.uint64) if planes is None else planes)
         visits = len(self.network.node) + len(self.network.site) + len(self.network.group)
         proposed, accepted = counters.tolist()
         return StepInfo(sweeps * self.n_chains * visits + proposed, {"proposed": proposed, "accepted": accepted})
+
+    def step_by(self, layout: Layout, state: PartitionState) -> None:
+        """One sweep by other weights than the network's, everything else being the same."""
+        self._drawn(layout, state, 1, np.zeros((0, 8), np.uint64))
+
+    def _drawn(self, layout: Layout, state: PartitionState, sweeps: int, planes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        from markovlogic.kernels.partition.sweep import partition_draws
+
+        counters, room = np.zeros(2, np.int64), self._room()
+        partition_draws(layout, room, state.world, state.generator, sweeps, *self._turns, planes, counters)
+        self._rooms.append(room)
+        return counters
 
     def check(self, state: PartitionState) -> None:
         """Worlds that obey every hard clause, and whose pairs are those of blocks."""

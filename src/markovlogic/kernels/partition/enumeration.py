@@ -104,14 +104,15 @@ def prepare(net, chains, at):
 
 
 @called
-def visit_worlds(net, chains, places, room, choice, pinned, limits, marginal):
+def visit_worlds(net, chains, places, room, choice, pinned, limits, marginal, heaviest):
     """Visit all worlds of a part; gives their number, their largest log-weight, and the sum of exp(log-weight − top).
 
     places: (n, 2) kinds and items. room: (2, n + 1) float64 and choice: (n + 1,) int64, by depth. pinned: (n_rows,) int8, 0 or 1
     where only worlds in which a pair's row has that value count, -1 elsewhere; (0,) where all count. limits: (3,) float64, top
     (-inf where sums are not wanted yet), the largest number of worlds, after which it gives up (the number is negative then), and
     how many hard clauses of other parts are broken. marginal: (n_rows,) gets the sums over the worlds in which a row is true;
-    (0,) where that is not wanted. The chain is in the end what `prepare` made of it.
+    (0,) where that is not wanted. heaviest: (n,) int64 gets the choices that lead to a world of the largest log-weight; (0,)
+    where they are not wanted. The chain is in the end what `prepare` made of it.
     """
     chain = chain_of(chains, 0)
     n = places.shape[0]
@@ -128,7 +129,10 @@ def visit_worlds(net, chains, places, room, choice, pinned, limits, marginal):
             gives_up = worlds > most
             ended = 0.0
             if chain.broken[0] == elsewhere and _fits(places, net, chain, pinned):
-                best = max(best, chain.total[0])
+                if chain.total[0] > best:
+                    best = chain.total[0]
+                    for at in range(heaviest.shape[0]):
+                        heaviest[at] = choice[at]
                 if top > -np.inf:
                     ended = np.exp(chain.total[0] - top)
             share[n] = ended
@@ -155,6 +159,16 @@ def visit_worlds(net, chains, places, room, choice, pinned, limits, marginal):
         depth -= 1
         _undo(net, chain, places, choice, depth, weight, 0.0, marginal)
     return (-worlds if gives_up else worlds), best, share[0]
+
+
+@called
+def settle(net, chains, places, choice):
+    """Make choices at places, in this order, and keep them; choice: (n,) as `visit_worlds` tells the heaviest ones."""
+    chain = chain_of(chains, 0)
+    for at in range(places.shape[0]):
+        _flip_rows(net, chain, places[at, 0], places[at, 1], choice[at])
+        if places[at, 0] == NODE:
+            _place(net, chain, places[at, 1], choice[at])
 
 
 @internal

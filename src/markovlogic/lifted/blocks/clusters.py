@@ -13,13 +13,17 @@ from itertools import combinations
 from math import prod
 from typing import Literal
 
+from markovlogic.language.templates import LoweredModel
+from markovlogic.lifted.blocks.counted import counted_unit, n_groups
+from markovlogic.lifted.blocks.held import rules_about
 from markovlogic.lifted.blocks.messages import messages_to
 from markovlogic.lifted.blocks.program import Coins, Count, Each, Node, Parts, Program, Unliftable, compile_cluster
-from markovlogic.lifted.blocks.rows import Rows, RowUnit, rows_of
+from markovlogic.lifted.blocks.rows import Rows, rows_of
 from markovlogic.lifted.blocks.schedule import Known
-from markovlogic.lifted.blocks.singles import SingleUnit, couplings_of
 from markovlogic.lifted.blocks.terms import FalseTerm
 from markovlogic.lifted.blocks.units import ClusterUnit, Unit
+from markovlogic.networks.counting.building import counting_plan
+from markovlogic.problem import Problem
 
 Costs = Literal["cached", "literal"]
 SLACK = 1.25  # α where nobody said: so many times the time of single predicates
@@ -29,8 +33,11 @@ SLACK = 1.25  # α where nobody said: so many times the time of single predicate
 class Field:
     """What clusters are made of: the terms, and the open predicates with their arguments' domain sizes."""
 
+    problem: Problem
+    lowered: LoweredModel
     terms: tuple[FalseTerm, ...]
     arguments: Mapping[str, tuple[int, ...]]  # of open predicates
+    held: Mapping[str, str]  # those that are drawn by themselves, whatever theorem proving could do: why
     literal_messages: bool = False
 
 
@@ -50,8 +57,8 @@ class Cluster:
     predicates: tuple[str, ...]
     time: float
     cells: float  # the cached time, whatever the search went by
-    turns: int = 1  # rows that Python draws one after the other
-    note: str = ""  # why a predicate is drawn in rows
+    seconds: float = 0.0  # of a sweep of one chain, where a predicate is drawn atom by atom
+    note: str = ""  # why it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +133,9 @@ class _Search:
     def _time_of(self, cluster: tuple[str, ...]) -> float:
         if cluster not in self._time:
             field = self.field
+            held = next((name for name in cluster if name in field.held), None)
+            if held is not None:
+                return self._time_of_held(cluster, held)
             messages = messages_to(cluster, field.terms, literal=field.literal_messages)
             arguments = {name: field.arguments[name] for name in cluster}
             try:
@@ -140,6 +150,13 @@ class _Search:
                     self._cells[cluster] = rows.n_rows * _cells(rows.program.root, rows.program, 1.0)
                     literal = rows.n_rows * _time(rows.program.root, rows.program)
                     self._time[cluster] = self._cells[cluster] if self.costs == "cached" else literal
+        return self._time[cluster]
+
+    def _time_of_held(self, cluster: tuple[str, ...], held: str) -> float:
+        """One step an atom; nobody else is drawn with them."""
+        self._obstacle[cluster] = self.field.held[held]
+        self._cells[cluster] = float(prod(self.field.arguments[held]))
+        self._time[cluster] = self._cells[cluster] if len(cluster) == 1 else float("inf")
         return self._time[cluster]
 
     def space(self, clusters: list[tuple[str, ...]]) -> float:
@@ -179,23 +196,24 @@ class _Search:
         time = self._time_of(names)
         if names not in self._obstacle:
             return Cluster(names, time, self._cells[names])
-        rows = self._rows[names[0]]
-        what = "atom by atom" if len(rows.positions) == len(self.field.arguments[names[0]]) else "row by row"
-        note = f"drawn {what}, {rows.n_rows:,} in turn: {self._obstacle[names]}"
-        couplings = couplings_of(names[0], rows, self.field.arguments[names[0]])
-        if couplings is None:
-            return Cluster(names, time, self._cells[names], rows.n_rows, note)
-        return Cluster(names, time, float(rows.n_rows**2 * max(len(couplings), 1)), 1, note)
+        name, why = names[0], self._obstacle[names]
+        sizes, rows = self.field.arguments[name], self._rows.get(name)
+        n_together = prod(sizes[i] for i in rows.counted) if rows is not None else 1
+        n_turns = prod(sizes) // n_together
+        what = "atom by atom" if n_together == 1 else f"in blocks of {n_together:,} atoms"
+        if any(groups.predicate == name for groups in self.field.problem.groups):
+            what, n_turns = "group by group", n_groups(self.field.problem, name)
+        seconds = counting_plan(self.field.problem, rules_about(name, self.field.lowered)).sweep_seconds
+        return Cluster(names, time, self._cells[names], seconds, f"drawn {what}, {n_turns:,} in turn: {why}")
 
 
 def _unit(cluster: Cluster, field: Field, known: Mapping[str, Known]) -> Unit:
     names = cluster.predicates
     if cluster.note:
-        rows = rows_of(names[0], field.terms, field.arguments[names[0]])
-        couplings = couplings_of(names[0], rows, field.arguments[names[0]])
-        if couplings is not None:
-            return SingleUnit(names[0], couplings, known[names[0]], rows.n_rows, field.arguments)
-        return RowUnit(names[0], rows, known[names[0]], field.arguments[names[0]], field.arguments)
+        counted: tuple[int, ...] = ()
+        if names[0] not in field.held:
+            counted = rows_of(names[0], field.terms, field.arguments[names[0]]).counted
+        return counted_unit(names[0], field.problem, field.lowered, counted)
     messages = messages_to(names, field.terms, literal=field.literal_messages)
     arguments = {name: field.arguments[name] for name in names}
     return ClusterUnit(messages, {name: known[name] for name in names}, arguments, field.arguments)
