@@ -17,6 +17,7 @@ from markovlogic.data.readers import read_evidence
 from markovlogic.language.load import parse
 from markovlogic.language.lower import lower
 from markovlogic.language.show import show_model
+from markovlogic.language.templates import LoweredModel
 
 FILE = Path(__file__).with_name("said.json")
 RULES = """// all that the language has
@@ -70,10 +71,16 @@ def _places(error: mln.InputError) -> list[str]:
     return [f"{fault.place.line}:{fault.place.column}" if fault.place else "nowhere" for fault in error.faults[:4]]
 
 
+def _lowered(model: LoweredModel) -> str:
+    clauses = [(one.literals, one.equalities, one.weight, one.variables, one.idle) for one in model.templates]
+    parts = [(one.predicate, one.parameters, one.locals_, one.cubes) for one in model.definitions]
+    return repr((clauses, parts, model.constant_per_grounding))
+
+
 def _rules(text: str) -> Any:
     try:
         model = parse(text)
-        return [len(model.rules), _short(show_model(model)), _short(repr(lower(model)))]
+        return [len(model.rules), _short(show_model(model)), _short(_lowered(lower(model)))]
     except mln.InputError as error:
         return _places(error)
 
