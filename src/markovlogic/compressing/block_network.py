@@ -65,7 +65,7 @@ def block_network(posed: Posed, partition: Partition, reading: Reading, *, propo
             step=states.step[shown],
             most=states.most[shown],
             scale=scale,
-            alone=reading.weights == "field",
+            alone=reading.weights == "field" and partition.merges,
             row_start=start,
             row_literal=literal,
             row_weight=weight,

@@ -2,7 +2,8 @@
 
 Time T, space S and coupling ζ are those of ALGORITHMS.md 3.4. Costs are *literal*, as the paper counts a run of theorem proving,
 or *cached*: what the array program does, which keeps counts instead of recursing. The paper's display bounds S by α and T by β;
-Algorithm 2 itself has it the other way round, and that is what is done here (ALGORITHMS.md 2.3).
+Algorithm 2 itself has it the other way round, and that is what is done here (ALGORITHMS.md 2.3). ζ counts *formulas*, as the
+paper says, or their *groundings*, as its released code does; by default the former where costs are literal.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from markovlogic.networks.counting.building import counting_plan
 from markovlogic.problem import Problem
 
 Costs = Literal["cached", "literal"]
+Coupling = Literal["auto", "formulas", "groundings"]
 SLACK = 1.25  # α where nobody said: so many times the time of single predicates
 
 
@@ -48,6 +50,7 @@ class Bounds:
     alpha: float | None = None
     beta: float | None = None
     costs: Costs = "literal"
+    coupling: Coupling = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +92,7 @@ class ClusterGraph:
 
 def construct(field: Field, bounds: Bounds) -> ClusterGraph:
     """Merge clusters while time and space fall or stay within the bounds; of all merges the one that couples most."""
-    search = _Search(field, bounds.costs)
+    search = _Search(field, bounds.costs, bounds.coupling)
     clusters: list[tuple[str, ...]] = [(name,) for name in field.arguments]
     time, space = search.time(clusters), search.space(clusters)
     alpha = SLACK * time if bounds.alpha is None else bounds.alpha
@@ -119,8 +122,9 @@ def construct(field: Field, bounds: Bounds) -> ClusterGraph:
 class _Search:
     """Costs of clusters, each found once."""
 
-    def __init__(self, field: Field, costs: Costs) -> None:
+    def __init__(self, field: Field, costs: Costs, coupling: Coupling) -> None:
         self.field, self.costs = field, costs
+        self._by_formulas = coupling == "formulas" or (coupling == "auto" and costs == "literal")
         self._time: dict[tuple[str, ...], float] = {}
         self._cells: dict[tuple[str, ...], float] = {}
         self._obstacle: dict[tuple[str, ...], str] = {}
@@ -188,7 +192,7 @@ class _Search:
                     for term in self.field.terms
                     if {one, other} <= {f.predicate for f in term.factors}
                 }
-                found += len(rules) if self.costs == "literal" else sum(rules.values())
+                found += len(rules) if self._by_formulas else sum(rules.values())
         return found
 
     def cluster(self, names: tuple[str, ...]) -> Cluster:
