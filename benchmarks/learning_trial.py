@@ -22,7 +22,7 @@ import numpy as np
 import markovlogic as mln
 from learning_problems import NAMES, Trial, trial_of
 from markovlogic.cli.warm_up import compile_for
-from markovlogic.evaluation.scores import Scores, scores_of
+from markovlogic.evaluation.scores import scores_of
 from markovlogic.learning.databases import read_databases
 from markovlogic.learning.folds import left_out
 from markovlogic.learning.priors import BASE, Prior
@@ -99,29 +99,33 @@ def fold(said: argparse.Namespace) -> None:
 
 
 def table(said: argparse.Namespace) -> None:
-    """All folds that were kept, together."""
+    """All folds that were kept, together: a table for each data set, a column for each set of rules and method."""
     records = [json.loads(path.read_text()) for path in sorted(Path(said.output).glob("*-[0-9].json"))]
-    print("| data | rules | learned by | target | AUC-PR | AUC-ROC | CLL | seconds |\n|---|---|---|---|---|---|---|---|")
-    for key in dict.fromkeys((one["problem"], one["rules"], one["method"]) for one in records):
-        own = [one for one in records if (one["problem"], one["rules"], one["method"]) == key]
-        parts: dict[str, list[Any]] = {}
-        for one in own:
-            kept = np.load(Path(said.output) / ("-".join(map(str, (*key, one["fold"]))) + ".npz"))
-            for target in one["scores"]:
-                parts.setdefault(target, []).append((kept[f"truth_{target}"], kept[f"p_{target}"]))
-        rows = {name: _scores(pairs) for name, pairs in parts.items()}
-        if len(parts) > 1:
-            rows["all"] = _scores([pair for pairs in parts.values() for pair in pairs])
-        seconds = np.mean([one["cpu_seconds"] for one in own])
-        methods = sorted({one["learned_by"] for one in own})
-        for number, (name, scores) in enumerate(rows.items()):
-            first = f"{key[0]} | {key[1]} ({len(own)} folds) | {key[2]}: {', '.join(methods)}" if not number else " | | "
-            last = f"{seconds:.0f}" if number == len(rows) - 1 else ""
-            print(f"| {first} | {name} | {scores.auc_pr:.3f} | {scores.auc_roc:.3f} | {scores.cll:.3f} | {last} |")
+    for problem in dict.fromkeys(one["problem"] for one in records):
+        columns = dict.fromkeys((one["rules"], one["method"]) for one in records if one["problem"] == problem)
+        cells: dict[tuple[str, str], dict[str, str]] = {}
+        for rules, method in columns:
+            own = [one for one in records if (one["problem"], one["rules"], one["method"]) == (problem, rules, method)]
+            parts: dict[str, list[Any]] = {}
+            for one in own:
+                kept = np.load(Path(said.output) / f"{problem}-{rules}-{method}-{one['fold']}.npz")
+                for target in one["scores"]:
+                    parts.setdefault(target, []).append((kept[f"truth_{target}"], kept[f"p_{target}"]))
+            if len(parts) > 1:
+                parts["all"] = [pair for pairs in list(parts.values()) for pair in pairs]
+            cells[rules, method] = {name: _scores(pairs) for name, pairs in parts.items()}
+            cells[rules, method]["CPU seconds to learn a fold"] = f"{np.mean([one['cpu_seconds'] for one in own]):.0f}"
+            cells[rules, method]["folds"] = str(len(own))
+        print(f"\n| {problem} |" + "".join(f" {rules}, {method} |" for rules, method in columns))
+        print("|---|" + "---|" * len(columns))
+        for name in next(iter(cells.values())):
+            print(f"| {name} |" + "".join(f" {cells[column][name]} |" for column in columns))
 
 
-def _scores(pairs: list[tuple[np.ndarray, np.ndarray]]) -> Scores:
-    return scores_of(np.concatenate([t for t, _ in pairs]).astype(bool), np.concatenate([p for _, p in pairs]))
+def _scores(pairs: list[tuple[np.ndarray, np.ndarray]]) -> str:
+    """AUC-PR, AUC-ROC and log-likelihood an atom."""
+    found = scores_of(np.concatenate([t for t, _ in pairs]).astype(bool), np.concatenate([p for _, p in pairs]))
+    return f"{found.auc_pr:.3f} / {found.auc_roc:.3f} / {found.cll:.3f}"
 
 
 def main() -> None:

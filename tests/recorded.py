@@ -23,6 +23,9 @@ SUITES = (
     "compressing.said",
     "networks.said",
     "networks.counting.said",
+    "language.said",
+    "lifted.said",
+    "samplers.said",
     "symmetry.said",
     "report.said",
 )

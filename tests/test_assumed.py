@@ -132,6 +132,14 @@ def test_every_command_tells_what_it_assumed(tmp_path):
     assert not any("hidden" in note for note in mln.learn(closed, facts, "Smokes", method="pseudolikelihood", prior="1").notes)
 
 
+def test_clusters_tell_it_too(tmp_path):
+    from markovlogic.clustering import cluster
+
+    rules = "r = {A, B, C}\nSame(r, r)\nOdd(r)\nSame(x, x).\nSame(x, y) ^ Same(x, z) => Same(y, z).\n0.5 Same(x, y) ^ Odd(x)\n"
+    found = cluster(mln.Model.parse(rules), None, "Same")
+    assert found.notes[0].startswith("Odd (3 atoms) has no evidence and is not asked for, so it is open and summed over")
+
+
 def test_learning_and_maximizing_look_at_constants_too():
     rules = "Smokes(person)\nFriends(person, person)\nSmokes(x)\nFriends(x, Y) => Smokes(x)\n"
     facts = {"Friends": {"a": ["Ann"], "b": ["Bob"]}, "Smokes": {"a": ["Ann"]}}

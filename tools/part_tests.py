@@ -12,15 +12,19 @@ KERNELS = "kernels"
 # What neither names nor imports tell, by the first part of a path: what was recorded of whole runs and of plans holds everything
 # that they are made of, steps of samplers hold all that chains start from and run on.
 _STEPS = "tests/samplers/test_recorded_steps.py"
-_STAGES = "tests/networks/test_said.py"
+_STAGES, _CHAINS = "tests/networks/test_said.py", "tests/samplers/test_said.py"
 _PLANS, _ANSWERS, _MANY = "tests/methods/test_said.py", "tests/methods/test_answers.py", "tests/methods/test_many.py"
 _SOFT, _NUMBERS, _DEFAULTS = "tests/test_soft_evidence.py", "tests/test_numbers.py", "tests/test_signatures.py"
 ALSO = (
-    dict.fromkeys((KERNELS, "networks", "samplers"), (_STEPS, _STAGES, _ANSWERS, _MANY))
+    dict.fromkeys((KERNELS, "networks", "samplers"), (_STEPS, _STAGES, _CHAINS, _ANSWERS, _MANY))
     | dict.fromkeys(("exact", "maximizing"), (_STAGES, _ANSWERS, _PLANS, _MANY))
     | dict.fromkeys(("estimate", "results.py", "running"), (_ANSWERS, _MANY))
     | dict.fromkeys(("deciding", "lifted", "partition", "propagation", "problem", "questions.py"), (_ANSWERS, _PLANS, _MANY))
-    | {"grounding": (_ANSWERS, _PLANS, _NUMBERS, _MANY), "data": (_SOFT, _NUMBERS), "language": (_NUMBERS, _MANY)}
+    | {
+        "grounding": (_ANSWERS, _PLANS, _NUMBERS, _MANY),
+        "data": ("tests/language/test_said.py", _SOFT, _NUMBERS),
+        "language": (_NUMBERS, _MANY),
+    }
     | {"symmetry": ("tests/symmetry/test_said.py", _ANSWERS, _MANY), "learning": (_NUMBERS, _DEFAULTS)}
     | {"compressing": ("tests/compressing/test_said.py", _ANSWERS, _MANY)}
     | dict.fromkeys(("inference.py", "methods", "planner.py"), ("tests/test_planner.py", _ANSWERS, _PLANS, _MANY, _DEFAULTS))

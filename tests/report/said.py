@@ -36,7 +36,8 @@ def _model() -> Any:
 def _marginals() -> Any:
     model, evidence, query = inputs("soft")
     wide = mln.infer(mln.Model.parse(MANY), None, "S", closed=["R"])
-    return [_shown(mln.infer(model, evidence, query)), _shown(mln.infer(model, evidence, query, **RUN)), _shown(wide)]
+    drawn = [_shown(mln.infer(model, evidence, query, **RUN | {"chains": chains})) for chains in (1, 4)]
+    return [_shown(mln.infer(model, evidence, query)), *drawn, _shown(wide)]
 
 
 def _frames() -> Any:

@@ -18,7 +18,7 @@ from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.kernels import exchange
 from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.lifted_mh import DROPPED, NOT_CHOSEN, LiftedMH
+from markovlogic.samplers.lifted_mh import COST_OF_A_MOVE, DROPPED, NOT_CHOSEN, LiftedMH, _Exchange
 from markovlogic.samplers.mcsat import MCSAT
 from markovlogic.symmetry.base import ConstantClasses
 
@@ -264,3 +264,18 @@ def test_refusals(tmp_path):
         LiftedMH(source="wishes").bind(target(problem))
     with pytest.raises(ValueError, match="other atoms"):
         bound(problem).build(random_network(np.random.default_rng(0), 3, 2), 4)
+
+
+def test_trials_are_charged_for_what_they_visit_exchange_and_begin(tmp_path):
+    problem = posed(EVIDENCE["scattered"], tmp_path)
+    network = random_network(np.random.default_rng(4), len(problem.atoms), 14)
+    sampler = bound(problem).build(network, 8)
+    state = sampler.init(np.random.SeedSequence(2))
+    moves = _Exchange(sampler, state)
+    for turn in range(4):
+        before = state.trials.copy()
+        totals = moves.trial_sweep()
+        begun = sum(arms[turn % len(arms)].n_moves for arms in sampler.arms)
+        moved, charged = (state.trials - before).sum(axis=0)
+        assert moved == totals[exchange.MOVED_ATOMS]
+        assert charged == totals[exchange.VISITS] + totals[exchange.EXCHANGED] + COST_OF_A_MOVE * begun

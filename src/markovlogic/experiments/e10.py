@@ -25,7 +25,7 @@ EXPERIMENT = Experiment(
     claim="Marginals by MC-SAT after embedding objects (NE) are closer to those with all evidence than after k-means (VG), "
     "binary matrix factorisation (BMF) and dropping evidence (Random), on all benchmarks.",
     quick=TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), (5,), 4, 40, 1, 1, made=0.05),
-    full=TaskScale((200, 120, 40), (300, 300, 40), 4),
+    full=TaskScale((150, 120, 40), (200, 300, 40), 3, (0.1, 0.2, 0.4, 0.8), (20, 50), 8, 150, 3, 2),
     run=run,
     draw=chart_of(TITLE, "average absolute error of marginals"),
 )

@@ -107,7 +107,7 @@ EXPERIMENT = Experiment(
     claim="Pre-processing takes less than a tenth of inference, and pre-processing and inference together take less time with "
     "embedding (NE) than with k-means (VG).",
     quick=TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), (5,), 4, 40, 1, 1, made=0.05),
-    full=TaskScale((200, 120, 40), (300, 300, 40), 4),
+    full=TaskScale((150, 120, 40), (200, 300, 40), 3, (0.1, 0.2, 0.4, 0.8), (20, 50), 8, 150, 3, 2),
     run=run,
     draw=draw,
 )

@@ -37,7 +37,7 @@ FAMILIES: dict[str, Family] = {
     "webkb": Family("page classes from words and links", "pages", 100, ("open",)),
     "protein": Family("protein functions from interactions and places", "proteins", 100),
     "er": Family("which citations, authors, titles and venues are the same", "citations", 30),
-    "records": Family("which records with typos are of the same person, with pair scores", "records", 30),
+    "records": Family("which records with typos are of the same person, with pair scores", "records", 30, ("hard",)),
     "grid": Family("two-colouring of a square grid", "sites a side", 10, ("hard",)),
     "ising": Family("Ising spins on a square grid in an uneven field", "sites a side", 10),
     "chimera": Family("Ising spins on a Chimera graph in an uneven field", "cells a side", 4),

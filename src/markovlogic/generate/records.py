@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from markovlogic.arrays import Float64, Int64
@@ -10,11 +12,22 @@ from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import FactBlock, Generated
 
 LARGEST_FAMILY = 5
-FIELDS, VALUES = 10, 12  # of a record: name, street, town, …, and how many there are of each
-TYPO = 0.1  # in a field
+VALUES = 12  # of each field
 NEIGHBOURHOOD, ALIKE = 8, 0.55  # families that live near each other, and how often they share a field
 NEAR, REACH = 8, 20  # other candidates of a record, among so many that follow it
 LEAST, MOST = 1, 9999  # probabilities are written with four digits, and are neither 0 nor 1
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How much a record tells."""
+
+    fields: int  # name, street, town, …
+    typo: float  # how often one is wrong
+    words: str  # for the note
+
+
+SHAPES = {"": Shape(10, 0.1, "ten fields"), "hard": Shape(7, 0.15, "seven fields")}
 
 RULES = """
 Same(x, x).
@@ -24,7 +37,7 @@ Same(x, y) ^ Same(y, z) => Same(x, z).
 """
 
 NOTE = """\
-R3_1 is a record of person 3: persons have one to five records, of ten fields with typos, and live near others who are alike.
+R3_1 is a record of person 3: persons have one to five records, of {fields} with typos, and live near others who are alike.
 Evidence: candidate pairs (about ten a record, in both orders, and each record with itself), and how likely each pair is the same
 person by its fields alone (Fellegi and Sunter's match weights), as soft evidence. Among the given share of the records it is
 known which pairs are the same."""
@@ -37,12 +50,12 @@ def rows(size: int, share: float) -> int:
 
 def build(request: Request) -> Generated:
     """Families, their fields with typos, candidate pairs and scores."""
-    rng, size = request.rng, request.size
+    rng, size, shape = request.rng, request.size, SHAPES[request.variant]
     family = np.repeat(np.arange(size), rng.integers(1, LARGEST_FAMILY + 1, size))[:size]
     first = np.searchsorted(family, family)
     name = np.stack([family, np.arange(size) - first], axis=1)
     pairs = _candidates(rng, family)
-    score = _scores(_fields(rng, family), pairs, family)
+    score = _scores(shape, _fields(rng, shape, family), pairs, family)
     known = np.zeros(size, np.bool_)
     known[known_ones(rng, size, request.share)] = True
     is_known = known[pairs].all(axis=1)
@@ -59,7 +72,7 @@ def build(request: Request) -> Generated:
     if len(soft):
         given += (FactBlock("0.%04d Same(R%d_%d,R%d_%d)", soft),)
     declared = type_line("record", "R%d_%d", name) + "Same(record, record)\nCand(record, record)\n"
-    return Generated("records", declared + RULES, given, "Same", NOTE)
+    return Generated("records", declared + RULES, given, "Same", NOTE.format(fields=shape.words))
 
 
 def _candidates(rng: np.random.Generator, family: Int64) -> Int64:
@@ -76,23 +89,23 @@ def _candidates(rng: np.random.Generator, family: Int64) -> Int64:
     return np.stack(np.divmod(code, size), axis=1)
 
 
-def _fields(rng: np.random.Generator, family: Int64) -> Int64:
-    """(n_records, FIELDS) what is written in each field."""
+def _fields(rng: np.random.Generator, shape: Shape, family: Int64) -> Int64:
+    """(n_records, n_fields) what is written in each field."""
     n = int(family[-1]) + 1
-    around = rng.integers(0, VALUES, (-(-n // NEIGHBOURHOOD), FIELDS))[np.arange(n) // NEIGHBOURHOOD]
-    true = np.where(rng.random((n, FIELDS)) < ALIKE, around, rng.integers(0, VALUES, (n, FIELDS)))[family]
-    wrong = rng.random(true.shape) < TYPO
+    around = rng.integers(0, VALUES, (-(-n // NEIGHBOURHOOD), shape.fields))[np.arange(n) // NEIGHBOURHOOD]
+    true = np.where(rng.random((n, shape.fields)) < ALIKE, around, rng.integers(0, VALUES, (n, shape.fields)))[family]
+    wrong = rng.random(true.shape) < shape.typo
     return np.where(wrong, (true + rng.integers(1, VALUES, true.shape)) % VALUES, true)
 
 
-def _scores(fields: Int64, pairs: Int64, family: Int64) -> Float64:
+def _scores(shape: Shape, fields: Int64, pairs: Int64, family: Int64) -> Float64:
     """Log-odds of each pair by its fields, taken to be independent (Fellegi and Sunter 1969)."""
     agrees = (fields[pairs[:, 0]] == fields[pairs[:, 1]]).sum(axis=1)
-    of_same = (1 - TYPO) ** 2 + TYPO**2 / (VALUES - 1)
+    of_same = (1 - shape.typo) ** 2 + shape.typo**2 / (VALUES - 1)
     alike = ALIKE**2 + (1 - ALIKE**2) / VALUES  # of others who live nearby
     of_others = alike * of_same + (1 - alike) * (1 - of_same) / (VALUES - 1)
     share = np.mean(family[pairs[:, 0]] == family[pairs[:, 1]]) if len(pairs) else 0.5
     share = min(max(float(share), 0.01), 0.99)
     for_one, against = np.log(of_same / of_others), np.log((1 - of_same) / (1 - of_others))
-    score: Float64 = np.log(share / (1 - share)) + agrees * for_one + (FIELDS - agrees) * against
+    score: Float64 = np.log(share / (1 - share)) + agrees * for_one + (shape.fields - agrees) * against
     return score

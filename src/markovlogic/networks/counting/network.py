@@ -40,6 +40,7 @@ from markovlogic.problem.soft import soft_log_odds
 from markovlogic.problem.values import Problem
 
 CHANNELS = 2  # log-weights; hard clauses
+WRITTEN_AT_ONCE = 1 << 20  # atoms of a world, whose codes are listed
 BORDERS = 1024  # of probabilities whose log-odds are in a table
 
 
@@ -211,8 +212,10 @@ class CountingNetwork:
                 numbers = self.problem.atoms.range_of(name)
                 if not len(numbers):
                     continue
-                true = np.flatnonzero(world[numbers.start : numbers.stop]).astype(np.int64)
-                write_atoms(self.relations, at, self.problem.statuses[name].unrank(true), bits, slots)
+                for begin in range(numbers.start, numbers.stop, WRITTEN_AT_ONCE):
+                    own = world[begin : min(begin + WRITTEN_AT_ONCE, numbers.stop)]
+                    true = np.flatnonzero(own).astype(np.int64) + (begin - numbers.start)
+                    write_atoms(self.relations, at, self.problem.statuses[name].unrank(true), bits, slots)
             else:
                 count_hidden(self.code, self.relations, at, bits, slots, room)
         return bits
