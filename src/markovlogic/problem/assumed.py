@@ -79,7 +79,7 @@ def _open_groups(problem: Problem, asked: set[str], purpose: Purpose) -> str:
 def _uses(problem: Problem) -> dict[str, Int64]:
     """How often each constant occurs in facts and rules, by type."""
     uses: dict[str, Int64] = {name: np.zeros(len(domain), np.int64) for name, domain in problem.domains.items()}
-    for name, facts in problem.evidence.facts.items():
+    for name, facts in problem.evidence.given.items():
         for position, type_name in enumerate(problem.model.predicates[name].types):
             uses[type_name] += np.bincount(facts.args[:, position], minlength=len(uses[type_name]))
     return uses
@@ -118,7 +118,7 @@ def _alike(problem: Problem, type_name: str, facts: Int64) -> str:
     for _, of, name in _constants_of(problem.model):
         if of == type_name:
             uses[problem.domains[of].number(name)] += 1
-    once = [number for number in np.flatnonzero(uses == 1).tolist() if problem.evidence.facts]
+    once = [number for number in np.flatnonzero(uses == 1).tolist() if problem.evidence.given]
     if not once or len(names) < 2:
         return ""
     pairs = _same_but_for_spelling(names, once, uses)
