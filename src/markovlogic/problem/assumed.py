@@ -18,6 +18,7 @@ SHOWN = 4  # examples of one kind
 MOST_CONSTANTS = 20_000  # of a type, among which one letter's difference is looked for
 SHORTEST = 5  # letters of a constant that one letter's difference makes suspicious
 SUSPICIOUS_SHARE = 0.01  # of a type's constants: where more are alike, names are made that way
+MOST_PREDICATES = 12  # that a note names; of more, the largest
 _LONE_CAPITAL = re.compile(r"[A-Z][0-9]?\Z")
 
 
@@ -45,18 +46,23 @@ def assumed_notes(problem: Problem, opened: Sequence[str] = (), purpose: Purpose
 
 def _open_unasked(problem: Problem, asked: set[str], purpose: Purpose) -> str:
     """Predicates that are open because nothing is said about them."""
-    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)}
+    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)} - asked
     found = [
         (name, problem.statuses[name].n_open)
         for name, predicate in problem.model.predicates.items()
-        if name in in_rules - asked and not problem.evidence.has(name) and not any(predicate.exclusive)
+        if name in in_rules and not problem.evidence.has(name) and not any(predicate.exclusive)
     ]
     found = [(name, count) for name, count in found if count]
     if not found:
         return ""
-    shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found)
-    names = ",".join(name for name, _ in found)
-    one = len(found) == 1
+    one, rest = len(found) == 1, 0
+    if len(found) > MOST_PREDICATES:  # the largest first, and how much there is beside them
+        found.sort(key=lambda own: -own[1])
+        rest = sum(count for _, count in found[SHOWN:])
+    more = f" and {len(found) - SHOWN:,} more predicates ({rest:,} atoms)" if rest else ""
+    found = found[:SHOWN] if rest else found
+    shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found) + more
+    names = ",".join(name for name, _ in found) + ",…" * bool(rest)
     why = "has no evidence and is not asked for, so it is" if one else "have no evidence and are not asked for, so they are"
     advice = purpose.advice.format(names=names, first=found[0][0], them="it" if one else "them")
     return f"{shown} {why} open and {purpose.becomes}; {advice}"
