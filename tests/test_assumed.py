@@ -154,6 +154,6 @@ def test_of_many_open_predicates_the_largest_are_named():
     rules = "".join(f"P{i}({'a' if i != 7 else 'b'})\n1.0 P{i}(x) v Q(y)\n" for i in range(20))
     (note,) = notes(f"a = {{A, B}}\nb = {{C, D, E}}\nQ(a)\n{rules}", None, "Q")
     assert note == (
-        "P7 (3 atoms), P0 (2 atoms), P1 (2 atoms), P2 (2 atoms) and 16 more predicates (32 atoms) have no evidence and are not asked"
-        " for, so they are open and summed over; --closed P7,P0,P1,P2,… takes them to be false"
+        "P7 (3 atoms), P0 (2 atoms), P1 (2 atoms), P2 (2 atoms) and 16 more predicates (32 atoms) have no evidence and are not "
+        "asked for, so they are open and summed over; --closed P7,P0,P1,P2,… takes them to be false"
     )
