@@ -19,6 +19,7 @@ from markovlogic.patience import OutOfTimeError, Patience
 
 HANGS = 60.0  # seconds that a planted stage would take
 SOON = 20.0  # for a busy machine
+GROUND = ("--network", "ground", "--memory-limit", "64GB")  # however little of it is free
 
 PIGEONS = {
     "exclusive": "In(pigeon, hole!)\nIn(x,h) ^ In(y,h) => x = y.\n",
@@ -74,7 +75,7 @@ def test_a_signal_before_any_draw_ends_the_command_and_writes_nothing(tmp_path: 
     model = pigeons(tmp_path, "existential") if stage == "search" else many_groundings(tmp_path)
     output = tmp_path / "out.csv"
     output.write_text("older\n")
-    asked = ("-q", "In") if stage == "search" else ("-q", "F", "--network", "ground")
+    asked = ("-q", "In") if stage == "search" else ("-q", "F", *GROUND)
     command = Command(tmp_path, "infer", model, *asked, "-o", output)
     code, seconds, said = command.signalled_in(stage, number)
     assert code == 130 and seconds < SOON
@@ -104,7 +105,7 @@ def test_pigeons_without_holes_end_by_their_limit_and_are_told_which_rules_confl
 def test_a_limit_in_grounding_ends_the_command(mln, tmp_path: Path) -> None:
     output = tmp_path / "out.csv"
     begun = time.monotonic()
-    ran = mln("infer", many_groundings(tmp_path), "-q", "F", "--network", "ground", "--time-limit", "1", "-o", output)
+    ran = mln("infer", many_groundings(tmp_path), "-q", "F", *GROUND, "--time-limit", "1", "-o", output)
     assert ran.code == 3 and "time limit of 1 s" in ran.err and time.monotonic() - begun < SOON
     assert not output.exists()
 
