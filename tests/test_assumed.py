@@ -121,8 +121,8 @@ def test_every_command_tells_what_it_assumed(tmp_path):
     )
     assert not any("not asked for" in note for note in mln.maximize(model, FACTS).remarks)  # all open atoms are asked for
     made = mln.compress(model, FACTS, "kmeans", query="Smokes")
-    assert made.notes[0] == f"{said} left open; --closed Cancer,Rich takes them to be false"
-    assert made.summary()["notes"] == list(made.notes)
+    assert made.notes[0] == f"{said} summed over; --closed Cancer,Rich takes them to be false"
+    assert made.summary()["assumed"] == list(made.assumed)
     told = f"{said} summed over as hidden; facts in the data, or a star before the declaration, *Cancer(…), close them"
     facts = {**FACTS, "Smokes": {"a": ["Ann", "Bob"]}}
     assert mln.learn(model, facts, "Smokes", method="pseudolikelihood", prior="1").notes[0] == told

@@ -25,7 +25,6 @@ from markovlogic.language.show import show_model
 from markovlogic.language.syntax import Model
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem
-from markovlogic.problem.assumed import COMPRESSION
 from markovlogic.progress import SILENT, Progress
 from markovlogic.report.atomic import atomic_file
 
@@ -43,7 +42,12 @@ class Compressed:
     partition: Partition
     guarantee: Guarantee
     told: str  # one sentence
-    notes: tuple[str, ...] = ()  # what was assumed though nobody said it, and what should be known of the groups
+    assumed: tuple[str, ...] = ()  # what is taken for granted without anybody having said so
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed though nobody said it, and what should be known of the groups."""
+        return (*self.assumed, *self.partition.notes)
 
     @property
     def model(self) -> Model:
@@ -76,7 +80,8 @@ class Compressed:
             "ratio": self.partition.ratio,
             "guarantee": str(self.guarantee),
             "told": self.told,
-            "notes": list(self.notes),
+            "notes": list(self.partition.notes),
+            "assumed": list(self.assumed),
         }
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -155,8 +160,8 @@ def compress(
     ]
     progress.stage("compress")
     made, partition = _compressed(posed, compressor)
-    notes = (*opened, *posed.notes_for(COMPRESSION), *partition.notes)
-    return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told(), notes)
+    assumed = (*opened, *posed.notes)
+    return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told(), assumed)
 
 
 def _compressed(posed: Posed, compressor: Compressor) -> tuple[Compression, Partition]:

@@ -30,7 +30,6 @@ class Purpose(NamedTuple):
 
 INFERENCE = Purpose("summed over")
 MAXIMIZATION = Purpose("part of the world that is searched")
-COMPRESSION = Purpose("left open")
 LEARNING = Purpose("summed over as hidden", "facts in the data, or a star before the declaration, *{first}(…), close {them}")
 
 
