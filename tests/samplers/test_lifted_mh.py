@@ -18,7 +18,7 @@ from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.kernels import exchange
 from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.lifted_mh import COST_OF_A_MOVE, DROPPED, NOT_CHOSEN, LiftedMH, _Exchange
+from markovlogic.samplers.lifted_mh import COST_OF_A_MOVE, DROPPED, NOT_CHOSEN, LiftedMH, _Sweeps
 from markovlogic.samplers.mcsat import MCSAT
 from markovlogic.symmetry.base import ConstantClasses
 
@@ -271,10 +271,10 @@ def test_trials_are_charged_for_what_they_visit_exchange_and_begin(tmp_path):
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14)
     sampler = bound(problem).build(network, 8)
     state = sampler.init(np.random.SeedSequence(2))
-    moves = _Exchange(sampler, state)
+    moves = _Sweeps(sampler, state)
     for turn in range(4):
         before = state.trials.copy()
-        totals = moves.trial_sweep()
+        totals = moves.trial()
         begun = sum(arms[turn % len(arms)].n_moves for arms in sampler.arms)
         moved, charged = (state.trials - before).sum(axis=0)
         assert moved == totals[exchange.MOVED_ATOMS]
