@@ -121,7 +121,7 @@ def test_every_command_tells_what_it_assumed(tmp_path):
     )
     assert not any("not asked for" in note for note in mln.maximize(model, FACTS).remarks)  # all open atoms are asked for
     made = mln.compress(model, FACTS, "kmeans", query="Smokes")
-    assert made.notes[0] == f"{said} left open; --closed Cancer,Rich takes them to be false"
+    assert made.notes[0] == f"{said} merged like the rest; --closed Cancer,Rich takes them to be false"
     assert made.summary()["notes"] == list(made.notes)
     told = f"{said} summed over as hidden; facts in the data, or a star before the declaration, *Cancer(…), close them"
     facts = {**FACTS, "Smokes": {"a": ["Ann", "Bob"]}}
@@ -148,3 +148,12 @@ def test_learning_and_maximizing_look_at_constants_too():
     weighted = rules.replace("Smokes(x)\nF", "0.5 Smokes(x)\n1 F")
     (told, *_) = mln.maximize(mln.Model.parse(weighted), {"Friends": facts["Friends"]}).remarks
     assert told.startswith("Y in 1 Friends(x, Y) => Smokes(x)")
+
+
+def test_of_many_open_predicates_the_largest_are_named():
+    rules = "".join(f"P{i}({'a' if i != 7 else 'b'})\n1.0 P{i}(x) v Q(y)\n" for i in range(20))
+    (note,) = notes(f"a = {{A, B}}\nb = {{C, D, E}}\nQ(a)\n{rules}", None, "Q")
+    assert note == (
+        "P7 (3 atoms), P0 (2 atoms), P1 (2 atoms), P2 (2 atoms) and 16 more predicates (32 atoms) have no evidence and are not "
+        "asked for, so they are open and summed over; --closed P7,P0,P1,P2,… takes them to be false"
+    )

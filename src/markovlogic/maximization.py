@@ -32,7 +32,7 @@ from markovlogic.networks.counting.moves import greedy, weight_of
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.partition.exact import small_parts
 from markovlogic.partition.parts import only
-from markovlogic.patience import SURE, Patience, current
+from markovlogic.patience import SURE, OutOfTimeError, Patience, current
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
 from markovlogic.problem.assumed import MAXIMIZATION
@@ -239,10 +239,16 @@ class _Smaller:
         with self.watch("compress"):
             self.resources.progress.stage("compress")
             refuse_numbers(self.posed)
-            made = for_worlds(self.compressor).compress(self.posed, needs_problem=True)
+            made = for_worlds(self.compressor, self.posed)
         smaller = _asked(replace(made.posed, problem=replace(made.posed.problem, query=())))
-        with share_of(current(), SHARE):
-            inner = _solved(smaller, self.work, self.resources, self.watch, include_evidence=False)
+        try:
+            with share_of(current(), SHARE):
+                inner = _solved(smaller, self.work, self.resources, self.watch, include_evidence=False)
+        except (OutOfTimeError, InputError) as reason:  # hard rules over groups may leave no world where those of objects do
+            found_without = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
+            why = "took too long" if isinstance(reason, OutOfTimeError) else "has no world"
+            note = f"{made.summary}; the smaller problem {why}, so this is a world of the model as posed, found without it"
+            return replace(found_without, remarks=(note, *found_without.remarks))
         world = made.projection.world(_open_truth(smaller.problem, inner))
         with (
             case_of(self.posed, self.resources, self.watch, include_evidence=include_evidence) as case,

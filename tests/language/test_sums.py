@@ -317,6 +317,15 @@ def test_what_was_learned_with_sums_is_read_again(tmp_path):
     assert len(rules) > 1 and all(rule.weight is not None for rule in rules)
 
 
+def test_evidence_of_another_model_is_counted_with_too():
+    """Evidence that was read for a model without sums: what integers make true belongs to the model that is asked."""
+    plain, facts = mln.Model.parse("On(time)\n0.3 On(t)\n"), {"On": {"t": [1, 2, 3], "truth": ["true", "?", "?"]}}
+    model = mln.Model.parse("On(time)\n0.3 On(t)\n0.9 On(t) ^ t < 3 => On(t + 1)\n")
+    one, other = (mln.infer(model, made.evidence(**facts), "On", method="enumerate", progress=False) for made in (plain, model))
+    assert list(one) == list(other) and one.probability.tolist() == other.probability.tolist() and one["On(2)"] > 0.7
+    assert mln.infer(plain, model.evidence(**facts), "On")["On(2)"] == pytest.approx(1 / (1 + math.exp(-0.3)))
+
+
 def test_a_file_s_own_succ_is_its_own():
     model = mln.Model.parse("time = {1, 2}\ntime succ(time)\nOn(time)\n1 On(t) ^ On(succ(t))\n")
     assert model.declared["succ"].exclusive == (False, True) and list(model.predicates) == ["succ", "On"]

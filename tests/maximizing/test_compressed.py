@@ -6,6 +6,7 @@ from tests.compressing.test_features import evidence_of
 from tests.strategies import problems
 
 import markovlogic as mln
+from markovlogic.compressing import grouping
 from markovlogic.compressing.table import TABLE
 
 RULES = """\
@@ -84,6 +85,25 @@ def test_where_grounding_does_not_fit_counts_weigh_the_world():
     ground, counted = mln.maximize(model, None, **said), mln.maximize(model, None, memory_limit=1_000_000, **said)
     assert (ground.run.network, counted.run.network) == ("ground", "counting")
     assert counted.log_weight == pytest.approx(ground.log_weight) and counted.bound >= ground.log_weight - 1e-6
+
+
+def test_hard_rules_that_groups_cannot_obey_are_left_to_the_model_as_posed():
+    """Three objects are P and two are Q, nobody may be both, and one object would be."""
+    model = mln.Model.parse("x={A,B,C,D,E}\nP(x)\nQ(x)\nR(x)\n1 R(a)\n!P(a) v !Q(a).\n")
+    evidence = evidence_of(model, "P(A)\nP(B)\nP(C)\nQ(D)\nQ(E)\n")
+    found = mln.maximize(model, evidence, "P,Q,R", compress=mln.RandomGroups(ratio=0.2, evidence="clamp"))
+    assert "has no world" in " ".join(found.remarks) and found.is_optimal and found["R(A)"] and not found["P(D)"]
+
+
+def test_groups_of_many_sizes_leave_weights_as_they_are(monkeypatch):
+    names = ",".join(f"P{i}" for i in range(20))
+    model = mln.Model.parse(f"p={{{names}}}\nS(p)\nF(p,p)\nE(p)\n0.4 S(x)\n0.1 F(x,y) ^ S(x) ^ E(x) => S(y)\n")
+    evidence = evidence_of(model, "".join(f"E(P{i})\nF(P{i},P{j})\n" for i in range(6) for j in range(i)))
+    few = mln.maximize(model, evidence, compress=mln.KMeans(ratio=0.3), seed=1)
+    monkeypatch.setattr(grouping, "MOST_SCALED", 1)
+    many = mln.maximize(model, evidence, compress=mln.KMeans(ratio=0.3), seed=1)
+    assert "literal weights, since groups have so many sizes" in " ".join(many.remarks) and "literal" not in " ".join(few.remarks)
+    assert many.log_weight == few.log_weight == mln.maximize(model, evidence).log_weight
 
 
 def test_what_is_refused():

@@ -114,7 +114,7 @@ def _answer(result: mln.Marginals) -> list[Any]:
 
 
 def said(name: str) -> dict[str, Any]:
-    """Of each way the numbers or the refusal; of the plan all predictions; the most probable world's weight."""
+    """Of each way the numbers or the refusal; of the plan its choice (costs are in `said`); the most probable world's weight."""
     text, facts, query = made(int(name))
     model = mln.Model.parse(text)
     found: dict[str, Any] = {}
@@ -129,8 +129,7 @@ def said(name: str) -> dict[str, Any]:
             except mln.MarkovLogicError as refusal:
                 found[way] = str(refusal).splitlines()[0].replace(folder, "")
         told = mln.explain(model, evidence, query, memory_limit=1 << 30)
-        found["plan"] = [told.plan.method, told.plan.network, told.plan.estimator, told.atoms, told.clauses, told.memory_bytes]
-        found["costs"] = [[one.seconds, one.memory_bytes] for one in told.candidates]
+        found["plan"] = [told.plan.method, told.plan.network, told.plan.estimator, told.atoms, told.clauses]
         for method, options in (("auto", {}), ("maxwalksat", {"flips": 200, "tries": 2}), ("ilp", {"flips": 50, "tries": 1})):
             try:
                 world = mln.maximize(model, evidence, "S,W", method=method, threads=1, **options)

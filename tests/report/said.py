@@ -78,7 +78,6 @@ def _others() -> Any:
     model = mln.Model.parse(text)
     world = mln.maximize(model, None, "S")
     return [
-        _shown(mln.explain(model, None, query, memory_limit=1 << 32)),
         _shown(mln.symmetries(model, None, query)),
         _shown(model.evidence()),
         [world.told(), repr(world), world.table().to_pydict(), world.gap, world.relative_gap],

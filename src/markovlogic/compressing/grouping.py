@@ -14,7 +14,7 @@ from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.partition import Partition, held_apart, proposals_of
 from markovlogic.compressing.said import check_words
 from markovlogic.compressing.shares import Blocks
-from markovlogic.compressing.shrinking import Shrinking, Vote
+from markovlogic.compressing.shrinking import Shrinking, Vote, n_scaled_rules
 from markovlogic.compressing.type_model import NoTypes, type_network
 from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
@@ -32,6 +32,7 @@ Evidence = Literal["default", "majority", "clamp", "split"]
 Diagonal = Literal["default", "merged", "split"]
 Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 
+MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
 _WEIGHTS = {
     "literal": "literal weights",
     "uniform": "weights times group sizes",
@@ -150,14 +151,22 @@ class Grouping(Compressor, ABC):
         return Compression(other, made.projection, kept, told(posed.problem, partition, kept), partition)
 
 
-def for_worlds(compressor: Compressor) -> Compressor:
-    """The compressor for those who look for a world: by default weights are multiplied by the sizes of groups.
+def for_worlds(compressor: Compressor, posed: Posed) -> Compression:
+    """The smaller problem for those who look for a world: by default weights are multiplied by the sizes of groups.
 
-    Then the smaller problem weighs worlds that are constant on groups as the posed one does, up to what merging overrides.
+    Then it weighs worlds that are constant on groups as the posed one does, up to what merging overrides. Where groups have so
+    many sizes that rules would multiply, weights are left as they are.
     """
-    if isinstance(compressor, Grouping) and compressor.weights == "default" and compressor.diag != "split":
-        return replace(compressor, weights="uniform")
-    return compressor
+    chooses = isinstance(compressor, Grouping) and compressor.weights == "default" and compressor.diag != "split"
+    if not isinstance(compressor, Grouping) or not chooses or compressor.wants_blocks:
+        return compressor.compress(posed, needs_problem=True)
+    partition, rules = compressor.partition(posed.problem), len(posed.problem.model.rules)
+    scaled = n_scaled_rules(posed.problem.model, partition)
+    if scaled <= MOST_SCALED * rules:
+        return replace(compressor, weights="uniform").shrunk(posed, partition)
+    made = replace(compressor, weights="literal").shrunk(posed, partition)
+    why = f"groups have so many sizes that weights times sizes would make {scaled:,} rules of {rules:,}"
+    return replace(made, summary=f"{made.summary}; with literal weights, since {why}")
 
 
 def is_exact(made: Shrinking) -> bool:

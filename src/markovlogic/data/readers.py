@@ -11,14 +11,12 @@ from markovlogic.data.blocks import Block
 from markovlogic.data.db_files import read_db
 from markovlogic.data.evidence import Evidence, Facts
 from markovlogic.data.faults import FaultLog
-from markovlogic.data.numbers import facts_of_numbers
 from markovlogic.data.sources import Path, Source, is_table_file, parse_source, parse_sources, source_name
 from markovlogic.data.table_facts import read_table
 from markovlogic.data.table_files import open_table
 from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, InputError, Place, nearest
-from markovlogic.language.integers import is_built_in, relation_of
 from markovlogic.language.syntax import Model
 from markovlogic.progress import SILENT, Progress
 
@@ -69,8 +67,6 @@ def read_evidence(
         if predicate in blocks:
             progress.advance(len(facts), predicate)
             facts[predicate] = assemble_facts(model.predicates[predicate], blocks.pop(predicate), domains, place_of, faults)
-        elif is_built_in(predicate):
-            facts[predicate] = facts_of_numbers(relation_of(predicate), domains)
     faults.raise_if_any()
     notes = tuple(note for table in tables.values() for note in table.notes)
     return Evidence(domains, facts, names, frozenset(observed), notes)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from math import comb, inf, log, prod
 
 import numpy as np
@@ -24,6 +23,7 @@ MOST_STATES = 2**20  # of one component
 MOST_CELLS = 3e8  # states times what each of them is weighed by, of all components
 PIECE = 2**22  # numbers that are computed together
 CELL_SECONDS = 4e-9
+PART_CELLS = 20_000  # what a component takes beside its states
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class BlockSum:
             if own > MOST_STATES:
                 return CountSum(None, inf)
             states += own
-            cells += float(own) * (len(rows) + 4 * len(blocks))
+            cells += float(own) * (len(rows) + 4 * len(blocks)) + PART_CELLS
         return CountSum(states, cells)
 
     def means(self) -> Float64:
@@ -218,14 +218,13 @@ class TypeSum:
     def _component(self) -> Int64:
         """(n_classes of `merged`,)"""
         own = self.merged
-        classes = [slice(int(a), int(b)) for a, b in zip(own.class_start[:-1], own.class_start[1:], strict=True)]
-        edges = [
-            (one, other)
-            for one, other in combinations(range(len(classes)), 2)
-            if np.ptp(own.pair[classes[one], classes[other]]) > 0
-        ]
-        both = np.array(edges, np.int64).reshape(-1, 2)
-        return _components(own.n_classes, both[:, 0], both[:, 1])
+        if not own.n_classes:
+            return np.zeros(0, np.int64)
+        first = own.class_start[:-1]
+        high = np.maximum.reduceat(np.maximum.reduceat(own.pair, first, axis=0), first, axis=1)
+        low = np.minimum.reduceat(np.minimum.reduceat(own.pair, first, axis=0), first, axis=1)
+        one, other = np.nonzero(high > low)
+        return _components(own.n_classes, one.astype(np.int64), other.astype(np.int64))
 
     @cached_property
     def cost(self) -> CountSum:
@@ -240,7 +239,7 @@ class TypeSum:
                 if ways > log(MOST_STATES):
                     return CountSum(None, inf)
             states += n
-            cells += float(n) * int(held.sum()) ** 2
+            cells += float(n) * int(held.sum()) ** 2 + PART_CELLS
         return CountSum(states, cells)
 
     def _held(self, part: int) -> Bool:

@@ -178,8 +178,8 @@ def counting_rates(case: Case) -> Rates:
         literal=0.0,
         conditional=12e-9,
         prepare=50e-9,
-        row_bytes=56.0,  # of planning: a search for symmetries
-        work_bytes=32.0,  # of a chain's first world
+        row_bytes=24.0,  # what the search for symmetries leaves
+        work_bytes=16.0,  # of a chain's first world
         batch_chains=1,
         chain_bytes=_chain_bytes(case),
         plane_bytes=1,

@@ -18,6 +18,7 @@ SHOWN = 4  # examples of one kind
 MOST_CONSTANTS = 20_000  # of a type, among which one letter's difference is looked for
 SHORTEST = 5  # letters of a constant that one letter's difference makes suspicious
 SUSPICIOUS_SHARE = 0.01  # of a type's constants: where more are alike, names are made that way
+MOST_PREDICATES = 12  # that a note names; of more, the largest
 _LONE_CAPITAL = re.compile(r"[A-Z][0-9]?\Z")
 
 
@@ -30,7 +31,7 @@ class Purpose(NamedTuple):
 
 INFERENCE = Purpose("summed over")
 MAXIMIZATION = Purpose("part of the world that is searched")
-COMPRESSION = Purpose("left open")
+COMPRESSION = Purpose("merged like the rest")
 LEARNING = Purpose("summed over as hidden", "facts in the data, or a star before the declaration, *{first}(…), close {them}")
 
 
@@ -45,18 +46,23 @@ def assumed_notes(problem: Problem, opened: Sequence[str] = (), purpose: Purpose
 
 def _open_unasked(problem: Problem, asked: set[str], purpose: Purpose) -> str:
     """Predicates that are open because nothing is said about them."""
-    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)}
+    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)} - asked
     found = [
         (name, problem.statuses[name].n_open)
         for name, predicate in problem.model.predicates.items()
-        if name in in_rules - asked and not problem.evidence.has(name) and not any(predicate.exclusive)
+        if name in in_rules and not problem.evidence.has(name) and not any(predicate.exclusive)
     ]
     found = [(name, count) for name, count in found if count]
     if not found:
         return ""
-    shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found)
-    names = ",".join(name for name, _ in found)
-    one = len(found) == 1
+    one, rest = len(found) == 1, 0
+    if len(found) > MOST_PREDICATES:  # the largest first, and how much there is beside them
+        found.sort(key=lambda own: -own[1])
+        rest = sum(count for _, count in found[SHOWN:])
+    more = f" and {len(found) - SHOWN:,} more predicates ({rest:,} atoms)" if rest else ""
+    found = found[:SHOWN] if rest else found
+    shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found) + more
+    names = ",".join(name for name, _ in found) + ",…" * bool(rest)
     why = "has no evidence and is not asked for, so it is" if one else "have no evidence and are not asked for, so they are"
     advice = purpose.advice.format(names=names, first=found[0][0], them="it" if one else "them")
     return f"{shown} {why} open and {purpose.becomes}; {advice}"
@@ -79,7 +85,7 @@ def _open_groups(problem: Problem, asked: set[str], purpose: Purpose) -> str:
 def _uses(problem: Problem) -> dict[str, Int64]:
     """How often each constant occurs in facts and rules, by type."""
     uses: dict[str, Int64] = {name: np.zeros(len(domain), np.int64) for name, domain in problem.domains.items()}
-    for name, facts in problem.evidence.facts.items():
+    for name, facts in problem.evidence.given.items():
         for position, type_name in enumerate(problem.model.predicates[name].types):
             uses[type_name] += np.bincount(facts.args[:, position], minlength=len(uses[type_name]))
     return uses
@@ -118,7 +124,7 @@ def _alike(problem: Problem, type_name: str, facts: Int64) -> str:
     for _, of, name in _constants_of(problem.model):
         if of == type_name:
             uses[problem.domains[of].number(name)] += 1
-    once = [number for number in np.flatnonzero(uses == 1).tolist() if problem.evidence.facts]
+    once = [number for number in np.flatnonzero(uses == 1).tolist() if problem.evidence.given]
     if not once or len(names) < 2:
         return ""
     pairs = _same_but_for_spelling(names, once, uses)
