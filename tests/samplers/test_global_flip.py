@@ -53,4 +53,5 @@ def test_groups_and_quantifiers_are_refused(tmp_path):
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14, groups=1)
     with pytest.raises(InputError, match="no world"):
         bound(problem, flip=True).build(network, 4)
-    assert lifted_mh.LiftedMH().flip is False
+    with pytest.raises(InputError, match="beside exchanges"):
+        lifted_mh.LiftedMH(flip=True, propose="counts")

@@ -75,6 +75,8 @@ class LiftedMH(Settings):
         if self.propose not in get_args(Propose):
             known = ", ".join(get_args(Propose))
             raise InputError(f"LiftedMH: propose is {self.propose!r}, expected one of {known}")
+        if self.flip and self.propose != "exchange":
+            raise InputError(f"LiftedMH: flip stands beside exchanges, not beside propose={self.propose}", hint="leave one out")
         if self.rounds < 1 or (self.rounds > 1 and self.propose != "independent"):
             raise InputError(f"LiftedMH: rounds is {self.rounds}; it is 1 or more, and about propose=independent")
 
