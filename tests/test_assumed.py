@@ -106,3 +106,54 @@ def test_a_header_in_another_order_than_the_declaration(tmp_path: Path):
 def test_explain_tells_them_too():
     found = mln.explain(mln.Model.parse(SMOKERS), FACTS, "Smokes")
     assert found.notes == tuple(notes(SMOKERS, FACTS, "Smokes")) == tuple(found.as_dict()["notes"])
+
+
+def test_every_command_tells_what_it_assumed(tmp_path):
+    """By the same code as inference, each in its own words."""
+    model, said = (
+        mln.Model.parse(SMOKERS),
+        "Cancer (3 atoms), Rich (3 atoms) have no evidence and are not asked for, so they are open and",
+    )
+    assert (
+        mln.maximize(model, FACTS, "Smokes")
+        .remarks[0]
+        .startswith(f"{said} part of the world that is searched; --closed Cancer,Rich")
+    )
+    assert not any("not asked for" in note for note in mln.maximize(model, FACTS).remarks)  # all open atoms are asked for
+    made = mln.compress(model, FACTS, "kmeans", query="Smokes")
+    assert made.notes[0] == f"{said} merged like the rest; --closed Cancer,Rich takes them to be false"
+    assert made.summary()["notes"] == list(made.notes)
+    told = f"{said} summed over as hidden; facts in the data, or a star before the declaration, *Cancer(…), close them"
+    facts = {**FACTS, "Smokes": {"a": ["Ann", "Bob"]}}
+    assert mln.learn(model, facts, "Smokes", method="pseudolikelihood", prior="1").notes[0] == told
+    closed = mln.Model.parse(
+        SMOKERS.replace("Cancer(person)\nF", "*Cancer(person)\nF").replace("Rich(person)\n1", "*Rich(person)\n1")
+    )
+    assert not any("hidden" in note for note in mln.learn(closed, facts, "Smokes", method="pseudolikelihood", prior="1").notes)
+
+
+def test_clusters_tell_it_too(tmp_path):
+    from markovlogic.clustering import cluster
+
+    rules = "r = {A, B, C}\nSame(r, r)\nOdd(r)\nSame(x, x).\nSame(x, y) ^ Same(x, z) => Same(y, z).\n0.5 Same(x, y) ^ Odd(x)\n"
+    found = cluster(mln.Model.parse(rules), None, "Same")
+    assert found.notes[0].startswith("Odd (3 atoms) has no evidence and is not asked for, so it is open and summed over")
+
+
+def test_learning_and_maximizing_look_at_constants_too():
+    rules = "Smokes(person)\nFriends(person, person)\nSmokes(x)\nFriends(x, Y) => Smokes(x)\n"
+    facts = {"Friends": {"a": ["Ann"], "b": ["Bob"]}, "Smokes": {"a": ["Ann"]}}
+    (told, *_) = mln.learn(mln.Model.parse(rules), facts, "Smokes", method="pseudolikelihood", prior="1").notes
+    assert told.startswith("Y in Friends(x, Y) => Smokes(x) (<text>:4:1) is a constant, and no evidence names it")
+    weighted = rules.replace("Smokes(x)\nF", "0.5 Smokes(x)\n1 F")
+    (told, *_) = mln.maximize(mln.Model.parse(weighted), {"Friends": facts["Friends"]}).remarks
+    assert told.startswith("Y in 1 Friends(x, Y) => Smokes(x)")
+
+
+def test_of_many_open_predicates_the_largest_are_named():
+    rules = "".join(f"P{i}({'a' if i != 7 else 'b'})\n1.0 P{i}(x) v Q(y)\n" for i in range(20))
+    (note,) = notes(f"a = {{A, B}}\nb = {{C, D, E}}\nQ(a)\n{rules}", None, "Q")
+    assert note == (
+        "P7 (3 atoms), P0 (2 atoms), P1 (2 atoms), P2 (2 atoms) and 16 more predicates (32 atoms) have no evidence and are not "
+        "asked for, so they are open and summed over; --closed P7,P0,P1,P2,… takes them to be false"
+    )

@@ -81,6 +81,14 @@ def test_what_cannot_ask_is_ended_from_outside(how: str) -> None:
         assert ended.wait(10)
 
 
+def test_it_is_ended_as_soon_as_it_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Patience(1000.0)
+    monkeypatch.setattr(own, "overdue", lambda: 0.5)
+    ended = threading.Event()
+    with own.ending(ended.set):
+        assert ended.wait(10)
+
+
 def test_what_need_not_end_is_left_alone() -> None:
     ended = threading.Event()
     with Patience(1000.0).ending(ended.set):

@@ -9,10 +9,27 @@ from pathlib import Path
 PACKAGE = "markovlogic"
 FEW = 3  # files of tests
 KERNELS = "kernels"
-# What neither names nor imports tell: the first holds every draw of every sampler, and so all that chains start from and run on;
-# the second what is planned and then done.
-ALSO = dict.fromkeys((KERNELS, "networks", "samplers"), ("tests/samplers/test_recorded_steps.py",)) | dict.fromkeys(
-    ("inference.py", "methods"), ("tests/test_planner.py",)
+# What neither names nor imports tell, by the first part of a path: what was recorded of whole runs and of plans holds everything
+# that they are made of, steps of samplers hold all that chains start from and run on.
+_STEPS = "tests/samplers/test_recorded_steps.py"
+_STAGES, _CHAINS = "tests/networks/test_said.py", "tests/samplers/test_said.py"
+_PLANS, _ANSWERS, _MANY = "tests/methods/test_said.py", "tests/methods/test_answers.py", "tests/methods/test_many.py"
+_SOFT, _NUMBERS, _DEFAULTS = "tests/test_soft_evidence.py", "tests/test_numbers.py", "tests/test_signatures.py"
+ALSO = (
+    dict.fromkeys((KERNELS, "networks", "samplers"), (_STEPS, _STAGES, _CHAINS, _ANSWERS, _MANY))
+    | dict.fromkeys(("exact", "maximizing"), (_STAGES, _ANSWERS, _PLANS, _MANY))
+    | dict.fromkeys(("estimate", "results.py", "running"), (_ANSWERS, _MANY))
+    | dict.fromkeys(("deciding", "lifted", "partition", "propagation", "problem", "questions.py"), (_ANSWERS, _PLANS, _MANY))
+    | {
+        "grounding": (_ANSWERS, _PLANS, _NUMBERS, _MANY),
+        "data": ("tests/language/test_said.py", _SOFT, _NUMBERS),
+        "language": (_NUMBERS, _MANY),
+    }
+    | {"symmetry": ("tests/symmetry/test_said.py", _ANSWERS, _MANY), "learning": (_NUMBERS, _DEFAULTS)}
+    | {"compressing": ("tests/compressing/test_said.py", _ANSWERS, _MANY)}
+    | dict.fromkeys(("inference.py", "methods", "planner.py"), ("tests/test_planner.py", _ANSWERS, _PLANS, _MANY, _DEFAULTS))
+    | {"maximization.py": ("tests/cli/test_map.py", _ANSWERS, _DEFAULTS), "clustering.py": (_ANSWERS, _DEFAULTS)}
+    | dict.fromkeys(("model.py", "symmetry_report.py", "compression.py", "evaluation"), (_DEFAULTS,))
 )
 
 
@@ -56,10 +73,10 @@ class PartTests:
         return _reached(module, users)
 
     def tests_of(self, source: Path) -> list[list[Path]]:
-        """Test files in ranks: of the same name, in `ALSO`, that import it, that import what imports it, of its folders
-        or named after the outermost.
+        """Test files in ranks: of the same name; in `ALSO`; that import it; of its folders, of folders of their names, or named
+        after the outermost; that import what imports it, or stand in the folder of the package that does.
 
-        The last but one is asked of kernels, which are called through other kernels and samplers, and where the others are few.
+        The last is asked of kernels, which are called through other kernels and samplers, and where the others are few.
         """
         relative = source.relative_to(self.project / "src" / PACKAGE)
         module = _module(source.relative_to(self.project / "src"))
@@ -68,6 +85,7 @@ class PartTests:
         direct = [path for path, used in self.test_imports.items() if module in used]
         part, top = Path(relative.parts[0]).stem, self.project / "tests"
         folders = {top / part, *(top / folder for folder in relative.parents if folder.parts)}
+        folders |= {path.parent for path in self.test_imports if path.parent.name in relative.parts[1:-1]}
         folder = [
             path
             for path in self.test_imports
@@ -77,9 +95,10 @@ class PartTests:
         if relative.parts[0] == KERNELS or len({*named, *direct, *folder}) < FEW:
             among = {module} | {user for user in self.importers(module) if user.startswith(f"{PACKAGE}.{KERNELS}")}
             users = {user for user, used in self.imports.items() if used & among}
-            far = [path for path, used in self.test_imports.items() if used & users]
+            theirs = {top / user.split(".")[1] for user in users if not user.startswith(f"{PACKAGE}.{KERNELS}")}
+            far = [path for path, used in self.test_imports.items() if used & users or path.parent in theirs]
         also = [path for name in ALSO.get(relative.parts[0], ()) if (path := self.project / name).exists()]
-        return _without_repeats([named, also, direct, far, folder])
+        return _without_repeats([named, also, direct, folder, far])
 
 
 def _module(path: Path) -> str:

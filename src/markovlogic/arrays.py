@@ -52,5 +52,7 @@ def packed(worlds: Bool) -> Words:
 
 def unpacked(words: Words, n_chains: int) -> Bool:
     """The worlds of so many chains, (n_chains, n_atoms): the inverse of `packed`."""
-    bits = np.unpackbits(words.astype(np.dtype("<u8")).view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    return np.ascontiguousarray(bits[:, :n_chains].T).astype(np.bool_)
+    octets = words.astype(np.dtype("<u8"), copy=False).view(np.uint8).reshape(-1, 8)
+    used = np.ascontiguousarray(octets[:, : -(-n_chains // 8)])  # the others would take eight times their room
+    bits = np.unpackbits(used, axis=1, bitorder="little")
+    return np.ascontiguousarray(bits[:, :n_chains].T).view(np.bool_)

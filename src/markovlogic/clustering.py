@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,7 @@ class Clustering:
     pairs: Pairs
     converged: bool | None
     concerns: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # what was assumed though nobody said it
 
     def table(self) -> Any:
         """Arrow table: constant, cluster, probability, one row a constant."""
@@ -64,7 +65,7 @@ def cluster(
     with Patience(limit, outer=current()).of_this_run():
         posed = pose_problem(model, evidence, predicate, assumed, progress=progress)
         with case_of(posed, Resources(memory_limit, None, progress), Stopwatch()) as case:
-            return _clustered(case, predicate, sampling or Sampling())
+            return replace(_clustered(case, predicate, sampling or Sampling()), notes=posed.notes)
 
 
 def _clustered(case: Case, predicate: str, sampling: Sampling) -> Clustering:
@@ -93,8 +94,6 @@ def _clustered(case: Case, predicate: str, sampling: Sampling) -> Clustering:
 
 def _sampled(case: Case, sampling: Sampling, n_atoms: int) -> Any:
     """Chains over partitions, of which some draws are kept."""
-    from dataclasses import replace
-
     method = method_named("partition")
     plain: Wish = wish_of(method.name, "auto", replace(sampling, estimator="sample"))
     schedule = sampling.schedule(8)

@@ -25,6 +25,7 @@ from markovlogic.language.show import show_model
 from markovlogic.language.syntax import Model
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem
+from markovlogic.problem.assumed import COMPRESSION
 from markovlogic.progress import SILENT, Progress
 from markovlogic.report.atomic import atomic_file
 
@@ -42,6 +43,7 @@ class Compressed:
     partition: Partition
     guarantee: Guarantee
     told: str  # one sentence
+    notes: tuple[str, ...] = ()  # what was assumed though nobody said it, and what should be known of the groups
 
     @property
     def model(self) -> Model:
@@ -74,7 +76,7 @@ class Compressed:
             "ratio": self.partition.ratio,
             "guarantee": str(self.guarantee),
             "told": self.told,
-            "notes": list(self.partition.notes),
+            "notes": list(self.notes),
         }
 
     def write(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -99,7 +101,8 @@ class Compressed:
     def _facts(self) -> Iterator[str]:
         """Facts that read back as the same statuses; a closed predicate without any keeps one false atom, which closes it."""
         problem = self.problem
-        for name, statuses in problem.statuses.items():
+        for name in problem.model.declared:
+            statuses = problem.statuses[name]
             domains = [problem.domains[of] for of in problem.model.predicates[name].types]
             code, status = statuses.code, statuses.status
             if any(problem.model.predicates[name].exclusive):
@@ -144,13 +147,16 @@ def compress(
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
     posed = pose_problem(model, evidence, query, Assumptions(open_, closed, closed_types), progress=progress)
-    if not query:
-        told = _with_negatives(posed.problem, [*open_, *closed])
-        if told:
-            posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
+    if told:
+        posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    opened = [
+        f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false" for name in told
+    ]
     progress.stage("compress")
     made, partition = _compressed(posed, compressor)
-    return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told())
+    notes = (*opened, *posed.notes_for(COMPRESSION), *partition.notes)
+    return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told(), notes)
 
 
 def _compressed(posed: Posed, compressor: Compressor) -> tuple[Compression, Partition]:

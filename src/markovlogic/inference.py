@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from markovlogic.compressing.base import refuse_numbers
 from markovlogic.compressing.table import compressor_of
-from markovlogic.errors import Fault, InferenceWarning, ResourceError, UnsupportedError
+from markovlogic.errors import InferenceWarning, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.measures import Stopwatch, peak_memory
@@ -100,7 +101,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
     if wish.compressor is not None and changes_target:
         with watch("compress"):
             resources.progress.stage("compress")
-            _refuse_soft_evidence(posed)
+            refuse_numbers(posed)
             made = wish.compressor.compress(posed, needs_problem=wish.method is not None)
             if made.blocks is None:
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
@@ -158,32 +159,13 @@ def _bias(posed: Posed, wish: Wish, resources: Resources, found: Marginals, *, i
     )
 
 
-def _refuse_soft_evidence(posed: Posed) -> None:
-    """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights."""
-    faults = [
-        Fault(
-            f"soft evidence about {name} cannot be compressed",
-            posed.problem.model.predicates[name].place,
-            hint="leave --compress out, or give facts instead of probabilities",
-        )
-        for name in posed.problem.soft
-    ]
-    faults += [
-        Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, "leave --compress out")
-        for rule in posed.problem.model.rules
-        if rule.factor is not None
-    ]
-    if faults:
-        raise UnsupportedError(faults)
-
-
 def _planned(case: Case, wish: Wish, made: Compression | None) -> Plan:
     """The plan, with the network at hand that it needs."""
     if made is not None and made.blocks is not None:
-        from markovlogic.methods.acgibbs import METHOD
+        from markovlogic.methods.acgibbs import plan_over_counts
 
         case.blocks = made.blocks
-        return METHOD.over_blocks(case, wish, made.alpha, "a compression gave blocks of atoms")
+        return plan_over_counts(case, wish, made.alpha)
     plan = make_plan(case, wish)
     if plan.network is NetworkKind.GROUND and case.network is None:  # too large to be waited for by a plan: the choice stands
         case.ground()

@@ -9,12 +9,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.arrays import Bool, Int64
+from markovlogic.compressing.base import Compressor, projection, refuse_numbers
+from markovlogic.compressing.grouping import for_worlds
+from markovlogic.compressing.table import compressor_of
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.maximizing.annealing import anneal, most_countable
 from markovlogic.maximizing.orbits import solve_by_classes
 from markovlogic.maximizing.partitions import maximize_partitions
+from markovlogic.maximizing.polishing import polished
 from markovlogic.maximizing.result import TrueAtoms, World
 from markovlogic.maximizing.settings import NOISE, SearchSettings
 from markovlogic.maximizing.sharing import share_of
@@ -24,12 +28,14 @@ from markovlogic.maximizing.ways import AUTO, Way, way_named
 from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.methods.no_world import rules_named
+from markovlogic.networks.counting.moves import greedy, weight_of
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.partition.exact import small_parts
 from markovlogic.partition.parts import only
-from markovlogic.patience import SURE, Patience, current
+from markovlogic.patience import SURE, OutOfTimeError, Patience, current
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
+from markovlogic.problem.assumed import MAXIMIZATION
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.results import RunRecord
@@ -46,6 +52,10 @@ def maximize(
     query: Queries = None,
     *,
     method: str = AUTO,
+    compress: str | Compressor | None = None,
+    rank: int | None = None,
+    ratio: float | None = None,
+    polish: bool = True,
     tries: int | None = None,
     flips: int | None = None,
     noise: float | None = None,
@@ -64,6 +74,8 @@ def maximize(
 
     model, evidence, open_, closed: as for `infer`. query: predicates and ground atoms whose truth is reported; None: all open
     atoms. The world is one of all open atoms in any case. method: auto, maxwalksat or ilp. tries, flips, noise: of MaxWalkSAT.
+    compress, with its rank or ratio, as for `infer`: the world of a smaller problem, projected back, and polished by one walk of
+    MaxWalkSAT on the model as posed unless `polish` is False. What is told of it, weight and bound, is of the model as posed.
     """
     way = way_named(method)
     settings = SearchSettings(
@@ -71,14 +83,20 @@ def maximize(
     )
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
+    compressor = compressor_of(compress, rank, ratio)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
     with progress_of(progress) as shown, Patience(limit, outer=current()).of_this_run():
         with watch("read"):
             posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))
-        work = Work(way, settings, memory_limit, threads, shown)
-        world = _solved(posed, work, Resources(memory_limit, threads, shown), watch, include_evidence=include_evidence)
+        work, resources = Work(way, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
+        if compressor is None:
+            world = _solved(posed, work, resources, watch, include_evidence=include_evidence)
+        else:
+            own = _Smaller(posed, compressor, work, resources, watch)
+            world = own.world(polish=polish, include_evidence=include_evidence)
+        world = replace(world, remarks=(*posed.notes_for(MAXIMIZATION), *world.remarks))
     return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 
 
@@ -204,6 +222,100 @@ def _by_annealing(case: Case, work: Work) -> _Found | None:
         found.world, found.log_weight, bound, proved, found.updates, found.tries, {"annealing": 1}, current().asked, (note,)
     )
     return _Found(best, lambda number: found.world[number], case, NetworkKind.COUNTING)
+
+
+@dataclass(frozen=True, eq=False)
+class _Smaller:
+    """The way by a smaller problem: its world, projected back, weighed and polished in the model as posed."""
+
+    posed: Posed
+    compressor: Compressor
+    work: Work
+    resources: Resources
+    watch: Stopwatch
+
+    def world(self, *, polish: bool, include_evidence: bool) -> World:
+        """The world of the model as posed."""
+        with self.watch("compress"):
+            self.resources.progress.stage("compress")
+            refuse_numbers(self.posed)
+            made = for_worlds(self.compressor, self.posed)
+        smaller = _asked(replace(made.posed, problem=replace(made.posed.problem, query=())))
+        try:
+            with share_of(current(), SHARE):
+                inner = _solved(smaller, self.work, self.resources, self.watch, include_evidence=False)
+        except (OutOfTimeError, InputError) as reason:  # hard rules over groups may leave no world where those of objects do
+            found_without = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
+            why = "took too long" if isinstance(reason, OutOfTimeError) else "has no world"
+            note = f"{made.summary}; the smaller problem {why}, so this is a world of the model as posed, found without it"
+            return replace(found_without, remarks=(note, *found_without.remarks))
+        world = made.projection.world(_open_truth(smaller.problem, inner))
+        with (
+            case_of(self.posed, self.resources, self.watch, include_evidence=include_evidence) as case,
+            rules_named(self.posed.problem.model.rules),
+        ):
+            world = projection(case.posed.problem, self.posed.problem).world(world)
+            found = self._weighed(case, world, inner, polish=polish)
+            notes = () if made.partition is None else made.partition.notes
+            found = replace(found, optimum=replace(found.optimum, remarks=(made.summary, *notes, *found.optimum.remarks)))
+            record = replace(_record(self.posed, found, self.work), method=inner.run.method)
+            return _world(self.posed.problem, case.asked.atoms, found, record)
+
+    def _weighed(self, case: Case, world: Bool, inner: World, *, polish: bool) -> _Found:
+        """The world as it weighs in the model as posed, polished on the network that fits."""
+        interrupted = inner.run.interrupted or current().asked
+        if case.sizes.memory_bytes > case.memory_limit:
+            return self._counted(case, world, interrupted=interrupted, polish=polish)
+        network = case.ground()
+        _refuse_what_does_not_fit(case, self.work.way, len(self.posed.problem.atoms))
+        current().allowance = SURE
+        with self.watch("sample"):
+            found = polished(network, world, self.work, polish=polish)
+            if found is None:
+                best = maximize_network(network, replace(self.work, way=way_named("maxwalksat")))
+                note = "the projected world breaks hard rules, and a walk from it did not mend them: this one was found elsewhere"
+                return _Found(replace(best, remarks=(note,)), lambda at: best.world[at], case, NetworkKind.GROUND)
+        told = "breaks hard rules" if found.before is None else f"weighs {found.before:.10g} in the model as posed"
+        after = f", {found.log_weight:.10g} after one walk from it" if polish or found.before is None else ""
+        optimum = Optimum(
+            found.world, found.log_weight, found.bound, found.bound <= found.log_weight, inner.flips + found.flips,
+            inner.tries, {}, interrupted or current().asked, (f"projected, the world of the smaller problem {told}{after}",),
+        )  # fmt: skip
+        return _Found(optimum, lambda at: found.world[at], case, NetworkKind.GROUND)
+
+    def _counted(self, case: Case, world: Bool, *, interrupted: bool, polish: bool) -> _Found:
+        """The same on the counting network: greedy sweeps in the place of a walk."""
+        plan = case.counting_plan
+        if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(case.posed.problem.atoms) > case.memory_limit:
+            case.ground()  # refuses, with the estimate and what would fit
+        network, ceiling = case.counting, most_countable(case.posed.problem, case.posed.lowered)
+        with self.watch("sample"):
+            weight = before = weight_of(network, world)
+            if polish or before.obeyed < 0:
+                world, weight = greedy(network, world, np.random.default_rng(self.work.search.seed))
+        if weight.obeyed < 0:
+            raise ResourceError(
+                "the projected world breaks hard rules, greedy sweeps do not mend them, and grounding does not fit the memory"
+                " limit; leave --compress out, or allow more with --memory-limit",
+                needed=case.sizes.memory_bytes,
+                limit=case.memory_limit,
+            )
+        bound = ceiling + float(np.maximum(network.soft, 0.0).sum())
+        told = "breaks hard rules" if before.obeyed < 0 else f"weighs {ceiling + before.log_weight:.10g} in the model as posed"
+        after = f", {ceiling + weight.log_weight:.10g} after greedy sweeps" if weight is not before else ""
+        note = f"nothing was grounded: projected, the world of the smaller problem {told}{after}"
+        best, total = world, ceiling + weight.log_weight
+        optimum = Optimum(best, total, max(bound, total), bound <= total, 0, 0, {}, interrupted, (note,))
+        return _Found(optimum, lambda at: best[at], case, NetworkKind.COUNTING)
+
+
+def _open_truth(problem: Problem, world: World) -> Bool:
+    """A world of all open atoms, by their numbers."""
+    truth = np.zeros(len(problem.atoms), np.bool_)
+    for part in world.parts:
+        is_open = problem.statuses[part.predicate].lookup(part.code) == UNKNOWN
+        truth[problem.atoms.numbers(part.predicate, part.code[is_open])] = part.truth[is_open]
+    return truth
 
 
 def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> tuple[QueryAtoms, ...]:

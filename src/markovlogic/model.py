@@ -46,7 +46,7 @@ class Model(syntax.Model):
         return str(importlib.import_module("markovlogic.report.notebook").model_html(self))
 
     def __repr__(self) -> str:
-        return f"<model {self.source}: {len(self.predicates)} predicates, {len(self.rules)} formulas>"
+        return f"<model {self.source}: {len(self.declared)} predicates, {len(self.rules)} formulas>"
 
 
 def load(path: str | os.PathLike[str]) -> Model:

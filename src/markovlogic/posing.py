@@ -18,7 +18,7 @@ from markovlogic.data.evidence import Evidence
 from markovlogic.errors import known_name
 from markovlogic.language import syntax
 from markovlogic.problem import Problem, pose
-from markovlogic.problem.assumed import assumed_notes
+from markovlogic.problem.assumed import INFERENCE, Purpose, assumed_notes
 from markovlogic.problem.pose import listed_names
 from markovlogic.problem.soft import ToldByRules, told_by_rules
 from markovlogic.progress import SILENT, Progress
@@ -54,8 +54,12 @@ class Posed:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What is assumed without anybody having said so."""
-        return assumed_notes(self.problem, self.opened)
+        """What inference assumes without anybody having said so."""
+        return self.notes_for(INFERENCE)
+
+    def notes_for(self, purpose: Purpose) -> tuple[str, ...]:
+        """What a run of this purpose assumes without anybody having said so."""
+        return assumed_notes(self.problem, self.opened, purpose)
 
     @cached_property
     def lowered(self) -> LoweredModel:

@@ -56,3 +56,35 @@ def test_switches(mln, smokers):
         assert ran.code == 2 and said in ran.err, (wrong, ran)
     assert mln("compress", smokers[0], "--method", "kmean", "-o", "x").code == 2
     assert "no such setting" in mln("compress", smokers[0], "--method", "kmeans", "--set", "x=1", "-o", "y").err
+
+
+def test_assumptions_are_told(mln, smokers, tmp_path):
+    said = ("compress", smokers[0], "-e", smokers[1], "--method", "random", "-o", tmp_path / "out")
+    told = [line for line in mln(*said, "-q", "Smokes").err.splitlines() if line.startswith("note: ")]
+    assert told[0].endswith("so it is open and merged like the rest; --closed Cancer takes it to be false")
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["notes"] == [line[6:] for line in told]
+    with smokers[1].open("a") as file:
+        file.write("!Smokes(Cid)\n")
+    assert any("Smokes has negative facts" in line for line in mln(*said).err.splitlines())
+
+
+def test_maps_of_smaller_problems(mln, smokers, tmp_path):
+    call = ("map", smokers[0], "-e", smokers[1], "-q", "Smokes,Cancer")
+    truth = mln(*call)
+    for words in ((), ("--no-polish",), ("--set", "weights=literal")):
+        stats = tmp_path / "s.json"
+        ran = mln(*call, "--compress", "random", "--ratio", "0.4", "--stats", stats, *words)
+        made = json.loads(stats.read_text())
+        assert ran.code == 0 and "model as posed" in ran.err and made["bound"] >= made["log_weight"]
+        assert made["guarantee"] in ("exact", "bounded") and "compress" in made["seconds"]
+        assert words == ("--no-polish",) or ran.out == truth.out
+    assert mln(*call, "--no-polish").code == mln(*call, "--ratio", "0.3").code == mln(*call, "--set", "x=1").code == 2
+
+
+def test_correction_by_counts(mln, smokers):
+    call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes,Cancer", "--method", "lifted-mh", "--draws", "300")
+    for words in (("--compress", "random", "--set", "propose=counts"), ("--set", "propose=independent", "--set", "rounds=2")):
+        ran = mln(*call, *words)
+        assert ran.code == 0 and len(ran.out.splitlines()) == 5, ran
+    assert mln(*call, "--set", "propose=blocks").code == mln(*call, "--set", "tune=perhaps").code == 2
+    assert mln(*call, "--set", "tune=no", "--set", "propose=counts").code == 0

@@ -2,12 +2,19 @@
 
 import pytest
 
-from markovlogic.cli.warm_up import MODELS, compile_compressions, compile_for, compile_for_clusters, compile_for_map
+from markovlogic.cli.warm_up import (
+    MODELS,
+    compile_compressions,
+    compile_for,
+    compile_for_clusters,
+    compile_for_learning,
+    compile_for_map,
+)
 from markovlogic.compressing.table import TABLE
 from markovlogic.methods.table import all_methods, method_named
 
 COMPILED = [method.name for method in all_methods() if method.samples or method.plain_settings() is not None]
-REFUSED = {"lifted-blocked": 1}  # hard rules and quantifiers
+REFUSED: dict[str, int] = {}
 
 
 @pytest.mark.parametrize("method", COMPILED)
@@ -27,3 +34,7 @@ def test_every_way_to_the_most_probable_world_is_run():
 
 def test_clusters_are_found():
     assert 1 <= compile_for_clusters() <= 14
+
+
+def test_counts_for_learning_are_made():
+    assert compile_for_learning() == 12 + 144 + 36 + 12

@@ -79,9 +79,9 @@ def test_the_table_of_two_by_two_objects():
             assert network.guarantee == "unbounded"
             assert [round(float(p), 4) for p in means(network)] == pytest.approx(list(both), abs=1.01e-4)
     # the annealed counts are off; counts of what objects are have x and y apart, and S summed out
-    found = mln.infer(mln.Model.parse(TWO), None, "R,S", compress=mln.RandomGroups(ratio=0.5), draws=4000, seed=1)
+    found = mln.infer(mln.Model.parse(TWO), None, "R,S", compress=mln.RandomGroups(ratio=0.5))
     assert found.guarantee == "exact"
-    assert float(found["R(A)"]) == pytest.approx(0.6813, abs=0.004) and float(found["S(B,D)"]) == pytest.approx(0.5736, abs=0.004)
+    assert round(float(found["R(A)"]), 4) == 0.6813 and round(float(found["S(B,D)"]), 4) == 0.5736
 
 
 @settings(max_examples=12, deadline=None, derandomize=True)
@@ -231,7 +231,7 @@ def exact_units(network):
         ways = sum(math.lgamma(sum(k) + 1) - sum(math.lgamma(n + 1) for n in k) for k in parts)
         weight = math.exp(network.log_weight(count) + ways)
         size = np.repeat(network.class_size, np.diff(network.class_start))
-        state = sampler.init(np.random.SeedSequence(0))._replace(counts=count[None, :], mean=(count / size)[None, :])
+        state = sampler.init(np.random.SeedSequence(0))._replace(counts=count[None, :], value=(count / size)[None, :])
         mean += weight * sampler.unit_values(state)[:, 0]
         total += weight
     return mean / total
@@ -263,7 +263,7 @@ def test_types_of_twins_have_the_true_marginals(random_problem):
 SMOKERS = "p={A,B,C,D,E}\nS(p)\nF(p,p)\n0.9 F(x,y) ^ S(x) => S(y)\n-0.6 F(x,y)\n0.4 S(x)\n"
 
 
-def test_the_chain_of_types_keeps_its_law():
+def test_the_chain_of_types_keeps_its_law(tmp_path):
     """All conditionals of one object, by hand: the field without the object itself."""
     posed = pose_problem(mln.Model.parse(SMOKERS), None, "S")
     network = type_network(posed, mln.Twins().partition(posed.problem))
@@ -288,7 +288,9 @@ def test_the_chain_of_types_keeps_its_law():
                     moved[new] += 1
                     move[at, number[tuple(moved.tolist())]] += k[old] / 5 * chance[new] / chance.sum()
     np.testing.assert_allclose(pi @ move, pi, atol=1e-12)
-    found = mln.infer(mln.Model.parse(SMOKERS), None, "S,F", compress="twins", draws=4000, seed=3)
+    there = tmp_path / "draws"  # else the counts would be summed over
+    found = mln.infer(mln.Model.parse(SMOKERS), None, "S,F", compress="twins", draws=4000, seed=3, checkpoint=there)
+    assert found.run.method == "acgibbs"
     truth = mln.infer(mln.Model.parse(SMOKERS), None, "S,F")
     for atom in ("S(A)", "F(A,B)", "F(B,B)"):
         assert abs(float(found[atom]) - float(truth[atom])) < 5 * found[atom].stderr + 1e-6
@@ -313,7 +315,7 @@ def test_averaged_evidence_is_called_unbounded_and_hard_rules_fall_back(tmp_path
     model = mln.Model.parse(SMOKERS)
     evidence = evidence_of(model, "F(A,B)\nF(B,C)\n")
     found = mln.infer(model, evidence, "S", compress=mln.RandomGroups(ratio=0.2), draws=200)
-    assert found.guarantee == "unbounded" and found.run.method == "acgibbs"
+    assert found.guarantee == "unbounded" and found.run.method == "exact"
     hard = mln.Model.parse(SMOKERS + "S(x) v F(x,x).\n")
     found = mln.infer(hard, evidence, "S", compress=mln.RandomGroups(ratio=0.2))
     assert "literal weights, since blocks have no place for a hard rule" in " ".join(found.remarks)
@@ -334,8 +336,8 @@ def test_interrupted_chains_go_on_as_they_would_have(tmp_path):
     model = mln.Model.parse(SMOKERS)
     for number, weights in enumerate(("default", "count", "field")):
         compressor = mln.RandomGroups(ratio=0.4, weights=weights, evidence="split" if weights == "field" else "default")
-        whole = mln.infer(model, None, "S", compress=compressor, draws=60, chains=4)
-        folder = tmp_path / str(number)
+        folder, other = tmp_path / str(number), tmp_path / f"whole {number}"
+        whole = mln.infer(model, None, "S", compress=compressor, draws=60, chains=4, checkpoint=other)
         mln.infer(model, None, "S", compress=compressor, draws=30, burn_in=15, chains=4, checkpoint=folder)
         again = mln.infer(model, None, "S", compress=compressor, draws=60, burn_in=15, chains=4, checkpoint=folder, resume=True)
         np.testing.assert_array_equal(again.probability, whole.probability)

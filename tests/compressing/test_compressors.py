@@ -1,5 +1,6 @@
 """What every compressor of the table keeps to: one suite for all of them."""
 
+import itertools
 import json
 
 import numpy as np
@@ -108,6 +109,26 @@ def test_groups_of_one_give_the_uncompressed_answer(random_problem):
                 np.testing.assert_allclose(found.probability, truth.probability, atol=1e-9)
             else:
                 assert name in ("bmf", "nimfa")
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(problems(max_atoms=8, max_rules=3, hard=False, exclusive=False, quantifiers=False))
+def test_blocks_of_one_atom_give_the_uncompressed_answer(random_problem):
+    """The settings that have no smaller problem: networks of blocks whose groups have one member each, summed over."""
+    model = mln.Model.parse(random_problem.mln)
+    evidence = evidence_of(model, random_problem.db)
+    try:
+        truth = mln.infer(model, evidence, random_problem.query, method="enumerate")
+    except mln.InputError:
+        return
+    if any("^" in name or name.startswith("!") or ")v" in name for name in truth.atom.to_pylist()):
+        return  # blocks know single atoms
+    for weights, also in itertools.product(("literal", "field", "count"), ("split", "majority", "clamp")):
+        if weights != "literal" or also == "split":
+            single = mln.RandomGroups(ratio=1.0, weights=weights, evidence=also)
+            found = mln.infer(model, evidence, random_problem.query, compress=single)
+            assert found.guarantee == "exact" and found.run.method == "exact"
+            np.testing.assert_allclose(found.probability, truth.probability, atol=1e-9)
 
 
 def _with(made, more):

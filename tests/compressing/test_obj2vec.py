@@ -116,12 +116,13 @@ def test_without_gensim_the_matrix_is_factorised(monkeypatch):
 def test_groups_are_balanced_and_hold_every_object_once(p_random, one_less):
     rng = np.random.default_rng(0)
     points = rng.normal(size=(30, 3))
-    for wanted in (1, 4, 7, 15, 30):
+    for wanted in (1, 4, 7, 15, 20, 24, 29, 30):
         groups = balanced(points, wanted, np.random.default_rng(2), p_random=p_random, one_less=one_less)
         assert sorted(np.concatenate([group.members for group in groups]).tolist()) == list(range(30))
         assert all(group.chosen in group.members for group in groups)
-        if one_less and 30 % wanted == 0:
-            assert {len(group.members) for group in groups} == {30 // wanted}
+        if one_less:  # as many groups as were asked for, of two sizes at the most
+            assert len(groups) == wanted
+            assert {len(group.members) for group in groups} <= {30 // wanted, -(-30 // wanted)}
         # the paper's K takes one object more at every step, so that fewer groups are left
         assert len(groups) <= wanted
     literal = balanced(points, 15, np.random.default_rng(2), p_random=p_random, one_less=False)
@@ -141,3 +142,11 @@ def test_objects_of_which_different_things_are_known_stay_apart():
     )
     assert mln.Obj2Vec(ratio=0.25).partition(problem).class_of["x"].tolist() == [0, 1, 2, 2]
     assert mln.Obj2Vec(ratio=0.25, unary="any").partition(problem).n_groups("x") == 1
+
+
+def test_a_group_is_as_wide_as_its_farthest_member_is_from_the_one_that_was_chosen() -> None:
+    points = np.array([[0.0], [1.0], [1.5], [10.0], [10.5], [12.0]])
+    first, second = obj2vec.balanced(points, 2, np.random.default_rng(0), p_random=0.0)
+    assert (first.chosen, first.members.tolist(), first.diameter) == (1, [0, 1, 2], 1.0)
+    wide = {3: 2.0, 4: 1.5, 5: 2.0}
+    assert second.members.tolist() == [3, 4, 5] and second.diameter == wide[second.chosen]

@@ -59,7 +59,7 @@ def faults_of(tmp_path, content, model=SMOKERS, **options):
         ("Age(Ann) = 7", 1, 1, "undeclared predicate Age"),
         ("Smokes(Ann) = 7", 1, 1, "Smokes takes 1 argument, found 2"),
         ("Smokes(Ann) =", 1, 13, "expected a value after ="),
-        ("person = {Ann, Bob}", 1, 8, "not supported: a type declaration"),
+        ("persons = {Ann, Bob}", 1, 1, "unknown type persons (did you mean person?)"),
         ("Smokes(Ann)\n/* Smokes(Bob)\n", 2, 1, "this comment is not closed"),
         ("/* é */ Smokes(bob)", 1, 16, "bob is a variable"),
         ("Smokes(Ann) and\r\n", 1, 13, "expected the end of the line, found and"),

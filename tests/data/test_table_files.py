@@ -140,3 +140,26 @@ def test_unknown_endings_say_what_is_supported() -> None:
         check_ending(name)
     with pytest.raises(InputError, match=r"out\.xlsx: results are not written as \.xlsx .*\.parquet"):
         check_ending("out.xlsx")
+
+
+@pytest.mark.parametrize("name", NAMES[:7])
+def test_a_query_chooses_columns_of_a_file(tmp_path: Path, name: str) -> None:
+    source = written(tmp_path, name)
+    assert facts(f"{source}:SELECT b, a FROM f WHERE truth = 'true'") == [(("Bob, jr", "Ann"), 1)]
+    assert parse_sources(f"a.db,Friends={source}:SELECT b, a FROM f") == ("a.db", ("Friends", f"{source}:SELECT b, a FROM f"))
+    with pytest.raises(InputError, match="the table is called f, as its file"):
+        facts(f"{source}:SELECT a, b FROM g")
+
+
+def test_a_wide_table_is_answered_with_the_query_that_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("id,name,city\nR1,Ann,\nR2,Bob,Bonn\n")
+    with pytest.raises(InputError) as caught:
+        facts(str(path))
+    assert f"a query chooses them: 'Friends={path}:SELECT id, name FROM wide'" in str(caught.value)
+    assert len(facts(f"{path}:SELECT id, name FROM wide")) == 2
+    with pytest.raises(InputError, match=r"row 1: column city is empty .*WHERE column IS NOT NULL"):
+        facts(f"{path}:SELECT id, city FROM wide")
+    assert facts(f"{path}:SELECT id, city FROM wide WHERE city IS NOT NULL") == [(("R2", "Bonn"), 1)]
+    with pytest.raises(InputError, match="no such file"):
+        facts(f"{tmp_path}/none.csv:SELECT a, b FROM none")

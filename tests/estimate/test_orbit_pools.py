@@ -293,3 +293,21 @@ def test_evidence_is_never_averaged_over(people):
     smokes = [atom_of(people, "Smokes", name) for name in "ABCDEF"]
     assert len({int(pools.atom_pool[atom]) for atom in smokes}) == 3
     assert pools.atom_pool[smokes[3]] == -1
+
+
+def test_the_cheapest_way_to_count_is_taken_by_the_literals_that_are_read():
+    """Of S(x) ^ R(x,y) over 40 people: listed, 2·40·39 literals; merged, 2·40² where x may be y, and 2·40 where it is."""
+    people = ", ".join(f"P{i}" for i in range(40))
+    problem = posed(f"p = {{{people}}}\nS(p)\nR(p, p)\n0.3 S(x) ^ R(x, y)\n", "", open_=["S", "R"])
+    event = np.array(
+        [2 * int(problem.atoms.numbers("S", np.array([0]))[0]) + 1, 2 * int(problem.atoms.numbers("R", np.array([1]))[0]) + 1]
+    )
+    pattern = pattern_of(problem, twin_classes(problem), event)
+    assert pattern.n_substitutions == 40 * 39
+    assert substitutions._merged_reads(pattern) == 2 * 40**2 + 2 * 40
+    assert isinstance(count_of(pattern, most_reads=2 * 40 * 39), ListedCount)
+    assert isinstance(count_of(pattern, most_reads=2 * 40 * 39 - 1), DrawnCount)
+    both = np.array([2 * int(problem.atoms.numbers("S", np.array([at]))[0]) + 1 for at in (0, 1, 2)])
+    three = pattern_of(problem, twin_classes(problem), both)  # listed, nearly 40³; merged, 40 each
+    assert three.n_substitutions == 40 * 39 * 38 and substitutions._merged_reads(three) == 3 * 40
+    assert isinstance(count_of(three), MergedCount) and isinstance(count_of(three, most_reads=119), DrawnCount)

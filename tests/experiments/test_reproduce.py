@@ -100,6 +100,43 @@ def test_seconds_of_iterations(tmp_path, name):
     assert any("5 objects: not grounded" in reason for reason in reasons)
 
 
+def test_clustered_gibbs_on_cut_benchmarks(tmp_path):
+    reproduce.reproduce("E2", tmp_path, quick=True)
+    table = check_files(tmp_path, "E2", "benchmark", "evidence", "setting", "sampler", "run", "sweep", "hellinger")
+    assert set(table.column("benchmark")) == {"webkb", "er"}
+    assert set(table.column("setting")) == {"literal", "corrected", "noise floor"}
+    assert all(0 <= value <= 1 for value in table.column("hellinger"))
+
+
+def test_full_size_benchmarks_and_their_clustered_chains(tmp_path):
+    reproduce.reproduce("E3", tmp_path, quick=True)
+    table = check_files(tmp_path, "E3", "benchmark", "evidence", "sampler", "draws", "seconds", "mean_rhat", "visited")
+    assert set(table.column("sampler")) == {"gibbs", "cgibbs", "acgibbs scan", "acgibbs lazy"}
+
+
+@pytest.mark.parametrize("name", ["E13", "E14"])
+def test_pre_processing_on_the_synthetic_model(tmp_path, name):
+    reproduce.reproduce(name, tmp_path, quick=True)
+    table = check_files(tmp_path, name, "rules", "evidence", "weights", "setting", "preprocessor", "ratio", "absolute_error")
+    assert len(set(table.column("preprocessor"))) == 5 and set(table.column("setting")) == {"literal", "corrected"}
+
+
+@pytest.mark.parametrize("name", ["E10", "E11", "E12"])
+def test_inference_after_pre_processing(tmp_path, name):
+    reproduce.reproduce(name, tmp_path, quick=True)
+    table = check_files(tmp_path, name, "benchmark", "setting", "preprocessor", "ratio", "rank", "run", "score", "seconds")
+    assert set(table.column("benchmark")) == {"webkb", "er"} and len(set(table.column("preprocessor"))) == 6
+    assert set(table.column("setting")) == {"literal", "corrected", "noise floor"}
+    assert all(0 <= value <= 1 for value in table.column("score"))
+
+
+def test_sizes_of_embeddings_and_seconds(tmp_path):
+    reproduce.reproduce("E15", tmp_path, quick=True)
+    assert set(check_files(tmp_path, "E15", "benchmark", "f1").column("dimensions")) == {2, 3}
+    reproduce.reproduce("E16", tmp_path, quick=True)
+    assert all(value >= 0 for value in check_files(tmp_path, "E16", "engine", "preprocessor", "pre_seconds").column("seconds"))
+
+
 def test_a_figure_joins_its_panels_and_resumption_keeps_them(tmp_path):
     told = []
     done = reproduce.reproduce("e18", tmp_path, quick=True, tell=told.append)
@@ -142,6 +179,10 @@ def test_the_same_seed_gives_the_same_numbers(tmp_path):
 
 
 def test_unknown_experiments_and_bad_directories_are_refused(tmp_path):
+    with pytest.raises(InputError, match="E18c reads no benchmarks"):
+        reproduce.reproduce("E18c", tmp_path, data="somewhere")
+    with pytest.raises(InputError, match="holds no webkb"):
+        reproduce.reproduce("E2", tmp_path, data=str(tmp_path))
     with pytest.raises(InputError, match="there is no experiment E17z"):
         reproduce.reproduce("E17z", tmp_path)
     (tmp_path / "file").write_text("")

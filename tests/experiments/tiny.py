@@ -7,37 +7,51 @@ import dataclasses
 from markovlogic.experiments.accuracy import AccuracyScale
 from markovlogic.experiments.catalogue import experiment
 from markovlogic.experiments.e1 import AdaptedScale
+from markovlogic.experiments.e2 import ClusteredScale
 from markovlogic.experiments.e3 import FullSizeScale
+from markovlogic.experiments.e13 import SyntheticScale
+from markovlogic.experiments.e15 import EmbeddingScale
 from markovlogic.experiments.e18a import RankScale
+from markovlogic.experiments.e18b import PageRaceScale
 from markovlogic.experiments.e18e import LowRankScale
 from markovlogic.experiments.estimators import CurveScale
 from markovlogic.experiments.iterations import IterationScale
 from markovlogic.experiments.mixing import MixingScale
 from markovlogic.experiments.outcome import Experiment
-from markovlogic.experiments.racing import RaceScale
+from markovlogic.experiments.preprocessing import TaskScale
 from markovlogic.experiments.sizes import SizeScale
+from markovlogic.experiments.spins import SpinScale
 
 _DRAWS = {"gibbs": 20, "mcsat": 5, "mcsat-sweep": 5}
 _CURVE = CurveScale(size=6, draws=_DRAWS, runs=3, gold_burn_in=5, gold_draws=40, problem_seed=3)
 _SIZES = SizeScale(people=(3, 4, 5), runs=2, most_draws=300, per_decade=5, gold_burn_in=5, gold_draws=100)
 _RANKS = RankScale(size=8, draws=10, ranks=(1, 2), runs=2, gold_burn_in=5, gold_draws=40)
-_RACE = RaceScale(size=3, draws=10, chains=3, repeats=2, burn_in=3, ranks=(1,), gold_burn_in=5, gold_draws=40)
+_PAGES = PageRaceScale(size=8, draws=10, chains=3, repeats=2, burn_in=3, ranks=(1,), gold_burn_in=5, gold_draws=40)
+_SPINS = SpinScale(size=3, draws=10, chains=3, repeats=2, burn_in=3, couplings=(0.4, 1.2))
 _ACCURACY = AccuracyScale(
     size=4, small=3, seconds=0.01, runs=2, burn_in=2, most_draws=20, gold_chains=3, gold_burn_in=2, gold_draws=10
 )
 _MIXING = MixingScale(size=3, seconds=0.01, chains=3, repeats=2, burn_in=2, most_draws=30)
 _ITERATIONS = IterationScale(sizes=(2, 3, 4, 5), seconds=0.1, ground_to=4, from_size=2)
 _LOW_RANK = LowRankScale(pages=(6, 8, 10), topics=4, repeats=1)
-_FULL_SIZE = FullSizeScale(scale=0.003, seconds=0.01, draws=10, chains=3, atoms=20)
+_FULL_SIZE = FullSizeScale(scale=0.003, seconds=0.01, draws=10, chains=3, atoms=20, clustered_seconds=0.01, ratio=0.5)
 _ADAPTED = AdaptedScale(60, (3, 6), ((1.0, 0.5),), 6, 2, chains=2)
+_CLUSTERED = ClusteredScale(0.8, 8, 2, 2, 2, 8, chains=2, evidence=(0.5,), benchmarks=("webkb", "er"), made=0.008)
+_SYNTHETIC = SyntheticScale(6, 8, (2,), (0.3, 0.8), (2,), runs=2)
+_TASK = TaskScale((8, 8, 5), (8, 8, 5), 2, (0.5,), (2,), 2, 8, 1, 1, benchmarks=("webkb", "er"), made=0.01)
+_EMBEDDING = EmbeddingScale(
+    (8, 8, 5), (8, 8, 5), 2, (0.5,), (), 2, 8, 1, 1, benchmarks=("webkb", "er"), made=0.01, dimensions=(2, 3)
+)
 SCALES = (
-    {"E1": _ADAPTED, "E3": _FULL_SIZE}
+    {"E1": _ADAPTED, "E2": _CLUSTERED, "E3": _FULL_SIZE}
     | dict.fromkeys(("E4", "E5"), _ACCURACY)
     | dict.fromkeys(("E6", "E7"), _MIXING)
     | dict.fromkeys(("E8", "E9"), _ITERATIONS)
+    | {"E10": _TASK, "E11": _TASK, "E12": _TASK, "E15": _EMBEDDING, "E16": _TASK}
+    | {"E13": _SYNTHETIC, "E14": dataclasses.replace(_SYNTHETIC, rules=(1, 2))}
     | {f"E17{panel}": _CURVE for panel in "abcdef"}
     | {f"E17{panel}": _SIZES for panel in "ghij"}
-    | {"E18a": _RANKS, "E18b": dataclasses.replace(_RACE, size=8), "E18c": _RACE, "E18d": dataclasses.replace(_RACE, size=1)}
+    | {"E18a": _RANKS, "E18b": _PAGES, "E18c": _SPINS, "E18d": dataclasses.replace(_SPINS, size=1)}
     | {"E18e": _LOW_RANK}
 )
 

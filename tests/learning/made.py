@@ -17,6 +17,7 @@ from markovlogic.data.readers import read_evidence
 from markovlogic.language.load import parse
 from markovlogic.language.syntax import Model, Rule, show_constant
 from markovlogic.learning.chains import WeightedNetwork, weighted_network
+from markovlogic.learning.choosing import Wanted
 from markovlogic.learning.counts import CountingRows, count_rows
 from markovlogic.learning.databases import Database, database_of
 from markovlogic.learning.features import FeatureIndex, LearningRules, plus_variables, prepare
@@ -95,16 +96,16 @@ class Training:
         return total
 
 
-def training(model: Model, facts: str, targets: list[str], folder: Path) -> Training:
+def training(model: Model, facts: str, targets: list[str], folder: Path, wanted: Wanted = Wanted.CLAUSES) -> Training:
     file = folder / "train.db"
     file.write_text(facts)
     rules, index = prepare(model), FeatureIndex()
     evidence = read_evidence(model, [file])
     database = database_of(model, evidence, targets, "train.db")
-    counting = count_rows(rules, database, index)
+    counting = count_rows(rules, database, index, wanted=wanted)
+    database = counting.database
     names = names_of(database.problem)
-    opened = {name for name, _ in names}
-    known = frozenset(atom for atom, sign in facts_of(facts).items() if sign == "" and atom[0] not in opened)
+    known = frozenset(atom for atom, sign in facts_of(facts).items() if sign == "" and atom not in set(names))
     domains = {t: list(database.problem.domains[t].names) for t in domains_of(model)}
     domains |= {t: list(d.names) for t, d in database.problem.domains.items()}
     network = weighted_network(counting, len(index))
@@ -137,7 +138,7 @@ def training_facts(drawn: RandomProblem, model: Model, rng: np.random.Generator)
     return "\n".join(lines) + "\n", targets
 
 
-def random_training(drawn: RandomProblem, folder: Path, seed: int) -> Training:
+def random_training(drawn: RandomProblem, folder: Path, seed: int, wanted: Wanted = Wanted.CLAUSES) -> Training:
     model = parse(drawn.mln)
     facts, targets = training_facts(drawn, model, np.random.default_rng(seed))
-    return training(model, facts, targets, folder)
+    return training(model, facts, targets, folder, wanted)

@@ -86,7 +86,7 @@ def test_billions_of_groundings_are_answered_with_nothing_ground():
     world = maximize(model, None, "S")
     assert (world.run.network, world.run.clauses, len(world), world.is_optimal) == ("none", None, 1200, True)
     assert world.log_weight == pytest.approx(1200**3 + 2 * 1200**2, rel=1e-12)
-    assert "nothing was grounded" in world.remarks[0]
+    assert "nothing was grounded" in " ".join(world.remarks)
 
 
 def test_what_does_not_fit_and_is_not_proved_has_a_gap():

@@ -102,4 +102,9 @@ def test_what_would_never_be_ground_is_answered(tmp_path):
     # each pair: R and T and Q together are worth 1 + 0.2 - 0.3 + 0.5, and Q costs 100 for 3000 pairs
     assert world.is_optimal and len(world) == 3300
     assert world.log_weight == pytest.approx(900_000 * 1.4 + 300 - 30_000, rel=1e-12)
-    assert "one constant stands for all of ta (3,000), tb (300)" in world.remarks[0]
+    assert "one constant stands for all of ta (3,000), tb (300)" in " ".join(world.remarks)
+
+
+def test_a_domain_of_one_constant_is_left_as_it_is():
+    assert reduced_places("ta = {A1}\nP(ta)\n1 P(x)\n") == {}
+    assert reduced_places("ta = {A1}\ntb = {B1, B2}\nR(ta, tb)\n1 R(x, y)\n") == {"R": (False, True)}

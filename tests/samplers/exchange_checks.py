@@ -86,7 +86,7 @@ class Kernel:
 
     def proposals(self, worlds: Worlds, pairs: list[tuple[int, int]]) -> tuple[npt.NDArray[np.int64], Floats]:
         """For every world the world that the involution makes of it, and the probability that it is accepted."""
-        work = work_for(self.table, self.net, len(pairs))
+        work = work_for(self.net, len(self.table.holder_start) - 1, len(pairs))
         n = len(worlds.world)
         target, chance = np.arange(n), np.zeros(n)
         power = 1 << np.arange(self.network.n_atoms)

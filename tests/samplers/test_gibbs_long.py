@@ -84,7 +84,7 @@ def test_threads_may_share_a_sampler() -> None:
     literals = [2 * rng.permutation(n)[:length] + rng.integers(0, 2, length) for length in rng.integers(7, 60, 3000)]
     many = network_of(n, [(0.3, [int(v) for v in row]) for row in literals])
     for case in (network, many):
-        alone, shared = Gibbs().build(case, 64), Gibbs().build(case, 64)
+        alone, shared = (Gibbs(start="random").build(case, 64) for _ in range(2))
         expected, states = ([sampler.init(seed) for seed in np.random.SeedSequence(2).spawn(4)] for sampler in (alone, shared))
         for state in expected:
             alone.step(state, 60)

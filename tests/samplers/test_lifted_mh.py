@@ -18,7 +18,7 @@ from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.kernels import exchange
 from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.lifted_mh import DROPPED, NOT_CHOSEN, LiftedMH
+from markovlogic.samplers.lifted_mh import COST_OF_A_MOVE, DROPPED, NOT_CHOSEN, LiftedMH, _Sweeps
 from markovlogic.samplers.mcsat import MCSAT
 from markovlogic.symmetry.base import ConstantClasses
 
@@ -39,6 +39,8 @@ def worst_z(problem, network, settings: LiftedMH, sweeps: int, seed: int, sample
     """Largest |z| over atoms and pairs of atoms after `sweeps` draws on `sampled` from exact draws of the network."""
     worlds = all_worlds(network)
     rng = np.random.default_rng(seed)
+    if isinstance(settings.base, Gibbs):  # worlds are put in place of its start
+        settings = replace(settings, base=replace(settings.base, start="false"))
     sampler = settings.build(sampled or network, 64)
     planes = np.zeros((network.n_all, 8), np.uint64)
     total = np.zeros((network.n_all, network.n_all))
@@ -184,7 +186,7 @@ def test_a_type_whose_exchanges_are_never_accepted_is_dropped_after_burn_in(tmp_
     state = sampler.init(np.random.SeedSequence(0))
     sampler.step(state, 50, burn_in=True)
     sampler.step(state, 1, np.zeros((6, 8), np.uint64))
-    assert dict(zip([arms[0].type_name for arms in sampler.arms], state.chosen, strict=True))["kind"] == DROPPED
+    assert dict(zip([arms[0].about for arms in sampler.arms], state.chosen, strict=True))["kind"] == DROPPED
     assert any("kind: dropped" in line for line in sampler.describe(state))
 
 
@@ -237,7 +239,7 @@ def test_pairs_are_drawn_inside_classes_and_evenly(tmp_path):
 def _work(sampler):
     from markovlogic.samplers.exchanges import work_for
 
-    return work_for(sampler.table, sampler.surroundings, 4)
+    return work_for(sampler.moves.surroundings, len(sampler.moves.table.holder_start) - 1, 4)
 
 
 def test_problems_without_partners_run_the_base_chain_alone(tmp_path):
@@ -262,3 +264,18 @@ def test_refusals(tmp_path):
         LiftedMH(source="wishes").bind(target(problem))
     with pytest.raises(ValueError, match="other atoms"):
         bound(problem).build(random_network(np.random.default_rng(0), 3, 2), 4)
+
+
+def test_trials_are_charged_for_what_they_visit_exchange_and_begin(tmp_path):
+    problem = posed(EVIDENCE["scattered"], tmp_path)
+    network = random_network(np.random.default_rng(4), len(problem.atoms), 14)
+    sampler = bound(problem).build(network, 8)
+    state = sampler.init(np.random.SeedSequence(2))
+    moves = _Sweeps(sampler, state)
+    for turn in range(4):
+        before = state.trials.copy()
+        totals = moves.trial()
+        begun = sum(arms[turn % len(arms)].n_moves for arms in sampler.arms)
+        moved, charged = (state.trials - before).sum(axis=0)
+        assert moved == totals[exchange.MOVED_ATOMS]
+        assert charged == totals[exchange.VISITS] + totals[exchange.EXCHANGED] + COST_OF_A_MOVE * begun

@@ -240,7 +240,7 @@ def test_chains_that_share_their_moves_are_uncorrelated():
     worlds = all_worlds(network)
     group = group_of(problem)
     rng = np.random.default_rng(9)
-    sampler = Orbital(Gibbs(), group).build(network, 64)
+    sampler = Orbital(Gibbs(start="false"), group).build(network, 64)
     for shared, is_fine in ((False, True), (True, False)):
         between, within = [], []
         for repetition in range(150):
@@ -269,11 +269,11 @@ def test_an_interrupted_run_gives_the_very_draws(base, tmp_path, monkeypatch):
         settings = Orbital(base, group)
         pools = orbit_pools(group, atoms, [(event,) for event in events])
         options = {"query_atoms": atoms, "events": events, "pools": pools, "estimator": "orbit", "chains": 5, "burn_in": 3}
-        whole = run(settings, network, draws=2000, **options)
+        whole = run(settings, network, draws=1200, **options)
         asks = _AsksToStop(3)
-        part = run(settings, network, draws=2000, checkpoint=tmp_path / name, observers=[asks], **options)
-        assert part.interrupted and 0 < part.draws < 2000
-        again = run(settings, network, draws=2000, checkpoint=tmp_path / name, resume=True, observers=[asks], **options)
+        part = run(settings, network, draws=1200, checkpoint=tmp_path / name, observers=[asks], **options)
+        assert part.interrupted and 0 < part.draws < 1200
+        again = run(settings, network, draws=1200, checkpoint=tmp_path / name, resume=True, observers=[asks], **options)
         assert again.resumed_at == part.draws
         np.testing.assert_array_equal(whole.atoms.mean, again.atoms.mean)
         np.testing.assert_array_equal(whole.events.mean, again.events.mean)

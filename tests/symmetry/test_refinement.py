@@ -134,3 +134,15 @@ def test_an_empty_problem_has_no_colours():
     problem = posed("Flag\n1 Flag\n")
     assert evidence_structure(problem).n_constants == 0
     assert refine_evidence(problem).class_of == {}
+
+
+def test_buckets_of_counts_grow_by_the_factor():
+    """Hubs with 1, 2, 3, 5, 7 and 9 neighbours: by factors of two, 2 and 3 are alike, and so are 5 and 7."""
+    spokes = [1, 2, 3, 5, 7, 9]
+    target = np.repeat(np.arange(len(spokes)), spokes).astype(np.int32)
+    source = (len(spokes) + np.arange(len(target))).astype(np.int32)
+    n = len(spokes) + len(source)
+    colour = (np.arange(n) >= len(spokes)).astype(np.int32)
+    star = Structure(n, source, target, np.zeros(len(target), np.int32), colour)
+    found = rounds(star, tolerance=1.0, most=1)[: len(spokes)]
+    assert brute_force.as_sets(found) == brute_force.as_sets(np.array([0, 1, 1, 2, 2, 3]))

@@ -46,6 +46,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "tests/part/test_other.py": "",
         "src/markovlogic/part/deep/low.py": "",
         "tests/part/deep/test_below.py": "",
+        "src/markovlogic/kernels/deep/spin.py": "",
+        "src/markovlogic/part/spinning.py": "import markovlogic.kernels.deep.spin\n",
     }
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -62,6 +64,8 @@ def test_tests_of_a_file_are_found_by_name_import_and_folder(project: Path) -> N
     assert files_of_tests(tests, "part/inner.py", {}) == inner
     deep = {"tests/part/deep/test_below.py", "tests/part/test_inner_things.py", "tests/part/test_other.py"}
     assert set(files_of_tests(tests, "part/deep/low.py", {})) == deep
+    spin = ["tests/part/deep/test_below.py", "tests/part/test_inner_things.py", "tests/part/test_other.py"]
+    assert files_of_tests(tests, "kernels/deep/spin.py", {}) == spin  # of a folder of that name, then of the package that uses it
     assert tests.importers("markovlogic.kernels.loops") == {"markovlogic.kernels.loops", "markovlogic.user"}
 
 

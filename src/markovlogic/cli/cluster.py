@@ -68,6 +68,8 @@ def cluster(
         _write(found, output)
     if not quiet:
         tell(_summary(found, output))
+        for note in found.notes:
+            tell(f"note: {note}")
         for concern in found.concerns:
             tell(f"concern: {concern}")
     return 1 if found.concerns else 0

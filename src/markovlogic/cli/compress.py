@@ -21,13 +21,7 @@ def compress(
     evidence: options.EvidenceFiles = None,
     query: Annotated[
         list[str] | None,
-        typer.Option(
-            "-q",
-            "--query",
-            metavar="ATOMS",
-            help="What will be asked for: missing facts of these predicates are unknown.",
-            rich_help_panel=options.PROBLEM,
-        ),
+        options.query_option("What will be asked for: missing facts of these predicates are unknown."),
     ] = None,
     open_: options.Open = None,
     closed: options.Closed = None,
@@ -61,6 +55,6 @@ def compress(
     if not quiet:
         tell(f"wrote {', '.join(map(str, files))}")
         tell(made.told)
-        for note in made.partition.notes:
+        for note in made.notes:
             tell(f"note: {note}")
     return 0

@@ -57,13 +57,8 @@ def infer(
             metavar="N", help="Sweeps a chain that come before; default a quarter of draws.", rich_help_panel=options.SAMPLING
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="The same seed gives the same draws; default 0.", rich_help_panel=options.SAMPLING),
-    ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Stop earlier, after this time.", rich_help_panel=options.SAMPLING)
-    ] = None,
+    seed: Annotated[int | None, options.seed_option(options.SAMPLING, "draws")] = None,
+    time_limit: Annotated[float | None, options.time_limit_option(options.SAMPLING, "Stop earlier, after this time.")] = None,
     target_stderr: Annotated[
         float | None,
         typer.Option(metavar="X", help="Stop earlier, once every standard error is below.", rich_help_panel=options.SAMPLING),
@@ -81,22 +76,14 @@ def infer(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run that --checkpoint saved.", rich_help_panel=options.SAMPLING)
     ] = False,
-    include_evidence: Annotated[
-        bool, typer.Option("--include-evidence", help="Also write facts known from evidence.", rich_help_panel=options.OUTPUT)
-    ] = False,
+    include_evidence: options.IncludeEvidence = False,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help=".csv, .parquet, .json or .html; no ending, .result or .txt: lines `Atom probability`; `-`: standard output.",
-            rich_help_panel=options.OUTPUT,
+        options.output_option(
+            ".csv, .parquet, .json or .html; no ending, .result or .txt: lines `Atom probability`; `-`: standard output."
         ),
     ] = None,
-    stats: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write what was done as JSON.", rich_help_panel=options.OUTPUT)
-    ] = None,
+    stats: options.Stats = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Infer the probability of every query atom that the evidence leaves open."""

@@ -10,6 +10,7 @@ import typer
 from markovlogic.cli import options
 from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
+from markovlogic.compressing.table import NONE
 
 if TYPE_CHECKING:
     from markovlogic.maximizing.result import World
@@ -17,13 +18,7 @@ if TYPE_CHECKING:
 SEARCH = "Search"
 Queried = Annotated[
     list[str] | None,
-    typer.Option(
-        "-q",
-        "--query",
-        metavar="ATOMS",
-        help="Whose true atoms to write, separated by commas: predicates and ground atoms; default: all open atoms.",
-        rich_help_panel=options.PROBLEM,
-    ),
+    options.query_option("Whose true atoms to write, separated by commas: predicates and ground atoms; default: all open atoms."),
 ]
 
 
@@ -43,6 +38,18 @@ def map_(
             rich_help_panel=options.METHOD,
         ),
     ] = "auto",
+    compress: options.Compress = NONE,
+    rank: options.Rank = None,
+    ratio: options.Ratio = None,
+    set_: options.Set = None,
+    polish: Annotated[
+        bool,
+        typer.Option(
+            "--polish/--no-polish",
+            help="With --compress: one walk on the model as posed, from the world of the smaller problem.",
+            rich_help_panel=options.METHOD,
+        ),
+    ] = True,
     memory_limit: options.MemoryLimit = None,
     tries: Annotated[
         int | None,
@@ -58,29 +65,13 @@ def map_(
             metavar="SHARE", help="Random moves at the beginning of a walk; falls to 0; default 0.5.", rich_help_panel=SEARCH
         ),
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="The same seed gives the same world; default 0.", rich_help_panel=SEARCH)
-    ] = None,
+    seed: Annotated[int | None, options.seed_option(SEARCH, "world")] = None,
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="End after this time with the best world so far.", rich_help_panel=SEARCH),
+        float | None, options.time_limit_option(SEARCH, "End after this time with the best world so far.")
     ] = None,
-    include_evidence: Annotated[
-        bool, typer.Option("--include-evidence", help="Also write facts known from evidence.", rich_help_panel=options.OUTPUT)
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="The true atoms, one a line; `-`: standard output.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
-    stats: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write what was done as JSON.", rich_help_panel=options.OUTPUT)
-    ] = None,
+    include_evidence: options.IncludeEvidence = False,
+    output: Annotated[str | None, options.output_option("The true atoms, one a line; `-`: standard output.")] = None,
+    stats: options.Stats = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Find the most probable world: the true atoms, what they weigh, and how much more another world could."""
@@ -92,8 +83,15 @@ def map_(
     options.positive(time_limit, "--time-limit")
 
     from markovlogic import maximization
+    from markovlogic.compressing.table import compressor_said
+    from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
+    compressor, rest = compressor_said(compress, rank, ratio, set_ or ())
+    if rest:
+        raise InputError(f"--set {rest[0]}: no setting of --compress {compress}", hint="map has no other settings of that kind")
+    if compressor is None and not polish:
+        raise InputError("--no-polish is about --compress", hint="name a compression, or leave it out")
     check_outputs((output, stats), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         world = maximization.maximize(
@@ -101,6 +99,8 @@ def map_(
             evidence or (),
             query,
             method=method,
+            compress=compressor,
+            polish=polish,
             tries=tries,
             flips=flips,
             noise=noise,

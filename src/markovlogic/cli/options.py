@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,7 +26,8 @@ EvidenceFiles = Annotated[
         "-e",
         "--evidence",
         metavar="FILE",
-        help="Evidence: a .db file, or Predicate=FILE for .csv and .parquet; repeat it, or separate files by commas.",
+        help="Evidence: a .db file, or Predicate=FILE for a table (.csv, .tsv, .jsonl, .parquet, a DuckDB or SQLite file); "
+        "repeat it, or separate files by commas.",
         rich_help_panel=PROBLEM,
     ),
 ]
@@ -61,6 +62,12 @@ ClauseWeights = Annotated[
         help="A weight belongs to the whole formula, or is divided among its clauses as Alchemy does.",
         rich_help_panel=PROBLEM,
     ),
+]
+IncludeEvidence = Annotated[
+    bool, typer.Option("--include-evidence", help="Also write facts known from evidence.", rich_help_panel=OUTPUT)
+]
+Stats = Annotated[
+    str | None, typer.Option("--stats", metavar="FILE", help="Write what was done as JSON.", rich_help_panel=OUTPUT)
 ]
 METHODS = "|".join((AUTO, *TABLE))
 Method = Annotated[str, typer.Option("--method", metavar=METHODS, help="How to infer; auto chooses.", rich_help_panel=METHOD)]
@@ -149,3 +156,23 @@ def at_least(value: int | None, least: int, option: str) -> int | None:
     if value is not None and value < least:
         raise InputError(f"{option} must be at least {least}, not {value}")
     return value
+
+
+def seed_option(panel: str, what: str) -> Any:
+    """`--seed N`: the same seed gives the same draws, or the same world."""
+    return typer.Option("--seed", metavar="N", help=f"The same seed gives the same {what}; default 0.", rich_help_panel=panel)
+
+
+def time_limit_option(panel: str, what: str) -> Any:
+    """`--time-limit SECONDS`."""
+    return typer.Option("--time-limit", metavar="SECONDS", help=what, rich_help_panel=panel)
+
+
+def output_option(what: str) -> Any:
+    """`-o FILE`."""
+    return typer.Option("-o", "--output", metavar="FILE", help=what, rich_help_panel=OUTPUT)
+
+
+def query_option(what: str) -> Any:
+    """`-q ATOMS`, where it may be left out."""
+    return typer.Option("-q", "--query", metavar="ATOMS", help=what, rich_help_panel=PROBLEM)

@@ -25,6 +25,10 @@ def reproduce(
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep experiments that the directory already holds with the same settings.")
     ] = False,
+    data: Annotated[
+        str,
+        typer.Option(metavar="DIR", help="Folder with the public benchmarks webkb, protein and er; without it they are made."),
+    ] = "",
     quiet: options.Quiet = False,
 ) -> int:
     """Run experiments of the papers: data, chart, and a verdict on what the paper claims."""
@@ -51,5 +55,5 @@ def reproduce(
         sys.stdout.flush()
 
     with shown_progress(quiet=quiet) as progress:
-        run_all(name, output, quick=quick, seed=seed, resume=resume, progress=progress, tell=tell)
+        run_all(name, output, quick=quick, seed=seed, resume=resume, data=data, progress=progress, tell=tell)
     return 0

@@ -17,16 +17,7 @@ CLASSES_SHOWN = 8
 NAMES_SHOWN = 5
 ROWS_AT_ONCE = 1 << 20
 
-OptionalQuery = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-q",
-        "--query",
-        metavar="ATOMS",
-        help="What would be inferred: queried predicates are open.",
-        rich_help_panel=options.PROBLEM,
-    ),
-]
+OptionalQuery = Annotated[list[str] | None, options.query_option("What would be inferred: queried predicates are open.")]
 
 
 def symmetries(
@@ -140,7 +131,7 @@ def symmetries_view(found: SymmetryReport) -> Any:
         for name, justify in (("type", "left"), ("broken by", "left"), ("into", "right"), ("for example", "left")):
             broken.add_column(name, justify=justify)  # type: ignore[arg-type]
         for item in found.breaks:
-            what = f"evidence of {item.predicate}" if item.predicate else "constants in formulas, or +"
+            what = "constants in formulas, or +" if not item.predicate else _told_by(item.predicate)
             example = f"{item.example}; {item.counterpart}" if item.example else ""
             broken.add_row(item.type_name, what, f"{item.n_classes:,}", Text(shown_on(sys.stdout, example)))
         blocks += [broken, Text()]
@@ -155,3 +146,8 @@ def symmetries_view(found: SymmetryReport) -> Any:
     )
     blocks += [Text(shown_on(sys.stdout, f"note: {note}"), style="dim") for note in found.notes]
     return Group(*blocks)
+
+
+def _told_by(predicate: str) -> str:
+    """What tells constants apart: a relation of integers is no predicate, and has spaces."""
+    return f"numbers, {predicate}" if " " in predicate else f"evidence of {predicate}"

@@ -18,6 +18,10 @@ MODELS = {
         "0.6 F(x, y) ^ C(x, U) => C(y, U)\n-0.8 S(x) <=> (EXIST y (F(x, y) ^ S(y)))\nT(x) => S(x).\nT(x) => C(x, V).\n0.1 S(A)\n",
         "S,F,C,T,S(A)^T(B)",
     ),
+    "exchangeable atoms": (
+        "p = {A, B}\nk = {U, V, W}\nS(p)\nR(p, k)\n0.8 R(x, u) v R(y, w) v S(x)\n-0.5 R(x, u) v !R(x, w)\n",
+        "S,R",
+    ),
     "many atoms": (f"p = {{{', '.join(f'A{i}' for i in range(80))}}}\nF(p, p)\n0.2 F(x, y) => F(y, x)\n", "F(A0, A1)"),
 }
 CHAINS = (64, 8, 1)
@@ -36,7 +40,7 @@ def warm_up(quiet: options.Quiet = False) -> int:
     compiled = (method for method in all_methods() if method.samples or method.plain_settings() is not None)
     first, *others = [method.name for method in compiled]
     with shown_progress(quiet=quiet) as progress:
-        progress.stage("compile kernels", 4 + len(others))
+        progress.stage("compile kernels", 5 + len(others))
         compile_for(first)  # what it needs, most others need too
         progress.advance(1, first)
         with ProcessPoolExecutor(min(cores(), 1 + len(others)), mp_context=get_context("spawn")) as pool:
@@ -44,6 +48,7 @@ def warm_up(quiet: options.Quiet = False) -> int:
             waiting[pool.submit(compile_compressions)] = "compression"
             waiting[pool.submit(compile_for_map)] = "map"
             waiting[pool.submit(compile_for_clusters)] = "cluster"
+            waiting[pool.submit(compile_for_learning)] = "learn"
             for done, ended in enumerate(as_completed(waiting)):
                 ended.result()
                 progress.advance(2 + done, waiting[ended])
@@ -80,16 +85,23 @@ def compile_compressions() -> int:
     from markovlogic.errors import InferenceWarning
     from markovlogic.inference import infer
     from markovlogic.model import Model
+    from markovlogic.samplers.lifted_mh import LiftedMH
 
     text, query = MODELS["soft rules"]
-    runs = 0
+    runs = 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)
+        infer(Model.parse(text), None, query, method=LiftedMH(propose="counts"), draws=8, burn_in=8, progress=False)
     for name in TABLE:
         for words in ((), ("weights=count", "diag=merged")):
             made, rest = compressor_said(name, None, None, words)
             if not rest:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
-                    infer(Model.parse(text), None, query, compress=made, draws=2, burn_in=1, progress=False)
+                    # the estimator asks for draws, or counts of few states would be summed over
+                    infer(
+                        Model.parse(text), None, query, compress=made, estimator="conditional", draws=2, burn_in=1, progress=False
+                    )
                 runs += 1
     return runs
 
@@ -104,6 +116,19 @@ def compile_for_map() -> int:
         for text, _ in MODELS.values():
             maximize(Model.parse(text), method=way.name, tries=2, flips=10)
     return len(WAYS) * len(MODELS)
+
+
+def compile_for_learning() -> int:
+    """Count what atoms and values of groups add to rules; gives the number of atoms. Chains are those of inference."""
+    from markovlogic.data.readers import read_evidence
+    from markovlogic.learning.counted import counted_rules
+    from markovlogic.learning.databases import database_of
+    from markovlogic.learning.features import FeatureIndex, prepare
+    from markovlogic.model import Model
+
+    model = Model.parse(MODELS["everything"][0])
+    database = database_of(model, read_evidence(model, []), list(model.predicates), "nothing")
+    return len(counted_rules(prepare(model), database, FeatureIndex()).table(database.truth))
 
 
 def compile_for_clusters() -> int:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.guarantee import Guarantee
-from markovlogic.networks.base import Network
+from markovlogic.networks.counts import CountNetwork
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
@@ -40,7 +41,7 @@ class Compression:
     guarantee: Guarantee  # about the change of the target alone
     summary: str  # one sentence for the user on what was merged or lost
     partition: Partition | None = None  # the groups, where objects were merged
-    blocks: Network | None = None  # what is sampled in place of any problem: blocks of the posed problem's atoms
+    blocks: CountNetwork | None = None  # what is solved in place of any problem: counts of the posed problem's atoms
     alpha: str = "none"  # of the chain over blocks, see `samplers.block_gibbs`
 
     @property
@@ -98,3 +99,22 @@ def projection(old: Problem, new: Problem) -> Projection:
         atom[own.start : own.stop] = numbers
         known[own.start : own.stop] = status == TRUE
     return Projection(atom, known)
+
+
+def refuse_numbers(posed: Posed) -> None:
+    """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights."""
+    faults = [
+        Fault(
+            f"soft evidence about {name} cannot be compressed",
+            posed.problem.model.predicates[name].place,
+            hint="leave --compress out, or give facts instead of probabilities",
+        )
+        for name in posed.problem.soft
+    ]
+    faults += [
+        Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, "leave --compress out")
+        for rule in posed.problem.model.rules
+        if rule.factor is not None
+    ]
+    if faults:
+        raise UnsupportedError(faults)

@@ -87,9 +87,9 @@ class EvidenceFactors:
 
 
 def binary_predicates(problem: Problem) -> list[str]:
-    """Predicates whose evidence is a matrix: two arguments, none exclusive, some atom known."""
+    """Predicates whose evidence is a matrix: two arguments, none exclusive, some atom known; what numbers say is no evidence."""
     found = []
-    for name, predicate in problem.model.predicates.items():
+    for name, predicate in problem.model.declared.items():
         statuses = problem.statuses[name]
         if predicate.arity == 2 and not any(predicate.exclusive) and statuses.n_open < statuses.n_ground:
             found.append(name)

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 
 from markovlogic.compressing.base import Compression, Compressor, projection
-from markovlogic.compressing.block_network import Reading, block_network
+from markovlogic.compressing.block_network import block_network
+from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.partition import Partition, held_apart, proposals_of
 from markovlogic.compressing.said import check_words
 from markovlogic.compressing.shares import Blocks
-from markovlogic.compressing.shrinking import Shrinking, Vote
+from markovlogic.compressing.shrinking import Shrinking, Vote, n_scaled_rules
 from markovlogic.compressing.type_model import NoTypes, type_network
 from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.lower import lower
 from markovlogic.language.templates import LoweredModel
-from markovlogic.networks.blocks import BlockNetwork
-from markovlogic.networks.types import TypeNetwork
+from markovlogic.networks.counts import CountNetwork
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
 
@@ -32,6 +32,7 @@ Evidence = Literal["default", "majority", "clamp", "split"]
 Diagonal = Literal["default", "merged", "split"]
 Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 
+MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
 _WEIGHTS = {
     "literal": "literal weights",
     "uniform": "weights times group sizes",
@@ -112,7 +113,7 @@ class Grouping(Compressor, ABC):
         same = projection(posed.problem, posed.problem)
         return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
 
-    def network(self, posed: Posed, partition: Partition) -> tuple[BlockNetwork | TypeNetwork, str]:
+    def network(self, posed: Posed, partition: Partition) -> tuple[CountNetwork, str]:
         """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms."""
         reading = self.reading
         if reading == Reading("count", "split", True) and self.alpha == "none":
@@ -148,6 +149,24 @@ class Grouping(Compressor, ABC):
         other = replace(posed, problem=made.problem)
         kept = Guarantee.EXACT if is_exact(made) else Guarantee.UNBOUNDED
         return Compression(other, made.projection, kept, told(posed.problem, partition, kept), partition)
+
+
+def for_worlds(compressor: Compressor, posed: Posed) -> Compression:
+    """The smaller problem for those who look for a world: by default weights are multiplied by the sizes of groups.
+
+    Then it weighs worlds that are constant on groups as the posed one does, up to what merging overrides. Where groups have so
+    many sizes that rules would multiply, weights are left as they are.
+    """
+    chooses = isinstance(compressor, Grouping) and compressor.weights == "default" and compressor.diag != "split"
+    if not isinstance(compressor, Grouping) or not chooses or compressor.wants_blocks:
+        return compressor.compress(posed, needs_problem=True)
+    partition, rules = compressor.partition(posed.problem), len(posed.problem.model.rules)
+    scaled = n_scaled_rules(posed.problem.model, partition)
+    if scaled <= MOST_SCALED * rules:
+        return replace(compressor, weights="uniform").shrunk(posed, partition)
+    made = replace(compressor, weights="literal").shrunk(posed, partition)
+    why = f"groups have so many sizes that weights times sizes would make {scaled:,} rules of {rules:,}"
+    return replace(made, summary=f"{made.summary}; with literal weights, since {why}")
 
 
 def is_exact(made: Shrinking) -> bool:

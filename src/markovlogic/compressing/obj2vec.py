@@ -193,7 +193,9 @@ def balanced(
 ) -> list[Group]:
     """So many groups of about one size: the object with the nearest neighbours takes them with it, the last one takes the rest.
 
-    [002] Algorithm 1 with ALGORITHMS.md 2.11: K + 1 objects leave at every step, so K is one less than n/α.
+    [002] Algorithm 1 with ALGORITHMS.md 2.11: K + 1 objects leave at every step, so K is one less than n/α. What is left is
+    divided by the groups that are left at every step: of 100 objects in 80 groups twenty are pairs. One K for all steps would
+    make 50 pairs. one_less=False is the paper's K, one for all steps.
     """
     n = len(points)
     if wanted >= n:
@@ -202,14 +204,17 @@ def balanced(
         return [_rest(points, np.arange(n), rng)]
     distance = _distances(points)
     order = np.argsort(distance, axis=1, kind="stable").astype(np.int32)
-    neighbours = max(1, ceil(n / wanted) - one_less)
     alive = np.ones(n, np.bool_)
-    heap = [(float(np.take_along_axis(distance[i], order[i, 1 : neighbours + 1], 0).sum()), i) for i in range(n)]
-    heapq.heapify(heap)
+    neighbours, heap = 0, list[tuple[float, int]]()
     found: list[Group] = []
     while len(found) < wanted - 1 and np.count_nonzero(alive) > 1:
         check()
         left = int(np.count_nonzero(alive))
+        size = ceil(left / (wanted - len(found))) - 1 if one_less else ceil(n / wanted)
+        if size == 0:  # as many groups as objects
+            return [*found, *(Group(i, np.array([i]), 0.0) for i in np.flatnonzero(alive).tolist())]
+        if size != neighbours:
+            neighbours, heap = size, _sums(distance, order, alive, size)
         if rng.random() < p_random:
             chosen = int(rng.choice(np.flatnonzero(alive)))
         else:
@@ -222,6 +227,13 @@ def balanced(
     if len(rest):
         found.append(_rest(points, rest, rng))
     return found
+
+
+def _sums(distance: Float64, order: Any, alive: Bool, neighbours: int) -> list[tuple[float, int]]:
+    """A heap of the distances to the nearest objects that are left, added up."""
+    heap = [(float(distance[i, _nearest(order[i], alive, i, neighbours)].sum()), i) for i in np.flatnonzero(alive).tolist()]
+    heapq.heapify(heap)
+    return heap
 
 
 def _rest(points: Float64, members: Int64, rng: np.random.Generator) -> Group:

@@ -10,6 +10,7 @@ import numpy as np
 from markovlogic.arrays import Bool, Int32, Int64, frozen
 from markovlogic.compressing.osa import unary_classes
 from markovlogic.data.evidence import decode
+from markovlogic.language.integers import is_built_in
 from markovlogic.problem import Problem, WantedFormula
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import named_constants, numbered, set_apart
@@ -71,7 +72,7 @@ def partition_of(
 
 
 def held_apart(problem: Problem) -> dict[str, Bool]:
-    """For each type the constants that stay alone: those that formulas name, and all values of exclusive arguments.
+    """For each type the constants that stay alone: those that formulas name, all values of exclusive arguments, all numbers.
 
     Formulas of the query too: merged objects keep the probabilities of single atoms at best, never what holds of two together.
     """
@@ -86,7 +87,7 @@ def held_apart(problem: Problem) -> dict[str, Bool]:
                 found[of][number] = True
     for predicate in problem.model.predicates.values():
         for of, marked in zip(predicate.types, predicate.exclusive, strict=True):
-            if marked:
+            if marked or is_built_in(predicate.name):  # numbers that rules compare are no two alike
                 found[of][:] = True
     return found
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from markovlogic.compressing.block_network import block_network
+from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.evidence_factors import BMF
 from markovlogic.compressing.osa import unary_classes
+from markovlogic.compressing.partition import partition_of
 from markovlogic.compressing.table import compressor_named
 from markovlogic.errors import InputError, nearest
+from markovlogic.networks.blocks import BlockNetwork
+from markovlogic.posing import Posed
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.find import SymmetryDoor
@@ -35,6 +40,12 @@ def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClas
             f"unknown source of proposals {source!r}", hint=nearest(source, sources) or f"known are {', '.join(sources)}"
         )
     return sources[source](problem)
+
+
+def count_network(problem: Problem, classes: ConstantClasses) -> BlockNetwork:
+    """Counts of true atoms in blocks of these classes, as a proposal: what it says of a world need not be right."""
+    partition = partition_of(problem, classes.class_of, classes.source)
+    return block_network(Posed(problem), partition, Reading("count", "split", split=True), proposes=True)
 
 
 def colour_classes(problem: Problem, *, tolerance: float = TOLERANCE, rounds: int = ROUNDS) -> ConstantClasses:

@@ -250,6 +250,12 @@ def _scaled(model: Model, partition: Partition) -> tuple[Model, dict[str, Status
     return replace(model, predicates=predicates, rules=tuple(rules)), statuses
 
 
+def n_scaled_rules(model: Model, partition: Partition) -> int:
+    """How many rules those would become whose weights are multiplied by the sizes of groups."""
+    parts = {of: len(_parts(partition.sizes(of))) for of in partition.class_of if len(partition.class_of[of])}
+    return sum(1 if rule.is_hard else prod(parts.get(rule.type_of[name], 1) for name in rule.free) for rule in model.rules)
+
+
 def _parts(sizes: Int64) -> Mapping[int, npt.NDArray[np.bool_]]:
     """Numbers that add up to the sizes, and which of the groups has each."""
     distinct = np.unique(sizes)

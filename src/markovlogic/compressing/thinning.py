@@ -16,7 +16,7 @@ from markovlogic.compressing.osa import replaced_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.language.order import is_order
+from markovlogic.language.integers import is_built_in
 from markovlogic.patience import check
 from markovlogic.posing import Posed
 from markovlogic.problem import AtomIndex, Problem, Statuses
@@ -58,7 +58,7 @@ class Drop(Compressor):
             statuses[name] = old
             if own is None:
                 continue
-            if is_order(name):  # what numbers say is no evidence that could be left out
+            if is_built_in(name):  # what numbers say is no evidence that could be left out
                 facts[name] = own
                 continue
             n = round(self.ratio * len(own))

@@ -169,7 +169,7 @@ class _Model:
                 cell_weight=h,
                 pair=pair,
                 coupled=coupled,
-                n_units=units.count,
+                n_means=units.count,
                 single_unit=np.array(units.single_unit, np.int32),
                 single_cell=np.array(units.single_cell, np.int32),
                 link_unit=_joined(units.link_unit).astype(np.int32),

@@ -11,6 +11,7 @@ from markovlogic.arrays import Int64
 from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
 from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact, with_number
 from markovlogic.data.db_scan import Scan, scan
+from markovlogic.data.db_types import is_type_declaration, read_type_declaration
 from markovlogic.data.faults import FaultLog
 from markovlogic.data.soft import from_number
 from markovlogic.data.sources import read_bytes
@@ -141,6 +142,9 @@ def _read_line(text: bytes, place: Place, model: Model, vocabulary: Vocabulary, 
         faults.add(fault)
         raise NotText from None
     try:
+        if is_type_declaration(line):
+            read_type_declaration(line, vocabulary)
+            return None
         fact = parse_fact(line)
         if fact is not None:
             known = model.predicates.get(fact.predicate)

@@ -17,6 +17,7 @@ SPACES = re.compile(r"[ \t\r\f\v]*")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_'-]*")
 WORD = re.compile(r"[^\s(),!?=\"{}]+")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=\s)|[+-]?(?:nan|inf)(?=\s+[A-Za-z_])", re.IGNORECASE)
+VALUE_FIRST = re.compile(r"""("(?:[^"\\]|\\.)*"|[A-Za-z0-9_-]+)[ \t]*=[ \t]*(?=[A-Za-z_][A-Za-z0-9_'-]*[ \t]*\()""")
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -47,6 +48,8 @@ def parse_fact(line: str) -> ParsedFact | None:
     if _at_end(line, at):
         return None
     truth = TRUE
+    if (reversed_ := VALUE_FIRST.match(line, at)) is not None:
+        return _value_first(line, at, reversed_.end())
     number = NUMBER.match(line, at)
     if number is not None:
         truth = SOFT
@@ -102,6 +105,15 @@ def parse_fact(line: str) -> ParsedFact | None:
     return ParsedFact(predicate, tuple(args), truth, tuple(columns), float(number.group()), number.start() + 1)
 
 
+def _value_first(line: str, at: int, call: int) -> ParsedFact | None:
+    """`Eve = MotherOf(Ann)`, as LoMRF writes a function's value; the fact behind the sign is read at its own place."""
+    value, _ = _constant(line, at)
+    fact = parse_fact(" " * call + line[call:])
+    if fact is None:
+        return None
+    return fact._replace(args=(*fact.args, value), columns=(*fact.columns, at + 1))
+
+
 def with_number(fact: ParsedFact, *, is_real: bool) -> ParsedFact:
     """What the number before a fact says: the predicate's own where it has numbers, else a probability; 0 and 1 are facts."""
     value = fact.number
@@ -126,7 +138,7 @@ def check_fact(
     """What is wrong with a fact in the light of the model: predicate, arity, constants that a closed type does not list."""
     predicate = model.predicates.get(fact.predicate)
     if predicate is None:
-        hint = nearest(fact.predicate, model.predicates)
+        hint = nearest(fact.predicate, model.declared)
         return [
             LineError(
                 fact.columns[0], f"undeclared predicate {fact.predicate}", hint or f"declared in {model.source}: {_some(model)}"
@@ -156,7 +168,7 @@ def _arguments(arity: int) -> str:
 
 
 def _some(model: Model) -> str:
-    names = list(model.predicates)
+    names = list(model.declared)
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "") if names else "no predicate at all"
 
 
@@ -201,6 +213,8 @@ def _constant(line: str, at: int) -> tuple[str, int]:
 
 
 def _advice_for_start(line: str, at: int) -> str:
+    if line.startswith("---", at):
+        return "pracmln parts databases by ---; here each has a file of its own"
     if line[at : at + 1].isdigit() or line[at : at + 1] in ("-", "+", "."):
         return "soft evidence is a probability, a space and a fact: 0.8 Smokes(Ann); a weighted formula belongs in the rule file"
     if line[at : at + 1] == "#":
@@ -216,8 +230,6 @@ def _complaint_about_rest(line: str, at: int) -> tuple[str, str]:
     if line[at] == "{":
         return "not supported: several values in braces after a fact", "write one fact a line"
     if line[at] == "=":
-        if SPACES.sub("", line[at + 1 :]).startswith("{"):
-            return "not supported: a type declaration in a .db file", "declare types in the rule file"
         return "expected a value after =", "a function's fact is written MotherOf(Ann) = Eve"
     if line[at] == ")":
         return "this closing parenthesis was never opened", ""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from markovlogic.data.domains import Domain
 from markovlogic.errors import ResourceError
+from markovlogic.language.integers import is_built_in
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
 SOFT = 3  # of facts on their way here; in `Facts` the atom is unknown and has log-odds
@@ -47,8 +48,13 @@ class Evidence:
         return str(importlib.import_module("markovlogic.report.notebook").evidence_html(self))
 
     def __repr__(self) -> str:
-        facts = ", ".join(f"{name} {len(facts):,}" for name, facts in self.facts.items())
+        facts = ", ".join(f"{name} {len(facts):,}" for name, facts in self.given.items())
         return f"<evidence: {facts or 'no facts'}>"
+
+    @property
+    def given(self) -> dict[str, Facts]:
+        """The facts that somebody gave: without those that numbers make true."""
+        return {name: facts for name, facts in self.facts.items() if not is_built_in(name)}
 
     def has(self, predicate: str) -> bool:
         """Whether there is evidence about a predicate: a fact, or a table without rows (which says that nothing is true)."""

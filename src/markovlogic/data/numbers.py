@@ -1,33 +1,54 @@
-"""Facts that numbers make true: which integer constants of a type are less than which."""
+"""Facts that numbers make true: which integer constants of a type are less than which, or one more."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 
 import numpy as np
 
-from markovlogic.arrays import frozen
+from markovlogic.arrays import Int64, frozen
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import TRUE, Facts
 from markovlogic.errors import InputError, ResourceError
+from markovlogic.language.integers import INTEGER, LESS, Relation
 from markovlogic.language.syntax import show_constant
 
 MOST_COMPARED = 4000  # constants: eight million facts
-_INTEGER = re.compile(r"-?[0-9]{1,18}\Z")
 
 
-def order_facts(domain: Domain) -> Facts:
-    """All pairs of a type's constants, the first less than the second; refuses constants that are no integers."""
-    odd = next((name for name in domain.names if not _INTEGER.match(name)), None)
+def facts_of_numbers(relation: Relation, domains: Mapping[str, Domain]) -> Facts:
+    """The constants of a type for which a relation holds, or all pairs of them; refuses constants that are no integers."""
+    domain = domains[relation.type_name]
+    odd = next((name for name in domain.names if not INTEGER.match(name)), None)
     if odd is not None:
         what = f"{show_constant(odd)} of type {domain.type_name} is no integer"
-        raise InputError(f"{what}, and a rule compares constants of this type by their order")
-    if len(domain) > MOST_COMPARED:
-        raise ResourceError(
-            f"a rule compares {len(domain):,} constants of type {domain.type_name} with each other, at most {MOST_COMPARED:,}",
-            needed=len(domain) ** 2,
-            limit=MOST_COMPARED**2,
-        )
+        raise InputError(f"{what}, and a rule {'compares' if relation.sign == LESS else 'counts with'} constants of this type")
     value = np.array([int(name) for name in domain.names], np.int64)
-    args = np.argwhere(value[:, None] < value[None, :]).astype(np.int32)
-    return frozen(Facts(args, np.full(len(args), TRUE, np.int8)))
+    args = _alone(relation, value)[:, None] if relation.bound is not None else _pairs(relation, value)
+    return frozen(Facts(args.astype(np.int32), np.full(len(args), TRUE, np.int8)))
+
+
+def _alone(relation: Relation, value: Int64) -> Int64:
+    """Numbers of the constants that are less than a number, or equal to it."""
+    assert relation.bound is not None
+    return np.flatnonzero(value < relation.bound if relation.sign == LESS else value == relation.bound)
+
+
+def _pairs(relation: Relation, value: Int64) -> Int64:
+    """(n, 2) pairs of constants, the first less than the second and what is added to it, or equal to that; sorted."""
+    if relation.sign == LESS:
+        if len(value) > MOST_COMPARED:
+            raise ResourceError(
+                f"a rule compares {len(value):,} constants of type {relation.type_name} with each other,"
+                f" at most {MOST_COMPARED:,}. A comparison with a number, t < 100, and a sum, t + 1, have no such limit.",
+                needed=len(value) ** 2,
+                limit=MOST_COMPARED**2,
+            )
+        return np.argwhere(value[:, None] < value[None, :] + relation.shift)
+    order = np.argsort(value, kind="stable")
+    first = np.searchsorted(value, value + relation.shift, "left", sorter=order)
+    many = np.searchsorted(value, value + relation.shift, "right", sorter=order) - first  # 1 and 01 are one number
+    right = np.repeat(np.arange(len(value)), many)
+    left = order[np.arange(len(right)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(first, many)]
+    rows = np.column_stack((left, right))
+    return rows[np.lexsort((right, left))]

@@ -11,14 +11,12 @@ from markovlogic.data.blocks import Block
 from markovlogic.data.db_files import read_db
 from markovlogic.data.evidence import Evidence, Facts
 from markovlogic.data.faults import FaultLog
-from markovlogic.data.numbers import order_facts
 from markovlogic.data.sources import Path, Source, is_table_file, parse_source, parse_sources, source_name
 from markovlogic.data.table_facts import read_table
 from markovlogic.data.table_files import open_table
 from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, InputError, Place, nearest
-from markovlogic.language.order import is_order
 from markovlogic.language.syntax import Model
 from markovlogic.progress import SILENT, Progress
 
@@ -69,8 +67,6 @@ def read_evidence(
         if predicate in blocks:
             progress.advance(len(facts), predicate)
             facts[predicate] = assemble_facts(model.predicates[predicate], blocks.pop(predicate), domains, place_of, faults)
-        elif is_order(predicate):
-            facts[predicate] = order_facts(domains[model.predicates[predicate].types[0]])
     faults.raise_if_any()
     notes = tuple(note for table in tables.values() for note in table.notes)
     return Evidence(domains, facts, names, frozenset(observed), notes)
@@ -90,8 +86,8 @@ def _read_table(
 ) -> tuple[Table, list[Block]]:
     predicate, content = source
     name = source_name(source)
-    if predicate not in model.predicates:
-        raise InputError(Fault(f"undeclared predicate {predicate}", Place(name), hint=nearest(predicate, model.predicates)))
+    if predicate not in model.declared:
+        raise InputError(Fault(f"undeclared predicate {predicate}", Place(name), hint=nearest(predicate, model.declared)))
     progress.stage(f"read {name}")
     table = open_table(content, name, faults)
     return table, read_table(table, model.predicates[predicate], vocabulary, number, faults, progress)

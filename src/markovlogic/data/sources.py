@@ -18,7 +18,12 @@ LONGEST_STREAM = 1 << 30  # bytes that are taken from a pipe or a device
 LONGEST_STREAM_LINE = 1 << 24
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz", ".parquet")
 DATABASE = re.compile(r"(.+?\.(?:duckdb|ddb|sqlite|sqlite3)):(.*)\Z", re.DOTALL | re.IGNORECASE)
-SUPPORTED_TABLES = ".csv, .tsv and .jsonl (also with .gz), .parquet, and a table or query of a .duckdb or .sqlite file"
+ASKED_FILE = re.compile(
+    r"(.+?\.(?:(?:csv|tsv|jsonl)(?:\.gz)?|parquet)):(\s*(?:select|with|from)\b.*)\Z", re.DOTALL | re.IGNORECASE
+)
+SUPPORTED_TABLES = (
+    ".csv, .tsv and .jsonl (also with .gz), .parquet, a query of one of these, and a table or query of a .duckdb or .sqlite file"
+)
 _QUERY = re.compile(r"\s*(?:select|with|from)\b", re.IGNORECASE)
 _FACTS = ("", ".db", ".txt")  # endings of files that may hold an = in their name
 NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_'-]*)\s*=\s*(.*)\Z", re.DOTALL)
@@ -30,8 +35,8 @@ def is_table_file(path: str) -> bool:
 
 
 def database_of(path: str) -> tuple[str, str] | None:
-    """File and table or query, where a name is that of a database: `data.duckdb:SELECT a, b FROM friends`."""
-    found = DATABASE.match(path)
+    """File and table or query, where a name is that of a database, or a table's: `data.duckdb:SELECT a, b FROM friends`."""
+    found = DATABASE.match(path) or ASKED_FILE.match(path)
     if found is None and path.lower().endswith((".duckdb", ".ddb", ".sqlite", ".sqlite3")):
         return path, ""
     return None if found is None else (found.group(1), found.group(2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from markovlogic.data.db_lines import unlisted
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN
 from markovlogic.data.faults import FaultLog
 from markovlogic.data.soft import from_probability, truth_and_weight
+from markovlogic.data.sources import is_table_file
 from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
@@ -33,6 +35,7 @@ TRUTH_OF_WORD = {
     "null": UNKNOWN,
     "": UNKNOWN,
 }
+EMPTY_CELL = "every argument needs a constant; a query leaves such rows out: … WHERE column IS NOT NULL"
 BAD = -1
 BATCHES_TOGETHER = 16  # constants are looked up once for so many
 
@@ -54,6 +57,9 @@ def read_table(
         names = f"{TRUTH}, {PROBABILITY} or {WEIGHT}"
         message = f"{predicate.name} takes {columns} and at most one named {names}, found {len(table.columns)}: {listed}"
         hint = "give one column for each argument, in their order"
+        if is_table_file(table.name) and len(arguments) > predicate.arity:
+            stem, chosen = os.path.basename(table.name).partition(".")[0], ", ".join(table.columns[: predicate.arity])
+            hint += f"; a query chooses them: '{predicate.name}={table.name}:SELECT {chosen} FROM {stem}'"
         if len(saying) > 1:
             hint = f"keep one of {', '.join(table.columns[at] for at in saying)}"
         raise InputError(Fault(message, place, hint=hint))
@@ -118,7 +124,7 @@ def _read_batch(
         if len(names):
             vocabulary.met(predicate.types[position], integers=_holds_integers(batch.column(at).type))
         missing = ids < 0
-        refuse(missing, lambda _row, column=column: (f"column {column} is empty", "every argument needs a constant"))  # type: ignore[misc]
+        refuse(missing, lambda _row, column=column: (f"column {column} is empty", EMPTY_CELL))  # type: ignore[misc]
         type_name = predicate.types[position]
         if type_name in vocabulary.closed:
             known = vocabulary.number_of[type_name]

@@ -30,7 +30,7 @@ def open_table(source: Any, name: str, faults: FaultLog) -> Table:
     path = os.fspath(source)
     database = database_of(path)
     if database is not None:
-        return _open_database(*database)
+        return _asked_file(*database, faults) if is_table_file(database[0]) else _open_database(*database)
     if not is_table_file(path):
         raise InputError(Fault("not a table that can be read", Place(path), hint=f"supported are {SUPPORTED_TABLES}"))
     ending = path.lower().removesuffix(".gz").rpartition(".")[2]
@@ -153,6 +153,22 @@ def _open_parquet(path: str) -> Table:
 
 
 # ---- databases
+
+
+def _asked_file(path: str, query: str, faults: FaultLog) -> Table:
+    """A query of a table file, which is named by the file without its endings: `records.csv:SELECT id, name FROM records`."""
+    import duckdb
+    import pyarrow as pa
+
+    table, known = open_table(path, path, faults), os.path.basename(path).partition(".")[0]
+    name = f"{path}:{query.strip()}"
+    try:
+        connection = duckdb.connect()
+        connection.register(known, table.whole())
+        return Table(name, pa.RecordBatchReader.from_stream(connection.sql(query)), keep=connection)
+    except (duckdb.Error, pa.ArrowException, AttributeError, TypeError) as error:
+        hint = f"the table is called {known}, as its file"
+        raise InputError(Fault(f"cannot be read: {first_line(error)}", Place(name), hint=hint)) from None
 
 
 def _open_database(path: str, asked: str) -> Table:

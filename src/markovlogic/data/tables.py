@@ -37,6 +37,12 @@ class Table:
         except (pa.ArrowException, OSError, ValueError, TypeError) as error:
             raise InputError(Fault(f"cannot be read: {first_line(error)}", Place(self.name))) from None
 
+    def whole(self) -> Any:
+        """All of it as one Arrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(self.batches(), self._reader.schema)
+
     def place(self, row: int) -> Place:
         """Where a row (from 0) stands: a line of a text file, else the row's number."""
         if self._locate is not None and not self._lines:

@@ -114,7 +114,8 @@ class Slots:
 class Counting:
     """What the tallies of a run hold: the same for every batch of its chains.
 
-    n_rows: atoms that a sampler counts, or units of its own (see `samplers.base.Units`). chains: of all batches together.
+    n_rows: atoms that a sampler counts, from the one numbered `first` on, or units of its own (see `samplers.base.Units`).
+    chains: of all batches together.
     """
 
     n_rows: int
@@ -126,6 +127,7 @@ class Counting:
     slots: int | None = None  # None: as many as suit rows and chains
     burn_in: int = 0  # sweeps that are recorded before, see `slots`
     in_bytes: bool = False  # batches of one chain: a byte a row in place of eight words
+    first: int = 0
 
     @property
     def n_slots(self) -> int:
@@ -151,6 +153,7 @@ class Tallies:
         atoms, events, n_slots = counting.atoms, counting.events, counting.n_slots
         self.n_chains = n_chains
         self.atoms, self.events = atoms, events
+        self._rows: Int32 = atoms - np.int32(counting.first)  # of the planes
         self.clock = counting.clock()
         self.planes: npt.NDArray[np.unsignedinteger] = (
             np.zeros(counting.n_rows, np.uint8) if counting.in_bytes else np.zeros((counting.n_rows, 8), np.uint64)
@@ -200,7 +203,7 @@ class Tallies:
 
             assert self.sums is not None
             at = slot if len(self.sums.cells) > 1 else 0
-            drain_sums(self.conditionals, self.atoms, self.sums.cells[at])
+            drain_sums(self.conditionals, self._rows, self.sums.cells[at])
             self.sums.touch(at)
             self._in_sums = 0
         self.clock.draws += draws
@@ -214,11 +217,11 @@ class Tallies:
         from markovlogic.kernels.counters import drain
 
         if self.planes.ndim == 1:
-            self.counts.cells[slot][:, 0] += self.planes[self.atoms]
+            self.counts.cells[slot][:, 0] += self.planes[self._rows]
             self.counts.touch(slot)
             self.planes[:] = 0
         for planes, rows, counts in (
-            (self.planes, self.atoms, self.counts),
+            (self.planes, self._rows, self.counts),
             (self.event_planes, self._event_rows, self.event_counts),
         ):
             if planes.ndim == 2:
@@ -241,7 +244,7 @@ class Tallies:
         in_use = self.clock.kept() if len(self.sums.cells) > 1 else (0,)
         found = [self.sums.cells[at][rows].astype(np.float64) for at in in_use]
         if self._in_sums:
-            found[-1] = found[-1] + self.conditionals[self.atoms[rows]]
+            found[-1] = found[-1] + self.conditionals[self._rows[rows]]
         return found
 
     def saved(self) -> Iterator[Saved]:

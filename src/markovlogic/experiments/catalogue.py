@@ -9,6 +9,7 @@ from markovlogic.experiments.outcome import Experiment
 
 PANELS: dict[str, str] = {  # id -> what a listing shows
     "E1": "blocks of atoms: selection probabilities that follow the evidence ([000] Fig. 2)",
+    "E2": "clustered Gibbs on WebKB, Protein and ER cut to a tenth: errors ([000] Fig. 3)",
     "E3": "Gibbs on full-size WebKB, Protein and ER: mixing ([000] Fig. 4)",
     "E4": "lifted blocked Gibbs: error over time on M1, R, S and T ([001] Fig. 2a)",
     "E5": "lifted blocked Gibbs: error over time on M2, asthma ([001] Fig. 2b)",
@@ -16,6 +17,13 @@ PANELS: dict[str, str] = {  # id -> what a listing shows
     "E7": "lifted blocked Gibbs: mixing on M4, WebKB with all predicates open ([001] Fig. 2d)",
     "E8": "lifted blocked Gibbs: seconds of 100 iterations on M3, 5 to 200 objects ([001] Fig. 2e)",
     "E9": "lifted blocked Gibbs: seconds of 100 iterations on M4, 5 to 200 objects ([001] Fig. 2f)",
+    "E10": "MC-SAT after pre-processing: errors of marginals over the compression ratio ([002] Fig. 1a-c)",
+    "E11": "MaxWalkSAT after pre-processing: F1 of the most probable world ([002] Fig. 1d-f)",
+    "E12": "Gibbs that counts after pre-processing: errors of marginals ([002] Fig. 1g-i)",
+    "E13": "pre-processing on the synthetic R v S_i v T_i: errors over the compression ratio ([002] Fig. 2a)",
+    "E14": "pre-processing on the synthetic model with more and more rules ([002] Fig. 2b)",
+    "E15": "the most probable world after pre-processing, over the size of the embedding ([002] Fig. 2c)",
+    "E16": "seconds of pre-processing and of inference after it ([002] Table 1)",
     "E17a": "orbit estimator: asthma, 10 % evidence ([003] Fig. 2a)",
     "E17b": "orbit estimator: Friends & Smokers, 10 % evidence ([003] Fig. 2b)",
     "E17c": "orbit estimator: with transitivity, no evidence ([003] Fig. 2c)",

@@ -131,7 +131,7 @@ def beside(charts: Iterable[Any], columns: int = 2) -> Any:
 def _summed(table: Table, x: str, y: str, by: Sequence[str], at: str, log_x: bool, log_y: bool) -> Iterable[dict[str, Any]]:
     groups: dict[tuple[Any, ...], list[tuple[float, float]]] = defaultdict(list)
     for record in table.records():
-        if record[x] is not None and record[y] is not None:
+        if all(record[axis] is not None and record[axis] == record[axis] for axis in (x, y)):  # nan is not itself
             key = (*(record[name] for name in by), record[at])
             groups[key].append((float(record[x]), float(record[y])))  # type: ignore[arg-type]
     for key, found in groups.items():

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from markovlogic.arrays import Float64
-from markovlogic.compressing.block_network import Reading, block_network
+from markovlogic.compressing.block_network import block_network
+from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.groupings import RandomGroups, Twins
 from markovlogic.compressing.partition import Partition
 from markovlogic.data.domains import Domain
@@ -25,7 +26,7 @@ from markovlogic.experiments.outcome import Cell, Experiment, Outcome, Table, Ve
 from markovlogic.model import Model
 from markovlogic.posing import Posed, pose_problem
 from markovlogic.progress import Progress
-from markovlogic.samplers.block_gibbs import BlockGibbs, BlockGibbsSampler
+from markovlogic.samplers.block_gibbs import BlockGibbs
 
 COLUMNS = ("w1", "w2", "groups", "sampler", "run", "sweep", "mse", "mse_all")
 SAMPLERS = {
@@ -108,7 +109,7 @@ def _followed(
 ) -> Iterator[tuple[int, dict[str, Float64]]]:
     """Estimates of every object's atoms after so many sweeps: means of conditionals, averaged over chains."""
     network = block_network(posed, partition, Reading("literal", "majority", False))
-    sampler = BlockGibbsSampler(BlockGibbs(alpha), network, scale.chains)  # type: ignore[arg-type]
+    sampler = BlockGibbs(alpha).build(network, scale.chains)  # type: ignore[arg-type]
     state = sampler.init(np.random.SeedSequence(seed))
     marks = sorted({round(scale.sweeps ** (k / 8)) for k in range(9)})
     total, problem = np.zeros(network.n_blocks), posed.problem

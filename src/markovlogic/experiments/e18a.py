@@ -12,7 +12,7 @@ from markovlogic.experiments.comparison import at_least, ratio_interval, togethe
 from markovlogic.experiments.drawing import Lines, lines
 from markovlogic.experiments.follow import ORBIT, Look, Pursuit, Truth, follow, gold_run
 from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict
-from markovlogic.experiments.stage import Orbits, Stage, renaming_orbits, set_stage, with_problem
+from markovlogic.experiments.stage import Orbits, Stage, learned_stage, renaming_orbits, set_stage, with_problem
 from markovlogic.progress import Progress
 from markovlogic.samplers.gibbs import Gibbs
 
@@ -31,11 +31,15 @@ class RankScale:
     evidence: float = 0.1
     gold_burn_in: int = 1000
     gold_draws: int = 20_000
+    data: str = ""  # the folder of the benchmarks, whose pages have learned weights; empty: pages are made
 
 
 def run(scale: RankScale, seed: int, progress: Progress) -> Outcome:
     """Orbital chains on the problem with the evidence of each rank, judged by the truth of the problem with all evidence."""
-    stage = set_stage("webkb", scale.size, scale.evidence, seed, progress=progress)
+    if scale.data:
+        stage = learned_stage(scale.size, scale.data, seed, progress=progress)
+    else:
+        stage = set_stage("webkb", scale.size, scale.evidence, seed, progress=progress)
     alone = Orbits(np.arange(stage.network.n_atoms, dtype=np.int32), 0.0, "no symmetries")
     truth = gold_run(Gibbs(), stage, alone, burn_in=scale.gold_burn_in, draws=scale.gold_draws, seed=seed, progress=progress)
     rows: list[tuple[Any, ...]] = []
@@ -144,7 +148,7 @@ EXPERIMENT = Experiment(
     claim="Under over-symmetric evidence the error stays on a plateau, which falls as the Boolean rank grows; it cannot "
     "converge to the true distribution. (The slides' curves are lost; this is what their titles and prose say.)",
     quick=RankScale(size=60, draws=1000, ranks=(1, 2, 5, 10, 20, 50), gold_draws=5000),
-    full=RankScale(size=300, draws=5000),
+    full=RankScale(size=200, draws=1000, gold_draws=5000),
     run=run,
     draw=draw,
 )

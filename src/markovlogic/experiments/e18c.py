@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from markovlogic.experiments.outcome import Experiment, Outcome
-from markovlogic.experiments.racing import RaceScale, chart
-from markovlogic.experiments.spins import run_spins
+from markovlogic.experiments.spins import SpinScale, run_spins, spin_chart
 from markovlogic.progress import Progress
 
 
-def run(scale: RaceScale, seed: int, progress: Progress) -> Outcome:
+def run(scale: SpinScale, seed: int, progress: Progress) -> Outcome:
     """Spins on a square grid."""
     return run_spins("ising", scale, seed, progress)
 
@@ -20,8 +19,8 @@ EXPERIMENT = Experiment(
     source="[004] backup slides, panels (a) and (b)",
     claim="On an Ising grid with an outer field lifted Metropolis-Hastings converges faster than Gibbs, by iterations and by "
     "time (the slides' curves are lost).",
-    quick=RaceScale(size=8, draws=500, repeats=4, evidence=0.0, seconds=5),
-    full=RaceScale(size=14, draws=5000, evidence=0.0),
+    quick=SpinScale(size=8, draws=300, repeats=3, evidence=0.0, seconds=2, couplings=(0.4, 1.2)),
+    full=SpinScale(size=12, draws=2000, repeats=4, evidence=0.0, seconds=10),
     run=run,
-    draw=chart(TITLE),
+    draw=spin_chart(TITLE),
 )

@@ -37,7 +37,7 @@ OTHER_DENSITY = 0.1
 def full_size(name: str, share: float, seed: int, *, scale: float = 1.0) -> Posed:
     """A benchmark with a share of its atoms known; scale: of the domains, 1 for the benchmark's own."""
     rng = np.random.default_rng([seed, *name.encode()])
-    declarations, forms = _FORMS[name]()
+    declarations, forms = rules_of(name)
     rules = "\n".join(f"{weight} {form}" for weight, form in zip(weights(rng, len(forms)), forms, strict=True))
     model = parse(f"{declarations}\n{rules}\n", f"<{name}>")
     domains = {kind: _domain(kind, max(2, round(scale * size))) for kind, size in SIZES[name].items()}
@@ -50,6 +50,11 @@ def full_size(name: str, share: float, seed: int, *, scale: float = 1.0) -> Pose
         statuses[predicate.name] = Statuses(predicate.name, sizes, UNKNOWN, *frozen((code, truth)))
     start = np.concatenate([[0], np.cumsum([known.n_open for known in statuses.values()])]).astype(np.int64)
     return Posed(Problem(model, Evidence(domains, {}), (), statuses, AtomIndex(tuple(statuses), start, statuses), ()))
+
+
+def rules_of(name: str) -> tuple[str, list[str]]:
+    """Declarations and the forms of the rules of a benchmark."""
+    return _FORMS[name]()
 
 
 def _domain(kind: str, size: int) -> Domain:

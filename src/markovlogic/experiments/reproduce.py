@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from markovlogic.errors import InputError
@@ -35,23 +35,29 @@ def reproduce(
     quick: bool = False,
     seed: int = 0,
     resume: bool = False,
+    data: str = "",
     progress: Progress = SILENT,
     tell: Callable[[Done], None] = lambda done: None,
 ) -> list[Done]:
     """Run what `name` stands for and write `ID.csv`, `ID.png` and `ID.json` for each into the directory.
 
-    resume: keep experiments whose files are there, made with the same settings. tell: called when one is finished.
+    resume: keep experiments whose files are there, made with the same settings. data: the folder of the public benchmarks; where
+    it is not given, experiments take made ones of the same form. tell: called when one is finished.
     """
     panels, figures = chosen(name)
+    if data and not any(_reads_data(experiment(panel)) for panel in panels):
+        raise InputError(f"{name} reads no benchmarks", hint="leave --data out")
     folder = _folder(directory)
     finished: list[Done] = []
     for panel in panels:
         made = experiment(panel)
-        done = _kept(folder, made, quick, seed) if resume else None
+        own = data if _reads_data(made) else ""
+        done = _kept(folder, made, quick, seed, own) if resume else None
         if done is None:
             progress.stage(panel)
             begun = time.perf_counter()
-            outcome = made.run(made.quick if quick else made.full, seed, progress)
+            scale = made.quick if quick else made.full
+            outcome = made.run(replace(scale, data=own) if own else scale, seed, progress)
             done = _written(folder, made, outcome, quick, seed, time.perf_counter() - begun)
         finished.append(done)
         tell(done)
@@ -59,6 +65,10 @@ def reproduce(
         finished.append(_figure(folder, figure, quick, seed, [d for d in finished if d.id in panels_of(figure)]))
         tell(finished[-1])
     return finished
+
+
+def _reads_data(made: Experiment) -> bool:
+    return any(field.name == "data" for field in fields(made.full))
 
 
 def _folder(directory: str | os.PathLike[str]) -> Path:
@@ -83,14 +93,15 @@ def _written(folder: Path, made: Experiment, outcome: Outcome, quick: bool, seed
     return Done(made.id, made.title, outcome.verdict, seconds, kept=False)
 
 
-def _kept(folder: Path, made: Experiment, quick: bool, seed: int) -> Done | None:
+def _kept(folder: Path, made: Experiment, quick: bool, seed: int, data: str) -> Done | None:
     """What an earlier call has written, if it was made with the same settings and is whole."""
     from markovlogic.version import __version__
 
     try:
         summary = json.loads((folder / f"{made.id}.json").read_text(encoding="utf-8"))
         settings = summary["settings"]
-        same = (settings["quick"], settings["seed"], summary["version"]) == (quick, seed, __version__)
+        given = (settings["quick"], settings["seed"], settings.get("data", ""), summary["version"])
+        same = given == (quick, seed, data, __version__)
         table = (folder / f"{made.id}.csv").read_text(encoding="utf-8")
         whole = (folder / f"{made.id}.png").is_file() and summary["table"] == digest_of(table) and bool(dict(summary["measured"]))
         verdict = Verdict(summary["verdict"], tuple(summary["reasons"]))

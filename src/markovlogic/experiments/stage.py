@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Int8
 from markovlogic.generate import make, write
+from markovlogic.language.syntax import Rule
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.posing import Posed, pose_problem
 from markovlogic.problem import Problem
@@ -68,6 +69,24 @@ def with_problem(stage: Stage, problem: Problem, *, progress: Progress = SILENT)
 
     posed = replace(stage.posed, problem=problem)
     return Stage(posed, ground(problem, posed.lowered, progress=progress))
+
+
+def with_rules(stage: Stage, rules: tuple[Rule, ...]) -> Stage:
+    """The same evidence under other rules."""
+    from markovlogic.grounding.ground import ground
+
+    problem = stage.problem
+    posed = Posed(replace(problem, model=replace(problem.model, rules=rules)))
+    return Stage(posed, ground(posed.problem, posed.lowered))
+
+
+def learned_stage(pages: int, data: str, seed: int, *, progress: Progress = SILENT) -> Stage:
+    """Page classes of a part of the WebKB benchmark under all its words and links, with weights learned on another part."""
+    from markovlogic.experiments.preprocessing import TaskScale, task_of
+    from markovlogic.grounding.ground import ground
+
+    task = task_of("webkb", TaskScale((pages, 0, 0), (pages, 0, 0), 1, data=data), seed)
+    return Stage(task.posed, ground(task.posed.problem, task.posed.lowered, progress=progress))
 
 
 @dataclass(frozen=True, eq=False)

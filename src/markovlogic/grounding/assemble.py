@@ -65,6 +65,12 @@ class Assembler:
             self._hard.append((rule, self._n_rows, self._n_rows + len(rows)))
         self._n_rows += len(rows)
 
+    def add_weighted(self, rows: Rows, weight: Float64) -> None:
+        """Add soft clauses, each with a weight of its own."""
+        self._rows.append(rows)
+        self._weights.append(weight)
+        self._n_rows += len(rows)
+
     def network(self, groups: tuple[ExclusiveGroups, ...]) -> GroundNetwork:
         """The network of all that was added."""
         rows, weight, rule = self._merged()

@@ -6,6 +6,7 @@ of it; so rules by the ten thousand, and problems of a dozen constants, are read
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import prod
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from markovlogic.arrays import Bool, Int64
 from markovlogic.data.evidence import UNKNOWN
 from markovlogic.grounding.engine import Columns
-from markovlogic.grounding.plan import Access, Part, Plan
+from markovlogic.grounding.plan import Access, Argument, Part, Plan
 from markovlogic.grounding.sql import needs_rank
 
 MOST_SUBSTITUTIONS = 1 << 14  # a grid of so many takes about as long as a query
@@ -92,10 +93,24 @@ def _output(access: Access, code: Int64, is_open: Bool) -> Int64:
     return found
 
 
+def codes_of(
+    domains: tuple[tuple[str, int], ...], literals: Iterable[tuple[tuple[Argument, ...], tuple[int, ...]]]
+) -> Iterator[Int64]:
+    """For each literal, given by its arguments and the sizes of their domains, the numbers of its atoms at all substitutions."""
+    sizes = tuple(size for _, size in domains)
+    value = dict(zip((name for name, _ in domains), _grid(sizes), strict=True))
+    for args, of in literals:
+        yield _coded(args, of, value, prod(sizes))
+
+
 def _codes(access: Access, value: dict[str, Int64], n: int) -> Int64:
     """The number of the literal's atom within its predicate, for every substitution."""
+    return _coded(access.args, access.relation.sizes, value, n)
+
+
+def _coded(args: tuple[Argument, ...], sizes: tuple[int, ...], value: dict[str, Int64], n: int) -> Int64:
     code = np.zeros(n, np.int64)
-    for argument, size in zip(access.args, access.relation.sizes, strict=True):
+    for argument, size in zip(args, sizes, strict=True):
         code *= size
         code += argument if isinstance(argument, int) else value[argument]
     return code

@@ -14,6 +14,7 @@ from markovlogic import patience
 from markovlogic.arrays import Float64
 from markovlogic.collector import without_collection
 from markovlogic.errors import Fault, InputError, ResourceError
+from markovlogic.grounding.alike import Alike
 from markovlogic.grounding.assemble import Assembler, Contradiction
 from markovlogic.grounding.definitions import Nodes, ground_definition
 from markovlogic.grounding.engine import Engine, engine
@@ -22,6 +23,7 @@ from markovlogic.grounding.plan import Pattern, Plan, plan
 from markovlogic.grounding.predict import Sizes, groundings_of, pattern_of, predict_with, problem_relations
 from markovlogic.grounding.relations import Relation
 from markovlogic.grounding.surviving import Batch, joined, surviving
+from markovlogic.grounding.units import unit_access, unit_of
 from markovlogic.grounding.violations import broken_by_evidence, needs_the_opposite
 from markovlogic.language.templates import ClauseTemplate, LoweredModel, Number
 from markovlogic.networks.ground import GroundNetwork
@@ -67,7 +69,8 @@ class Grounding:
             made = ground_definition(definition, number, self._database, relations, problem.domains, nodes)
             relations[definition.predicate] = made
         with without_collection():
-            work = _Work(self._database, problem, lowered, relations, nodes, self._plans)
+            assembler = Assembler(nodes)
+            work = _Work(self._database, problem, lowered, relations, nodes, self._plans, assembler, Alike(assembler))
             return _ground_templates(work, sizes, progress)
 
 
@@ -116,6 +119,8 @@ class _Work(NamedTuple):
     relations: Mapping[str, Relation]
     nodes: Nodes
     plans: dict[int, Plan]  # those that prediction made
+    assembler: Assembler
+    alike: Alike
 
     def plan_of(self, number: int, pattern: Pattern) -> Plan:
         """How to find the ground clauses of a template."""
@@ -124,8 +129,7 @@ class _Work(NamedTuple):
 
 
 def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNetwork:
-    problem, lowered, nodes = work.problem, work.lowered, work.nodes
-    assembler = Assembler(nodes)
+    problem, lowered, nodes, assembler = work.problem, work.lowered, work.nodes, work.assembler
     for constant, groundings in zip(lowered.constant_per_grounding, groundings_of(problem.model, problem.domains), strict=True):
         if constant:
             assembler.constant(constant * groundings)
@@ -138,7 +142,7 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
     for number, n_rows in enumerate(sizes.rows):
         seen = done
         patience.check()
-        for n_seen in _ground_template(number, work, assembler, hidden):
+        for n_seen in _ground_template(number, work, hidden):
             patience.check()
             seen = min(seen + n_seen, done + n_rows)
             progress.advance(seen)
@@ -146,6 +150,7 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
         progress.advance(done)
     if len(problem.atoms) + len(nodes) >= _MOST_ATOMS:
         raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms) + len(nodes), limit=_MOST_ATOMS)
+    work.alike.close()
     progress.stage("assemble")
     patience.check()
     soft = soft_log_odds(problem)
@@ -157,7 +162,7 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
         raise InputError(_contradiction_faults(found, problem)) from None
 
 
-def _ground_template(number: int, work: _Work, assembler: Assembler, hidden: set[str]) -> Iterator[int]:
+def _ground_template(number: int, work: _Work, hidden: set[str]) -> Iterator[int]:
     """Add a template's ground clauses to the assembler, batch by batch; gives the number of rows of each batch."""
     template, database, problem, nodes = work.lowered.templates[number], work.database, work.problem, work.nodes
     pattern = pattern_of(template)
@@ -165,10 +170,19 @@ def _ground_template(number: int, work: _Work, assembler: Assembler, hidden: set
     idle = math.prod(len(problem.domains[type_name]) for _, type_name in template.idle)
     if not idle or not found.groundings:
         return
-    is_hard = math.isinf(template.weight)
+    is_hard, inlines = math.isinf(template.weight), any(literal.predicate in hidden for literal in template.literals)
+    if not inlines and work.alike.takes(template, found, idle):
+        return
     left: float = 0
     batches = surviving(database, pattern, found)
-    if any(literal.predicate in hidden for literal in template.literals):
+    unit = unit_access(found, pattern.keep)
+    if unit is not None:
+        made = unit_of(found, unit)
+        left += made.n_falsified
+        if is_hard and made.n_falsified:
+            raise InputError(_broken(template, pattern, found, work))
+        batches = iter([Batch(made.rows, None, {})])
+    elif inlines:
         # disjunctions are inlined or not for the whole template at once, so that it does not depend on how rows are batched
         batches = iter([joined(list(batches))])
     for batch in batches:
@@ -187,14 +201,14 @@ def _ground_template(number: int, work: _Work, assembler: Assembler, hidden: set
             rows, count = rows.take(np.flatnonzero(stays)), count[stays] if count is not None else None
         if is_hard and len(nodes):
             rows, count = nodes.split(rows), None
-        assembler.add(rows, template.weight * idle * found.factor if not is_hard else math.inf, count, template.rule)
+        work.assembler.add(rows, template.weight * idle * found.factor if not is_hard else math.inf, count, template.rule)
         yield len(batch.rows)
     if template.number is not None:
         inside = variables_of(template.number)
         total = total_size(problem, template.number, tuple(of for name, of in template.variables if name not in inside))
-        assembler.constant(template.weight * idle * (total - found.factor * left))
+        work.assembler.constant(template.weight * idle * (total - found.factor * left))
     elif not is_hard:
-        assembler.constant(template.weight * (idle * (found.groundings - found.factor * left)))
+        work.assembler.constant(template.weight * (idle * (found.groundings - found.factor * left)))
 
 
 def _numbered(problem: Problem, number: Number, batch: Batch) -> Float64:

@@ -151,10 +151,27 @@ def _plan(
         if access is not None:
             accesses.append(access)
     variables = [name for name in types if value[name] == name]
-    accesses = _listed(accesses)
-    parts, used = _parts(accesses, unequal, [v for v in variables if v in _kept(pattern.keep, value)], types, domains)
+    keep = [name for name in variables if name in _kept(pattern.keep, value)]
+    alone = _alone(accesses, unequal, keep)
+    parts, used = _parts(_listed([a for a in accesses if a not in alone]), unequal, keep, types, domains)
+    used.update(name for access in alone for name in access.variables)
     factor = prod(len(domains[types[name]]) for name in variables if name not in used)
+    factor *= prod(access.relation.n_surviving(access.positive) for access in alone)
     return Plan(groundings, False, factor, tuple(fixed), tuple(parts), value)
+
+
+def _alone(accesses: list[Access], unequal: list[tuple[Argument, Argument]], keep: list[str]) -> list[Access]:
+    """Known literals that share no variable with anything: how many atoms falsify one is known without going through them.
+
+    `t + 1` in a rule gives such a clause, and its pairs of constants are as many as the square of the type.
+    """
+    known = [a for a in accesses if a.way == "left" and not a.has_output and len(a.variables) == len(a.args)]
+    found = []
+    for access in known:
+        others = {name for other in accesses if other is not access for name in other.variables}.union(keep, *unequal)
+        if not others.intersection(access.variables):
+            found.append(access)
+    return found
 
 
 def _kept(keep: tuple[str, ...], value: Mapping[str, Argument]) -> set[Argument]:

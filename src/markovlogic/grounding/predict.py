@@ -19,6 +19,7 @@ from markovlogic.grounding.memory import default_limit
 from markovlogic.grounding.plan import Part, Pattern, Plan, plan
 from markovlogic.grounding.relations import Relation, relations_of
 from markovlogic.grounding.sql import count_query, full_count_query
+from markovlogic.grounding.units import unit_access
 from markovlogic.language.syntax import Model, Variable
 from markovlogic.language.templates import ClauseTemplate, Definition, LoweredModel
 from markovlogic.problem import Problem, Statuses
@@ -219,7 +220,8 @@ def _template_bound(
     spread: Mapping[str, tuple[int, int]],
 ) -> tuple[int, int, int, int]:
     """Bounds of rows, clauses, literals, and rows scanned."""
-    rows, scanned = _plan_rows(found, counts)
+    unit = unit_access(found, pattern_of(template).keep)
+    rows, scanned = _plan_rows(found, counts) if unit is None else (unit.relation.statuses.n_open, unit.rows)
     sizes = {name: len(domains[type_name]) for name, type_name in template.variables}
     shown = widest = len(found.outputs) + len(found.fixed)
     inlined, copies = 0, 1

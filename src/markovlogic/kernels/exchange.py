@@ -296,6 +296,16 @@ def _compare(net, world, work, n_changed, counts):
 
 
 @called
+def judge(net, world, work, n_changed, counts):
+    """Compute the hidden atoms below `work.changed` in the twin and `work.delta`.
+
+    Gives the number of changed atoms, hidden ones included, and the word of the chains in which the change is possible.
+    """
+    n_changed = _follow(net, world, work, n_changed)
+    return n_changed, _compare(net, world, work, n_changed, counts)
+
+
+@called
 def propose(table, net, world, work, n_touched, counts):
     """Put the exchanged worlds into `work.twin` and their log-ratios into `work.delta`.
 
@@ -305,8 +315,8 @@ def propose(table, net, world, work, n_touched, counts):
     n_changed, differ = _exchange(table, world, work, n_touched, counts)
     if n_changed == 0:
         return 0, ZERO, ALL
-    n_changed = _follow(net, world, work, n_changed)
-    return n_changed, differ, _compare(net, world, work, n_changed, counts)
+    n_changed, possible = judge(net, world, work, n_changed, counts)
+    return n_changed, differ, possible
 
 
 @called

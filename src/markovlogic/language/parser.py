@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.formulas import MAX_DEPTH, SyntaxFault
+from markovlogic.language.cursor import MAX_DEPTH, SyntaxFault
 from markovlogic.language.functions import Calls
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
@@ -98,6 +98,11 @@ def parse_statements(source: Source, directory: str = "") -> Parsed:
     return parsed
 
 
+def parse_type_declaration(line: Source) -> TypeDeclaration:
+    """`person = {Ann, Bob}` alone on a line, as `.db` files have it too; raises SyntaxFault."""
+    return _StatementReader(line, tokenize(line)[0]).type_declaration()
+
+
 def _read(source: Source, directory: str, parsed: Parsed, around: tuple[str, ...]) -> None:
     parsed.sources[source.name] = source
     parsed.read.add(around[-1])
@@ -151,7 +156,7 @@ class _StatementReader(WeightParser):
 
     def statement(self) -> Statement:
         """The statement that begins at the cursor, up to the end of its last line."""
-        self.open, self.depth, self.calls, self.bound = [], 0, Calls(), []
+        self.open, self.depth, self.calls = [], 0, Calls()
         first = self.at
         token = self.tokens[first]
         self.refuse_nan(token)
@@ -216,6 +221,8 @@ class _StatementReader(WeightParser):
         """Nothing may follow on the line."""
         token = self.tokens[self.at]
         if token.kind not in (NEWLINE, BLANK, END):
+            if token.kind == ",":
+                raise self.fail("found ,", token, "write ^ between formulas that both hold")
             if token.kind == "." or token.kind == "!":
                 raise self.fail(f"found {token.text}, expected the end of the line", token)
             raise self.unexpected("a connective or the end of the line")

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.formulas import FormulaParser, SyntaxFault
+from markovlogic.language.cursor import SyntaxFault
+from markovlogic.language.formulas import FormulaParser
 from markovlogic.language.source import Source
 from markovlogic.language.syntax import Atom, Constant, Formula, Term, show_constant
+from markovlogic.language.terms import Written
 from markovlogic.language.tokens import BLANK, END, NAME, NEWLINE, STRING, Token, tokenize, unquote
 
 QUERY = "query"  # what messages give as the file
@@ -108,9 +110,9 @@ class _QueryReader(FormulaParser):
             hint="write the formula out for the constants you mean, or add a rule that defines a predicate and ask for that",
         )
 
-    def comparison(self) -> Formula:
+    def comparison(self, left: Written, sign: Token, right: Written) -> Formula:
         """None in a query."""
-        raise self.fail("a query compares no numbers", hint="its constants are known: leave the comparison out")
+        raise self.fail("a query compares no numbers", sign, "its constants are known: leave the comparison out")
 
     def argument(self) -> Term:
         """A constant or `_`."""
@@ -118,19 +120,24 @@ class _QueryReader(FormulaParser):
             raise self.fail("+ marks weights in a rule; a query has none")
         return super().argument()
 
-    def term(self) -> Term:
+    def plain_term(self) -> Term:
         """A constant, or `_` for any."""
         token = self.peek()
-        if token.kind in (NAME, "v") and self.after().kind != "(":
+        if token.kind in (NAME, "v"):
             if token.text != ANY:
                 hint = f'write _ for any constant, or the predicate alone; a lower-case constant is written "{token.text}"'
                 raise self.fail(f"variable {token.text} in a query", token, hint)
             self.wild.append(token)
-        return super().term()
+        return super().plain_term()
 
-    def call(self, token: Token) -> Term:
-        """None in a query, but in front of its value."""
-        raise self.fail(f"function {token.text} inside an atom of a query", token, f"ask for its values: {token.text}")
+    def called(self, written: Written) -> Term:
+        """No function in a query, but in front of its value; nothing is added to any constant."""
+        if isinstance(written.term, Atom):
+            name = written.term.predicate
+            raise self.fail(f"function {name} inside an atom of a query", written.token, f"ask for its values: {name}")
+        if written.shift and not isinstance(written.term, Constant):
+            raise self.fail("_ stands for any constant, and nothing can be added to it", written.token)
+        return super().called(written)
 
     def unexpected(self, expected: str) -> SyntaxFault:
         """The next token is not what could stand here."""

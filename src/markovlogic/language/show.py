@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from markovlogic.language.order import is_order
+from markovlogic.language.integers import is_built_in, shown_relation
 from markovlogic.language.syntax import (
     And,
     Atom,
@@ -47,10 +47,10 @@ def _show(formula: Formula, tightest: int, last: bool) -> str:
     A quantifier reaches as far right as it can, so it stands bare where nothing follows it (`last`) inside its parentheses.
     """
     match formula:
-        case Atom() if is_order(formula.predicate):
-            return f"{show_term(formula.args[0])} < {show_term(formula.args[1])}"
-        case Not(body=Atom() as less) if is_order(less.predicate):
-            return f"{show_term(less.args[1])} <= {show_term(less.args[0])}"
+        case Atom() if is_built_in(formula.predicate):
+            return shown_relation(formula, False, show_term)
+        case Not(body=Atom() as relation) if is_built_in(relation.predicate):
+            return shown_relation(relation, True, show_term)
         case Atom():
             name = f"*{formula.predicate}" if formula.star else formula.predicate
             return f"{name}({', '.join(map(show_term, formula.args))})" if formula.args else name
@@ -140,6 +140,6 @@ def show_model(model: Model) -> str:
     Parsing it gives an equal model; constants that only formulas name are declared nowhere, so that they stay open types.
     """
     types = [show_type(name, constants) for name, constants in model.constants.items() if name in model.declared_types]
-    predicates = [show_predicate(predicate) for name, predicate in model.predicates.items() if not is_order(name)]
+    predicates = [show_predicate(predicate) for predicate in model.declared.values()]
     rules = [show_rule(rule) for rule in model.rules]
     return "\n\n".join("\n".join(part) for part in (types, predicates, rules) if part) + "\n"

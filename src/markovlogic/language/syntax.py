@@ -172,6 +172,11 @@ class Model:
     source: str = field(default="<text>", compare=False)
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)  # constants of the declared types
 
+    @property
+    def declared(self) -> dict[str, Predicate]:
+        """The predicates that files name: all but relations of integers."""
+        return {name: predicate for name, predicate in self.predicates.items() if name[0] not in "<="}
+
 
 def atoms_of(formula: Formula) -> Iterator[Atom]:
     """All atoms of a formula, left to right."""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from markovlogic.errors import Fault, InputError, Place, UnsupportedError, capped, nearest
-from markovlogic.language.formulas import shortened
-from markovlogic.language.order import LESS, is_order, order_of, with_types
+from markovlogic.language.cursor import shortened
+from markovlogic.language.integers import (
+    NOT_SUPPORTED,
+    NotAnIntegerError,
+    built_in,
+    is_built_in,
+    is_named_like_alchemy,
+    named_like_alchemy,
+    with_atoms,
+    with_types,
+)
 from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Statement, TypeDeclaration
+from markovlogic.language.renaming import Renamer
 from markovlogic.language.stars import expand_stars
 from markovlogic.language.syntax import (
     And,
@@ -26,7 +35,6 @@ from markovlogic.language.syntax import (
     Or,
     Predicate,
     Rule,
-    Term,
     Variable,
     atoms_of,
 )
@@ -34,8 +42,6 @@ from markovlogic.language.syntax import (
 MAX_STARS = 10
 MAX_ARITY = 100
 MAX_ADVICE = 50  # undeclared names for which the nearest known one is looked up, which is slow
-_ALCHEMY_COMPARISONS = {"greaterThan", "lessThan", "greaterThanEq", "lessThanEq"}
-_ALCHEMY_STRINGS = {"substr", "concat"}
 
 
 def build_model(parsed: Parsed, source: str) -> Model:
@@ -79,6 +85,8 @@ class _Checker:
         self.faults: list[Fault] = list(parsed.faults)
         self.n_unsupported = parsed.n_unsupported
         self.written: dict[str, str] = {}  # of variables that were renamed in the present rule, the names in the source
+        self.called: set[str] = set()  # functions of the present rule
+        self.lone = False  # whether the present rule is an atom without a weight, perhaps meant as a declaration
         self.advice: dict[str, str] = {}  # nearest known name of each undeclared one
 
     # ---- faults
@@ -155,11 +163,13 @@ class _Checker:
         bound: list[str] = []
         # a number's arguments are free variables of the rule like any others
         whole = statement.formula if statement.factor is None else And((statement.factor, statement.formula))
-        renamer = _Renamer(whole)
+        whole = with_atoms(whole, self.read_as_built_in)
+        renamer = Renamer(whole)
         formula = renamer.rename(whole, {}, free, bound)
+        self.lone = statement.weight is None and isinstance(statement.formula, Atom)
         typing = _Typing()
         equalities: list[Equal] = []
-        self.written = renamer.original
+        self.written, self.called = renamer.original, {call.predicate for call in statement.called}
         self.check_functions(statement)
         self.type_atoms(formula, typing, equalities)
         factor: Atom | None = None
@@ -185,8 +195,8 @@ class _Checker:
             self.fault(f"{n_stars} atoms with * stand for 2^{n_stars} formulas; at most {MAX_STARS} are allowed", statement.place)
         if n_faults == len(self.faults):
             formula = with_types(formula, types)
-            for name in {atom.predicate for atom in atoms_of(formula) if is_order(atom.predicate)}:
-                self.predicates.setdefault(name, order_of(name.removeprefix(LESS)))
+            for name in dict.fromkeys(atom.predicate for atom in atoms_of(formula) if is_built_in(atom.predicate)):
+                self.predicates.setdefault(name, built_in(name))
             rule = Rule(
                 formula,
                 statement.weight,
@@ -198,6 +208,16 @@ class _Checker:
                 factor,
             )
             yield from expand_stars(rule, n_stars, statement.formula)
+
+    def read_as_built_in(self, atom: Atom) -> Formula:
+        """What `greaterThan(s, t)` and its relatives say where no file declares them."""
+        if atom.predicate in self.predicates or not is_named_like_alchemy(atom.predicate):
+            return atom
+        try:
+            return named_like_alchemy(atom) or atom
+        except NotAnIntegerError as error:
+            self.fault(f"{error} is no integer, so it can be neither compared nor added to", atom.place)
+            return atom
 
     def check_functions(self, statement: FormulaStatement) -> None:
         """What is used as a function has one value: its last argument is exclusive, and no other."""
@@ -232,8 +252,9 @@ class _Checker:
         while stack:
             node = stack.pop()
             match node:
-                case Atom(predicate="<"):
-                    self.compare(node, equalities)
+                case Atom() if is_built_in(node.predicate):
+                    if len(node.args) == 2:  # both sides of a relation have one type, as those of an equality
+                        equalities.append(Equal(node.args[0], node.args[1], node.place))
                 case Atom():
                     self.type_atom(node, typing)
                 case Equal():
@@ -244,12 +265,6 @@ class _Checker:
                     stack.extend(reversed(parts))
                 case Implies(left=left, right=right) | Iff(left=left, right=right):
                     stack += [right, left]
-
-    def compare(self, atom: Atom, equalities: list[Equal]) -> None:
-        """Both sides of a comparison have one type, as those of an equality."""
-        if all(isinstance(term, Constant) for term in atom.args):
-            self.fault("two constants compared", atom.place, "at least one side is a variable")
-        equalities.append(Equal(atom.args[0], atom.args[1], atom.place))
 
     def type_atom(self, atom: Atom, typing: _Typing) -> None:
         predicate = self.predicates.get(atom.predicate)
@@ -281,18 +296,22 @@ class _Checker:
 
     def undeclared(self, atom: Atom) -> None:
         name = atom.predicate
-        if name in _ALCHEMY_COMPARISONS:
-            self.fault(f"numeric comparison {name}: not supported", atom.place, unsupported=True)
-        elif name in _ALCHEMY_STRINGS:
-            self.fault(f"built-in predicate {name}: not supported", atom.place, unsupported=True)
+        if name in NOT_SUPPORTED:
+            self.fault(f"built-in {name}: not supported", atom.place, unsupported=True)
+        elif is_named_like_alchemy(name):
+            self.fault(f"built-in {name} with these arguments", atom.place, f"write {name}(s, t), or s < t and its relatives")
         else:
-            hint = self.advice.get(name)
-            if hint is None:
-                hint = nearest(name, self.predicates) if len(self.advice) < MAX_ADVICE else ""
-                self.advice[name] = hint
+            if name not in self.advice:
+                self.advice[name] = nearest(name, self.predicates) if len(self.advice) < MAX_ADVICE else ""
+            what, hint = "function" if name in self.called else "predicate", self.advice[name]
             if not hint and 0 < len(atom.args) < 10:
-                hint = f"declare it by a line such as {shortened(name)}({', '.join(['thing'] * len(atom.args))})"
-            self.fault(f"undeclared predicate {shortened(name)}", atom.place, hint)
+                things = ["thing"] * (len(atom.args) - (what == "function"))
+                declared = f"{shortened(name)}({', '.join(things)})"
+                hint = f"declare it by a line such as {'thing ' * (what == 'function')}{declared}"
+            if self.lone and atom.args and all(isinstance(arg, Constant) for arg in atom.args):
+                types = ", ".join(arg.name.lower() for arg in atom.args)
+                hint = f"a declaration has its types in lower case: {shortened(name)}({types})"
+            self.fault(f"undeclared {what} {shortened(name)}", atom.place, hint)
 
     def type_equalities(self, equalities: list[Equal], typing: _Typing) -> None:
         """Both sides of an equality have one type: variables join their classes, constants take the type of the other side."""
@@ -316,99 +335,6 @@ class _Checker:
             for side, constant in ((equal.left, equal.right), (equal.right, equal.left)):
                 if isinstance(side, Variable) and isinstance(constant, Constant) and (known := typing.find(side.name)):
                     self.constants[known[0]].setdefault(constant.name)
-
-
-class _Renamer:
-    """Renames bound variables so that no name is bound twice, or both bound and free; drops quantifiers that bind nothing."""
-
-    def __init__(self, formula: Formula) -> None:
-        self.free: set[str] = set()
-        self.taken: set[str] = set()
-        self.original: dict[str, str] = {}
-        self.plus_bound: set[str] = set()
-        self._collect(formula, frozenset())
-        self.taken |= self.free
-
-    def _collect(self, formula: Formula, around: frozenset[str]) -> None:
-        """Find the free names, and all names that are written anywhere."""
-        match formula:
-            case Atom(args=args):
-                self.free.update(t.name for t in args if isinstance(t, Variable) and t.name not in around)
-                self.plus_bound.update(t.name for t in args if isinstance(t, Variable) and t.plus and t.name in around)
-            case Equal(left=left, right=right):
-                self.free.update(t.name for t in (left, right) if isinstance(t, Variable) and t.name not in around)
-            case Not(body=body):
-                self._collect(body, around)
-            case And(parts=parts) | Or(parts=parts):
-                for part in parts:
-                    self._collect(part, around)
-            case Implies(left=left, right=right) | Iff(left=left, right=right):
-                self._collect(left, around)
-                self._collect(right, around)
-            case Exists(variables=names, body=body) | Forall(variables=names, body=body):
-                self._collect(body, around.union(names))
-
-    def fresh(self, name: str) -> str:
-        """The name itself where nobody has it yet, else the name with a number."""
-        new = name
-        numbers = itertools.count(1)
-        while new in self.taken:
-            new = f"{name}_{next(numbers)}"
-        self.taken.add(new)
-        self.original[new] = name
-        return new
-
-    def rename(self, formula: Formula, names: dict[str, str], free: dict[str, None], bound: list[str]) -> Formula:
-        """The formula with every bound variable renamed by need; collects free and bound names in order of occurrence."""
-
-        def term(old: Term) -> Term:
-            if isinstance(old, Constant):
-                return old
-            new = names.get(old.name)
-            if new is None:
-                free.setdefault(old.name)
-                return old
-            return old if new == old.name else Variable(new, old.plus)
-
-        match formula:
-            case Atom():
-                return replace(formula, args=tuple([term(arg) for arg in formula.args])) if formula.args else formula
-            case Equal():
-                return Equal(term(formula.left), term(formula.right), formula.place)
-            case Not():
-                return Not(self.rename(formula.body, names, free, bound))
-            case And():
-                return And(tuple([self.rename(part, names, free, bound) for part in formula.parts]))
-            case Or():
-                return Or(tuple([self.rename(part, names, free, bound) for part in formula.parts]))
-            case Implies():
-                left = self.rename(formula.left, names, free, bound)
-                return Implies(left, self.rename(formula.right, names, free, bound))
-            case Iff():
-                left = self.rename(formula.left, names, free, bound)
-                return Iff(left, self.rename(formula.right, names, free, bound))
-        used = _names_in(formula.body)
-        own = {name: self.fresh(name) for name in formula.variables if name in used}
-        bound.extend(own.values())
-        body = self.rename(formula.body, {**names, **own}, free, bound)
-        return replace(formula, variables=tuple(own.values()), body=body) if own else body
-
-
-def _names_in(formula: Formula) -> set[str]:
-    """Names of the variables that are free in a formula."""
-    match formula:
-        case Atom(args=args):
-            return {t.name for t in args if isinstance(t, Variable)}
-        case Equal(left=left, right=right):
-            return {t.name for t in (left, right) if isinstance(t, Variable)}
-        case Not(body=body):
-            return _names_in(body)
-        case And(parts=parts) | Or(parts=parts):
-            return set().union(*[_names_in(part) for part in parts])
-        case Implies(left=left, right=right) | Iff(left=left, right=right):
-            return _names_in(left) | _names_in(right)
-        case Exists(variables=names, body=body) | Forall(variables=names, body=body):
-            return _names_in(body).difference(names)
 
 
 def _signature(predicate: Predicate) -> str:

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Callable
 
-from markovlogic.language.formulas import MAX_DEPTH, FormulaParser, shortened
+from markovlogic.language.cursor import MAX_DEPTH, shortened
+from markovlogic.language.formulas import FormulaParser
 from markovlogic.language.habits import decimal_comma
 from markovlogic.language.tokens import BLANK, COMPARISONS, CONNECTIVES, END, NAME, NEWLINE, NUMBER, WORD, Token
 

@@ -99,16 +99,28 @@ class WeightedNetwork:
             made = made + self.per_clause.T @ _bits(self._clause_words(world))
         return np.asarray(made, np.float64)
 
-    @property
-    def is_coupled(self) -> bool:
-        """Whether a clause holds two modelled atoms that are not values of one group: else each atom stands for itself."""
+    @cached_property
+    def _couples(self) -> Bool:
+        """(n_clauses,) which clauses hold two modelled atoms that are not values of one group."""
         units = self.counting.group
         if not len(self.rows):
-            return False
+            return np.zeros(0, bool)
         atom = self.rows.literal >> 1
         unit = np.where(units[atom] >= 0, -1 - units[atom], atom)
         first = np.repeat(unit[self.rows.start[:-1]], self.rows.length)
-        return bool((unit != first).any())
+        return np.asarray(np.logical_or.reduceat(unit != first, self.rows.start[:-1]), np.bool_)
+
+    @property
+    def is_coupled(self) -> bool:
+        """Whether a clause ties two modelled atoms together: else each atom stands for itself."""
+        return bool(self._couples.any())
+
+    @property
+    def is_coupling(self) -> Bool:
+        """(n_features,) weights of clauses that tie two modelled atoms together."""
+        found = np.zeros(self.n_features, bool)
+        found[self.per_clause[np.flatnonzero(self._couples)].indices] = True
+        return found
 
 
 def _bits(words: Words) -> Float64:
@@ -157,10 +169,14 @@ class Chains:
         self.network, self._clamped = network, clamped
         self._seed = seed
         self._state: GibbsState | None = None
+        self.updates = 0  # atoms that were drawn, in all chains
+        self._last: tuple[Float64, GibbsSampler] | None = None
 
     def sampler(self, weights: Float64) -> GibbsSampler:
-        """Gibbs sampling at these weights."""
-        return GibbsSampler(Gibbs(), self.network.network(weights, clamped=self._clamped), CHAINS)
+        """Gibbs sampling at these weights; made once for the same array."""
+        if self._last is None or self._last[0] is not weights:
+            self._last = weights, GibbsSampler(Gibbs(), self.network.network(weights, clamped=self._clamped), CHAINS)
+        return self._last[1]
 
     def sweep(self, weights: Float64, sweeps: int, beta: Float64 | None = None) -> Words:
         """Go on for some sweeps at these weights; gives the worlds. beta: of each chain, see `GibbsSampler.sweep`."""
@@ -171,4 +187,6 @@ class Chains:
             sampler.sweep(self._state, sweeps)
         else:
             sampler.sweep(self._state, sweeps, beta=beta.astype(np.float32))
+        n_drawn = len(self.network.must) if self._clamped is None else int(np.count_nonzero(~self._clamped))
+        self.updates += sweeps * CHAINS * n_drawn
         return self._state.world

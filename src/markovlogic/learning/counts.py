@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,13 +21,15 @@ from markovlogic.grounding.definitions import Nodes, ground_definition
 from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.grounding.plan import Pattern, plan
-from markovlogic.grounding.predict import predict_with, problem_relations
+from markovlogic.grounding.predict import Sizes, predict_with, problem_relations
 from markovlogic.grounding.relations import Relation
 from markovlogic.grounding.rows import Rows, canonical, concatenated
 from markovlogic.grounding.surviving import Batch, joined, surviving
 from markovlogic.language.templates import ClauseTemplate
-from markovlogic.learning.databases import Database
-from markovlogic.learning.features import FeatureIndex, LearningRule, LearningRules
+from markovlogic.learning.choosing import Wanted, counted_numbers
+from markovlogic.learning.counted import CountedRules, counted_rules
+from markovlogic.learning.databases import Database, decided_database
+from markovlogic.learning.features import FeatureIndex, LearningRule, LearningRules, parted
 from markovlogic.problem.numbers import signed_at, variables_of
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.progress import SILENT, Progress
@@ -59,6 +61,7 @@ class CountingRows:
     group: Int32  # (n_atoms,) exclusive group of each atom, -1 outside
     group_start: Int64
     group_atom: Int32
+    counted: CountedRules | None = None  # rules that are not among the clauses
 
 
 def count_rows(
@@ -66,36 +69,65 @@ def count_rows(
     database: Database,
     index: FeatureIndex,
     *,
+    wanted: Wanted = Wanted.CLAUSES,
     memory_limit: int | None = None,
     progress: Progress = SILENT,
 ) -> CountingRows:
-    """Ground what the evidence leaves open of every rule, rule by rule; refuses what would not fit the memory limit."""
+    """Ground what the evidence leaves open of every rule, rule by rule, or count it; refuses what would not fit the memory limit.
+
+    What hard rules and evidence decide is taken for evidence first.
+    """
     limit = default_limit() if memory_limit is None else memory_limit
-    problem = database.problem
     with engine(int(_DATABASE_SHARE * limit)) as at:
-        relations = problem_relations(problem)
-        sizes = predict_with(at, problem, rules.lowered, relations, _COUNTING_SECONDS, {})
-        needed = sizes.memory_bytes + _BYTES_A_LITERAL * sizes.literals_at_most
-        if needed > limit:
-            raise ResourceError(_too_large(rules, database, sizes.rows, needed, limit), needed=needed, limit=limit)
-        progress.stage(f"ground {database.name}", max(1, sum(sizes.rows)))
-        work = _Work(at, database, dict(relations), Nodes(len(problem.atoms)), index)
-        for number, definition in enumerate(rules.lowered.definitions):
-            work.relations[definition.predicate] = ground_definition(
-                definition, number, at, work.relations, problem.domains, work.nodes
-            )
-        done = 0
-        parts: list[Clauses] = []
-        met: set[int] = set()
-        for rule in rules.rules:
-            for number in rule.templates:
-                patience.check()
-                for part in _of_template(work, rules.lowered.templates[number], rule):
-                    parts.append(part)
-                    met.add(rule.number)
-                done += sizes.rows[number]
-                progress.advance(done)
-        hard = [_hard(work, rules.lowered.templates[number], rules) for number in rules.hard]
+        database = decided_database(database, rules.lowered, at, memory_limit)
+        grounded, numbers = _chosen(rules, database, at, wanted, limit)
+        made = _ground(grounded, database, index, at, progress)
+    if not numbers:
+        return made
+    counted = counted_rules(parted(rules, numbers)[0], database, index)
+    return replace(made, counted=counted, met=made.met | counted.numbers)
+
+
+def _chosen(
+    rules: LearningRules, database: Database, at: Engine, wanted: Wanted, limit: int
+) -> tuple[LearningRules, frozenset[int]]:
+    """The rules that are grounded, and the numbers of those that are not. Raises ResourceError where that does not fit."""
+    relations = problem_relations(database.problem)
+    sizes = predict_with(at, database.problem, rules.lowered, relations, _COUNTING_SECONDS, {})
+    numbers = counted_numbers(rules, database, sizes, wanted, fits=_needed(sizes) <= limit)
+    grounded = parted(rules, numbers)[1] if numbers else rules
+    if numbers:
+        sizes = predict_with(at, database.problem, grounded.lowered, relations, _COUNTING_SECONDS, {})
+    if _needed(sizes) > limit:
+        raise ResourceError(_too_large(grounded, database, sizes.rows, _needed(sizes), limit), needed=_needed(sizes), limit=limit)
+    return grounded, numbers
+
+
+def _needed(sizes: Sizes) -> int:
+    return sizes.memory_bytes + _BYTES_A_LITERAL * sizes.literals_at_most
+
+
+def _ground(rules: LearningRules, database: Database, index: FeatureIndex, at: Engine, progress: Progress) -> CountingRows:
+    problem = database.problem
+    templates = rules.lowered.templates
+    progress.stage(f"ground {database.name}", max(1, len(templates)))
+    work = _Work(at, database, dict(problem_relations(problem)), Nodes(len(problem.atoms)), index)
+    for number, definition in enumerate(rules.lowered.definitions):
+        work.relations[definition.predicate] = ground_definition(
+            definition, number, at, work.relations, problem.domains, work.nodes
+        )
+    done = 0
+    parts: list[Clauses] = []
+    met: set[int] = set()
+    for rule in rules.rules:
+        for number in rule.templates:
+            patience.check()
+            for part in _of_template(work, templates[number], rule):
+                parts.append(part)
+                met.add(rule.number)
+            done += 1
+            progress.advance(done)
+    hard = [_hard(work, templates[number], rules) for number in rules.hard]
     return _assembled(database, parts, concatenated(hard) if hard else _no_rows(), frozenset(met))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,17 @@ import numpy as np
 from markovlogic.arrays import Bool, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
 from markovlogic.data.exclusive import group_of
+from markovlogic.data.names import atom_names
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
+from markovlogic.deciding import decide
 from markovlogic.errors import Fault, InputError
-from markovlogic.language.order import is_order
-from markovlogic.language.syntax import Model
+from markovlogic.grounding.engine import Engine
+from markovlogic.language.integers import is_built_in
+from markovlogic.language.syntax import Model, atoms_of
+from markovlogic.language.templates import LoweredModel
 from markovlogic.problem import Problem, pose
+from markovlogic.problem.assumed import LEARNING, assumed_notes
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.progress import SILENT, Progress
 
@@ -49,8 +54,7 @@ def read_databases(model: Model, given: object, *, closed_types: bool = False, p
 def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence[str] | None) -> tuple[str, ...]:
     """The predicates that are modelled given the others; without a query all that rules speak of and data show."""
     if query is None or (not isinstance(query, str) and not query):
-        shown = (name for name in model.predicates if not is_order(name))
-        found = tuple(name for name in shown if any(one.has(name) for one in evidence))
+        found = tuple(name for name in model.declared if any(one.has(name) for one in evidence))
         if not found:
             raise InputError("no training facts at all", hint="give training databases by -e FILE")
         return found
@@ -81,7 +85,9 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
     """Open the modelled predicates, and note what is true of them: what no fact mentions is false, `?` is hidden."""
     known = {of: facts for of, facts in evidence.facts.items() if of not in targets}
     given = Evidence(evidence.domains, known, evidence.sources, evidence.observed - set(targets))
-    problem = pose(model, given, list(targets))
+    in_rules = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
+    idle = [of for of in model.predicates if of not in in_rules and of not in targets and not is_built_in(of)]
+    problem = pose(model, given, list(targets), closed=idle)  # what no rule speaks of is nothing to sum over
     n_atoms = len(problem.atoms)
     truth, hidden, excluded = np.zeros(n_atoms, bool), np.zeros(n_atoms, bool), np.zeros(n_atoms, bool)
     for predicate in problem.atoms.predicates:
@@ -94,6 +100,44 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
             continue
         _note(problem, predicate, facts, truth, hidden, excluded)
     return frozen(Database(name, problem, truth, hidden, excluded))
+
+
+def decided_database(database: Database, lowered: LoweredModel, at: Engine, memory_limit: int | None) -> Database:
+    """The database in which all that evidence and hard rules decide is evidence; raises InputError where data say otherwise."""
+    if not lowered.has_hard:
+        return database
+    problem = database.problem
+    found = decide(problem, lowered, at, memory_limit=memory_limit).problem
+    if found is problem:
+        return database
+    stays = [np.zeros(0, np.int64)]
+    for name in problem.atoms.predicates:
+        own, now = problem.atoms.range_of(name), found.statuses[name]
+        code = problem.atoms.codes(name)
+        status = now.lookup(code)
+        known = (status != UNKNOWN) & ~database.hidden[own.start : own.stop]
+        wrong = code[known & ((status == TRUE) != database.truth[own.start : own.stop])]
+        if len(wrong):
+            raise InputError(_broken(database, name, int(wrong[0]), len(wrong)))
+        stays.append(own.start + np.flatnonzero(status == UNKNOWN))
+    kept = np.concatenate(stays)
+    return frozen(Database(database.name, found, database.truth[kept], database.hidden[kept], database.excluded[kept]))
+
+
+def _broken(database: Database, predicate: str, code: int, count: int) -> Fault:
+    problem = database.problem
+    domains = [problem.domains[kind] for kind in problem.model.predicates[predicate].types]
+    names = atom_names(predicate, np.array([code], np.int64), problem.statuses[predicate].sizes, domains)
+    more = f" and {count - 1:,} more" if count > 1 else ""
+    return Fault(
+        f"{database.name} breaks a hard rule of the model: the rules decide {names[0]}{more} otherwise",
+        hint="correct the data, or give the hard rules weights to be learned",
+    )
+
+
+def assumed_of(database: Database, evidence: Evidence) -> tuple[str, ...]:
+    """What was assumed of a database though nobody said it; of all its facts, those of what is modelled too."""
+    return assumed_notes(replace(database.problem, evidence=evidence), purpose=LEARNING)
 
 
 def _note(problem: Problem, predicate: str, facts: Facts, truth: Bool, hidden: Bool, excluded: Bool) -> None:

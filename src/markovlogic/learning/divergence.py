@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
 from markovlogic import patience
 from markovlogic.arrays import Float64
 from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
+from markovlogic.learning.information import Solver
 from markovlogic.learning.priors import Penalty
 from markovlogic.progress import Progress
 
@@ -30,63 +30,10 @@ WINDOW = 20  # steps whose mean gradient is looked at
 MOMENTUM = 0.7
 FIRST_STEP = 0.5
 LARGEST_CHANGE = 0.5  # of a weight in one step
-NEAR = 0.1  # of a standard error: weights are as good as at their best
+NEAR, FARTHEST = 0.1, 0.5  # of a standard error, on average and of any weight: they are as good as at their best
+STANDSTILL = 4  # windows without progress, after which there is none to hope for
 SNAPSHOTS = 40  # worlds of every chain that the information is estimated from
-MOST_ITERATIONS = 60  # of conjugate gradients
 MOST_SAMPLED = 400  # weights whose information is estimated from samples
-
-
-class Solver(Protocol):
-    """What scales steps."""
-
-    def __call__(self, gradient: Float64) -> Float64:
-        """The gradient times the inverse of an information matrix."""
-        ...
-
-
-class Preconditioner:
-    """The inverse of an information matrix, block by block where it falls apart; by iteration where one is too large."""
-
-    def __init__(self, information: Any, precision: Float64, most_dense: int) -> None:
-        from scipy import linalg, sparse
-        from scipy.sparse.csgraph import connected_components
-
-        self._blocks: list[tuple[Any, Any]] = []
-        total = sparse.csr_array(information + sparse.diags_array(precision))
-        diagonal = np.maximum(total.diagonal(), 1e-12)
-        ridge = 1e-6 * max(float(diagonal.max(initial=0.0)), 1e-6)
-        _, label = connected_components(abs(total) > 0, directed=False)
-        order = np.argsort(label, kind="stable")
-        for members in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
-            if len(members) > most_dense:
-                own = sparse.csr_array(total[members][:, members] + sparse.diags_array(np.full(len(members), ridge)))
-                self._blocks.append((members, own))
-                continue
-            dense = total[members][:, members].toarray()
-            dense[np.diag_indices(len(dense))] += ridge
-            self._blocks.append((members, linalg.cho_factor(dense, lower=True)))
-
-    def __call__(self, gradient: Float64) -> Float64:
-        """Solve for a step."""
-        from scipy import linalg, sparse
-        from scipy.sparse.linalg import cg
-
-        step = np.zeros_like(gradient)
-        for members, factor in self._blocks:
-            part = gradient[members]
-            if isinstance(factor, tuple):
-                step[members] = linalg.cho_solve(factor, part)
-            else:
-                scale = sparse.diags_array(1 / factor.diagonal())
-                step[members], _ = cg(factor, part, rtol=1e-3, maxiter=MOST_ITERATIONS, M=scale)
-        return step
-
-
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """What chains say at given weights."""
-
-    gradient: Float64  # of the log-likelihood, without the prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +45,7 @@ class Found:
     converged: bool
     information: Float64 | None  # minus the Hessian of the log-likelihood, estimated; None where there are too many weights
     distance: float  # the last mean gradient, in standard errors of the weight it moves most
+    updates: int  # of atoms, by all chains
 
 
 class Likelihood:
@@ -117,6 +65,11 @@ class Likelihood:
             else:
                 self._clamped.append(None)
                 self._observed.append(network.counts_in(database.truth))
+
+    @property
+    def updates(self) -> int:
+        """Atoms that all chains have drawn so far."""
+        return sum(chains.updates for chains in (*self._free, *self._clamped) if chains is not None)
 
     def gradient(self, weights: Float64, sweeps: int) -> Float64:
         """An estimate after some more sweeps of all chains."""
@@ -154,6 +107,7 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
     likelihood.gradient(weights, FIRST_SWEEPS)
     recent: list[Float64] = []
     history: list[Float64] = []
+    distances: list[float] = []
     distance, converged, steps = np.inf, False, 0
     for step in range(MOST_STEPS):
         left = patience.current().left
@@ -171,15 +125,17 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
         recent = [*recent, gradient][-WINDOW:]
         history.append(weights)
         if steps % WINDOW == 0:
-            moved = np.abs(solver(np.mean(recent, axis=0)))
-            distance = float((moved / np.maximum(error, 1e-9)).max(initial=0.0))
+            moved = np.abs(solver(np.mean(recent, axis=0))) / np.maximum(error, 1e-9)
+            distance = float(moved.max(initial=0.0))
             progress.advance(steps, f"step {steps}, off by {distance:.2g} standard errors")
-            if steps >= LEAST_STEPS and distance < NEAR:
-                converged = True
+            distances.append(distance)
+            converged = distance < FARTHEST and float(np.mean(moved**2)) < NEAR**2
+            if steps >= LEAST_STEPS and (converged or distance > min(distances[:-STANDSTILL], default=np.inf)):
                 break
     if history:
         weights = np.mean(history[len(history) // 2 :], axis=0)
-    return Found(weights, steps, converged, _information(likelihood, weights), distance)
+    information = _information(likelihood, weights)
+    return Found(weights, steps, converged, information, distance, likelihood.updates)
 
 
 def _information(likelihood: Likelihood, weights: Float64) -> Float64 | None:

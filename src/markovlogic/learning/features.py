@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -129,6 +129,24 @@ def _with_used_definitions(lowered: LoweredModel) -> LoweredModel:
             kept.append(definition)
             used.update(literal.predicate for cube in definition.cubes for literal in cube.literals)
     return LoweredModel(lowered.templates, tuple(reversed(kept)), lowered.constant_per_grounding)
+
+
+def parted(rules: LearningRules, numbers: Collection[int]) -> tuple[LearningRules, LearningRules]:
+    """The rules with these numbers, and the others."""
+    return _some(rules, lambda number: number in numbers), _some(rules, lambda number: number not in numbers)
+
+
+def _some(rules: LearningRules, chosen: Callable[[int], bool]) -> LearningRules:
+    """Rules whose number is chosen, with the clauses that belong to them."""
+    old = rules.lowered
+    kept = [at for at, template in enumerate(old.templates) if chosen(template.rule)]
+    at_now = {at: now for now, at in enumerate(kept)}
+    lowered = LoweredModel(tuple(old.templates[at] for at in kept), old.definitions, old.constant_per_grounding)
+    soft = tuple(
+        replace(rule, templates=tuple(at_now[at] for at in rule.templates)) for rule in rules.rules if chosen(rule.number)
+    )
+    hard = tuple(at_now[at] for at in rules.hard if at in at_now)
+    return LearningRules(rules.model, _with_used_definitions(lowered), soft, hard)
 
 
 @dataclass

@@ -20,6 +20,7 @@ from markovlogic.learning.learn import learn
 from markovlogic.learning.result import Learned
 from markovlogic.posing import Models, Queries
 from markovlogic.progress import SILENT, Progress
+from markovlogic.results import Marginals
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,16 +70,31 @@ def cross_validate(
     if len(given) < 2:
         raise InputError("one database cannot be left out of one", hint="give several, each by an -e of its own")
     targets = targets_of(source, given, query)
-    folds = []
-    for at, own in enumerate(given):
-        others = [one for number, one in enumerate(given) if number != at]
-        learned = learn(source, others, list(targets), progress=progress, **options)
-        known = {name: facts for name, facts in own.facts.items() if name not in targets}
-        shown = Evidence(_domains(learned.model, own), known, own.sources, own.observed - set(targets))
-        result = infer(learned.model, shown, list(targets), progress=progress, **(infer_options or {}))
-        name = "+".join(own.sources) or f"database {at + 1}"
-        folds.append(Fold(name, learned, evaluate(result, own), result.run.method))
+    folds = [
+        left_out(source, given, targets, at, infer_options=infer_options, progress=progress, **options)[0]
+        for at in range(len(given))
+    ]
     return CrossValidation(tuple(folds), _pooled(folds))
+
+
+def left_out(
+    model: syntax.Model,
+    given: Sequence[Evidence],
+    targets: Sequence[str],
+    at: int,
+    *,
+    infer_options: Mapping[str, Any] | None = None,
+    progress: Progress = SILENT,
+    **options: Any,
+) -> tuple[Fold, Marginals]:
+    """One fold, and the probabilities that it evaluates: learned from all databases but one, inferred from its other facts."""
+    own = given[at]
+    learned = learn(model, [one for number, one in enumerate(given) if number != at], list(targets), progress=progress, **options)
+    known = {name: facts for name, facts in own.facts.items() if name not in targets}
+    shown = Evidence(_domains(learned.model, own), known, own.sources, own.observed - set(targets))
+    result = infer(learned.model, shown, list(targets), progress=progress, **(infer_options or {}))
+    name = "+".join(own.sources) or f"database {at + 1}"
+    return Fold(name, learned, evaluate(result, own), result.run.method), result
 
 
 def _domains(model: syntax.Model, evidence: Evidence) -> dict[str, Domain]:

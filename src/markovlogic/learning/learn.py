@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from markovlogic import measures
 from markovlogic.arrays import Bool, Float64
-from markovlogic.data.evidence import Evidence
 from markovlogic.errors import known_name
 from markovlogic.language import syntax
 from markovlogic.language.load import load
-from markovlogic.learning.chains import WeightedNetwork, weighted_network
-from markovlogic.learning.counts import CountingRows, count_rows
-from markovlogic.learning.databases import Database, database_of, read_databases, targets_of
-from markovlogic.learning.divergence import Found, Likelihood, Preconditioner, climb
-from markovlogic.learning.features import FeatureIndex, LearningRules, instantiate, prepare
+from markovlogic.learning.choosing import Wanted
+from markovlogic.learning.databases import Database, read_databases, targets_of
+from markovlogic.learning.divergence import Found, Likelihood, climb
+from markovlogic.learning.features import instantiate
+from markovlogic.learning.held_out import all_together, with_coupling_scale
+from markovlogic.learning.information import Preconditioner, standard_errors
 from markovlogic.learning.optimise import cross_validated, maximise
+from markovlogic.learning.preparing import Prepared, Task, prepared
 from markovlogic.learning.priors import Penalty, Prior, PriorWish, penalty_of, prior_wish
-from markovlogic.learning.pseudolikelihood import MOST_DENSE, Design, design_of, standard_errors
+from markovlogic.learning.pseudolikelihood import Design
 from markovlogic.learning.references import diagonal_newton, voted_perceptron
 from markovlogic.learning.result import Learned, LearnedWeight
+from markovlogic.learning.telling import Told, assumed, undecided
 from markovlogic.measures import Stopwatch, peak_memory
-from markovlogic.patience import SURE, Patience, current
+from markovlogic.patience import Patience, current
 from markovlogic.posing import Models, Queries
 from markovlogic.progress import SILENT, Progress
 
 PSEUDO, CD, NEWTON, PERCEPTRON, AUTO = "pseudolikelihood", "cd", "newton", "perceptron", "auto"
 METHODS = (AUTO, PSEUDO, CD, NEWTON, PERCEPTRON)
 STAGES = (*measures.STAGES, "learn")  # the stages of every record, and its own
-MOST_NAMED = 5  # rules in a note
+MUCH_WORSE = 0.01  # of the training data's log-likelihood: so much less, and chains went astray
 SWEEPS_OF_HIDDEN, ROUNDS_OF_HIDDEN = 100, 5
 
 
@@ -70,116 +72,79 @@ def learn(
         return _learned(task, method, wish, seed, watch, progress)
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What is to be learned from what."""
-
-    model: syntax.Model
-    evidence: Sequence[Evidence]
-    targets: tuple[str, ...]
-    keep_weights: bool
-    memory_limit: int | None
-
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """Counts of all databases, and observations for the pseudo-likelihood."""
-
-    rules: LearningRules
-    databases: Sequence[Database]
-    countings: Sequence[CountingRows]
-    index: FeatureIndex
-    networks: Sequence[WeightedNetwork]
-
-    @property
-    def hides(self) -> bool:
-        """Whether nothing is known of some atoms."""
-        return any(database.hidden.any() for database in self.databases)
-
-    @property
-    def coupled(self) -> bool:
-        """Whether rules tie modelled atoms together, so that the pseudo-likelihood is not the likelihood itself."""
-        return any(network.is_coupled for network in self.networks)
-
-    @property
-    def is_base(self) -> Bool:
-        """(n_features,) weights of rules that are a single literal: how often it is true at all."""
-        base = {rule.number for rule in self.rules.rules if _is_literal(rule.rule.formula)}
-        return np.array([number in base for number, _ in self.index.keys], bool)
-
-    def design(self, worlds: Sequence[Bool]) -> Design:
-        """Observations at these worlds; hidden atoms are none."""
-        return design_of(self.countings, worlds, len(self.index), left_out=[one.hidden for one in self.databases])
-
-
-def _is_literal(formula: syntax.Formula) -> bool:
-    return isinstance(formula, syntax.Atom) or (isinstance(formula, syntax.Not) and isinstance(formula.body, syntax.Atom))
-
-
-def _prepared(task: Task, watch: Stopwatch, progress: Progress) -> Prepared:
-    with watch("ground"):
-        rules = prepare(task.model, keep_weights=task.keep_weights)
-        index = FeatureIndex()
-        names = [_name(one, at) for at, one in enumerate(task.evidence)]
-        databases = [database_of(task.model, one, task.targets, name) for one, name in zip(task.evidence, names, strict=True)]
-        countings = [count_rows(rules, one, index, memory_limit=task.memory_limit, progress=progress) for one in databases]
-        networks = [weighted_network(one, len(index)) for one in countings]
-    current().allowance = SURE  # from here on weights can always be told
-    return Prepared(rules, databases, countings, index, networks)
-
-
-def _name(evidence: Evidence, at: int) -> str:
-    return "+".join(evidence.sources) if evidence.sources else f"database {at + 1}"
+def _wanted(method: str, databases: Sequence[Database]) -> Wanted:
+    """Chains need clauses: those that draw hidden atoms, and those of the conditional likelihood."""
+    if any(database.hidden.any() for database in databases):
+        return Wanted.CLAUSES
+    return {PSEUDO: Wanted.CHANGES, AUTO: Wanted.CLAUSES_IF_THEY_FIT}.get(method, Wanted.CLAUSES)
 
 
 def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwatch, progress: Progress) -> Learned:
-    ready = _prepared(task, watch, progress)
+    ready = prepared(task, lambda databases: _wanted(method, databases), watch, progress)
     notes: list[str] = []
     with watch("learn"):
         progress.stage("pseudo-likelihood")
-        worlds = [one.truth for one in ready.databases]
+        worlds, updates = [one.truth for one in ready.databases], 0
         if ready.hides:
-            worlds = _completed(ready, np.zeros(len(ready.index)), seed)
+            worlds, updates = _completed(ready, np.zeros(len(ready.index)), seed)
         design = ready.design(worlds)
         chosen = wish.fixed
         if chosen is None:
-            chosen, how = cross_validated(design, wish, ready.is_base, seed, progress)
+            chosen, how, drawn = _chosen_prior(ready, design, method, wish, seed, progress)
+            updates += drawn
             progress.stage("pseudo-likelihood")
             notes.append(f"the prior, {chosen}, was chosen by {how}")
-        penalty = penalty_of(chosen, ready.is_base)
+        penalty = penalty_of(chosen, ready.is_base, ready.is_coupling)
         weights, ended = maximise(design, penalty, told=lambda step, _value: progress.advance(step, f"step {step}"))
         for turn in range(ROUNDS_OF_HIDDEN if ready.hides else 0):  # EM: complete the data, learn from them, again
-            worlds = _completed(ready, weights, seed + turn + 1)
+            worlds, drawn = _completed(ready, weights, seed + turn + 1)
+            updates += drawn
             design = ready.design(worlds)
             weights, ended = maximise(design, penalty, weights)
         information = design.information(weights)
         errors, exact_errors = standard_errors(information, penalty.precision)
-        used, converged, more = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
-        notes += more.notes
-        if more.found is not None:
-            weights = more.found.weights
-            if more.found.information is not None:
-                errors, exact_errors = standard_errors(_sparse(more.found.information), penalty.precision)
-    worries = list(more.worries)
-    if not ended and used == PSEUDO:
+        if chosen.has_couplings:
+            further = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
+        else:
+            further = _Further(PSEUDO, Told(("the rules that tie modelled atoms together did not earn their place: weight 0",)))
+        notes += further.told.notes
+        if further.found is not None:
+            weights = further.found.weights
+            if further.found.information is not None:
+                errors, exact_errors = standard_errors(_sparse(further.found.information), penalty.precision)
+    worries = list(further.told.worries)
+    if not ended and further.used == PSEUDO:
         worries.append("the search for the best weights ended early: allow more time")
     if not exact_errors:
         notes.append(
             "there are too many weights for full standard errors: those given hold where all others are known, and are too small"
         )
-    told = _told(task, ready, design, weights, chosen)
-    stats = _stats(ready, used, more.found, converged, watch)
+    told = undecided(task, ready, design, weights, errors, chosen)
+    stats = _stats(ready, further, updates, watch)
     return Learned(
         task.model,
         _weights(ready, weights, errors, design),
-        used,
+        further.used,
         str(chosen),
         tuple(one.name for one in ready.databases),
         task.targets,
-        (*notes, *told.notes),
+        (*assumed(task, ready), *notes, *told.notes),
         (*worries, *told.worries),
         stats,
     )
+
+
+def _chosen_prior(
+    ready: Prepared, design: Design, method: str, wish: PriorWish, seed: int, progress: Progress
+) -> tuple[Prior, str, int]:
+    """The prior, how it was chosen, and atoms drawn for that.
+
+    `auto` chooses the strength of couplings by inference where databases can be left out; all else by the pseudo-likelihood.
+    """
+    if method != AUTO or not ready.coupled or ready.hides or ready.counts or len(ready.databases) < 2:
+        return *cross_validated(design, wish, ready.is_base, seed, progress), 0
+    local, _ = cross_validated(design, wish, ready.is_base, seed, progress, left_aside=ready.is_coupling)
+    return with_coupling_scale(ready, design, local, seed, progress)
 
 
 def _sparse(dense: Float64) -> object:
@@ -188,11 +153,17 @@ def _sparse(dense: Float64) -> object:
     return sparse.csr_array(dense)
 
 
-@dataclass(frozen=True)
-class _Told:
-    notes: tuple[str, ...] = ()
-    worries: tuple[str, ...] = ()
+@dataclass(frozen=True, eq=False)
+class _Further:
+    """How far it went beyond the pseudo-likelihood."""
+
+    used: str  # the method that gave the weights in the end
+    told: Told = field(default_factory=Told)
     found: Found | None = None
+
+    @property
+    def converged(self) -> bool:
+        return self.found is None or self.found.converged
 
 
 def _went_on(
@@ -204,19 +175,25 @@ def _went_on(
     information: object,
     seed: int,
     progress: Progress,
-) -> tuple[str, bool, _Told]:
+) -> _Further:
     """Go on to the true conditional likelihood where that was asked for, or where it differs."""
     if not len(weights):
-        return PSEUDO, True, _Told()
+        return _Further(PSEUDO)
     if method == AUTO and not ready.coupled and not ready.hides:
         note = "no rule ties two modelled atoms together, so the pseudo-likelihood is the conditional likelihood itself"
-        return PSEUDO, True, _Told((note,))
+        return _Further(PSEUDO, Told((note,)))
     if method == PSEUDO:
         note = "couplings were learned with all neighbours known; where they are not, --method cd or auto may do better"
-        return PSEUDO, True, _Told((note,) if ready.coupled else ())
+        return _Further(PSEUDO, Told((note,) if ready.coupled else ()))
+    if ready.counts:
+        worry = (
+            "the ground clauses would not fit the memory limit, so groundings were counted, and the weights are those of the"
+            " pseudo-likelihood: couplings were learned with all neighbours known; smaller databases would let auto go on"
+        )
+        return _Further(PSEUDO, Told(worries=(worry,)))
     progress.stage("conditional likelihood", None)
     likelihood = Likelihood(ready.networks, seed)
-    solver = Preconditioner(information, penalty.precision, MOST_DENSE)
+    solver = Preconditioner(information, penalty.precision)
     rough = np.where(np.isnan(errors), 1.0, errors)
     ways: dict[str, Callable[[], Found]] = {
         AUTO: lambda: climb(likelihood, weights, penalty, solver, rough, progress),
@@ -227,6 +204,13 @@ def _went_on(
     found = ways[method]()
     used = CD if method == AUTO else method
     notes, worries = [], []
+    if method == AUTO and not ready.hides:
+        before, drawn = all_together(ready.networks, weights, seed)
+        after, more = all_together(ready.networks, found.weights, seed)
+        found = replace(found, updates=found.updates + drawn + more)
+        if before > after * (1 - MUCH_WORSE):  # both are negative
+            note = "went on to the conditional likelihood, but inference with the weights of the pseudo-likelihood says more"
+            return _Further(PSEUDO, Told((f"{note} of the training data, so these were kept",)), replace(found, weights=weights))
     if method == AUTO:
         notes.append(f"went on from the pseudo-likelihood to the conditional likelihood: {found.steps} steps, 64 chains")
     if not found.converged:
@@ -235,7 +219,7 @@ def _went_on(
             " from where they go: allow more time, or a stronger prior"
         )
     worries += _confined(ready, weights)
-    return used, found.converged, _Told(tuple(notes), tuple(worries), found)
+    return _Further(used, Told(tuple(notes), tuple(worries)), found)
 
 
 def _confined(ready: Prepared, weights: Float64) -> list[str]:
@@ -247,11 +231,11 @@ def _confined(ready: Prepared, weights: Float64) -> list[str]:
     return []
 
 
-def _completed(ready: Prepared, weights: Float64, seed: int) -> list[Bool]:
-    """Worlds in which hidden atoms are drawn given all that is known."""
+def _completed(ready: Prepared, weights: Float64, seed: int) -> tuple[list[Bool], int]:
+    """Worlds in which hidden atoms are drawn given all that is known, and how many atoms were drawn for that."""
     from markovlogic.learning.chains import Chains
 
-    worlds = []
+    worlds, updates = [], 0
     for number, (database, network) in enumerate(zip(ready.databases, ready.networks, strict=True)):
         if not database.hidden.any():
             worlds.append(database.truth)
@@ -260,7 +244,8 @@ def _completed(ready: Prepared, weights: Float64, seed: int) -> list[Bool]:
         words = chains.sweep(weights, SWEEPS_OF_HIDDEN)
         drawn = (words[: len(database.truth)] & np.uint64(1)) == 1
         worlds.append(np.where(database.hidden, drawn, database.truth))
-    return worlds
+        updates += chains.updates
+    return worlds, updates
 
 
 def _weights(ready: Prepared, weights: Float64, errors: Float64, design: Design) -> tuple[LearnedWeight, ...]:
@@ -285,76 +270,23 @@ def _weights(ready: Prepared, weights: Float64, errors: Float64, design: Design)
     return tuple(made)
 
 
-def _told(task: Task, ready: Prepared, design: Design, weights: Float64, prior: Prior) -> _Told:
-    """What the data do not decide, rule by rule."""
-    notes: list[str] = []
-    worries: list[str] = []
-    for name in task.targets:
-        shares = [_share(one, name) for one in ready.databases]
-        known = [share for share in shares if share is not None]
-        for value, word in ((1.0, "true"), (0.0, "false")):
-            if known and all(share == value for share in known):
-                worries.append(
-                    f"every atom of {name} is {word} in the training data: nothing tells what would make it otherwise;"
-                    " add data in which it varies, or take it out of -q"
-                )
-    informed = np.diff(design.matrix.tocsc().indptr) > 0
-    silent = [
-        rule
-        for rule in ready.rules.rules
-        if rule.kept is None and not any(informed[at] for at, key in enumerate(ready.index.keys) if key[0] == rule.number)
-    ]
-    met = frozenset().union(*(one.met for one in ready.countings)) if ready.countings else frozenset()
-    decided = [rule.rule for rule in silent if rule.number not in met]
-    for rules, why in (
-        (decided, "the evidence decides all their groundings"),
-        ([rule.rule for rule in silent if rule.number in met], "no atom of the data makes a difference to them"),
-    ):
-        if rules:
-            notes.append(f"the data say nothing about {_listed(rules)}: {why}; their weight is 0")
-    up, down = design.one_sided()
-    plain = [at for at, (number, constants) in enumerate(ready.index.keys) if not constants and (up[at] or down[at])]
-    if plain:
-        rules = [task.model.rules[ready.index.keys[at][0]] for at in plain]
-        text = f"the data never contradict {_listed(rules)}: by themselves they would make the weight infinite"
-        if prior.kind == "none":
-            worries.append(f"{text}; give a prior, such as --prior 2, or make the rule hard by a final period")
-        else:
-            notes.append(f"{text}; the prior keeps it finite, and a final period would make the rule hard")
-    by_constant = int(sum(1 for at, (_, constants) in enumerate(ready.index.keys) if constants and (up[at] or down[at])))
-    if by_constant and prior.kind == "none":
-        worries.append(f"{by_constant:,} weights of rules with + would be infinite: give a prior, such as --prior 1")
-    if prior.kind == "none" and not plain and not by_constant and np.any(np.abs(weights) > 30):
-        worries.append("some weights run to infinity: the data are separable; give a prior, such as --prior 2")
-    return _Told(tuple(notes), tuple(worries))
-
-
-def _share(database: Database, predicate: str) -> float | None:
-    own = database.problem.atoms.range_of(predicate)
-    known = ~database.hidden[own.start : own.stop]
-    return float(database.truth[own.start : own.stop][known].mean()) if known.any() else None
-
-
-def _listed(rules: Sequence[syntax.Rule]) -> str:
-    shown = [f"{rule.text} ({rule.place})" for rule in rules[:MOST_NAMED]]
-    more = len(rules) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more else "")
-
-
-def _stats(ready: Prepared, used: str, found: Found | None, converged: bool, watch: Stopwatch) -> dict[str, object]:
-    exact = used == PSEUDO and not ready.coupled and not ready.hides
+def _stats(ready: Prepared, further: _Further, updates: int, watch: Stopwatch) -> dict[str, object]:
+    """The run's record; updates: of atoms, before the conditional likelihood was gone on to."""
+    found = further.found
+    exact = further.used == PSEUDO and not ready.coupled and not ready.hides
+    n_clauses = sum(len(one.rows) + len(one.hard) for one in ready.networks)
     return {
-        "network": "ground",
+        "network": "counting" if ready.counts else "ground",
         "estimator": "none",
         "guarantee": "exact" if exact else "unbounded",
         "atoms": sum(len(one.truth) for one in ready.databases),
-        "clauses": sum(len(one.rows) + len(one.hard) for one in ready.networks),
-        "chains": 0 if found is None else 64,
+        "clauses": n_clauses if n_clauses or not ready.counts else None,
+        "chains": 64 if found is not None or updates else 0,
         "draws": 0 if found is None else found.steps,
         "burn_in": 0,
-        "updates": 0 if found is None else None,  # nobody counts those of chains whose weights change
+        "updates": updates + (0 if found is None else found.updates),
         "steps": None if found is None else found.steps,
-        "converged": converged,
+        "converged": further.converged,
         "seconds": dict(watch.stop()),
         "peak_memory_bytes": peak_memory(),
     }

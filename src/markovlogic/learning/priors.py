@@ -13,6 +13,7 @@ from markovlogic.errors import InputError, known_name
 KINDS = ("l2", "l1", "none")
 SCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # what is tried where nothing was said
 AUTO = "auto"
+NO_COUPLINGS = 1e-3  # a standard deviation that leaves no couplings
 BASE = 10.0  # standard deviation of base rates where the strength is chosen: what is rare is no reason for doubt
 
 
@@ -22,16 +23,25 @@ class Prior:
 
     l2: normal with standard deviation `scale`; l1: Laplace with scale `scale`, which makes many weights exactly zero; none.
     base: standard deviation of base rates, the weights of rules that are a single literal, where they are treated apart.
+    coupling: scale of the weights that tie modelled atoms together, where it is another one.
     """
 
     kind: str = "l2"
     scale: float = 1.0
     base: float | None = None
+    coupling: float | None = None
+
+    @property
+    def has_couplings(self) -> bool:
+        """Whether it leaves weights that tie modelled atoms together any room."""
+        return self.coupling is None or self.coupling > NO_COUPLINGS
 
     def __str__(self) -> str:
         if self.kind == "none":
             return "none"
-        rates = "" if self.base is None else f" ({self.base:g} for single atoms)"
+        apart = [] if self.base is None else [f"{self.base:g} for single atoms"]
+        apart += [] if self.coupling is None else [f"{self.coupling:g} for couplings"]
+        rates = f" ({', '.join(apart)})" if apart else ""
         return f"{self.kind} with {'standard deviation' if self.kind == 'l2' else 'scale'} {self.scale:g}{rates}"
 
 
@@ -56,12 +66,15 @@ class Penalty:
         return self.precision * weights + self.slope * np.sign(weights)
 
 
-def penalty_of(prior: Prior, is_base: Bool) -> Penalty:
-    """The prior of weights of which some are base rates."""
+def penalty_of(prior: Prior, is_base: Bool, is_coupling: Bool | None = None) -> Penalty:
+    """The prior of weights of which some are base rates, and some tie modelled atoms together."""
     n = len(is_base)
     apart = is_base if prior.base is not None else np.zeros(n, bool)
-    plain = np.full(n, 1 / prior.scale**2 if prior.kind == "l2" else 0.0)
-    slope = np.full(n, 1 / prior.scale if prior.kind == "l1" else 0.0)
+    scale = np.full(n, prior.scale)
+    if prior.coupling is not None and is_coupling is not None:
+        scale[is_coupling] = prior.coupling
+    plain = 1 / scale**2 if prior.kind == "l2" else np.zeros(n)
+    slope = 1 / scale if prior.kind == "l1" else np.zeros(n)
     if prior.base is not None and prior.kind != "none":
         plain[apart], slope[apart] = 1 / prior.base**2, 0.0
     return Penalty(plain, slope)

@@ -16,9 +16,10 @@ import numpy as np
 
 from markovlogic.arrays import Bool, Float64, Int32, Int64, offsets
 from markovlogic.errors import Fault, InputError
+from markovlogic.learning.counted import CountedRules
 from markovlogic.learning.counts import CountingRows, true_literals
 
-MOST_DENSE = 2500  # features of a block whose information matrix is inverted as a whole
+BREAKS = "correct the data, or give the hard rules weights to be learned"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,12 @@ def changes(counting: CountingRows, world: Bool) -> Changes:
     effect = _effects(counting, rows.literal, row, true_literals(rows, world), len(rows))
     at = np.flatnonzero(effect)
     return Changes((rows.literal[at] >> 1).astype(np.int64), feature[row[at]], effect[at] * count[row[at]])
+
+
+def _counted_changes(counted: CountedRules, table: Float64) -> Changes:
+    """The same of rules that were counted."""
+    atom, channel = np.nonzero(table[:, : len(counted.feature)])
+    return Changes(atom.astype(np.int64), counted.feature[channel], table[atom, channel] * counted.scale[channel])
 
 
 def _effects(counting: CountingRows, literal: Int32, row: Int64, true: Bool, n_rows: int) -> Int64:
@@ -73,6 +80,16 @@ class Decided:
     forbidden: Bool  # (n_atoms,) values of groups that could not be taken
 
 
+def _decided_by_counts(counting: CountingRows, counted: CountedRules, table: Float64, world: Bool) -> Decided:
+    """In a world that breaks no hard rule, what is decided would break one if it were otherwise."""
+    change = table[:, counted.hard]
+    found = Decided((change != 0) & (counting.group < 0), np.zeros(len(world), bool))
+    taken = np.zeros(len(counting.group_start) - 1)
+    np.add.at(taken, counting.group[world & (counting.group >= 0)], change[world & (counting.group >= 0)])
+    found.forbidden[counting.group_atom] = change[counting.group_atom] < taken[counting.group[counting.group_atom]]
+    return found
+
+
 def decided(counting: CountingRows, world: Bool, broken: str) -> Decided:
     """Atoms that hard clauses decide; raises InputError where the world breaks one. broken: what to say then."""
     rows = counting.hard
@@ -83,7 +100,7 @@ def decided(counting: CountingRows, world: Bool, broken: str) -> Decided:
     row = np.repeat(np.arange(len(rows), dtype=np.int64), rows.length)
     true = true_literals(rows, world)
     if not (np.bincount(row[true], minlength=len(rows)) > 0).all():
-        raise InputError(Fault(broken, hint="correct the data, or give the hard rules weights to be learned"))
+        raise InputError(Fault(broken, hint=BREAKS))
     effect = _effects(counting, rows.literal, row, true, len(rows))
     atom = rows.literal >> 1
     single = counting.group[atom] < 0
@@ -124,6 +141,13 @@ class Design:
         """(n_rows,) the unit of each row."""
         groups = np.repeat(np.arange(len(self.group_start) - 1), np.diff(self.group_start))
         return np.concatenate([np.arange(self.n_single), self.n_single + groups]).astype(np.int64)
+
+    @cached_property
+    def rough_information(self) -> Float64:
+        """(n_features,) the diagonal of minus the Hessian where all weights are zero; in groups, without what values share."""
+        sizes = np.repeat(np.diff(self.group_start), np.diff(self.group_start))
+        variance = np.concatenate([np.full(self.n_single, 0.25), 1 / np.maximum(sizes, 1)])
+        return np.asarray(self.matrix.multiply(self.matrix).T @ variance, np.float64)
 
     def units_of(self, units: Bool) -> Design:
         """The observations of some units only."""
@@ -217,9 +241,7 @@ def design_of(
     grouped: list[tuple[Any, Float64, Bool, Int32]] = []
     lengths: list[Int64] = []
     for number, (counting, world) in enumerate(zip(countings, worlds, strict=True)):
-        name = counting.database.name
-        told = decided(counting, world, f"{name} breaks a hard rule of the model")
-        found = changes(counting, world)
+        told, found = _observed(counting, world)
         n_atoms = len(world)
         offset = counting.offset.copy()
         kept = found.feature < 0
@@ -243,6 +265,27 @@ def design_of(
     )
 
 
+def _observed(counting: CountingRows, world: Bool) -> tuple[Decided, Changes]:
+    """What hard rules leave of a world's atoms, and what each adds to counts; from clauses and from counted rules."""
+    broken = f"{counting.database.name} breaks a hard rule of the model"
+    told, found = decided(counting, world, broken), changes(counting, world)
+    counted = counting.counted
+    if counted is None:
+        return told, found
+    if counted.is_broken(world):
+        raise InputError(Fault(broken, hint=BREAKS))
+    table = counted.table(world)
+    more, by_counts = _decided_by_counts(counting, counted, table, world), _counted_changes(counted, table)
+    return (
+        Decided(told.fixed | more.fixed, told.forbidden | more.forbidden),
+        Changes(
+            np.concatenate([found.atom, by_counts.atom]),
+            np.concatenate([found.feature, by_counts.feature]),
+            np.concatenate([found.change, by_counts.change]),
+        ),
+    )
+
+
 def _open_groups(counting: CountingRows, removed: Bool) -> tuple[Int32, Int64]:
     """Values that groups can take, group by group, and their number; a group with one value says nothing."""
     of = np.repeat(np.arange(len(counting.group_start) - 1), np.diff(counting.group_start))
@@ -250,52 +293,3 @@ def _open_groups(counting: CountingRows, removed: Bool) -> tuple[Int32, Int64]:
     size = np.bincount(of[keep], minlength=len(counting.group_start) - 1)
     keep &= (size > 1)[of]
     return counting.group_atom[keep], size[size > 1].astype(np.int64)
-
-
-def standard_errors(information: Any, precision: Float64) -> tuple[Float64, bool]:
-    """√ of the diagonal of the inverse of information + precision, and whether it is exact.
-
-    Weights that no chain of observations ties together are inverted block by block. Blocks past MOST_DENSE weights get what holds
-    where all other weights are known, which is too small: then the second value is False. nan: nothing is known.
-    """
-    from scipy import sparse
-    from scipy.sparse.csgraph import connected_components
-
-    n = len(precision)
-    total = sparse.csr_array(information + sparse.diags_array(precision))
-    _, block = connected_components(abs(total) > 0, directed=False)
-    found = np.full(n, np.nan)
-    exact = True
-    order = np.argsort(block, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(block[order])) + 1):
-        if len(members) > MOST_DENSE:
-            diagonal = total.diagonal()[members]
-            found[members] = np.where(diagonal > 0, 1 / np.sqrt(np.maximum(diagonal, 1e-300)), np.nan)
-            exact = False
-            continue
-        dense = total[members][:, members].toarray()
-        found[members] = _inverse_diagonal(dense)
-    return found, exact
-
-
-def _inverse_diagonal(dense: Float64) -> Float64:
-    """√ diag(A⁻¹); nan where the matrix does not determine a weight."""
-    from scipy import linalg
-
-    scale = np.sqrt(np.maximum(np.diag(dense), 0.0))
-    known = scale > 1e-9
-    found = np.full(len(dense), np.nan)
-    if not known.any():
-        return found
-    inner = dense[np.ix_(known, known)] / np.outer(scale[known], scale[known])
-    try:
-        root = linalg.cholesky(inner, lower=True)
-        inverse = linalg.solve_triangular(root, np.eye(len(inner)), lower=True)
-        found[known] = np.sqrt((inverse**2).sum(axis=0)) / scale[known]
-    except linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(inner)
-        inside = np.where(values > 1e-10, 1 / np.maximum(values, 1e-10), np.inf)
-        with np.errstate(invalid="ignore"):
-            spread = np.nansum(np.where(vectors**2 > 1e-12, vectors**2 * inside, 0.0), axis=1)
-        found[known] = np.where(np.isfinite(spread), np.sqrt(spread) / scale[known], np.nan)
-    return found

@@ -47,7 +47,7 @@ def diagonal_newton(likelihood: Likelihood, start: Float64, penalty: Penalty, pr
         progress.advance(steps, f"step {steps}")
     mean = np.mean(history[len(history) // 2 :], axis=0) if history else weights
     settled = len(history) >= NEWTON_STEPS and float(np.abs(history[-1] - mean).max(initial=0.0)) < 1.0
-    return Found(mean, steps, settled, None, distance)
+    return Found(mean, steps, settled, None, distance, likelihood.updates)
 
 
 def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, seed: int, progress: Progress) -> Found:
@@ -58,13 +58,15 @@ def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, s
     """
     observed = sum((network.counts_in(network.counting.database.truth) for network in likelihood.networks), np.zeros(len(start)))
     rate = 1.0 / np.maximum(np.abs(observed), 1.0)
-    weights, total, steps = start.copy(), np.zeros_like(start), 0
+    weights, total, steps, updates = start.copy(), np.zeros_like(start), 0, 0
     previous = weights
     for step in range(PERCEPTRON_STEPS):
         left = patience.current().left
         if left is not None and left <= 0:
             break
-        gradient = observed - _most_probable_counts(likelihood, weights, seed + step) - penalty.gradient(weights)
+        counts, drawn = _most_probable_counts(likelihood, weights, seed + step)
+        updates += drawn
+        gradient = observed - counts - penalty.gradient(weights)
         previous = weights
         weights = weights + rate * gradient
         total += weights
@@ -72,11 +74,12 @@ def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, s
         progress.advance(steps, f"step {steps}")
     mean = total / max(steps, 1) if steps else weights
     distance = float(np.abs(weights - previous).max(initial=0.0))
-    return Found(mean, steps, steps == PERCEPTRON_STEPS and distance < 0.1, None, distance)
+    return Found(mean, steps, steps == PERCEPTRON_STEPS and distance < 0.1, None, distance, updates)
 
 
-def _most_probable_counts(likelihood: Likelihood, weights: Float64, seed: int) -> Float64:
-    total = np.zeros_like(weights)
+def _most_probable_counts(likelihood: Likelihood, weights: Float64, seed: int) -> tuple[Float64, int]:
+    """Counts of the best world of each database, and how many atoms were drawn on the way."""
+    total, updates = np.zeros_like(weights), 0
     for number, network in enumerate(likelihood.networks):
         chains = Chains(network, np.random.SeedSequence([seed, number]))
         for beta in COOLING:
@@ -84,7 +87,8 @@ def _most_probable_counts(likelihood: Likelihood, weights: Float64, seed: int) -
         counts = network.counts_of_chains(world)
         own = weights @ counts + network.atom_offset @ _worlds(world, len(network.must))
         total += counts[:, int(np.argmax(own))]
-    return total
+        updates += chains.updates
+    return total, updates
 
 
 def _worlds(words: np.ndarray, n_atoms: int) -> Float64:

@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_ROUNDING = 1e-11  # of marginals in floats; beyond it decimals take over where they are quick, else the run says so
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -22,6 +24,11 @@ class Solution(Protocol):
     @property
     def log_z(self) -> float:
         """Natural logarithm of the partition function, in the convention of exact inference."""
+        ...
+
+    @property
+    def rounding(self) -> float:
+        """About how far marginals may be off because floats round; 0 where nothing is lost."""
         ...
 
     def marginal(self, predicate: str, code: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.maximizing.settings import SearchSettings
 from markovlogic.networks.counting.moves import swept, weight_of
 from markovlogic.networks.counting.network import CountingNetwork
+from markovlogic.networks.counting.sweeping import kernel_of
 from markovlogic.patience import Patience, current
 from markovlogic.problem import Problem
 from markovlogic.progress import SILENT, Progress
@@ -82,8 +83,8 @@ def _compile(network: CountingNetwork, own: Patience, progress: Progress) -> Non
     """The first use of the sweeps on a machine: they are compiled, and the time does not count."""
     from markovlogic.kernels import are_cold
 
-    if are_cold(("counting.sweep:sweep_chain", "counting.sweep:read_atoms", "counting.evaluate:sum_terms")):
-        progress.stage("compile kernels (once on this machine, some 20 to 60 s)")
+    if are_cold((kernel_of(network), "counting.sweep:read_atoms", "counting.evaluate:sum_terms")):
+        progress.stage("compile kernels (once on this machine, some 10 to 30 s)")
         with own.paused(), without_collection():
             world = unpacked(network.start_worlds(1, np.random.SeedSequence(0), "false"), 1)[0]
             weight_of(network, swept(network, world, np.ones(1), np.random.default_rng(0)))

@@ -17,7 +17,7 @@ from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
-    from markovlogic.networks.base import Network
+    from markovlogic.networks.counts import CountNetwork
 
 # Measured on full WebKB: seconds and bytes
 _LOADING = 0.3
@@ -25,11 +25,27 @@ _BYTE = 0.6e-9  # a byte of the network, chain and sweep
 _UNIT_BYTES = 64  # of sums, a unit and chain
 
 
+WITH_WORLDS = "leave it out, or take --set weights=literal, which has worlds"
+
+
+def plan_over_counts(case: Case, wish: Wish, alpha: str) -> Plan:
+    """The plan where a compression gave counts: as on any problem, exact where that is cheap and no draws are asked for."""
+    from markovlogic.methods.count_sum import METHOD as SUM
+
+    if case.asked.open_events:
+        raise InputError("blocks of atoms tell single atoms, not conjunctions or negations", hint=WITH_WORLDS)
+    offer = SUM.offer(case, SUM.cost(case, wish), wish)
+    if alpha == "none" and offer.takes:
+        return SUM.plan(case, wish, offer.reason)
+    why = offer.reason if alpha == "none" else f"alpha={alpha} is about draws"
+    return METHOD.over_blocks(case, wish, alpha, f"a compression gave counts; {why}")
+
+
 @dataclass(frozen=True)
 class BlockMethod(SamplingMethod):
     """Chains over the blocks that a compression gave."""
 
-    def network(self, case: Case) -> Network:
+    def network(self, case: Case) -> CountNetwork:
         """The compression's."""
         assert case.blocks is not None
         return case.blocks
@@ -39,10 +55,7 @@ class BlockMethod(SamplingMethod):
         from markovlogic.samplers.block_gibbs import BlockGibbs
 
         settings = BlockGibbs(alpha)  # type: ignore[arg-type]
-        network, schedule = self.network(case), wish.sampling.schedule(self.chains)
-        said = "leave it out, or take --set weights=literal, which has worlds"
-        if case.asked.open_events:
-            raise InputError("blocks of atoms tell single atoms, not conjunctions or negations", hint=said)
+        network, schedule, said = self.network(case), wish.sampling.schedule(self.chains), WITH_WORLDS
         if schedule.worlds is not None or schedule.keep_draws:
             raise InputError("blocks of atoms have no worlds to write or keep", hint=said)
         if wish.sampling.estimator not in ("auto", "conditional"):

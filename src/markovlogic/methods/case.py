@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from markovlogic.lifted.events import EventPlans
     from markovlogic.methods.partition_case import PartitionCase
     from markovlogic.methods.rest import OfAll
-    from markovlogic.networks.base import Network
     from markovlogic.networks.components import Components
     from markovlogic.networks.counting.building import CountingPlan
     from markovlogic.networks.counting.network import CountingNetwork
+    from markovlogic.networks.counts import CountNetwork
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.samplers.irreducible import Reach
     from markovlogic.symmetry.find import SymmetryDoor
@@ -84,7 +84,7 @@ class Case:
         self.grounded: GroundNetwork | None = None  # all that was grounded
         self.network: GroundNetwork | None = None  # what methods work on
         self.narrowed: Narrowed | None = None
-        self.blocks: Network | None = None  # what a compression gave in the place of a problem
+        self.blocks: CountNetwork | None = None  # what a compression gave in the place of a problem
         self.include_evidence = False  # facts known from evidence are reported too
         self.leaves_out = False  # whether components that the query does not reach may be left out
         self._database = database

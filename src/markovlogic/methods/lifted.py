@@ -12,7 +12,7 @@ from markovlogic.arrays import packed
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
-from markovlogic.lifted.answer import Refusal, Solution, Work
+from markovlogic.lifted.answer import MOST_ROUNDING, Refusal, Solution, Work
 from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
@@ -123,8 +123,22 @@ class LiftedMethod(Method):
             Guarantee.EXACT,
             account,
             remarks=whole.remarks,
+            concerns=_rounded(case, solution),
             asked=case.asked,
         )
+
+
+def _rounded(case: Case, solution: Solution) -> tuple[str, ...]:
+    """What is said where floats lose digits; a conjunction is a ratio of two sums, whose logarithms are as large as log Z."""
+    conjunctions = any(len(literals) > 1 for literals in case.asked.cubes)
+    ratios = 2 * float(np.finfo(np.float64).eps) * abs(solution.log_z) if conjunctions else 0.0
+    rounding = max(solution.rounding, ratios)
+    if rounding <= MOST_ROUNDING:
+        return ()
+    return (
+        f"lifted: floats round these probabilities by up to about {rounding:.0e}, because the logarithms that they come from are"
+        " large; smaller weights, hard rules in place of large ones, or single atoms in place of formulas keep more digits.",
+    )
 
 
 def _work(case: Case, *, drawing: bool) -> Work | Refusal:

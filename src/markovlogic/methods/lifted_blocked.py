@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 # Measured (benchmarks/test_lifted_blocked.py): seconds and bytes
 _LOADING = 0.3
 _CELL = 35e-9  # a cell of a cluster's arrays, chain and sweep
-_CLUSTER = 4e-4  # of Python, a cluster or row, batch and sweep
+_CLUSTER = 4e-4  # of Python, a cluster that is drawn whole, batch and sweep
+_COUNTED = 1e-4  # of Python, a cluster that is drawn atom by atom, chain and sweep
+_LAID_OUT = 1e-7  # an atom of such a cluster: its bits, its draw and its probability, chain and sweep
 _CELL_BYTES = 40  # a chain
 
 
@@ -57,10 +59,13 @@ class LiftedBlockedMethod(SamplingMethod):
         except UnsupportedError as refusal:
             return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
         problem, schedule = case.posed.told_by_rules.problem, intended.schedule
+        whole = [cluster for cluster in graph.clusters if not cluster.note]
+        counted = [cluster for cluster in graph.clusters if cluster.note]
         cells = sum(cluster.cells for cluster in graph.clusters)
-        steps = sum(cluster.turns for cluster in graph.clusters)
+        chain = sum(cluster.cells for cluster in whole) * _CELL
+        chain += sum(cluster.seconds + _COUNTED + cluster.cells * _LAID_OUT for cluster in counted)
         batches = -(-schedule.chains // CHAINS_A_BATCH)
-        work = schedule.sweeps * (schedule.chains * cells * _CELL + batches * steps * _CLUSTER)
+        work = schedule.sweeps * (schedule.chains * chain + batches * len(whole) * _CLUSTER)
         n_atoms, n_query = len(problem.atoms), len(case.asked.numbers)
         memory = 24 * sum(s.n_ground for s in problem.statuses.values())
         memory += int(min(schedule.chains, CHAINS_A_BATCH * cores()) * cells * _CELL_BYTES) + ANSWER_ROW_BYTES * n_query

@@ -6,7 +6,7 @@ batches; bytes are a peak, so temporary arrays count as much as those that stay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from markovlogic.estimate.diagnostics import CELLS_AT_ONCE
@@ -86,6 +86,7 @@ class Rates:
     single_steps: bool = False  # every draw is a step of its own
     chain_bytes: float = 0.0  # of each chain's own arrays
     plane_bytes: int = 64  # of a row's count planes
+    tallied: int | None = None  # rows that are counted, where a sampler need not count all
 
     def _batches(self, use: Use) -> tuple[int, int]:
         """Batches in all, and at work at once."""
@@ -104,13 +105,17 @@ class Rates:
         if self.single_steps or use.sees_each_draw:
             draws = batches * schedule.sweeps * _STEP
         if use.estimator.conditional:
-            draws += schedule.draws * schedule.chains * self.conditional * scale.rows
+            draws += schedule.draws * schedule.chains * self.conditional * self._tallied(scale, use)
         if pools is not None:
             cells, counted = schedule.chains * pools.n_pools, batches * len(pools.member)
             draws += schedule.draws * (_POOL_CELL * cells + _POOL_MEMBER * counted)
         ends = use.cells * (_POOLED_CELL if pools is not None and use.estimator.conditional else _CELL)
         begins = _LOADING + self.prepare * (scale.literals + scale.rows)
         return begins + (sweeps + draws) / at_once + ends
+
+    def _tallied(self, scale: Scale, use: Use) -> int:
+        """Rows whose counts and conditionals are kept."""
+        return scale.rows if self.tallied is None or use.pools is not None else self.tallied
 
     def searching(self, scale: Scale) -> float:
         """Seconds that a search for symmetries may take, before it is made; it ends by itself or by its budget."""
@@ -122,7 +127,7 @@ class Rates:
         """Bytes of network, sampler, tallies, estimates and answer."""
         batches, at_once = self._batches(use)
         tallies = tally_bytes(
-            n_all=scale.rows,
+            n_all=self._tallied(scale, use),
             n_query=use.counted_atoms,
             n_events=use.n_events,
             n_chains=use.schedule.chains,
@@ -166,22 +171,33 @@ def counting_scale(case: Case) -> Scale:
 
 
 def counting_rates(case: Case) -> Rates:
-    """What Gibbs takes on the counting network: the plan of its counts tells; one word an atom is the world of a chain."""
+    """What Gibbs takes on the counting network, before anything is asked for: the plan of its counts tells."""
     plan, atoms = case.counting_plan, max(len(case.posed.problem.atoms), 1)
     return Rates(
         row=plan.sweep_seconds / atoms,
         literal=0.0,
         conditional=12e-9,
         prepare=50e-9,
-        row_bytes=2.0,
-        work_bytes=0.0,
+        row_bytes=24.0,  # what the search for symmetries leaves
+        work_bytes=16.0,  # of a chain's first world
         batch_chains=1,
-        chain_bytes=plan.chain_bytes + 8.0 * atoms,
+        chain_bytes=_chain_bytes(case),
         plane_bytes=1,
     )
 
 
+def _chain_bytes(case: Case) -> float:
+    """One word an atom is the world of a chain."""
+    return case.counting_plan.chain_bytes + 8.0 * len(case.posed.problem.atoms)
+
+
+def counting_what_is_asked(case: Case) -> Rates:
+    """The same with tallies from the first atom that is asked for to the last; lists the questions."""
+    numbers = case.asked.numbers
+    span = int(numbers.max()) - int(numbers.min()) + 1 if len(numbers) else 0
+    return replace(counting_rates(case), tallied=span)
+
+
 def counting_bytes(case: Case, chains: int) -> int:
     """Bytes of the counting network and its chains, before tallies and whatever is asked for."""
-    rates = counting_rates(case)
-    return int(counting_scale(case).network_bytes + chains * rates.chain_bytes)
+    return int(counting_scale(case).network_bytes + chains * _chain_bytes(case))

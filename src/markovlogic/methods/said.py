@@ -10,6 +10,9 @@ from markovlogic.errors import InputError, known_name
 from markovlogic.methods.base import MethodSettings
 from markovlogic.methods.table import AUTO, TABLE, method_named
 
+PLAIN = (int, float, str, bool)  # what words on a command line can be
+TRUTH = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
+
 
 def settings_said(method: str, said: Sequence[str]) -> str | MethodSettings:
     """The method's settings with some of them changed; its name alone where nothing was said.
@@ -23,7 +26,7 @@ def settings_said(method: str, said: Sequence[str]) -> str | MethodSettings:
     if made is None:
         hint = f"name the method with --method; these have such settings: {', '.join(taking)}"
         raise InputError(f"--set {said[0]}: {method} has no setting that the command line can change", hint=hint)
-    there = [field.name for field in fields(made)]
+    there = [field.name for field in fields(made) if type(vars(made)[field.name]) in PLAIN]
     changed: dict[str, object] = {}
     for text in said:
         name, equals, value = text.partition("=")
@@ -31,10 +34,18 @@ def settings_said(method: str, said: Sequence[str]) -> str | MethodSettings:
         if not equals:
             raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
         known_name(name, f"setting of {method}", there)
-        kind = type(vars(made)[name])
-        try:
-            changed[name] = kind(value.strip())
-        except ValueError:
-            raise InputError(f"--set {text}: {name} takes a number, as {vars(made)[name]}") from None
+        changed[name] = _read(text, value.strip(), vars(made)[name])
     found: MethodSettings = replace(made, **changed)
     return found
+
+
+def _read(text: str, value: str, default: object) -> object:
+    """A value of the default's kind."""
+    if isinstance(default, bool):
+        if value.lower() not in TRUTH:
+            raise InputError(f"--set {text}: expected true or false")
+        return TRUTH[value.lower()]
+    try:
+        return type(default)(value)  # type: ignore[call-arg]
+    except ValueError:
+        raise InputError(f"--set {text}: {text.partition('=')[0].strip()} takes a number, as {default}") from None

@@ -14,7 +14,7 @@ from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolve
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
 from markovlogic.methods.no_world import rules_named
-from markovlogic.methods.rates import ANSWER_ROW_BYTES, SLOW, Rates, Use, counting_rates, counting_scale
+from markovlogic.methods.rates import ANSWER_ROW_BYTES, SLOW, Rates, Use, counting_scale, counting_what_is_asked
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.samplers.base import LogZ, Settings
 from markovlogic.samplers.irreducible import Reach
@@ -61,6 +61,10 @@ class SamplingMethod(Method):
     def takes_proposals(self) -> bool:
         """Whether a compression proposes and leaves the target alone."""
         return self.proposes
+
+    def plain_settings(self) -> Settings:
+        """The sampler's defaults."""
+        return self._defaults()
 
     @property
     def has_conditionals(self) -> bool:
@@ -113,7 +117,7 @@ class SamplingMethod(Method):
         scale, rates, schedule = case.scale, self.rates, intended.schedule
         grounding = 0
         if intended.network is NetworkKind.COUNTING:
-            scale, rates = counting_scale(case), counting_rates(case)
+            scale, rates = counting_scale(case), counting_what_is_asked(case)
         elif scale.predicted and not case.can_refine:
             needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
             return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)

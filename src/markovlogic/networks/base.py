@@ -1,7 +1,7 @@
-"""What every network is to those who need no clauses: atoms, a size, conditionals, and worlds to start from.
+"""What every network is to those who need no clauses: atoms and a size; and where worlds are its states, conditionals and starts.
 
-The fast kernels read arrays of their own network; this protocol is for tests, for slow samplers, for the run and for the planner.
-What needs clauses says so in its type (`GroundNetwork`).
+The fast kernels read arrays of their own network; these protocols are for tests, for slow samplers, for the run and for the
+planner. What needs clauses says so in its type (`GroundNetwork`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ StartKind = Literal["spread", "random", "false", "satisfying"]
 
 
 class Network(Protocol):
-    """Frozen arrays that weigh the worlds of a problem's open atoms, and of hidden atoms that are functions of them."""
+    """Frozen arrays that tell the probabilities of a problem's open atoms: all that a run needs to know of them.
+
+    What its states are is its own affair: worlds (`WorldNetwork`), or counts (`networks.counts`).
+    """
 
     @property
     def kind(self) -> NetworkKind:
@@ -50,6 +53,14 @@ class Network(Protocol):
         """Which of these atoms hard unit clauses fix."""
         ...
 
+    def digest(self, *, floats: bool) -> str:
+        """A digest of all arrays; without `floats`, of what does not depend on the order in which weights were summed."""
+        ...
+
+
+class WorldNetwork(Network, Protocol):
+    """A network that weighs worlds of open atoms, and of hidden atoms that are functions of them."""
+
     def log_odds(self, atom: int, world: Bools) -> float:
         """Give log P(atom true | rest) − log P(atom false | rest) in float64, straight from the definition.
 
@@ -69,8 +80,4 @@ class Network(Protocol):
 
         first: the number of the batch's first chain among all chains of a run, which start in different ways.
         """
-        ...
-
-    def digest(self, *, floats: bool) -> str:
-        """A digest of all arrays; without `floats`, of what does not depend on the order in which weights were summed."""
         ...

@@ -8,24 +8,18 @@ arrays.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int32, Int64
-from markovlogic.guarantee import Guarantee
-from markovlogic.networks.base import Bools, StartKind
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.arrays import Bool, Float64, Int32, Int64
+from markovlogic.networks.counts import CountNetwork
 
 
 @dataclass(frozen=True, eq=False)
-class BlockNetwork:
-    """Blocks and rows; all arrays are read-only. Atoms are those of the posed problem, see `networks.base.Network`."""
+class BlockNetwork(CountNetwork):
+    """Blocks and rows. Units are blocks, and counts are of blocks."""
 
-    n_atoms: int
-    of_atom: Int32  # (n_atoms,) the block that each open atom is in
     base: Float64  # (n_blocks,)
     step: Float64  # (n_blocks,)
     most: Int64  # (n_blocks,) 0 where the block is known
@@ -35,16 +29,15 @@ class BlockNetwork:
     row_literal: Int32  # 2·block + sign
     row_weight: Float64  # (n_rows,)
     # the same rows as kernels read them: rows of one block and of two different ones make the loss a bilinear form in shares,
-    # Σ linear·share + Σ near_weight·share·share; what is left is walked row by row
+    # Σ linear·share + ½ Σ near_weight·share·share; what is left is walked row by row
     linear: Float64  # (n_blocks,)
     near_start: Int64  # (n_blocks + 1,)
     near_block: Int32
-    near_weight: Float64
+    near_weight: Float64  # symmetric
     block_start: Int64  # (n_blocks + 1,)
     block_row: Int32  # longer rows that hold the block, and those that hold it twice, increasing, each once
     evidence: Float64  # (n_blocks,) share of known atoms
     known_true: Float64  # (n_blocks,) share of true atoms among known ones
-    guarantee: Guarantee  # about the change of the target
 
     @property
     def n_blocks(self) -> int:
@@ -52,63 +45,31 @@ class BlockNetwork:
         return len(self.base)
 
     @property
-    def kind(self) -> NetworkKind:
-        """Nothing is grounded."""
-        return NetworkKind.NONE
+    def n_counts(self) -> int:
+        """One count a block."""
+        return self.n_blocks
 
     @property
-    def n_all(self) -> int:
-        """There are no hidden atoms."""
-        return self.n_atoms
+    def n_units(self) -> int:
+        """A block tells its own mean."""
+        return self.n_blocks
 
     @property
-    def nbytes(self) -> int:
-        """Bytes that the arrays take."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+    def has_joint(self) -> bool:
+        """Whether the conditionals of all blocks are those of one distribution, which `log_weights` are of."""
+        return not self.alone
 
-    @property
-    def n_clauses(self) -> int | None:
-        """Nothing is grounded."""
-        return None
-
-    def decided(self, atoms: Int32) -> Bools:
+    def decided(self, atoms: Int32) -> Bool:
         """Atoms of known blocks."""
         return np.asarray(self.most[self.of_atom[atoms]] == 0, np.bool_)
 
-    def log_weight(self, count: Int64) -> float:
-        """Of one state (n_blocks,), without the ways to choose the atoms of a block."""
-        share = self.base + self.step * count
-        total = 0.0
-        for row, weight in enumerate(self.row_weight):
-            literals = self.row_literal[self.row_start[row] : self.row_start[row + 1]]
-            own = share[literals >> 1]
-            total -= float(weight * np.prod(np.where(literals & 1, 1 - own, own)))
+    def log_weights(self, counts: Int64) -> Float64:
+        """What all rows lose, with a minus."""
+        share = self.base + self.step * counts
+        total, length = np.zeros(len(counts)), np.diff(self.row_start)
+        for n in np.unique(length).tolist():
+            own = np.flatnonzero(length == n)
+            literal = self.row_literal[self.row_start[own][:, None] + np.arange(n)]
+            part = share[:, literal >> 1]  # (n_states, n_rows, n)
+            total -= np.where(literal & 1, 1.0 - part, part).prod(axis=2) @ self.row_weight[own]
         return total
-
-    def log_odds(self, atom: int, world: Bools) -> float:
-        """A block has no atoms of its own."""
-        raise NotImplementedError("blocks have counts, not atoms")
-
-    def group_log_weights(self, group: int, world: Bools) -> Float64:
-        """There are no exclusive groups."""
-        raise IndexError(group)
-
-    def start_worlds(
-        self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0
-    ) -> npt.NDArray[np.uint64]:
-        """A block has no atoms of its own."""
-        return np.zeros(0, np.uint64)
-
-    def digest(self, *, floats: bool) -> str:
-        """A digest of all arrays."""
-        return digest_of(self, floats=floats)
-
-
-def digest_of(network: object, *, floats: bool) -> str:
-    """A digest of a network's arrays; without `floats`, of what does not depend on the order in which weights were summed."""
-    digest = hashlib.blake2b(digest_size=16)
-    for name, value in sorted(vars(network).items()):
-        if isinstance(value, np.ndarray) and (floats or value.dtype.kind != "f"):
-            digest.update(f"{name} {value.dtype} {value.shape}".encode())
-            digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()

@@ -18,13 +18,13 @@ Bools = npt.NDArray[np.bool_]
 
 
 def log_odds(network: GroundNetwork, atom: int, world: Bools) -> float:
-    """See `networks.base.Network.log_odds`."""
+    """See `networks.base.WorldNetwork.log_odds`."""
     false, true = _log_weights(network, np.array([atom], np.int32), np.array([[False], [True]]), world)
     return float(true - false) if np.isfinite([false, true]).any() else float("nan")
 
 
 def group_log_weights(network: GroundNetwork, group: int, world: Bools) -> npt.NDArray[np.float64]:
-    """See `networks.base.Network.group_log_weights`."""
+    """See `networks.base.WorldNetwork.group_log_weights`."""
     atoms = network.group_atom[network.group_start[group] : network.group_start[group + 1]]
     return _log_weights(network, atoms, np.eye(len(atoms), dtype=bool), world)
 

@@ -63,25 +63,35 @@ def hills_of(network: GroundNetwork, n_chains: int) -> Hills | None:
     )
 
 
-def spread_world(
-    network: GroundNetwork, chain: int, value: npt.NDArray[np.int8], hills: Hills | None, generator: npt.NDArray[np.uint64]
-) -> npt.NDArray[np.uint8]:
-    """The world that a chain starts from, before hard clauses are looked at. value: what is decided, -1 elsewhere."""
-    from markovlogic.kernels.hills import heat
+class Spread:
+    """Worlds for the chains of a batch to start from, before hard clauses are looked at. value: what is decided, -1 elsewhere."""
 
-    way = way_of(chain)
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(generator.tolist())))
-    if way in ("true", "false"):
-        world = np.full(network.n_all, way == "true", np.uint8)
-    else:
-        density = densities(network.n_all, rng, 0.5 if way == "high density" else 2.0) if "density" in way else 0.5
-        world = (rng.random(network.n_all) < density).astype(np.uint8)
-    _choose_values(network, value, world, rng, last=way == "true", first=way == "false")
-    world[value >= 0] = value[value >= 0]
-    schedule = {"uphill": UPHILL, "downhill": DOWNHILL, "annealed": COOLING}.get(way)
-    if schedule is not None and hills is not None:
-        heat(hills, value, schedule, world, generator)
-    return world
+    def __init__(self, network: GroundNetwork, n_chains: int, value: npt.NDArray[np.int8]) -> None:
+        self._n_all, self._value = network.n_all, value
+        self._hills = hills_of(network, n_chains)
+        self._decided = np.flatnonzero(value >= 0)
+        self._groups = _Groups(network, value) if network.n_groups else None
+
+    def world(self, chain: int, generator: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint8]:
+        """The world of chain number so and so of the run."""
+        way = way_of(chain)
+        if way in ("true", "false"):
+            world = np.full(self._n_all, way == "true", np.uint8)
+            order = None
+        else:
+            rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(generator.tolist())))
+            density = densities(self._n_all, rng, 0.5 if way == "high density" else 2.0) if "density" in way else 0.5
+            world = (rng.random(self._n_all) < density).astype(np.uint8)
+            order = rng.random(self._groups.n_values) if self._groups is not None else None
+        if self._groups is not None:
+            self._groups.choose(world, order, last=way == "true")
+        world[self._decided] = self._value[self._decided]
+        schedule = {"uphill": UPHILL, "downhill": DOWNHILL, "annealed": COOLING}.get(way)
+        if schedule is not None and self._hills is not None:
+            from markovlogic.kernels.hills import heat
+
+            heat(self._hills, self._value, schedule, world, generator)
+        return world
 
 
 def densities(n_all: int, rng: np.random.Generator, power: float) -> Float64:
@@ -91,26 +101,24 @@ def densities(n_all: int, rng: np.random.Generator, power: float) -> Float64:
     return np.repeat(rng.random(STRETCHES) ** power, lengths)
 
 
-def _choose_values(
-    network: GroundNetwork,
-    value: npt.NDArray[np.int8],
-    world: npt.NDArray[np.uint8],
-    rng: np.random.Generator,
-    *,
-    last: bool,
-    first: bool,
-) -> None:
-    """One true value in each exclusive group: any that is left, or the first or last of them."""
-    if not network.n_groups:
-        return
-    start, atom = network.group_start, network.group_atom
-    place_of = np.arange(len(atom), dtype=np.float64)
-    order = place_of if last else -place_of if first else rng.random(len(atom))
-    order = np.where(value[atom] == 0, -np.inf, np.where(value[atom] == 1, np.inf, order))
-    best = np.maximum.reduceat(order, start[:-1])
-    owner = np.repeat(np.arange(network.n_groups), np.diff(start))
-    is_best = order == best[owner]
-    place = np.flatnonzero(is_best)
-    _, one = np.unique(owner[place], return_index=True)
-    world[atom] = 0
-    world[atom[place[one]]] = 1
+class _Groups:
+    """Exclusive groups, and which of their values are left."""
+
+    def __init__(self, network: GroundNetwork, value: npt.NDArray[np.int8]) -> None:
+        self._start, self._atom = network.group_start, network.group_atom
+        self.n_values = len(self._atom)
+        self._owner = np.repeat(np.arange(network.n_groups), np.diff(self._start))
+        self._out, self._only = value[self._atom] == 0, value[self._atom] == 1
+
+    def choose(self, world: npt.NDArray[np.uint8], order: Float64 | None, *, last: bool) -> None:
+        """One true value in each group: the one that stands highest in `order`, else the last or the first that is left."""
+        if order is None:
+            order = np.arange(self.n_values, dtype=np.float64)
+            order = order if last else -order
+        order[self._out] = -np.inf
+        order[self._only] = np.inf
+        best = np.flatnonzero(order == np.maximum.reduceat(order, self._start[:-1])[self._owner])
+        owner = self._owner[best]
+        first = np.concatenate([[True], owner[1:] != owner[:-1]])
+        world[self._atom] = 0
+        world[self._atom[best[first]]] = 1

@@ -11,7 +11,7 @@ from markovlogic.networks.conflicts import no_world, propagates
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard import HardPart, hard_part
 from markovlogic.networks.search import Search
-from markovlogic.networks.spread import hills_of, spread_world
+from markovlogic.networks.spread import Spread
 
 
 def start_worlds(network: GroundNetwork, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
@@ -32,14 +32,14 @@ def start_worlds(network: GroundNetwork, n_chains: int, seed: np.random.SeedSequ
         if not propagates(part, value):
             raise no_world(part)
         search = Search(part, value)
-    hills = hills_of(network, n_chains) if kind == "spread" else None
+    spread = Spread(network, n_chains, value) if kind == "spread" else None
     words = np.zeros(network.n_all, np.uint64)
     world = np.zeros(network.n_all, np.uint8)
     groups = part.groups
     for chain, child in enumerate(seed.spawn(n_chains)):
         generator = scalar_generator(child)
-        if kind == "spread":
-            world[:] = spread_world(network, first + chain, value, hills, generator)
+        if spread is not None:
+            world[:] = spread.world(first + chain, generator)
         elif kind == "false":
             world[:] = value == 1
             for group in range(network.n_groups):

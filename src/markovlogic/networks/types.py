@@ -10,34 +10,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from markovlogic.arrays import Bool, Float64, Int32, Int64
-from markovlogic.guarantee import Guarantee
-from markovlogic.networks.base import Bools, StartKind
-from markovlogic.networks.blocks import digest_of
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.counts import CountNetwork
 
 
 @dataclass(frozen=True, eq=False)
-class TypeNetwork:
-    """Classes, cells and weights; all arrays are read-only. Atoms are those of the posed problem."""
+class TypeNetwork(CountNetwork):
+    """Classes, cells and weights. Counts are of cells."""
 
-    n_atoms: int
-    of_atom: Int32  # (n_atoms,) the unit that tells each open atom's mean
     class_start: Int64  # (n_classes + 1,) offsets into cells
     class_size: Int64  # (n_classes,) objects
     cell_weight: Float64  # (n_cells,) h
     pair: Float64  # (n_cells, n_cells), symmetric
     coupled: Bool  # (n_classes,) objects of the class see each other
-    n_units: int
+    n_means: int
     single_unit: Int32  # units of one object's atoms: the unit,
     single_cell: Int32  # and a cell in which the atom holds
     link_unit: Int32  # units of two objects' atoms: the unit,
     link_cell: Int32  # (n, 2) the cells of the two,
     link_weight: Float64  # and the chance that the atom holds, over the number of pairs
     constant_unit: Int32  # units whose mean is one half: no rule mentions their atoms
-    guarantee: Guarantee
+
+    @property
+    def n_classes(self) -> int:
+        """Of objects."""
+        return len(self.class_size)
 
     @property
     def n_cells(self) -> int:
@@ -45,53 +43,39 @@ class TypeNetwork:
         return len(self.cell_weight)
 
     @property
-    def n_blocks(self) -> int:
-        """What changes: counts of cells."""
+    def n_counts(self) -> int:
+        """One count a cell."""
         return self.n_cells
 
     @property
-    def kind(self) -> NetworkKind:
-        """Nothing is grounded."""
-        return NetworkKind.NONE
+    def n_units(self) -> int:
+        """Means of atoms of one object of a class, or of two."""
+        return self.n_means
 
     @property
-    def n_all(self) -> int:
-        """There are no hidden atoms."""
-        return self.n_atoms
+    def class_of_cell(self) -> Int64:
+        """(n_cells,) the class that each cell belongs to."""
+        return np.repeat(np.arange(self.n_classes), np.diff(self.class_start))
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the arrays take."""
-        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
-
-    @property
-    def n_clauses(self) -> int | None:
-        """Nothing is grounded."""
-        return None
-
-    def decided(self, atoms: Int32) -> Bools:
+    def decided(self, atoms: Int32) -> Bool:
         """There are no hard clauses."""
         return np.zeros(len(atoms), np.bool_)
 
-    def log_weight(self, count: Int64) -> float:
-        """Of one state (n_cells,), without the ways to choose the objects of a cell."""
-        pairs = count @ self.pair @ count - count @ np.diagonal(self.pair)
-        return float(count @ self.cell_weight + pairs / 2)
+    def log_weights(self, counts: Int64) -> Float64:
+        """Of states of all cells."""
+        pairs = np.einsum("si,si->s", counts @ self.pair, counts) - counts @ np.diagonal(self.pair)
+        return np.asarray(counts @ self.cell_weight + pairs / 2, np.float64)
 
-    def log_odds(self, atom: int, world: Bools) -> float:
-        """Cells have no atoms of their own."""
-        raise NotImplementedError("classes have counts, not atoms")
+    def unit_means(self, mean: Float64, pairs: Float64) -> Float64:
+        """(n_units, n) of states or laws (n, …): the chance of each cell for an object, and link by link the number of pairs.
 
-    def group_log_weights(self, group: int, world: Bools) -> Float64:
-        """Exclusive groups are inside of cells."""
-        raise IndexError(group)
+        mean: (n, n_cells); pairs: (n, n_links) pairs of different objects in the two cells of each link.
+        """
+        from scipy.sparse import csr_array
 
-    def start_worlds(
-        self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0
-    ) -> npt.NDArray[np.uint64]:
-        """Cells have no atoms of their own."""
-        return np.zeros(0, np.uint64)
-
-    def digest(self, *, floats: bool) -> str:
-        """A digest of all arrays."""
-        return digest_of(self, floats=floats)
+        entries = (np.ones(len(self.single_unit)), (self.single_unit, self.single_cell))
+        values = np.asarray(csr_array(entries, shape=(self.n_units, self.n_cells)) @ mean.T, np.float64)
+        for at in range(len(mean)) if len(self.link_unit) else ():
+            values[:, at] += np.bincount(self.link_unit, self.link_weight * pairs[at], minlength=self.n_units)
+        values[self.constant_unit] = 0.5
+        return np.clip(values, 0.0, 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,39 +18,57 @@ SHOWN = 4  # examples of one kind
 MOST_CONSTANTS = 20_000  # of a type, among which one letter's difference is looked for
 SHORTEST = 5  # letters of a constant that one letter's difference makes suspicious
 SUSPICIOUS_SHARE = 0.01  # of a type's constants: where more are alike, names are made that way
+MOST_PREDICATES = 12  # that a note names; of more, the largest
 _LONE_CAPITAL = re.compile(r"[A-Z][0-9]?\Z")
 
 
-def assumed_notes(problem: Problem, opened: Sequence[str] = ()) -> tuple[str, ...]:
+class Purpose(NamedTuple):
+    """What a run does with open atoms that nobody asked for, and how to close them: `{names}` predicates, `{them}` it or them."""
+
+    becomes: str
+    advice: str = "--closed {names} takes {them} to be false"
+
+
+INFERENCE = Purpose("summed over")
+MAXIMIZATION = Purpose("part of the world that is searched")
+COMPRESSION = Purpose("merged like the rest")
+LEARNING = Purpose("summed over as hidden", "facts in the data, or a star before the declaration, *{first}(…), close {them}")
+
+
+def assumed_notes(problem: Problem, opened: Sequence[str] = (), purpose: Purpose = INFERENCE) -> tuple[str, ...]:
     """Notes on a problem; opened: predicates that the user named as open."""
     asked = {*queried_predicates(problem.query), *opened}
     uses = _uses(problem)
-    notes = [*problem.evidence.notes, _open_unasked(problem, asked), _open_groups(problem, asked)]
+    notes = [*problem.evidence.notes, _open_unasked(problem, asked, purpose), _open_groups(problem, asked, purpose)]
     notes += [_capitals(problem, uses), *(_alike(problem, name, uses[name]) for name in problem.domains)]
     return tuple(note for note in notes if note)
 
 
-def _open_unasked(problem: Problem, asked: set[str]) -> str:
+def _open_unasked(problem: Problem, asked: set[str], purpose: Purpose) -> str:
     """Predicates that are open because nothing is said about them."""
-    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)}
+    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)} - asked
     found = [
         (name, problem.statuses[name].n_open)
         for name, predicate in problem.model.predicates.items()
-        if name in in_rules - asked and not problem.evidence.has(name) and not any(predicate.exclusive)
+        if name in in_rules and not problem.evidence.has(name) and not any(predicate.exclusive)
     ]
     found = [(name, count) for name, count in found if count]
     if not found:
         return ""
-    shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found)
-    names = ",".join(name for name, _ in found)
-    if len(found) == 1:
-        why = "has no evidence and is not asked for, so it is open and summed over"
-        return f"{shown} {why}; --closed {names} takes it to be false"
-    why = "have no evidence and are not asked for, so they are open and summed over"
-    return f"{shown} {why}; --closed {names} takes them to be false"
+    one, rest = len(found) == 1, 0
+    if len(found) > MOST_PREDICATES:  # the largest first, and how much there is beside them
+        found.sort(key=lambda own: -own[1])
+        rest = sum(count for _, count in found[SHOWN:])
+    more = f" and {len(found) - SHOWN:,} more predicates ({rest:,} atoms)" if rest else ""
+    found = found[:SHOWN] if rest else found
+    shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found) + more
+    names = ",".join(name for name, _ in found) + ",…" * bool(rest)
+    why = "has no evidence and is not asked for, so it is" if one else "have no evidence and are not asked for, so they are"
+    advice = purpose.advice.format(names=names, first=found[0][0], them="it" if one else "them")
+    return f"{shown} {why} open and {purpose.becomes}; {advice}"
 
 
-def _open_groups(problem: Problem, asked: set[str]) -> str:
+def _open_groups(problem: Problem, asked: set[str], purpose: Purpose) -> str:
     """Exclusive predicates that nobody asked for, some of whose groups have no true fact."""
     parts = []
     for groups in problem.groups:
@@ -59,14 +78,14 @@ def _open_groups(problem: Problem, asked: set[str]) -> str:
             parts.append(f"{len(groups.start) - 1:,} of the {total:,} groups of {groups.predicate}")
     if not parts:
         return ""
-    why = "have no true fact, so their values stay open and are summed over"
+    why = f"have no true fact, so their values stay open and are {purpose.becomes}"
     return f"{' and '.join(parts)} {why}; a true fact in a group closes it"
 
 
 def _uses(problem: Problem) -> dict[str, Int64]:
     """How often each constant occurs in facts and rules, by type."""
     uses: dict[str, Int64] = {name: np.zeros(len(domain), np.int64) for name, domain in problem.domains.items()}
-    for name, facts in problem.evidence.facts.items():
+    for name, facts in problem.evidence.given.items():
         for position, type_name in enumerate(problem.model.predicates[name].types):
             uses[type_name] += np.bincount(facts.args[:, position], minlength=len(uses[type_name]))
     return uses
@@ -105,7 +124,7 @@ def _alike(problem: Problem, type_name: str, facts: Int64) -> str:
     for _, of, name in _constants_of(problem.model):
         if of == type_name:
             uses[problem.domains[of].number(name)] += 1
-    once = [number for number in np.flatnonzero(uses == 1).tolist() if problem.evidence.facts]
+    once = [number for number in np.flatnonzero(uses == 1).tolist() if problem.evidence.given]
     if not once or len(names) < 2:
         return ""
     pairs = _same_but_for_spelling(names, once, uses)

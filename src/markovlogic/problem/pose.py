@@ -10,8 +10,10 @@ import numpy as np
 from markovlogic.arrays import frozen
 from markovlogic.data.domains import Domain, Domains
 from markovlogic.data.evidence import Evidence
+from markovlogic.data.numbers import facts_of_numbers
 from markovlogic.data.readers import read_evidence
 from markovlogic.errors import Fault, InputError, Place, ResourceError
+from markovlogic.language.integers import is_built_in, relation_of
 from markovlogic.language.syntax import Model
 from markovlogic.problem.query import queried_predicates, resolve_query, unknown_predicates
 from markovlogic.problem.soft import numbered_atoms, soft_atoms
@@ -38,6 +40,7 @@ def pose(
     if evidence is None:
         evidence = read_evidence(model, ())
     domains = _all_domains(model, evidence)
+    evidence = _with_numbers(model, evidence, domains)
     opened, shut = listed_names(open_), listed_names(closed)
     faults = unknown_predicates(model, opened, "open") + unknown_predicates(model, shut, "closed")
     try:
@@ -103,6 +106,13 @@ def _all_domains(model: Model, evidence: Evidence) -> Domains:
     if not missing:
         return evidence.domains
     return {**evidence.domains, **{name: Domain(name, model.constants.get(name, ())) for name in missing}}
+
+
+def _with_numbers(model: Model, evidence: Evidence, domains: Domains) -> Evidence:
+    """The evidence with what integers make true for this model, whichever model it was read for."""
+    found = {name: facts_of_numbers(relation_of(name), domains) for name in model.predicates if is_built_in(name)}
+    given = evidence.given
+    return evidence if not found and len(given) == len(evidence.facts) else replace(evidence, facts={**given, **found})
 
 
 def _empty_domains(model: Model, domains: Domains, asked: Sequence[str]) -> list[Fault]:

@@ -51,13 +51,11 @@ def _texts(query: str | Sequence[str]) -> list[str]:
 
 def unknown_predicates(model: Model, names: Sequence[str], where: str) -> list[Fault]:
     """One fault for each name that is no predicate of the model."""
-    some = ", ".join(list(model.predicates)[:8]) + (", …" if len(model.predicates) > 8 else "") or "no predicate"
+    some = ", ".join(list(model.declared)[:8]) + (", …" if len(model.declared) > 8 else "") or "no predicate"
     return [
-        Fault(
-            f"undeclared predicate {name} in {where}", hint=nearest(name, model.predicates) or f"{model.source} declares {some}"
-        )
+        Fault(f"undeclared predicate {name} in {where}", hint=nearest(name, model.declared) or f"{model.source} declares {some}")
         for name in names
-        if name not in model.predicates
+        if name not in model.declared
     ]
 
 

@@ -49,7 +49,7 @@ def marginals_html(result: Marginals) -> str:
 
 def model_html(model: Model) -> str:
     """Declarations and weighted formulas as they would be written."""
-    predicates = ", ".join(code_html(show_predicate(predicate)) for predicate in model.predicates.values())
+    predicates = ", ".join(code_html(show_predicate(predicate)) for predicate in model.declared.values())
     rows = [(_weight(rule), code_html(show_formula(rule.formula))) for rule in model.rules[:RULES_SHOWN]]
     more = len(model.rules) - RULES_SHOWN
     rules = table_html(["weight", "formula"], rows, left=0, last=1)
@@ -66,7 +66,7 @@ def evidence_html(evidence: Evidence) -> str:
     """How many facts of each kind, and how many constants."""
     rows = [
         (code_html(name), *(f"{np.count_nonzero(facts.truth == kind):,}" for kind in (TRUE, FALSE, UNKNOWN)))
-        for name, facts in evidence.facts.items()
+        for name, facts in evidence.given.items()
     ]
     types = [(code_html(name), f"{len(domain):,}", some_html(domain.names)) for name, domain in evidence.domains.items()]
     sources = f"<p>from {html.escape(', '.join(evidence.sources))}</p>" if evidence.sources else ""

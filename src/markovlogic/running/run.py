@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -293,12 +293,26 @@ def _shared(samplers: Sequence[Sampler], crew: Crew) -> list[Sampler]:
     return [made[id(sampler)] for sampler in samplers]
 
 
+def _narrowed(samplers: Sequence[Sampler], counting: Counting) -> tuple[Sequence[Sampler], Counting]:
+    """Samplers that count from the first tallied atom to the last alone, where they can."""
+    if not counting.n_rows:
+        return samplers, counting
+    atoms = counting.atoms
+    tallied = range(int(atoms.min()), int(atoms.max()) + 1) if len(atoms) else range(0)
+    made = {id(sampler): sampler.tallying(tallied) for sampler in samplers}
+    found = [own for sampler in samplers if (own := made[id(sampler)]) is not None]
+    if len(found) < len(samplers):
+        return samplers, counting
+    return found, replace(counting, n_rows=len(tallied), first=tallied.start)
+
+
 def _batches(
     task: Task, schedule: Schedule, recording: Recording, samplers: Sequence[Sampler], observers: Sequence[Observer]
 ) -> list[Batch]:
     seeds = np.random.SeedSequence(schedule.seed).spawn(len(samplers))
     in_bytes = samplers[0].counts_in_bytes
     counting = task.counting(recording, schedule.chains, samplers[0].units, in_bytes=in_bytes)
+    samplers, counting = _narrowed(samplers, counting)
     first = offsets([sampler.n_chains for sampler in samplers])
     return [
         Batch(number, sampler, own_seed, recording.burn_in, counting, observers, int(first[number]))

@@ -19,7 +19,7 @@ def warm_up(sampler: Sampler, progress: Progress | Silent) -> float:
     begun = time.perf_counter()
     if not are_cold(sampler.kernel_modules):
         return 0.0
-    progress.stage("compile kernels (once on this machine, some 5 to 15 s)")
+    progress.stage("compile kernels (once on this machine, some 5 to 25 s)")
     with without_collection():
         sampler.step(sampler.init(np.random.SeedSequence(0)), 1)
     return time.perf_counter() - begun

@@ -121,6 +121,10 @@ class Sampler(Protocol):
         """The same sampler, whose steps may hand pieces of their work to `together`; draws do not depend on that."""
         return self
 
+    def tallying(self, atoms: range) -> Sampler | None:
+        """The same sampler with `planes` and `conditionals` of some atoms alone; None where they have to be those of all."""
+        return None
+
     def unit_values(self, state: Any) -> npt.NDArray[np.float64]:
         """(n_units, n_chains) what the last sweep says of each unit; only for samplers with `units`."""
         return np.zeros((0, self.n_chains))

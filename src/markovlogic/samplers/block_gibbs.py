@@ -9,23 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field as of_default
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int64, Words
+from markovlogic.arrays import Float64, Int64
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.types import TypeNetwork
-from markovlogic.restoring import require_generators, require_within
-from markovlogic.samplers.base import Sampler, Settings, StepInfo, Units, require_sweeps
+from markovlogic.restoring import require_within
+from markovlogic.samplers.base import Settings
+from markovlogic.samplers.count_chains import CountSampler, CountState
 from markovlogic.samplers.type_gibbs import TypeGibbsSampler
 
 Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 CHAINS_A_BATCH = 8
-WAYS = ("false", "true", "coins", "density")
 
 
 @dataclass(frozen=True)
@@ -44,34 +44,20 @@ class BlockGibbs(Settings):
         """Chains are walked one after the other, so that cores share them."""
         return CHAINS_A_BATCH
 
-    def build(self, network: BlockNetwork | TypeNetwork, n_chains: int) -> BlockGibbsSampler | TypeGibbsSampler:
+    def build(self, network: BlockNetwork | TypeNetwork, n_chains: int) -> CountSampler:
         """A sampler for one batch of chains."""
         if isinstance(network, TypeNetwork):
             return TypeGibbsSampler(network, n_chains)
-        return BlockGibbsSampler(self, network, n_chains)
-
-
-class BlockGibbsState(NamedTuple):
-    """Everything that the next draw depends on."""
-
-    counts: Int64  # (n_chains, n_blocks)
-    value: Float64  # (n_chains, n_blocks) the mean of an open atom given the rest, when the block was updated last
-    generator: npt.NDArray[np.uint64]  # (n_chains, 4)
-    world: Words  # blocks have no atoms of their own
+        return BlockGibbsSampler(network, n_chains, self)
 
 
 @dataclass(frozen=True, eq=False)
-class BlockGibbsSampler(Sampler):
-    """One batch of chains; see `samplers.base.Sampler`."""
+class BlockGibbsSampler(CountSampler):
+    """Counts are of blocks, and the field of a block is what clauses of one block and of two lose by its share."""
 
-    settings: BlockGibbs
     network: BlockNetwork
-    n_chains: int
-
-    @property
-    def units(self) -> Units:
-        """Blocks."""
-        return Units(self.network.n_blocks, self.network.of_atom)
+    settings: BlockGibbs = of_default(default_factory=BlockGibbs)
+    ways = ("false", "true", "coins", "density")
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:
@@ -90,87 +76,83 @@ class BlockGibbsSampler(Sampler):
     def _cumulated(self) -> Float64:
         return np.cumsum(np.where(self.network.most > 0, self.alpha, 0.0))
 
-    def init(self, seed: np.random.SeedSequence, first: int = 0) -> BlockGibbsState:
-        """Counts that are far apart."""
-        from markovlogic.kernels.random import scalar_generator
+    @cached_property
+    def _logs(self) -> Float64:
+        """Logarithms of the numbers that a count may be."""
+        return np.asarray(np.log(np.maximum(np.arange(int(self.network.most.max(initial=0)) + 1.0), 1.0)))
 
-        most = self.network.most
-        count = np.zeros((self.n_chains, len(most)), np.int64)
-        generators = np.empty((self.n_chains, 4), np.uint64)
-        for chain, own in enumerate(seed.spawn(self.n_chains)):
-            start, moves = own.spawn(2)
-            rng = np.random.default_rng(start)
-            way = WAYS[(first + chain) % len(WAYS)]
-            if way == "true":
-                count[chain] = most
-            elif way != "false":
-                count[chain] = rng.binomial(most, 0.5 if way == "coins" else rng.random())
-            generators[chain] = scalar_generator(moves)
-        value = np.where(most > 0, count / np.maximum(most, 1), self.network.base)
-        return BlockGibbsState(count, np.ascontiguousarray(value), generators, np.zeros(0, np.uint64))
-
-    def starts(self, first: int) -> tuple[str, ...]:
-        """A word a chain."""
-        return tuple(WAYS[(first + chain) % len(WAYS)] for chain in range(self.n_chains))
-
-    def step(
-        self,
-        state: BlockGibbsState,
-        sweeps: int,
-        planes: npt.NDArray[np.uint64] | None = None,
-        conditionals: npt.NDArray[np.float32] | None = None,
-        *,
-        burn_in: bool = False,
-    ) -> StepInfo:
-        """Update blocks, `sweeps` times over."""
+    @cached_property
+    def _mode(self) -> int:
+        """Which blocks a sweep updates, as the kernel has it."""
         from markovlogic.kernels import blocks
 
-        require_sweeps(sweeps)
         modes = {"none": blocks.EVERY, "scan": blocks.SCAN, "lazy": blocks.LAZY}
         mode = modes.get(self.settings.alpha, blocks.CLAMP)
-        own, scratch, updates = self.network, np.empty((2, blocks.DEGREE)), 0
         if mode == blocks.SCAN and not self._cumulated[-1:].any():
-            mode = blocks.EVERY  # nothing is ever selected: there is no evidence to adapt to, or nothing to draw
-        for chain in range(self.n_chains):
-            for _ in range(sweeps):
-                updates += blocks.sweep_blocks(
-                    mode,
-                    own.alone,
-                    own.base,
-                    own.step,
-                    own.most,
-                    own.scale,
-                    own.row_start,
-                    own.row_literal,
-                    own.row_weight,
-                    own.linear,
-                    own.near_start,
-                    own.near_block,
-                    own.near_weight,
-                    own.block_start,
-                    own.block_row,
-                    self.alpha,
-                    self._cumulated,
-                    own.known_true,
-                    state.counts[chain],
-                    state.value[chain],
-                    state.generator[chain],
-                    scratch[0],
-                    scratch[1],
-                )
-        return StepInfo(int(updates), {})
+            return blocks.EVERY  # nothing is ever selected: there is no evidence to adapt to, or nothing to draw
+        return mode
 
-    def unit_values(self, state: BlockGibbsState) -> Float64:
+    def start(self, way: str, rng: np.random.Generator) -> Int64:
+        """No atom true, all of them, or some."""
+        most = self.network.most
+        if way in ("false", "true"):
+            return np.asarray(most * (way == "true"), np.int64)
+        return np.asarray(rng.binomial(most, 0.5 if way == "coins" else rng.random()), np.int64)
+
+    def shares(self, counts: Int64) -> Float64:
+        """Of the open atoms of a block; of a known one, of all its atoms."""
+        most = self.network.most
+        return np.where(most > 0, counts / np.maximum(most, 1), self.network.base)
+
+    def field(self, counts: Int64) -> Float64:
+        """What is lost for each unit of a block's share, but by long rows."""
+        from markovlogic.kernels.blocks import block_fields
+
+        own, made = self.network, np.empty(self.network.n_blocks)
+        block_fields(own.base, own.step, own.linear, own.near_start, own.near_block, own.near_weight, counts, made)
+        return made
+
+    def sweep(self, state: CountState, chain: int) -> int:
+        """Update blocks."""
+        from markovlogic.kernels import blocks
+
+        own, scratch = self.network, np.empty((2, blocks.DEGREE))
+        return blocks.sweep_blocks(  # type: ignore[no-any-return]
+            self._mode,
+            own.alone,
+            own.base,
+            own.step,
+            own.most,
+            own.scale,
+            own.row_start,
+            own.row_literal,
+            own.row_weight,
+            own.near_start,
+            own.near_block,
+            own.near_weight,
+            own.block_start,
+            own.block_row,
+            self.alpha,
+            self._cumulated,
+            own.known_true,
+            state.counts[chain][:, None],
+            state.value[chain],
+            state.field[chain],
+            state.generator[chain],
+            scratch[0],
+            scratch[1],
+            self._logs,
+            np.empty(len(self._logs)),
+        )
+
+    def unit_values(self, state: CountState) -> Float64:
         """The mean of an open atom of each block, given the rest."""
         return np.ascontiguousarray(state.value.T)
 
-    def check(self, state: BlockGibbsState) -> None:
+    def check(self, state: CountState) -> None:
         """Counts that blocks can have."""
         require_within(state.counts, 0, np.broadcast_to(self.network.most, state.counts.shape), "counts of blocks")
-        if not ((state.value >= 0) & (state.value <= 1)).all():
-            raise ValueError("a share lies outside of 0 to 1")
-        for generator in state.generator:
-            require_generators(generator)
+        super().check(state)
 
     def guarantee(self, counts: Mapping[str, int]) -> Guarantee:
         """What blocks promise, as long as evidence is not drawn."""

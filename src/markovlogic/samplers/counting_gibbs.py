@@ -6,25 +6,22 @@ cores share them: a word of 64 chains would gain nothing, since most of the work
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int64, Words, unpacked
 from markovlogic.restoring import require_generators
-from markovlogic.samplers.base import Sampler, Settings, StepInfo, require_sweeps
-from markovlogic.samplers.starting import Start, start_kind, start_words
+from markovlogic.samplers.base import Sampler, StepInfo, require_sweeps
+from markovlogic.samplers.scanning import Scanning, until_obeyed
+from markovlogic.samplers.starting import start_kind, start_words
 
 if TYPE_CHECKING:
     from markovlogic.kernels.counting.layout import Registers, Room
     from markovlogic.networks.counting.network import CountingNetwork
-
-NO_COUNTS = np.zeros(0, np.uint8)
-NO_CONDITIONALS = np.zeros((0, 1), np.float32)
-NO_SUMS = np.zeros((0, 2))
 
 
 class CountingState(NamedTuple):
@@ -37,27 +34,10 @@ class CountingState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CountingGibbs(Settings):
+class CountingGibbs(Scanning):
     """What `Gibbs` comes to on the counting network."""
 
-    scan: Literal["systematic", "random"] = "systematic"
-    start: Start = "auto"
     confined: bool = False  # hard rules may keep single-site moves from some worlds
-
-    @property
-    def method(self) -> str:
-        """The method's name on the command line."""
-        return "gibbs"
-
-    @property
-    def has_conditionals(self) -> bool:
-        """Gibbs draws from conditionals, so it can give them."""
-        return True
-
-    @property
-    def fixed_order(self) -> bool:
-        """Systematic scan visits atoms by number."""
-        return self.scan == "systematic"
 
     @property
     def chains_per_batch(self) -> int:
@@ -78,6 +58,11 @@ class CountingGibbsSampler(Sampler):
     settings: CountingGibbs
     network: CountingNetwork
     n_chains: int
+    first: int = 0  # the atom with which tallies begin
+
+    def tallying(self, atoms: range) -> CountingGibbsSampler:
+        """Tallies of millions of atoms take more than the relations: they are kept of those that are asked for."""
+        return replace(self, first=atoms.start)
 
     @property
     def counts_in_bytes(self) -> bool:
@@ -87,7 +72,9 @@ class CountingGibbsSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return ("counting.sweep:sweep_chain",)
+        from markovlogic.networks.counting.sweeping import kernel_of
+
+        return (kernel_of(self.network),)
 
     @cached_property
     def _rooms(self) -> list[tuple[Room, Registers]]:
@@ -119,16 +106,15 @@ class CountingGibbsSampler(Sampler):
     ) -> StepInfo:
         """Make `sweeps` sweeps in place; see `samplers.base.Sampler.step`."""
         require_sweeps(sweeps)
-        counts = {}
+        counts: dict[str, int] = {}
         updates = done = 0
         if self._start_may_break_hard_clauses:
-            # looked at after every sweep, until all are obeyed, so that the number does not depend on how sweeps are shared out
-            broken = 0
-            while done < sweeps and self._breaks_hard_clauses(state):
+
+            def sweep() -> None:
+                nonlocal updates
                 updates += self._sweep(state, 1, planes, conditionals)
-                broken += self._breaks_hard_clauses(state)
-                done += 1
-            counts["hard_broken"] = broken
+
+            done, counts = until_obeyed(sweeps, lambda: self._breaks_hard_clauses(state), sweep)
         if done < sweeps:
             updates += self._sweep(state, sweeps - done, planes, conditionals)
         return StepInfo(updates, counts)
@@ -141,7 +127,7 @@ class CountingGibbsSampler(Sampler):
         conditionals: npt.NDArray[np.float32] | None,
     ) -> int:
         from markovlogic.kernels.counting.layout import Chain, Record
-        from markovlogic.kernels.counting.sweep import read_atoms, sweep_chain
+        from markovlogic.networks.counting.sweeping import NO_CONDITIONALS, NO_COUNTS, NO_SUMS, add_world, sweep
 
         network = self.network
         try:
@@ -150,14 +136,14 @@ class CountingGibbsSampler(Sampler):
             room, registers = network.room(), network.registers()
         slots = np.zeros(network.n_slots, np.int64)
         chain = Chain(state.bits, state.generator, room._replace(tally=state.tally), registers, slots, 1.0)
-        record = Record(
-            NO_COUNTS if planes is None else planes, NO_CONDITIONALS if conditionals is None else conditionals, NO_SUMS
-        )
-        updates = sweep_chain(network.layout, chain, sweeps, self.settings.scan == "random", record)
+        counts = NO_COUNTS if planes is None else planes
+        sums = NO_CONDITIONALS if conditionals is None else conditionals
+        record = Record(counts, sums, NO_SUMS, self.first)
+        updates = sweep(network, chain, sweeps, record, random_scan=self.settings.scan == "random")
         state.world[:] = 0
-        read_atoms(network.layout, state.bits, state.world)
+        add_world(network, state.bits, state.world)
         self._rooms.append((room, registers))
-        return int(updates)
+        return updates
 
     def check(self, state: CountingState) -> None:
         """Relations and counts are those of the world, and every exclusive group has one true atom."""
@@ -175,12 +161,7 @@ class CountingGibbsSampler(Sampler):
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses that confine single-site moves, or that a start broke."""
-        found = []
-        if counts.get("hard_broken", 0):
-            found.append(
-                f'gibbs: chains started with start="{self.settings.start}" broke hard rules after '
-                f'{counts["hard_broken"]} of their sweeps; take start="satisfying".'
-            )
+        found = self.settings.concern(counts, 'start="satisfying"')
         if self.settings.confined:
             found.append(
                 "gibbs: hard rules confine the chains: changing one atom at a time may not reach every possible world from its "
@@ -190,7 +171,7 @@ class CountingGibbsSampler(Sampler):
 
     @cached_property
     def _start_may_break_hard_clauses(self) -> bool:
-        return self.settings.start in ("random", "false") and self.network.lowered.has_hard
+        return self.settings.start_is_free and self.network.lowered.has_hard
 
     def _breaks_hard_clauses(self, state: CountingState) -> bool:
         from markovlogic.networks.counting.counts import broken_hard

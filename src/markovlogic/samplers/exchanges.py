@@ -178,11 +178,11 @@ def _short_rows(network: GroundNetwork, is_short: npt.NDArray[np.bool_], weight:
     return start, row
 
 
-def work_for(table: AtomTable, net: Surroundings, n_pairs: int) -> Work:
-    """Scratch arrays of the right sizes."""
+def work_for(net: Surroundings, n_constants: int, n_pairs: int) -> Work:
+    """Scratch arrays of the right sizes; constants and pairs are of exchanges."""
     from markovlogic.kernels.exchange import Work
 
-    n_all, n_constants = len(net.atom_bias), len(table.holder_start) - 1
+    n_all = len(net.atom_bias)
     return Work(
         image=np.arange(n_constants, dtype=np.int32),
         touched=np.zeros(2 * n_pairs, np.int32),

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Words
-from markovlogic.errors import InputError
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.possible import require_worlds
 from markovlogic.restoring import require_generators
-from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, Settings, StepInfo, require_sweeps
-from markovlogic.samplers.starting import STARTS, Start, start_kind, start_words
+from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, StepInfo, require_sweeps
+from markovlogic.samplers.scanning import Scanning, until_obeyed
+from markovlogic.samplers.starting import start_kind, start_words
 
 if TYPE_CHECKING:
     from markovlogic.kernels.gibbs.layout import GibbsLayout
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 LONG_FROM = 9  # literals of a clause that is counted; from eight to nine of them rows and counters take the same time
 SHARED_FROM = 5000  # atoms; from there on two threads are quicker even where they meet after every sweep
-SCANS = ("systematic", "random")
 NO_PLANES = np.zeros((0, 8), np.uint64)
 NO_CONDITIONALS = np.zeros((0, 0), np.float32)
 ONES = np.ones(CHAINS_PER_BATCH, np.float32)
@@ -43,36 +42,8 @@ class GibbsState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gibbs(Settings):
-    """Settings of Gibbs sampling.
-
-    scan: "systematic" updates every site in order; "random" draws as many sites as there are, uniformly.
-    start: "auto" starts chains far apart (`networks.spread`), obeying the hard clauses; "satisfying" from fair coins, the
-    same; "random" and "false" as they say.
-    """
-
-    scan: Literal["systematic", "random"] = "systematic"
-    start: Start = "auto"
-
-    def __post_init__(self) -> None:
-        for name, value, known in (("scan", self.scan, SCANS), ("start", self.start, STARTS)):
-            if value not in known:
-                raise InputError(f"Gibbs: {name} is {value!r}, expected one of {', '.join(known)}")
-
-    @property
-    def method(self) -> str:
-        """The method's name on the command line."""
-        return "gibbs"
-
-    @property
-    def has_conditionals(self) -> bool:
-        """Gibbs draws from conditionals, so it can give them."""
-        return True
-
-    @property
-    def fixed_order(self) -> bool:
-        """Systematic scan visits atoms by number."""
-        return self.scan == "systematic"
+class Gibbs(Scanning):
+    """Gibbs sampling; on the counting network it becomes a `CountingGibbs`."""
 
     def build(self, network: GroundNetwork, n_chains: int) -> GibbsSampler:
         """A sampler for one batch of 1 to 64 chains."""
@@ -150,17 +121,14 @@ class GibbsSampler(Sampler):
         require_sweeps(sweeps)
         counted = NO_PLANES if planes is None else planes
         recorded = NO_CONDITIONALS if conditionals is None else conditionals
-        counts = {}
+        counts: dict[str, int] = {}
         done = 0
         if self._start_may_break_hard_clauses:
-            # A chain that obeys all hard clauses goes on doing so. Until all do, chains are looked at after every sweep, so
-            # that the number does not depend on how sweeps are shared out among steps.
-            broken = 0
-            while done < sweeps and self._chains_breaking_hard_clauses(state.world):
-                self.sweep(state, 1, counted, recorded)
-                broken += self._chains_breaking_hard_clauses(state.world)
-                done += 1
-            counts["hard_broken"] = broken
+            done, counts = until_obeyed(
+                sweeps,
+                lambda: self._chains_breaking_hard_clauses(state.world),
+                lambda: self.sweep(state, 1, counted, recorded),
+            )
         if done < sweeps:
             self.sweep(state, sweeps - done, counted, recorded)
         if conditionals is not None:
@@ -240,12 +208,7 @@ class GibbsSampler(Sampler):
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
         """Hard clauses that confine single-site moves, or that a start broke."""
-        found = []
-        if counts.get("hard_broken", 0):
-            found.append(
-                f'gibbs: chains started with start="{self.settings.start}" broke hard rules after '
-                f'{counts["hard_broken"]} of their sweeps; take start="satisfying" or --method mcsat.'
-            )
+        found = self.settings.concern(counts, 'start="satisfying" or --method mcsat')
         if self._confinement:
             found.append(self._confinement)
         return found
@@ -264,7 +227,7 @@ class GibbsSampler(Sampler):
     def _start_may_break_hard_clauses(self) -> bool:
         decided = np.isinf(self.network.atom_bias[self.network.n_atoms :]).any()
         has_hard = bool(decided) or self.network.n_soft < self.network.n_clauses
-        return self.settings.start in ("random", "false") and has_hard
+        return self.settings.start_is_free and has_hard
 
     def _chains_breaking_hard_clauses(self, world: Words) -> int:
         from markovlogic.kernels.literals import broken_word

@@ -7,15 +7,16 @@ so it leaves the target invariant; conditionals are those of each atom given eve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Words, packed, unpacked
 from markovlogic.errors import InputError
-from markovlogic.lifted.blocks.clusters import Bounds, ClusterGraph, Field, construct
-from markovlogic.lifted.blocks.network import TensorNetwork, way_of
+from markovlogic.lifted.blocks.clusters import Bounds, ClusterGraph, Coupling, Field, construct
+from markovlogic.lifted.blocks.counted import CountedUnit
+from markovlogic.lifted.blocks.network import TensorNetwork
 from markovlogic.lifted.blocks.units import Unit
 from markovlogic.restoring import require_lanes, require_within
 from markovlogic.samplers.base import Sampler, Settings, StepInfo, require_sweeps
@@ -28,7 +29,8 @@ class LiftedBlocked(Settings):
     """Settings of lifted blocked Gibbs.
 
     alpha, beta: bounds of time and space of the cluster graph ([001] Algorithm 2; by default 1.25 times the time, and the space,
-    of single predicates). costs: "literal", as the paper counts them, or "cached", what the array programs do. messages:
+    of single predicates). costs: "literal", as the paper counts them, or "cached", what the array programs do. coupling: of two
+    predicates, "formulas" or "groundings" that hold both; "auto": formulas where costs are literal. messages:
     "joint", or "literal", Theorem 2 as it stands, which is wrong where atoms of a sender share a variable that the receiver does
     not have (ALGORITHMS.md 2.2).
     """
@@ -36,6 +38,7 @@ class LiftedBlocked(Settings):
     alpha: float | None = None
     beta: float | None = None
     costs: Literal["literal", "cached"] = "literal"
+    coupling: Coupling = "auto"
     messages: Literal["joint", "literal"] = "joint"
 
     def __post_init__(self) -> None:
@@ -44,6 +47,7 @@ class LiftedBlocked(Settings):
                 raise InputError(f"LiftedBlocked({name}={value:g}): expected a number above 0")
         for name, word, known in (
             ("costs", self.costs, ("literal", "cached")),
+            ("coupling", self.coupling, get_args(Coupling)),
             ("messages", self.messages, ("joint", "literal")),
         ):
             if word not in known:
@@ -66,7 +70,7 @@ class LiftedBlocked(Settings):
 
     def graph(self, network: TensorNetwork) -> ClusterGraph:
         """The clusters of a network."""
-        return construct(self._field(network), Bounds(self.alpha, self.beta, self.costs))
+        return construct(self._field(network), Bounds(self.alpha, self.beta, self.costs, self.coupling))
 
     def _field(self, network: TensorNetwork) -> Field:
         return network.field(literal_messages=self.messages == "literal")
@@ -95,7 +99,8 @@ class LiftedBlockedSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return ("counters", "couplings")
+        found = {name for unit in self.units_drawn if isinstance(unit, CountedUnit) for name in unit.kernel_modules}
+        return ("counters", *sorted(found))
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> LiftedBlockedState:
         """Worlds that are far apart."""
@@ -105,7 +110,7 @@ class LiftedBlockedSampler(Sampler):
 
     def starts(self, first: int) -> tuple[str, ...]:
         """A word a chain."""
-        return tuple(way_of(first + chain) for chain in range(self.n_chains))
+        return tuple(self.network.way_of(first + chain) for chain in range(self.n_chains))
 
     def step(
         self,
@@ -144,6 +149,8 @@ class LiftedBlockedSampler(Sampler):
             state.world[:] = packed(np.concatenate(bits, axis=1))
 
     def check(self, state: LiftedBlockedState) -> None:
-        """Words of existing chains, and a key."""
+        """Words of existing chains that are possible worlds, and a key."""
         require_lanes(state.world, self.n_chains, "a world")
+        if not self.network.are_possible(unpacked(state.world, self.n_chains)):
+            raise ValueError("a world breaks hard rules, or an exclusive group has no true value, or several")
         require_within(state.key, 0, np.iinfo(np.uint32).max, "key of the draws")

@@ -1,12 +1,15 @@
-"""Lifted Metropolis-Hastings: a base chain mixed with exchanges of nearly interchangeable constants ([004]).
+"""Lifted Metropolis-Hastings: a base chain mixed with moves that an approximation proposes and the true model judges ([004]).
 
-With probability alpha a draw is one sweep of the base chain. Otherwise it is a *symmetric sweep*: exchanges of constants inside
-approximate classes, each accepted with min(1, P(y)/P(x)), so many that every constant which has a partner is drawn once on
-average; open atoms are then proposed to change about once for each of their arguments. The target is the true model whatever the
-classes are: they decide how often proposals are accepted, and nothing else. The mixture is irreducible because the base chain is
-(Tierney 1994, as [004] quotes it).
+With probability alpha a draw is one sweep of the base chain. Otherwise it is a sweep of proposals, so many that every open atom
+is proposed to change about once. The approximation is classes of nearly interchangeable constants, used in one of two ways:
+constants of a class change places (`exchange_moves`), or counts of true atoms in blocks of classes are redrawn (`count_moves`).
+The target is the true model whatever the classes are: they decide how often proposals are accepted, and nothing else. The mixture
+is irreducible because the base chain is (Tierney 1994, as [004] quotes it).
 
-Which classes and how many transpositions at a time is tried out in burn-in only, and fixed from the first counted draw on.
+With `flip` such a sweep also proposes to negate every open atom at once: a symmetry of values, which spins in an outer field have
+but for the field, and which no renaming of constants makes.
+
+Which classes and how much at a time is tried out in burn-in only, and fixed from the first counted draw on.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -27,18 +30,21 @@ from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.restoring import require_generators, require_within
 from markovlogic.samplers.base import Sampler, Settings, StepInfo, Target, require_sweeps, total_counts
-from markovlogic.samplers.exchanges import atom_table, partners_of, surroundings, work_for
+from markovlogic.samplers.count_moves import CountMoves
+from markovlogic.samplers.exchange_moves import ExchangeMoves
 from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.samplers.global_flip import flip_all
 from markovlogic.symmetry.base import ConstantClasses
 
 if TYPE_CHECKING:
     from markovlogic.compressing.base import Compressor
-    from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings
+    from markovlogic.samplers.exchange_moves import Arm, Moves
 
-PAIRS = (1, 2, 4)  # transpositions at a time that burn-in tries
+Propose = Literal["exchange", "counts", "independent"]
 WORTH_KEEPING = 0.05  # a type stays if its exchanges move so much, relative to the best type's, for the same work
 COST_OF_A_MOVE = 8  # in clause visits, whatever a move touches
 NOT_CHOSEN, DROPPED = -2, -1
+ENOUGH, HOPELESS = 1000, 0.002  # proposals after which a share of accepted ones below this is worth a word
 
 
 @dataclass(frozen=True)
@@ -48,19 +54,29 @@ class LiftedMH(Settings):
     base: the chain it is mixed with, `Gibbs()` or `MCSAT()`. alpha: the share of base sweeps, 0 to 1; 0 is the orbital Metropolis
     chain alone, which reaches only worlds that exchanges can make. source: where the classes come from, a name that
     `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), a compressor such as `BMF()`, or ConstantClasses,
-    or several of them, among which burn-in chooses. tune: choose in burn-in; else the first classes and single transpositions
-    are taken.
+    or several of them, among which burn-in chooses. propose: "exchange", constants of a class change places; "counts", atoms of
+    blocks are redrawn by a network of blocks, with delayed acceptance; "independent", whole worlds are, after so many `rounds` of
+    sweeps over the blocks. tune: choose in burn-in; else the first classes and the smallest moves are taken. flip: whether all
+    open atoms together are proposed to be negated, too.
     """
 
     base: Settings = field(default_factory=Gibbs)
     alpha: float = 0.5
     source: str | Compressor | ConstantClasses | tuple[ConstantClasses, ...] = field(default="unary", repr=False)
+    propose: Propose = "exchange"
+    rounds: int = 1
     tune: bool = True
+    flip: bool = False
     proposals: Proposals | None = None  # what `bind` makes of the source
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.alpha <= 1.0:
             raise InputError(f"LiftedMH(alpha={self.alpha:g}): expected a share between 0 and 1")
+        if self.propose not in get_args(Propose):
+            known = ", ".join(get_args(Propose))
+            raise InputError(f"LiftedMH: propose is {self.propose!r}, expected one of {known}")
+        if self.rounds < 1 or (self.rounds > 1 and self.propose != "independent"):
+            raise InputError(f"LiftedMH: rounds is {self.rounds}; it is 1 or more, and about propose=independent")
 
     @property
     def method(self) -> str:
@@ -134,16 +150,6 @@ class LiftedMHState(NamedTuple):
         return self.base.world  # type: ignore[no-any-return]
 
 
-class Arm(NamedTuple):
-    """One way to exchange the constants of one type."""
-
-    type_name: str
-    source: str
-    partners: Partners
-    n_pairs: int
-    n_moves: int  # a symmetric sweep
-
-
 class LiftedMHSampler(Sampler):
     """One batch of chains; see `samplers.base.Sampler`."""
 
@@ -153,6 +159,11 @@ class LiftedMHSampler(Sampler):
         self.n_chains = n_chains
         self.proposals = proposals
         self.base = settings.base.build(network, n_chains)
+        if settings.flip and (network.n_hidden or network.n_groups):
+            raise InputError(
+                "LiftedMH(flip=True): the negation of a world with exclusive groups or quantifiers inside of rules is no world",
+                hint="leave flip out",
+            )
         if settings.alpha == 0 and not any(self.arms):
             raise InputError(
                 "LiftedMH(alpha=0): no two constants with open atoms are in one class, so nothing would ever change",
@@ -162,35 +173,21 @@ class LiftedMHSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        return (*self.base.kernel_modules, "exchange")
+        return (*self.base.kernel_modules, self.moves.kernel_module)
 
     @cached_property
-    def table(self) -> AtomTable:
-        """The open atoms as the kernel reads them."""
-        return atom_table(self.proposals.problem, self.network)
-
-    @cached_property
-    def surroundings(self) -> Surroundings:
-        """The network as the kernel reads it."""
-        return surroundings(self.network)
+    def moves(self) -> Moves:
+        """What proposes."""
+        own, settings = self.proposals, self.settings
+        if settings.propose == "exchange":
+            return ExchangeMoves(own.problem, self.network, own.levels, tune=settings.tune)
+        rounds = settings.rounds if settings.propose == "independent" else None
+        return CountMoves(own.problem, self.network, own.levels, tune=settings.tune, rounds=rounds)
 
     @cached_property
     def arms(self) -> tuple[tuple[Arm, ...], ...]:
-        """For every type with something to exchange, the ways to do it, coarsest classes and single transpositions first."""
-        found = []
-        for type_name in self.proposals.problem.domains:
-            own = []
-            for level in self.proposals.levels:
-                partners = partners_of(self.proposals.problem, self.table, level, type_name)
-                if partners is None:
-                    continue
-                n = len(partners.member)
-                for n_pairs in PAIRS if self.settings.tune else PAIRS[:1]:
-                    if n_pairs == 1 or 4 * n_pairs <= n:
-                        own.append(Arm(type_name, level.source, partners, n_pairs, -(-n // (2 * n_pairs))))
-            if own:
-                found.append(tuple(own))
-        return tuple(found)
+        """Ways to propose, among which burn-in chooses one in each group."""
+        return self.moves.arms
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> LiftedMHState:
         """The base chain's start, and generators of our own."""
@@ -231,8 +228,9 @@ class LiftedMHSampler(Sampler):
             self._choose(state)
         base_steps: list[StepInfo] = []
         totals = np.zeros(N_COUNTS, np.int64)
-        exchange = _Exchange(self, state)
-        is_base = [not self.arms or next_uniform(state.coin) < self.settings.alpha for _ in range(sweeps)]
+        sweep = _Sweeps(self, state)
+        moves = bool(self.arms) or self.settings.flip
+        is_base = [not moves or next_uniform(state.coin) < self.settings.alpha for _ in range(sweeps)]
         done = 0
         while done < sweeps:
             if is_base[done]:
@@ -242,7 +240,10 @@ class LiftedMHSampler(Sampler):
                 base_steps.append(self.base.step(state.base, run - done, planes, burn_in=burn_in))
                 done = run
                 continue
-            totals += exchange.trial_sweep() if warming_up else exchange.sweep()
+            if self.arms:
+                totals += sweep.trial() if warming_up else sweep.chosen()
+            if self.settings.flip:
+                totals[[PROPOSED, ACCEPTED]] += self.n_chains, flip_all(self.network, state.world, self.n_chains, state.generator)
             if planes is not None:
                 add_world(planes, state.world)
             done += 1
@@ -277,77 +278,70 @@ class LiftedMHSampler(Sampler):
         return Guarantee.CORRECTED | self.base.guarantee(counts)
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
-        """What the base chain says, and that exchanges alone do not reach every world."""
+        """What the base chain says, that moves alone do not reach every world, and that hardly any of them is accepted."""
+        found = []
         if self.settings.alpha > 0:
-            return self.base.concerns(counts)
-        return ["lifted-mh: without a base chain (alpha=0) only exchanges of the start are reached; take alpha above 0."]
+            found += self.base.concerns(counts)
+        else:
+            found.append("lifted-mh: without a base chain (alpha=0) only worlds that its moves reach are; take alpha above 0.")
+        proposed, accepted = counts.get("proposed", 0), counts.get("accepted", 0)
+        if self.settings.propose != "exchange" and proposed >= ENOUGH and accepted < HOPELESS * proposed:
+            found.append(
+                f"lifted-mh: of {proposed:,} proposals by counts {accepted:,} were accepted, so the base chain did all the work;"
+                " take more groups (--ratio), --set propose=exchange, or another method."
+            )
+        return found
 
     def describe(self, state: LiftedMHState) -> Sequence[str]:
-        """For each type what is exchanged, in words; for logs and experiments."""
+        """For each group of arms what is done, in words; for logs and experiments."""
         found = []
         for arms, chosen in zip(self.arms, state.chosen, strict=True):
             if chosen == DROPPED:
-                found.append(f"{arms[0].type_name}: dropped")
+                found.append(f"{arms[0].about}: dropped")
             elif chosen >= 0:
-                arm = arms[chosen]
-                found.append(f"{arm.type_name}: {arm.source}, {arm.n_pairs} at a time, {len(arm.partners.member)} constants")
+                found.append(f"{arms[chosen].about}: {arms[chosen].told}")
         return found
 
 
-class _Exchange:
-    """Symmetric sweeps within one step: the scratch arrays are made when the first of them is due."""
+class _Sweeps:
+    """Sweeps of proposals within one step: the scratch arrays are made when the first of them is due."""
 
     def __init__(self, sampler: LiftedMHSampler, state: LiftedMHState) -> None:
         self._sampler = sampler
         self._state = state
 
     @cached_property
-    def _work(self) -> Any:
-        return work_for(self._sampler.table, self._sampler.surroundings, max(PAIRS))
+    def _room(self) -> Any:
+        return self._sampler.moves.room()
 
-    def sweep(self) -> Int64:
-        """One sweep with what was chosen for each type."""
+    def chosen(self) -> Int64:
+        """One sweep with what was chosen for each group."""
         from markovlogic.kernels.exchange import N_COUNTS
 
-        self._work.twin[:] = self._state.world
+        sampler, state = self._sampler, self._state
+        sampler.moves.begin(self._room, state.world, sampler.n_chains)
         totals = np.zeros(N_COUNTS, np.int64)
-        for arms, chosen in zip(self._sampler.arms, self._state.chosen, strict=True):
+        for arms, chosen in zip(sampler.arms, state.chosen, strict=True):
             if chosen != DROPPED:
-                self._moves(arms[chosen], totals)
+                sampler.moves.make(arms[chosen], self._room, state.world, sampler.n_chains, state.generator, totals)
         return totals
 
-    def trial_sweep(self) -> Int64:
-        """One sweep of burn-in: each type tries its arms in turn."""
+    def trial(self) -> Int64:
+        """One sweep of burn-in: each group tries its arms in turn."""
         from markovlogic.kernels.exchange import EXCHANGED, MOVED_ATOMS, N_COUNTS, VISITS
 
-        self._work.twin[:] = self._state.world
+        sampler, state = self._sampler, self._state
+        sampler.moves.begin(self._room, state.world, sampler.n_chains)
         totals = np.zeros(N_COUNTS, np.int64)
         first = 0
-        for arms in self._sampler.arms:
-            number = int(self._state.tried[0]) % len(arms)
+        for arms in sampler.arms:
+            number = int(state.tried[0]) % len(arms)
             own = np.zeros(N_COUNTS, np.int64)
-            self._moves(arms[number], own)
-            trial = self._state.trials[first + number]
+            sampler.moves.make(arms[number], self._room, state.world, sampler.n_chains, state.generator, own)
+            trial = state.trials[first + number]
             trial[0] += own[MOVED_ATOMS]
             trial[1] += own[VISITS] + own[EXCHANGED] + COST_OF_A_MOVE * arms[number].n_moves
             totals += own
             first += len(arms)
-        self._state.tried[0] += 1
+        state.tried[0] += 1
         return totals
-
-    def _moves(self, arm: Arm, totals: Int64) -> None:
-        from markovlogic.kernels.exchange import exchange_moves
-
-        sampler, state = self._sampler, self._state
-        exchange_moves(
-            sampler.table,
-            sampler.surroundings,
-            arm.partners,
-            arm.n_pairs,
-            arm.n_moves,
-            state.world,
-            self._work,
-            sampler.n_chains,
-            state.generator,
-            totals,
-        )

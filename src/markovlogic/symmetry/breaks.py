@@ -8,7 +8,8 @@ import numpy as np
 
 from markovlogic.arrays import Int32
 from markovlogic.data.evidence import FALSE, TRUE, codes
-from markovlogic.language.syntax import show_constant
+from markovlogic.language.integers import is_built_in, relation_name, shown_relation
+from markovlogic.language.syntax import Atom, Constant, show_constant
 from markovlogic.problem import Problem
 from markovlogic.symmetry.twins import Relation, classes_by_evidence, exchanged, named_constants, relations_of
 
@@ -67,7 +68,7 @@ def _with_example(problem: Problem, type_name: str, relation: Relation, classes:
     names = problem.domains[type_name].names
     return Break(
         type_name,
-        relation.soft_of or relation.name,
+        relation.soft_of or (relation_name(relation.name) if is_built_in(relation.name) else relation.name),
         n_classes,
         (names[one], names[other]),
         _shown(problem, relation, args[row], int(status[row])),
@@ -82,6 +83,9 @@ def _shown(problem: Problem, relation: Relation, args: Int32, status: int) -> st
     ]
     if relation.soft_of:
         return f"{relation.soft_of}({','.join(texts)}) has {_soft_number(problem, relation, args)}"
+    if is_built_in(relation.name):
+        atom = Atom(relation.name, tuple(map(Constant, texts)))
+        return f"{shown_relation(atom, False, lambda term: term.name)} is {WORDS.get(status, 'unknown')}"
     return f"{relation.name}({','.join(texts)}) is {WORDS.get(status, 'unknown')}"
 
 

@@ -45,6 +45,21 @@ def test_bounds_decide_what_is_merged():
     assert len(graph_of(EXAMPLE, 10, costs="cached", alpha=1e9).clusters) == 2
 
 
+def test_couplings_count_formulas_or_their_groundings():
+    """Of R with S two formulas of n groundings speak, of S with T one of n squared."""
+    text = "R(a)\nS(a)\nT(a)\n0.7 R(x) v S(x)\n0.3 R(x) v !S(x)\n0.4 S(y) v T(z)\n"
+    by = {
+        coupling: graph_of(text, 10, alpha=1e9, beta=1e9, coupling=coupling).coupling for coupling in ("formulas", "groundings")
+    }
+    assert by["formulas"] <= 3 and by["groundings"] >= 100
+    assert graph_of(text, 10).coupling == graph_of(text, 10, coupling="formulas").coupling
+    literal, cached = ({"costs": costs, "alpha": 1e9, "beta": 1e9} for costs in ("literal", "cached"))
+    assert graph_of(text, 10, **cached).coupling == graph_of(text, 10, **cached, coupling="groundings").coupling
+    assert graph_of(text, 10, **literal, coupling="groundings").coupling == by["groundings"]
+    with pytest.raises(InputError, match="coupling"):
+        LiftedBlocked(coupling="rules")
+
+
 def test_an_ising_model_is_drawn_atom_by_atom_and_the_graph_says_why():
     graph = graph_of("St(a)\nL(a, a)\n0.7 St(x) ^ L(x, y) => St(y)\n", 12)
     (single,) = [cluster for cluster in graph.clusters if cluster.predicates == ("St",)]

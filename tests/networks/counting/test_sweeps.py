@@ -14,11 +14,12 @@ from tests.strategies import RandomProblem, problems
 
 from markovlogic.errors import InputError
 from markovlogic.kernels.counting.layout import FIRST_ROW, GROUPS, MODE, N_WORDS, OPEN, ROW_GROUPS, Chain, Record
-from markovlogic.kernels.counting.sweep import drawn, sweep_chain
+from markovlogic.kernels.counting.sweep import drawn
 from markovlogic.networks.counting import messages, terms
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.counting.starts import _first_world
+from markovlogic.networks.counting.sweeping import sweep
 
 TOLERANCE = 1e-9
 
@@ -45,8 +46,8 @@ def fault_of(network: CountingNetwork, world: np.ndarray, seed: int, *, random_s
     bits = network.bits_of(world, room)
     generator = np.random.SeedSequence(seed).generate_state(4, np.uint64)
     chain = Chain(bits, generator, room, network.registers(), np.zeros(network.n_slots, np.int64), 1.0)
-    record = Record(np.zeros(n, np.uint8), np.zeros((n, 1), np.float32), np.full((n, 2), np.nan))
-    sweep_chain(network.layout, chain, 1, random_scan, record)
+    record = Record(np.zeros(n, np.uint8), np.zeros((n, 1), np.float32), np.full((n, 2), np.nan), 0)
+    sweep(network, chain, 1, record, random_scan=random_scan)
     after = record.counts.astype(bool)
     other = network.room()
     if (network.bits_of(after, other) != bits).any() or (other.tally != room.tally).any():
@@ -170,3 +171,25 @@ def test_a_draw_is_true_as_often_as_it_should_be() -> None:
 def _borders() -> np.ndarray:
     problem, lowered = posed("p = {A}\nS(p)\n0.1 S(x)\n", "", open_=["S"])
     return counting_network(problem, lowered).layout.borders
+
+
+@pytest.mark.parametrize("seed", [3, 5, 8])
+def test_what_is_recorded_of_some_atoms_is_what_is_recorded_of_all(seed: int) -> None:
+    problem, lowered = Maker(seed, hidden=seed == 3, hard=False).draw()
+    network = counting_network(problem, lowered)
+    n = network.n_atoms
+    found = []
+    for first, last in ((0, n), (1, n - 1), (n // 2, n // 2 + 1), (0, 0)):
+        world = np.random.default_rng(seed).random(n) < 0.5
+        room = network.room()
+        generator = np.random.SeedSequence(seed).generate_state(4, np.uint64)
+        slots = np.zeros(network.n_slots, np.int64)
+        chain = Chain(network.bits_of(world, room), generator, room, network.registers(), slots, 1.0)
+        record = Record(np.zeros(last - first, np.uint8), np.zeros((last - first, 1), np.float32), np.zeros((0, 2)), first)
+        sweep(network, chain, 7, record)
+        found.append((first, last, record))
+    (_, _, whole), *parts = found
+    assert whole.counts.any() and whole.conditionals.any()
+    for first, last, own in parts:
+        np.testing.assert_array_equal(own.counts, whole.counts[first:last])
+        np.testing.assert_array_equal(own.conditionals, whole.conditionals[first:last])

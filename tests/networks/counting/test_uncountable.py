@@ -1,5 +1,6 @@
 """What the counting network refuses, with its place; and that nothing is counted then unless it was asked for."""
 
+import pyarrow as pa
 import pytest
 
 import markovlogic as mln
@@ -12,10 +13,14 @@ NUMBERS = "a = {A, B}\nS(a,a): real\nP(a)\n1.5 * S(x,y)  P(x)\n"
 @pytest.mark.parametrize(("text", "line"), [(MANY, 4), (NUMBERS, 4)])
 def test_it_is_refused_with_its_place_and_gibbs_grounds_instead(text: str, line: int) -> None:
     model = mln.Model.parse(text)
+    sizes = pa.table({"one": ["A"], "other": ["B"], "value": [0.5]})
+    evidence = model.evidence(S=sizes) if "real" in text else None
     with pytest.raises(UnsupportedError) as refusal:
-        mln.infer(model, query="P", method="gibbs", network="counting", draws=10, progress=False)
+        mln.infer(model, evidence, query="P", method="gibbs", network="counting", draws=10, progress=False)
     assert refusal.value.faults[0].place.line == line and "ground" in str(refusal.value.faults[0].hint)
-    result = mln.infer(model, query="P", method="gibbs", draws=10, progress=False)
+    result = mln.infer(model, evidence, query="P", method="gibbs", draws=10, progress=False)
     assert result.run.network == "ground"
-    (candidate,) = (c for c in mln.explain(model, query="P").candidates if (c.method, c.network) == ("gibbs", "counting"))
+    (candidate,) = (
+        c for c in mln.explain(model, evidence, query="P").candidates if (c.method, c.network) == ("gibbs", "counting")
+    )
     assert not candidate.possible and f":{line}:" in candidate.reason

@@ -9,9 +9,6 @@ from markovlogic.kernels.counting.layout import (
     LOOP_ROWS,
     LOOP_SIZE,
     LOOP_SLOT,
-    OPERAND_BEGIN,
-    OPERAND_FLIP,
-    OPERAND_STEPS,
     SIZES,
     TERM_CHANNEL,
     TERM_CONDITIONS,
@@ -24,67 +21,28 @@ from markovlogic.kernels.counting.layout import (
     VIEW_STRIDES,
     VIEWS,
 )
-from markovlogic.kernels.internal import called, inlined, internal
+from markovlogic.kernels.counting.operands import (
+    LOW,
+    ONE,
+    count_entries,
+    fill_row,
+    flip_of,
+    holds,
+    is_list,
+    list_bounds,
+    row_begin,
+    starts_with_list,
+    tail_of,
+    value_of,
+)
+from markovlogic.kernels.internal import called, internal
 from markovlogic.kernels.vectors import lowest_bit, population
-
-ONE = np.uint64(1)
-FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
-LOW = np.uint64(63)
-
-
-@inlined
-def value_of(argument, slots):
-    """The value of a slot or constant."""
-    return slots[argument] if argument >= 0 else -1 - argument
-
-
-@inlined
-def row_begin(code, operand, slots):
-    """The first word of an operand's row."""
-    at = code.operand[operand, OPERAND_BEGIN]
-    for step in range(OPERAND_STEPS, code.operand.shape[1], 2):
-        at += code.operand[operand, step + 1] * slots[code.operand[operand, step]]
-    return at
-
-
-@inlined
-def flip_of(code, operand):
-    """All ones where an operand is negated, else zero."""
-    return np.uint64(code.operand[operand, OPERAND_FLIP])
-
-
-@inlined
-def has_bit(bits, begin, place):
-    """Whether a bit of the row that begins there is set."""
-    return (bits[begin + (place >> 6)] >> (np.uint64(place) & LOW)) & ONE != np.uint64(0)
-
-
-@inlined
-def tail_of(size):
-    """The bits of a row's last word that count."""
-    return FULL if size & 63 == 0 else (ONE << (np.uint64(size) & LOW)) - ONE
 
 
 @internal
 def passes_test(code, test, bits, slots):
     """Whether a factor without free variables holds."""
-    operand = code.test[test, TEST_OPERAND]
-    found = has_bit(bits, row_begin(code, operand, slots), value_of(code.test[test, TEST_BIT], slots))
-    return found == (code.operand[operand, OPERAND_FLIP] == 0)
-
-
-@internal
-def fill_row(code, first, last, size, bits, slots, out):
-    """The conjunction of operands, as bits; without any, all ones."""
-    words = (size + 63) >> 6
-    for word in range(words):
-        out[word] = FULL
-    for operand in range(first, last):
-        begin, flip = row_begin(code, operand, slots), flip_of(code, operand)
-        row = bits[begin : begin + words]
-        for word in range(words):
-            out[word] &= row[word] ^ flip
-    out[words - 1] &= tail_of(size)
+    return holds(code, code.test[test, TEST_OPERAND], value_of(code.test[test, TEST_BIT], slots), bits, slots)
 
 
 @internal
@@ -108,7 +66,7 @@ def count_two(bits, begin, other, flip, words):
 
 @internal
 def count_row(code, first, last, size, bits, slots):
-    """How many bits of the conjunction of operands are set; positive operands stand first."""
+    """How many bits of the conjunction of operands, no lists, are set; positive ones stand first."""
     words = (size + 63) >> 6
     if last == first:
         return size
@@ -141,12 +99,38 @@ def _masked_row(code, loop, bits, slots, row):
 
 
 @internal
+def _fits(code, loop, place, bits, slots):
+    """Whether a place of a loop's first operand is in the others as well, and is no masked one."""
+    for operand in range(code.loop[loop, LOOP_ROWS] + 1, code.loop[loop, LOOP_ROWS + 1]):
+        if not holds(code, operand, place, bits, slots):
+            return False
+    for at in range(code.loop[loop, LOOP_MASKS], code.loop[loop, LOOP_MASKS + 1]):
+        if value_of(code.item[at], slots) == place:
+            return False
+    return True
+
+
+@internal
+def _count_entries(code, loop, bits, slots):
+    """The count of a loop without inner ones whose first operand is a list: its entries are gone through."""
+    first, last = code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1]
+    low, high = list_bounds(code, first, slots)
+    if last == first + 2 and not is_list(code, first + 1) and code.loop[loop, LOOP_MASKS] == code.loop[loop, LOOP_MASKS + 1]:
+        return count_entries(code, low, high, bits, row_begin(code, first + 1, slots), flip_of(code, first + 1))
+    total = np.int64(0)
+    for at in range(low, high):
+        total += np.int64(_fits(code, loop, code.lists[at], bits, slots))
+    return total
+
+
+@internal
 def _count_innermost(code, loop, bits, slots, row):
     """The count of a loop without inner ones. row: to work in."""
-    if code.loop[loop, LOOP_MASKS] == code.loop[loop, LOOP_MASKS + 1]:
-        return count_row(
-            code, code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1], code.loop[loop, LOOP_SIZE], bits, slots
-        )
+    first, last = code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1]
+    if starts_with_list(code, first, last):
+        return _count_entries(code, loop, bits, slots)
+    if code.loop[loop, LOOP_MASKS] == code.loop[loop, LOOP_MASKS + 1] and not (first < last and is_list(code, first)):
+        return count_row(code, first, last, code.loop[loop, LOOP_SIZE], bits, slots)
     _masked_row(code, loop, bits, slots, row)
     total = np.int64(0)
     for word in range((code.loop[loop, LOOP_SIZE] + 63) >> 6):
@@ -155,25 +139,53 @@ def _count_innermost(code, loop, bits, slots, row):
 
 
 @internal
+def _begin_loop(code, loop, bits, slots, row, frame):
+    """Begin to go through the values of a loop's variable: the entries of a list, or the bits of a row."""
+    frame[0], frame[1], frame[2], frame[5] = loop, 0, 0, -1
+    if starts_with_list(code, code.loop[loop, LOOP_ROWS], code.loop[loop, LOOP_ROWS + 1]):
+        frame[1], frame[5] = list_bounds(code, code.loop[loop, LOOP_ROWS], slots)
+    else:
+        _masked_row(code, loop, bits, slots, row)
+
+
+@internal
+def _next_value(code, bits, slots, row, frame):
+    """The next value of a loop's variable, -1 after the last; bits that are done are struck out."""
+    loop = frame[0]
+    if frame[5] >= 0:
+        while frame[1] < frame[5]:
+            place = code.lists[frame[1]]
+            frame[1] += 1
+            if _fits(code, loop, place, bits, slots):
+                return place
+        return np.int64(-1)
+    word, words = frame[1], (code.loop[loop, LOOP_SIZE] + 63) >> 6
+    while word < words and row[word] == np.uint64(0):
+        word += 1
+    frame[1] = word
+    if word == words:
+        return np.int64(-1)
+    left = row[word]
+    row[word] = left & (left - ONE)
+    return 64 * word + lowest_bit(left)
+
+
+@internal
 def count_loop(code, loop, bits, slots, stack):
     """How many values of a loop's variables make its factors true.
 
-    No recursion, which compiled kernels cannot be loaded with: a frame holds the loop, the word of its row that is looked at, the
-    sum so far, the product of the inner loops so far, and the inner loop that is next. Values that are done are struck out.
+    No recursion, which compiled kernels cannot be loaded with: a frame holds the loop, the word of its row or the entry of its
+    list that is next, the sum so far, the product of the inner loops so far, the inner loop that is next, and the list's end.
     """
     rows, frames = stack.rows, stack.frames
     if code.loop[loop, LOOP_INNER] == code.loop[loop, LOOP_INNER + 1]:
         return _count_innermost(code, loop, bits, slots, rows[0])
     depth = 0
-    frames[0, 0], frames[0, 1], frames[0, 2] = loop, 0, 0
-    _masked_row(code, loop, bits, slots, rows[0])
+    _begin_loop(code, loop, bits, slots, rows[0], frames[0])
     while True:
         own = frames[depth, 0]
-        word, words = frames[depth, 1], (code.loop[own, LOOP_SIZE] + 63) >> 6
-        while word < words and rows[depth, word] == np.uint64(0):
-            word += 1
-        frames[depth, 1] = word
-        if word == words:
+        value = _next_value(code, bits, slots, rows[depth], frames[depth])
+        if value < 0:
             found = frames[depth, 2]
             depth -= 1
             if depth < 0:
@@ -182,9 +194,7 @@ def count_loop(code, loop, bits, slots, stack):
             frames[depth, 3] *= found
             frames[depth, 4] += 1
         else:
-            left = rows[depth, word]
-            slots[code.loop[own, LOOP_SLOT]] = 64 * word + lowest_bit(left)
-            rows[depth, word] = left & (left - ONE)
+            slots[code.loop[own, LOOP_SLOT]] = value
             frames[depth, 3], frames[depth, 4] = 1, code.loop[own, LOOP_INNER]
         inside = False
         while frames[depth, 3] != 0 and frames[depth, 4] < code.loop[own, LOOP_INNER + 1]:
@@ -194,8 +204,7 @@ def count_loop(code, loop, bits, slots, stack):
                 frames[depth, 4] += 1
             else:
                 depth += 1
-                frames[depth, 0], frames[depth, 1], frames[depth, 2] = inner, 0, 0
-                _masked_row(code, inner, bits, slots, rows[depth])
+                _begin_loop(code, inner, bits, slots, rows[depth], frames[depth])
                 inside = True
                 break
         if not inside:

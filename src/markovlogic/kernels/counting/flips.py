@@ -7,7 +7,7 @@ the world that the flips before it left, so the weights add up to that of the wh
 
 import numpy as np
 
-from markovlogic.kernels.counting.evaluate import add_terms, count_term, decode, has_bit, meets, value_of, write_bit
+from markovlogic.kernels.counting.evaluate import add_terms, count_term, decode, meets, write_bit
 from markovlogic.kernels.counting.layout import (
     ARITY,
     HIDDEN,
@@ -25,6 +25,7 @@ from markovlogic.kernels.counting.layout import (
     VIEWS,
     WHOLE,
 )
+from markovlogic.kernels.counting.operands import has_bit, value_of
 from markovlogic.kernels.internal import called, internal
 
 

@@ -4,7 +4,9 @@ There are few tables with many columns, since compiling takes the longer the mor
 as LOOP_ROWS is the first of two columns: from, and to.
 
 Values of an atom's arguments, of parameters and of loop variables stand in *slots* of one array. An *operand* is a row of bits in
-the array of all relations: where it begins is a constant plus steps times slots. An argument below zero, -1 - c, is constant c.
+the array of all relations: where it begins is a constant plus steps times slots. Or it is a sorted list of places, of a relation
+that is sparse and known: the number of its row is a constant plus steps times slots. Lists stand before bits wherever several
+operands are joined. An argument below zero, -1 - c, is constant c.
 """
 
 from typing import NamedTuple
@@ -16,7 +18,12 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 
-OPERAND_BEGIN, OPERAND_FLIP, OPERAND_STEPS = 0, 1, 2  # FLIP: 0, or -1 where the bits are negated; then pairs of slot and step
+OPERAND_BEGIN, OPERAND_FLIP = 0, 1  # FLIP: 0, or -1 where the bits are negated
+OPERAND_LIST, OPERAND_ROW, OPERAND_STEPS = (
+    2,
+    3,
+    4,
+)  # LIST: -1 for bits, else `networks.counting.listing.Lists.rows`; then slots and steps
 LOOP_SLOT, LOOP_SIZE, LOOP_ROWS, LOOP_MASKS, LOOP_INNER = 0, 1, 2, 4, 6
 TEST_OPERAND, TEST_BIT = 0, 1
 TERM_CHANNEL, TERM_TESTS, TERM_ROOTS, TERM_CONDITIONS = 0, 1, 3, 5
@@ -44,6 +51,7 @@ class Code(NamedTuple):
     term: Int64
     weight: Float64  # of each term
     condition: Int64  # (n, 2) slot, argument
+    lists: Int64  # see `networks.counting.listing.Lists`
 
 
 class Relations(NamedTuple):
@@ -81,11 +89,10 @@ class RowProgram(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Everything that sweeps read."""
+    """Everything that sweeps read, but for definitions."""
 
     code: Code
     relations: Relations
-    definitions: Definitions
     program: RowProgram
     mask: Words  # the open atoms of each predicate, rows as in the view of the last argument
     first: Int64  # the number of the first open atom of each row
@@ -100,7 +107,7 @@ class Stack(NamedTuple):
     """What loops work in."""
 
     rows: Words  # (deepest loop, widest row)
-    frames: Int64  # (deepest loop, 5)
+    frames: Int64  # (deepest loop, 6)
 
 
 class Room(NamedTuple):
@@ -125,7 +132,7 @@ class Registers(NamedTuple):
     code: npt.NDArray[np.uint8]  # (n, widest row in bits) eight columns each
     table: Float64  # (n, 256)
     share: Float64  # (2, largest group) of a group's values
-    active: Int64  # (n, 7) live terms of the row: which, words of a row if it is one popcount, and where its rows lie
+    active: Int64  # (n, 7) live terms of the row: which; words of a row if it is one popcount, -1: along a list; where these lie
 
 
 class Chain(NamedTuple):
@@ -142,6 +149,7 @@ class Chain(NamedTuple):
 class Record(NamedTuple):
     """What sweeps write down; an empty array is left alone."""
 
-    counts: npt.NDArray[np.uint8]  # (n_atoms,) how often each atom was true after a sweep is added
-    conditionals: npt.NDArray[np.float32]  # (n_atoms, 1) each sweep adds P(true | rest)
+    counts: npt.NDArray[np.uint8]  # (n,) how often each of n atoms was true after a sweep is added
+    conditionals: npt.NDArray[np.float32]  # (n, 1) each sweep adds P(true | rest)
     sums: Float64  # (n_atoms, 2) the last sweep's log-odds, and how many more hard clauses hold with the atom true
+    first: int  # the number of the atom with which counts and conditionals begin

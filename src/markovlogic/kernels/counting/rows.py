@@ -1,26 +1,11 @@
 """What is computed once a row: messages through the parts of terms that do not read the row which is being swept.
 
-A message over a variable is a row of bits, or a vector of counts. A vector is multiplied with a relation by its bit planes:
-Σ_j 2^j · popcount(plane_j & row).
+A message over a variable is a row of bits, or a vector of counts (`products`).
 """
 
 import numpy as np
 
-from markovlogic.kernels.counting.evaluate import (
-    FULL,
-    LOW,
-    ONE,
-    count_loop,
-    count_term,
-    count_two,
-    fill_row,
-    flip_of,
-    has_bit,
-    meets,
-    passes_test,
-    row_begin,
-    value_of,
-)
+from markovlogic.kernels.counting.evaluate import count_loop, count_term, count_two, meets, passes_test
 from markovlogic.kernels.counting.layout import (
     ARITY,
     BITS,
@@ -36,143 +21,76 @@ from markovlogic.kernels.counting.layout import (
     MASK,
     NEST,
     OPERAND_FLIP,
+    OPERAND_LIST,
+    OWN_COLUMNS,
     POINTS,
     ROW_GROUPS_OF,
     ROW_TERMS,
     SIZE,
+    SIZES,
+    SPECIAL,
     TERM_CHANNEL,
     TIMES,
     TOTAL,
     VECTORS,
     WIDTH,
 )
+from markovlogic.kernels.counting.operands import (
+    LOW,
+    ONE,
+    count_entries,
+    entries_begin,
+    fill_row,
+    has_bit,
+    is_list,
+    row_begin,
+    value_of,
+)
+from markovlogic.kernels.counting.products import multiply
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.vectors import population
 
 
 @internal
-def _planes(vector, size, plane):
-    """Bit planes of a vector of counts; gives how many there are."""
-    every = np.int64(0)
-    for at in range(size):
-        every |= vector[at]
-    n = 0
-    while every >> n:
-        n += 1
-    for word in range((size + 63) >> 6):
-        end = min(64, size - 64 * word)
-        for which in range(n):
-            bits = np.uint64(0)
-            for at in range(end):
-                bits |= np.uint64((vector[64 * word + at] >> which) & 1) << np.uint64(at)
-            plane[which, word] = bits
-    return n
-
-
-@internal
-def _count_rows(bits, begin, stride, flip, size, words, message, out):
-    """out[v] = popcount of the message and row v of a relation."""
-    for at in range(size):
-        row = bits[begin + at * stride : begin + at * stride + words]
-        total = np.int64(0)
-        for word in range(words):
-            total += population(message[word] & (row[word] ^ flip))
-        out[at] = total
-
-
-@internal
-def _weigh_rows(bits, begin, stride, flip, size, words, plane, n, out):
-    """out[v] = sum of a vector, given by its planes, over the bits of row v of a relation."""
-    for at in range(size):
-        row = bits[begin + at * stride : begin + at * stride + words]
-        total = np.int64(0)
-        for which in range(n):
-            count = np.int64(0)
-            own = plane[which]
-            for word in range(words):
-                count += population(own[word] & (row[word] ^ flip))
-            total += count << which
-        out[at] = total
-
-
-@internal
-def _multiply(code, instruction, bits, slots, registers, weighs):
-    """A message through one or more relations between two variables."""
-    out, source, first, last, size = instruction[1], instruction[2], instruction[4], instruction[5], instruction[6]
-    packed = instruction[7]
-    slot, length = packed & 0xFFFF, packed >> 16
-    words = (length + 63) >> 6
-    n = _planes(registers.vector[source], length, registers.plane) if weighs else 0
-    result = registers.vector[out]
-    if last == first + 1:
-        slots[slot] = 0
-        begin = row_begin(code, first, slots)
-        slots[slot] = 1
-        stride = row_begin(code, first, slots) - begin
-        if weighs:
-            _weigh_rows(bits, begin, stride, flip_of(code, first), size, words, registers.plane, n, result)
-        else:
-            _count_rows(bits, begin, stride, flip_of(code, first), size, words, registers.bits[source], result)
-        return
-    for at in range(size):
-        slots[slot] = at
-        total = np.int64(0)
-        for word in range(words):
-            both = FULL
-            for operand in range(first, last):
-                both &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
-            if weighs:
-                for which in range(n):
-                    total += population(both & registers.plane[which, word]) << which
-            else:
-                total += population(both & registers.bits[source, word])
-        result[at] = total
-
-
-@internal
-def run_instruction(code, instruction, bits, slots, registers, stack):
-    """Fill one register."""
-    kind, out, source, other = instruction[0], instruction[1], instruction[2], instruction[3]
-    size = instruction[6]
-    if kind == BITS:
-        row = registers.bits[out]
-        fill_row(code, instruction[4], instruction[5], size, bits, slots, row)
-        if source >= 0:  # a value that the variable differs from
-            place = slots[source]
-            row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
-    elif kind == MASK:
-        row = registers.bits[other]
-        for at in range(size):
-            registers.vector[out, at] = registers.vector[source, at] if has_bit(row, 0, at) else 0
-    elif kind == TIMES:
-        for at in range(size):
-            registers.vector[out, at] = registers.vector[source, at] * registers.vector[other, at]
-    elif kind == SIZE:
-        total = np.int64(0)
-        for word in range((size + 63) >> 6):
-            total += population(registers.bits[source, word])
-        registers.number[out] = total
-    elif kind == TOTAL:
-        total = np.int64(0)
-        for at in range(size):
-            total += registers.vector[source, at]
-        registers.number[out] = total
-    elif kind == NEST:
-        registers.number[out] = count_loop(code, source, bits, slots, stack)
-    else:
-        _multiply(code, instruction, bits, slots, registers, kind != COUNT)
-
-
-@internal
-def run_instructions(code, program, own, once, bits, slots, registers, stack):
+def _run_instructions(code, program, own, once, bits, slots, registers, stack):
     """Fill the registers that depend on the row, or those that do not. own: the predicate's row in its table."""
-    for at in range(own[INSTRUCTIONS], own[INSTRUCTIONS + 1]):
-        if program.instruction[at, 8] == once:
-            run_instruction(code, program.instruction[at], bits, slots, registers, stack)
+    for number in range(own[INSTRUCTIONS], own[INSTRUCTIONS + 1]):
+        instruction = program.instruction[number]
+        if instruction[8] != once:
+            continue
+        kind, out, source, other = instruction[0], instruction[1], instruction[2], instruction[3]
+        size = instruction[6]
+        if kind == BITS:
+            row = registers.bits[out]
+            fill_row(code, instruction[4], instruction[5], size, bits, slots, row)
+            if source >= 0:  # a value that the variable differs from
+                place = slots[source]
+                row[place >> 6] &= ~(ONE << (np.uint64(place) & LOW))
+        elif kind == MASK:
+            row = registers.bits[other]
+            for at in range(size):
+                registers.vector[out, at] = registers.vector[source, at] if has_bit(row, 0, at) else 0
+        elif kind == TIMES:
+            for at in range(size):
+                registers.vector[out, at] = registers.vector[source, at] * registers.vector[other, at]
+        elif kind == SIZE:
+            total = np.int64(0)
+            for word in range((size + 63) >> 6):
+                total += population(registers.bits[source, word])
+            registers.number[out] = total
+        elif kind == TOTAL:
+            total = np.int64(0)
+            for at in range(size):
+                total += registers.vector[source, at]
+            registers.number[out] = total
+        elif kind == NEST:
+            registers.number[out] = count_loop(code, source, bits, slots, stack)
+        else:
+            multiply(code, instruction, bits, slots, registers, stack.rows[0], kind != COUNT)
 
 
 @internal
-def find_columns(code, program, own, bits, slots, registers, scratch):
+def _find_columns(code, program, own, bits, slots, registers, scratch):
     """The bits along the rows that do not depend on the row, eight of them a byte."""
     first, last, width = own[COLUMNS], own[COLUMNS + 1], own[WIDTH]
     for at in range(first, last):
@@ -224,10 +142,12 @@ def _add_group(code, program, at, columns, width, bits, slots, registers):
             for y in range(width):
                 base[y] += table[own[y]]
         return
+    masks = registers.plane[0]
+    fill_row(code, first, last, width, bits, slots, masks)
     for word in range((width + 63) >> 6):
-        mask = FULL
-        for operand in range(first, last):
-            mask &= bits[row_begin(code, operand, slots) + word] ^ flip_of(code, operand)
+        mask = masks[word]
+        if mask == np.uint64(0):
+            continue
         for place in range(min(64, width - 64 * word)):
             y = 64 * word + place
             value = plain
@@ -239,12 +159,23 @@ def _add_group(code, program, at, columns, width, bits, slots, registers):
 
 
 @internal
-def find_row(code, program, own, bits, slots, registers, stack):
-    """The sums of a row's atoms without live terms, in `registers.base`; gives how many live terms there are.
+def begin_row(code, program, own, row, fresh, bits, slots, registers, stack):
+    """Put the row's arguments into slots and compute what its atoms share: their sums without live terms, `registers.base`.
 
-    The row's arguments stand in the first slots; what does not depend on the row is there already.
+    fresh: 1 where what does not depend on the row has to be computed as well, else 0. Gives how many live terms there are, -1
+    where each atom is counted in full. All is done in one function: each more takes its time to compile.
     """
-    run_instructions(code, program, own, np.int64(0), bits, slots, registers, stack)
+    rest = row
+    for position in range(own[ARITY] - 2, -1, -1):
+        size = own[SIZES + position]
+        slots[position] = rest % size
+        rest //= size
+    if fresh or own[OWN_COLUMNS]:
+        _find_columns(code, program, own, bits, slots, registers, stack.rows[0])
+    for once in range(fresh, -1, -1):
+        if once == 0 and own[SPECIAL] >= 0 and program.item[own[SPECIAL] + row]:
+            return -1
+        _run_instructions(code, program, own, once, bits, slots, registers, stack)
     width = own[WIDTH]
     for term in range(own[ROW_TERMS], own[ROW_TERMS + 1]):
         value = program.weight[term]
@@ -282,7 +213,7 @@ def find_row(code, program, own, bits, slots, registers, stack):
 
 @internal
 def _activate(code, program, at, last, slots, active):
-    """Note a live term of the row. If it is one popcount of one or two rows, note where they lie."""
+    """Note a live term of the row. If it is one popcount of one or two rows, or of a list and a row, note where they lie."""
     live = program.live[at]
     active[0], active[1] = at, 0
     if live[1] != live[2] or live[3] != live[4] or live[6] - live[5] != 1:
@@ -291,16 +222,16 @@ def _activate(code, program, at, last, slots, active):
     first, n = loop[LOOP_ROWS], loop[LOOP_ROWS + 1] - loop[LOOP_ROWS]
     if loop[LOOP_INNER] != loop[LOOP_INNER + 1] or loop[LOOP_MASKS] != loop[LOOP_MASKS + 1] or n < 1 or n > 2:
         return
-    if code.operand[first, OPERAND_FLIP] != 0:
-        return
     second = first + n - 1
+    if code.operand[first, OPERAND_FLIP] != 0 or is_list(code, second) or code.operand[first, OPERAND_LIST] > 0:
+        return
     slots[last] = 0
-    active[2], active[4] = row_begin(code, first, slots), row_begin(code, second, slots)
+    active[2], active[4] = entries_begin(code, first, slots), row_begin(code, second, slots)
     slots[last] = 1
-    active[3] = row_begin(code, first, slots) - active[2]
+    active[3] = entries_begin(code, first, slots) - active[2]
     active[5] = row_begin(code, second, slots) - active[4]
     active[6] = code.operand[second, OPERAND_FLIP]
-    active[1] = (loop[LOOP_SIZE] + 63) >> 6
+    active[1] = -1 if is_list(code, first) else (loop[LOOP_SIZE] + 63) >> 6
 
 
 @internal
@@ -313,6 +244,12 @@ def add_live(code, program, n_active, bits, slots, y, registers, stack, out):
         value = registers.coefficient[term]
         if active[1] > 0:
             found = count_two(bits, active[2] + y * active[3], active[4] + y * active[5], np.uint64(active[6]), active[1])
+            out[program.term[term, 0]] += value * found
+            continue
+        if active[1] < 0:
+            entries = active[2] + y * active[3]
+            low, high = code.lists[entries], code.lists[entries + 1]
+            found = count_entries(code, low, high, bits, active[4] + y * active[5], np.uint64(active[6]))
             out[program.term[term, 0]] += value * found
             continue
         holds = True

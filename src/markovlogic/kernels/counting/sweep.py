@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from markovlogic.kernels.counting.evaluate import LOW, ONE, add_terms, decode, write_bit
+from markovlogic.kernels.counting.evaluate import add_terms, decode, write_bit
 from markovlogic.kernels.counting.flips import flip, is_true
 from markovlogic.kernels.counting.layout import (
     ARITY,
@@ -27,20 +27,18 @@ from markovlogic.kernels.counting.layout import (
     N_ROWS,
     N_WORDS,
     OPEN,
-    OWN_COLUMNS,
     POINTS,
     ROW_GROUPS,
     ROWS,
-    SIZES,
-    SPECIAL,
     TERMS,
     VIEW_BEGIN,
     VIEW_STRIDES,
     VIEWS,
     WIDTH,
 )
-from markovlogic.kernels.counting.rows import add_live, add_points, find_columns, find_row, run_instructions
-from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.counting.operands import LOW, ONE
+from markovlogic.kernels.counting.rows import add_live, add_points, begin_row
+from markovlogic.kernels.internal import again, called, internal
 from markovlogic.kernels.random import next_below, next_uniform, next_word
 from markovlogic.kernels.vectors import lowest_bit, population
 
@@ -82,6 +80,14 @@ def drawn(log_odds, hard, generator, borders):
 
 
 @internal
+def _note_conditional(record, number, value):
+    """Add an atom's conditional, if it is one of those that are recorded."""
+    at = number - record.first
+    if at >= 0 and at < record.conditionals.shape[0]:
+        record.conditionals[at, 0] += np.float32(value)
+
+
+@internal
 def _choice(n, share, beta, generator):
     """Turn the values' sums, share[0] of log-weights and share[1] of hard clauses, into shares; draw one of them."""
     most, top = -np.inf, -np.inf
@@ -100,30 +106,6 @@ def _choice(n, share, beta, generator):
         running += share[0, value] * total
         choice += 1 if running <= target else 0
     return min(choice, n - 1)
-
-
-@internal
-def _begin_predicate(layout, predicate, chain):
-    """Compute what rows of a predicate share."""
-    own, stack = layout.relations.predicate[predicate], chain.room.stack
-    run_instructions(layout.code, layout.program, own, np.int64(1), chain.bits, chain.slots, chain.registers, stack)
-    find_columns(layout.code, layout.program, own, chain.bits, chain.slots, chain.registers, stack.rows[0])
-
-
-@internal
-def _begin_row(layout, own, row, chain):
-    """Put the row's arguments into slots, compute what its atoms share; gives the number of live terms, -1: count in full."""
-    program, slots, stack = layout.program, chain.slots, chain.room.stack
-    rest = row
-    for position in range(own[ARITY] - 2, -1, -1):
-        size = own[SIZES + position]
-        slots[position] = rest % size
-        rest //= size
-    if own[SPECIAL] >= 0 and program.item[own[SPECIAL] + row]:
-        return -1
-    if own[OWN_COLUMNS]:
-        find_columns(layout.code, program, own, chain.bits, slots, chain.registers, stack.rows[0])
-    return find_row(layout.code, program, own, chain.bits, slots, chain.registers, stack)
 
 
 @internal
@@ -153,7 +135,7 @@ def _sum_up(layout, own, y, n_active, chain):
 
 
 @internal
-def _visit_row(layout, predicate, row, chain, drawing, noting, record):
+def _visit_row(layout, predicate, row, fresh, chain, drawing, noting, record):
     """Draw the open atoms of a row, one after the other; gives how many there are."""
     slots, bits, own = chain.slots, chain.bits, layout.relations.predicate[predicate]
     words = own[N_WORDS]
@@ -161,10 +143,11 @@ def _visit_row(layout, predicate, row, chain, drawing, noting, record):
     first_number = number
     mask_begin = own[OPEN] + row * words
     begin = layout.relations.views[layout.relations.listed[own[VIEWS]], VIEW_BEGIN] + row * words
-    n_active = _begin_row(layout, own, row, chain)
+    n_active = begin_row(layout.code, layout.program, own, row, fresh, bits, slots, chain.registers, chain.room.stack)
     last = own[ARITY] - 1
     quiet = n_active == 0 and own[POINTS] < 0
-    recording = noting and record.conditionals.shape[0] > 0
+    # a row before or after what is recorded needs no conditionals
+    recording = noting and number < record.first + record.conditionals.shape[0] and number + own[WIDTH] > record.first
     telling = noting and record.sums.shape[0] > 0
     base, sums, has_hard = chain.registers.base, chain.room.sums, own[HAS_HARD]
     has_soft = layout.soft.shape[0] > 0
@@ -206,7 +189,7 @@ def _visit_row(layout, predicate, row, chain, drawing, noting, record):
                 record.sums[number, 0], record.sums[number, 1] = log_odds, hard
             log_odds *= chain.beta
             if recording:
-                record.conditionals[number, 0] += np.float32(probability(log_odds, hard))
+                _note_conditional(record, number, probability(log_odds, hard))
             new = drawn(log_odds, hard, chain.generator, layout.borders) if drawing else old
             if new != (old and simple):
                 if in_two and not in_full:
@@ -220,7 +203,7 @@ def _visit_row(layout, predicate, row, chain, drawing, noting, record):
 
 
 @internal
-def _visit_row_group(layout, predicate, row, chain, drawing, noting, record):
+def _visit_row_group(layout, predicate, row, fresh, chain, drawing, noting, record):
     """Draw the one true atom of a row; gives how many atoms it has."""
     slots, bits, share = chain.slots, chain.bits, chain.registers.share
     own = layout.relations.predicate[predicate]
@@ -232,7 +215,7 @@ def _visit_row_group(layout, predicate, row, chain, drawing, noting, record):
         n += population(layout.mask[mask_begin + word])
     if n == 0:
         return 0
-    n_active = _begin_row(layout, own, row, chain)
+    n_active = begin_row(layout.code, layout.program, own, row, fresh, bits, slots, chain.registers, chain.room.stack)
     for phase in range(2):
         at = 0
         for word in range(words):
@@ -259,8 +242,8 @@ def _visit_row_group(layout, predicate, row, chain, drawing, noting, record):
         while left != np.uint64(0):
             slots[last] = 64 * word + lowest_bit(left)
             left &= left - ONE
-            if noting and record.conditionals.shape[0] > 0:
-                record.conditionals[first + at, 0] += np.float32(share[0, at])
+            if noting:
+                _note_conditional(record, first + at, share[0, at])
             if (at == choice) if drawing else (slots[last] == old):
                 write_bit(layout.relations, predicate, slots, np.bool_(True), bits)
             at += 1
@@ -268,13 +251,7 @@ def _visit_row_group(layout, predicate, row, chain, drawing, noting, record):
 
 
 @internal
-def _flip(layout, predicate, becomes, chain, out):
-    bits, slots, room = chain.bits, chain.slots, chain.room
-    flip(layout.code, layout.relations, layout.definitions, predicate, becomes, bits, slots, room, out)
-
-
-@internal
-def _visit_flips(layout, predicate, row, chain, drawing, noting, record):
+def _visit_flips(layout, definitions, predicate, row, chain, drawing, noting, record):
     """Draw the open atoms of a row, each by what its flip weighs with all that follows from it."""
     slots, own = chain.slots, layout.relations.predicate[predicate]
     words = own[N_WORDS]
@@ -290,7 +267,7 @@ def _visit_flips(layout, predicate, row, chain, drawing, noting, record):
             decode(layout.relations, predicate, row * own[WIDTH] + y, slots)
             old = is_true(layout.relations, predicate, slots, chain.bits)
             change[:] = 0.0
-            _flip(layout, predicate, not old, chain, change)
+            flip(layout.code, layout.relations, definitions, predicate, not old, chain.bits, slots, chain.room, change)
             sign = -1.0 if old else 1.0
             log_odds, hard = sign * change[0], sign * change[1]
             if layout.soft.shape[0] > 0:
@@ -298,17 +275,17 @@ def _visit_flips(layout, predicate, row, chain, drawing, noting, record):
             if noting and record.sums.shape[0] > 0:
                 record.sums[number, 0], record.sums[number, 1] = log_odds, hard
             log_odds *= chain.beta
-            if noting and record.conditionals.shape[0] > 0:
-                record.conditionals[number, 0] += np.float32(probability(log_odds, hard))
+            if noting:
+                _note_conditional(record, number, probability(log_odds, hard))
             new = drawn(log_odds, hard, chain.generator, layout.borders) if drawing else old
             if new == old:
-                _flip(layout, predicate, old, chain, change)
+                flip(layout.code, layout.relations, definitions, predicate, old, chain.bits, slots, chain.room, change)
             number += 1
     return number - first_number
 
 
 @internal
-def _visit_group(layout, predicate, group, chain, drawing, noting, record):
+def _visit_group(layout, definitions, predicate, group, chain, drawing, noting, record):
     """Draw the one true atom of a group that is no row; gives how many atoms it has."""
     member, slots, share, change = layout.group_member, chain.slots, chain.registers.share, chain.room.sums[1]
     first, last = layout.group_start[group], layout.group_start[group + 1]
@@ -317,30 +294,31 @@ def _visit_group(layout, predicate, group, chain, drawing, noting, record):
         decode(layout.relations, predicate, member[at, 0], slots)
         if is_true(layout.relations, predicate, slots, chain.bits):
             old = at - first
-            _flip(layout, predicate, np.bool_(False), chain, change)
+            flip(layout.code, layout.relations, definitions, predicate, np.bool_(False), chain.bits, slots, chain.room, change)
     for at in range(first, last):
         decode(layout.relations, predicate, member[at, 0], slots)
         change[:] = 0.0
-        _flip(layout, predicate, np.bool_(True), chain, change)
+        flip(layout.code, layout.relations, definitions, predicate, np.bool_(True), chain.bits, slots, chain.room, change)
         if layout.soft.shape[0] > 0:
             change[0] += layout.soft[member[at, 1]]
         share[0, at - first], share[1, at - first] = change[0], change[1]
         if noting and record.sums.shape[0] > 0:
             record.sums[member[at, 1], 0], record.sums[member[at, 1], 1] = change[0], change[1]
-        _flip(layout, predicate, np.bool_(False), chain, change)
+        flip(layout.code, layout.relations, definitions, predicate, np.bool_(False), chain.bits, slots, chain.room, change)
     choice = _choice(last - first, share, chain.beta, chain.generator)
-    if noting and record.conditionals.shape[0] > 0:
+    if noting:
         for at in range(first, last):
-            record.conditionals[member[at, 1], 0] += np.float32(share[0, at - first])
+            _note_conditional(record, member[at, 1], share[0, at - first])
     decode(layout.relations, predicate, member[first + (choice if drawing else old), 0], slots)
-    _flip(layout, predicate, np.bool_(True), chain, change)
+    flip(layout.code, layout.relations, definitions, predicate, np.bool_(True), chain.bits, slots, chain.room, change)
     return last - first
 
 
 @called
-def sweep_chain(layout, chain, sweeps, random_scan, record):
+def sweep_chain(layout, definitions, chain, sweeps, random_scan, record):
     """Make sweeps over one chain; gives how many atoms were drawn.
 
+    definitions: None where all sites are rows of single atoms; what other sites need is not compiled then.
     random_scan: as many sites as there are, drawn at random; what is recorded is then found in a pass of its own. All is done in
     one function: what calls a function is compiled together with it, so each more between would take as long once more.
     """
@@ -356,37 +334,47 @@ def sweep_chain(layout, chain, sweeps, random_scan, record):
             if random_scan and drawing:
                 site = next_below(chain.generator, n_sites)
             predicate, item = layout.site[site, 0], layout.site[site, 1]
-            mode = layout.relations.predicate[predicate, MODE]
-            if mode <= ROW_GROUPS and (predicate != before or not noting):
-                _begin_predicate(layout, predicate, chain)
+            fresh = 1 if predicate != before or not noting else 0
             before = predicate if noting else -1
-            if mode == ROWS:
-                done = _visit_row(layout, predicate, item, chain, drawing, noting, record)
-            elif mode == ROW_GROUPS:
-                done = _visit_row_group(layout, predicate, item, chain, drawing, noting, record)
-            elif mode == FLIPS:
-                done = _visit_flips(layout, predicate, item, chain, drawing, noting, record)
+            done = 0
+            if definitions is None:
+                done = _visit_row(layout, predicate, item, fresh, chain, drawing, noting, record)
             else:
-                done = _visit_group(layout, predicate, item, chain, drawing, noting, record)
+                mode = layout.relations.predicate[predicate, MODE]
+                if mode == ROWS:
+                    done = _visit_row(layout, predicate, item, fresh, chain, drawing, noting, record)
+                elif mode == ROW_GROUPS:
+                    done = _visit_row_group(layout, predicate, item, fresh, chain, drawing, noting, record)
+                elif mode == FLIPS:
+                    done = _visit_flips(layout, definitions, predicate, item, chain, drawing, noting, record)
+                else:
+                    done = _visit_group(layout, definitions, predicate, item, chain, drawing, noting, record)
             updates += done if drawing else 0
         if record.counts.shape[0] > 0:
-            read_atoms(layout, chain.bits, record.counts)
+            read_atoms(layout.relations, layout.mask, chain.bits, record.first, record.counts)
     return updates
 
 
+sweep_rows = again(sweep_chain, "sweep_rows")  # without definitions
+
+
 @called
-def read_atoms(layout, bits, out):
-    """Add each open atom's truth value to `out`, (n_atoms,)."""
-    number = 0
-    for predicate in range(layout.relations.predicate.shape[0]):
-        own = layout.relations.predicate[predicate]
-        if own[OPEN] < 0:
+def read_atoms(relations, mask, bits, first, out):
+    """Add open atoms' truth values to `out`, from the atom numbered `first` on. mask: of the open atoms."""
+    number, end = 0, first + out.shape[0]
+    for predicate in range(relations.predicate.shape[0]):
+        own = relations.predicate[predicate]
+        if own[OPEN] < 0 or number >= end:
             continue
-        begin = layout.relations.views[layout.relations.listed[own[VIEWS]], VIEW_BEGIN]
+        begin = relations.views[relations.listed[own[VIEWS]], VIEW_BEGIN]
         for word in range(own[N_ROWS] * own[N_WORDS]):
-            left, truth = layout.mask[own[OPEN] + word], bits[begin + word]
+            left, truth = mask[own[OPEN] + word], bits[begin + word]
+            if number + population(left) <= first or number >= end:
+                number += population(left)
+                continue
             while left != np.uint64(0):
                 place = lowest_bit(left)
                 left &= left - ONE
-                out[number] += (truth >> np.uint64(place)) & ONE
+                if number >= first and number < end:
+                    out[number - first] += (truth >> np.uint64(place)) & ONE
                 number += 1

@@ -2,7 +2,8 @@
 
 Time T, space S and coupling ζ are those of ALGORITHMS.md 3.4. Costs are *literal*, as the paper counts a run of theorem proving,
 or *cached*: what the array program does, which keeps counts instead of recursing. The paper's display bounds S by α and T by β;
-Algorithm 2 itself has it the other way round, and that is what is done here (ALGORITHMS.md 2.3).
+Algorithm 2 itself has it the other way round, and that is what is done here (ALGORITHMS.md 2.3). ζ counts *formulas*, as the
+paper says, or their *groundings*, as its released code does; by default the former where costs are literal.
 """
 
 from __future__ import annotations
@@ -13,15 +14,20 @@ from itertools import combinations
 from math import prod
 from typing import Literal
 
+from markovlogic.language.templates import LoweredModel
+from markovlogic.lifted.blocks.counted import counted_unit, n_groups
+from markovlogic.lifted.blocks.held import rules_about
 from markovlogic.lifted.blocks.messages import messages_to
 from markovlogic.lifted.blocks.program import Coins, Count, Each, Node, Parts, Program, Unliftable, compile_cluster
-from markovlogic.lifted.blocks.rows import Rows, RowUnit, rows_of
+from markovlogic.lifted.blocks.rows import Rows, rows_of
 from markovlogic.lifted.blocks.schedule import Known
-from markovlogic.lifted.blocks.singles import SingleUnit, couplings_of
 from markovlogic.lifted.blocks.terms import FalseTerm
 from markovlogic.lifted.blocks.units import ClusterUnit, Unit
+from markovlogic.networks.counting.building import counting_plan
+from markovlogic.problem import Problem
 
 Costs = Literal["cached", "literal"]
+Coupling = Literal["auto", "formulas", "groundings"]
 SLACK = 1.25  # α where nobody said: so many times the time of single predicates
 
 
@@ -29,8 +35,11 @@ SLACK = 1.25  # α where nobody said: so many times the time of single predicate
 class Field:
     """What clusters are made of: the terms, and the open predicates with their arguments' domain sizes."""
 
+    problem: Problem
+    lowered: LoweredModel
     terms: tuple[FalseTerm, ...]
     arguments: Mapping[str, tuple[int, ...]]  # of open predicates
+    held: Mapping[str, str]  # those that are drawn by themselves, whatever theorem proving could do: why
     literal_messages: bool = False
 
 
@@ -41,6 +50,7 @@ class Bounds:
     alpha: float | None = None
     beta: float | None = None
     costs: Costs = "literal"
+    coupling: Coupling = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +60,8 @@ class Cluster:
     predicates: tuple[str, ...]
     time: float
     cells: float  # the cached time, whatever the search went by
-    turns: int = 1  # rows that Python draws one after the other
-    note: str = ""  # why a predicate is drawn in rows
+    seconds: float = 0.0  # of a sweep of one chain, where a predicate is drawn atom by atom
+    note: str = ""  # why it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +92,7 @@ class ClusterGraph:
 
 def construct(field: Field, bounds: Bounds) -> ClusterGraph:
     """Merge clusters while time and space fall or stay within the bounds; of all merges the one that couples most."""
-    search = _Search(field, bounds.costs)
+    search = _Search(field, bounds.costs, bounds.coupling)
     clusters: list[tuple[str, ...]] = [(name,) for name in field.arguments]
     time, space = search.time(clusters), search.space(clusters)
     alpha = SLACK * time if bounds.alpha is None else bounds.alpha
@@ -112,8 +122,9 @@ def construct(field: Field, bounds: Bounds) -> ClusterGraph:
 class _Search:
     """Costs of clusters, each found once."""
 
-    def __init__(self, field: Field, costs: Costs) -> None:
+    def __init__(self, field: Field, costs: Costs, coupling: Coupling) -> None:
         self.field, self.costs = field, costs
+        self._by_formulas = coupling == "formulas" or (coupling == "auto" and costs == "literal")
         self._time: dict[tuple[str, ...], float] = {}
         self._cells: dict[tuple[str, ...], float] = {}
         self._obstacle: dict[tuple[str, ...], str] = {}
@@ -126,6 +137,9 @@ class _Search:
     def _time_of(self, cluster: tuple[str, ...]) -> float:
         if cluster not in self._time:
             field = self.field
+            held = next((name for name in cluster if name in field.held), None)
+            if held is not None:
+                return self._time_of_held(cluster, held)
             messages = messages_to(cluster, field.terms, literal=field.literal_messages)
             arguments = {name: field.arguments[name] for name in cluster}
             try:
@@ -140,6 +154,13 @@ class _Search:
                     self._cells[cluster] = rows.n_rows * _cells(rows.program.root, rows.program, 1.0)
                     literal = rows.n_rows * _time(rows.program.root, rows.program)
                     self._time[cluster] = self._cells[cluster] if self.costs == "cached" else literal
+        return self._time[cluster]
+
+    def _time_of_held(self, cluster: tuple[str, ...], held: str) -> float:
+        """One step an atom; nobody else is drawn with them."""
+        self._obstacle[cluster] = self.field.held[held]
+        self._cells[cluster] = float(prod(self.field.arguments[held]))
+        self._time[cluster] = self._cells[cluster] if len(cluster) == 1 else float("inf")
         return self._time[cluster]
 
     def space(self, clusters: list[tuple[str, ...]]) -> float:
@@ -171,7 +192,7 @@ class _Search:
                     for term in self.field.terms
                     if {one, other} <= {f.predicate for f in term.factors}
                 }
-                found += len(rules) if self.costs == "literal" else sum(rules.values())
+                found += len(rules) if self._by_formulas else sum(rules.values())
         return found
 
     def cluster(self, names: tuple[str, ...]) -> Cluster:
@@ -179,23 +200,24 @@ class _Search:
         time = self._time_of(names)
         if names not in self._obstacle:
             return Cluster(names, time, self._cells[names])
-        rows = self._rows[names[0]]
-        what = "atom by atom" if len(rows.positions) == len(self.field.arguments[names[0]]) else "row by row"
-        note = f"drawn {what}, {rows.n_rows:,} in turn: {self._obstacle[names]}"
-        couplings = couplings_of(names[0], rows, self.field.arguments[names[0]])
-        if couplings is None:
-            return Cluster(names, time, self._cells[names], rows.n_rows, note)
-        return Cluster(names, time, float(rows.n_rows**2 * max(len(couplings), 1)), 1, note)
+        name, why = names[0], self._obstacle[names]
+        sizes, rows = self.field.arguments[name], self._rows.get(name)
+        n_together = prod(sizes[i] for i in rows.counted) if rows is not None else 1
+        n_turns = prod(sizes) // n_together
+        what = "atom by atom" if n_together == 1 else f"in blocks of {n_together:,} atoms"
+        if any(groups.predicate == name for groups in self.field.problem.groups):
+            what, n_turns = "group by group", n_groups(self.field.problem, name)
+        seconds = counting_plan(self.field.problem, rules_about(name, self.field.lowered)).sweep_seconds
+        return Cluster(names, time, self._cells[names], seconds, f"drawn {what}, {n_turns:,} in turn: {why}")
 
 
 def _unit(cluster: Cluster, field: Field, known: Mapping[str, Known]) -> Unit:
     names = cluster.predicates
     if cluster.note:
-        rows = rows_of(names[0], field.terms, field.arguments[names[0]])
-        couplings = couplings_of(names[0], rows, field.arguments[names[0]])
-        if couplings is not None:
-            return SingleUnit(names[0], couplings, known[names[0]], rows.n_rows, field.arguments)
-        return RowUnit(names[0], rows, known[names[0]], field.arguments[names[0]], field.arguments)
+        counted: tuple[int, ...] = ()
+        if names[0] not in field.held:
+            counted = rows_of(names[0], field.terms, field.arguments[names[0]]).counted
+        return counted_unit(names[0], field.problem, field.lowered, counted)
     messages = messages_to(names, field.terms, literal=field.literal_messages)
     arguments = {name: field.arguments[name] for name in names}
     return ClusterUnit(messages, {name: known[name] for name in names}, arguments, field.arguments)

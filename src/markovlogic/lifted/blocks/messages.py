@@ -96,14 +96,9 @@ def indicated(indicator: Indicator, sizes: Mapping[str, int]) -> Operand:
     size = sizes[indicator.variable]
     if isinstance(indicator.other, str):
         return Operand(np.eye(size), (indicator.variable, indicator.other))
-    return Operand(one_hot(size, indicator.other), (indicator.variable,))
-
-
-def one_hot(size: int, place: int) -> npt.NDArray[np.float64]:
-    """One at a place, zero elsewhere."""
-    found = np.zeros(size)
-    found[place] = 1.0
-    return found
+    there = np.zeros(size)
+    there[indicator.other] = 1.0
+    return Operand(there, (indicator.variable,))
 
 
 def messages_to(cluster: Collection[str], terms: tuple[FalseTerm, ...], *, literal: bool = False) -> tuple[Message, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -14,11 +15,16 @@ from markovlogic.arrays import Words, packed
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.language.templates import LoweredModel
 from markovlogic.lifted.blocks.clusters import Field
+from markovlogic.lifted.blocks.held import held_predicates
 from markovlogic.lifted.blocks.messages import Bools
-from markovlogic.lifted.blocks.rows import row_terms
 from markovlogic.lifted.blocks.schedule import Known
 from markovlogic.lifted.blocks.terms import FalseTerm, terms_of
+from markovlogic.networks import spread
 from markovlogic.networks.base import StartKind
+from markovlogic.networks.counting.building import counting_network
+from markovlogic.networks.counting.counts import broken_hard
+from markovlogic.networks.counting.direct import DirectCount
+from markovlogic.networks.counting.network import CountingNetwork, groups_of
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem import Problem
 
@@ -32,12 +38,15 @@ class TensorNetwork:
     """Terms over whole predicates; see `networks.base.Network`."""
 
     problem: Problem
+    lowered: LoweredModel
     terms: tuple[FalseTerm, ...]
+    held: Mapping[str, str]  # open predicates of which terms do not tell all, and why
 
     @staticmethod
     def of(problem: Problem, lowered: LoweredModel) -> TensorNetwork:
-        """The network of a problem; refuses what has no terms."""
-        return TensorNetwork(problem, terms_of(problem, lowered))
+        """The network of a problem; refuses what clusters cannot draw."""
+        held = held_predicates(problem, lowered)
+        return TensorNetwork(problem, lowered, terms_of(problem, lowered, held), held)
 
     @property
     def kind(self) -> NetworkKind:
@@ -100,7 +109,7 @@ class TensorNetwork:
     def field(self, *, literal_messages: bool) -> Field:
         """What clusters are made of."""
         arguments = {name: self.problem.statuses[name].sizes for name in self.changing}
-        return Field(self.terms, arguments, literal_messages)
+        return Field(self.problem, self.lowered, self.terms, arguments, self.held, literal_messages)
 
     def values(self, bits: Bools) -> dict[str, Bools]:
         """Worlds (n_chains, n_atoms) as one array a predicate, chains first; those of known predicates have no chains."""
@@ -122,36 +131,48 @@ class TensorNetwork:
         return flat[:, self._codes[name]] if name in self._codes else flat
 
     def decided(self, atoms: npt.NDArray[np.int32]) -> Bools:
-        """There are no hard clauses."""
+        """What hard unit clauses decide is no open atom."""
         return np.zeros(len(atoms), np.bool_)
 
+    @cached_property
+    def _direct(self) -> DirectCount:
+        return DirectCount(self.problem, self.lowered)
+
     def log_odds(self, atom: int, world: Bools) -> float:
-        """What an atom's terms lose where it is false, less what they lose where it is true."""
-        name = next(n for n in self.changing if atom in self.problem.atoms.range_of(n))
-        sizes = self.problem.statuses[name].sizes
-        code = self.problem.atoms.codes(name)[atom - self.problem.atoms.range_of(name).start]
-        row = tuple(int(i) for i in np.unravel_index(int(code), sizes)) if sizes else ()
-        values = self.values(np.asarray(world, np.bool_)[None, : self.n_atoms])
-        falsities = {sign: (values[name] != sign).astype(np.float64) for sign in (True, False)}
-        for array in falsities.values():
-            array[(slice(None), *row)] = 0.0
-        odds = 0.0
-        for term in row_terms(self.terms, name, tuple(range(len(sizes)))):
-            found = term.coefficient(row, values, falsities, name, self.changing, {})
-            loss = float(found.array.reshape(-1)[0])
-            odds += loss if term.inside[0].positive else -loss
-        return odds
+        """By direct count of groundings."""
+        return self._direct.log_odds(atom, world)
 
     def group_log_weights(self, group: int, world: Bools) -> npt.NDArray[np.float64]:
-        """There are no exclusive groups."""
-        raise IndexError(group)
+        """By direct count of groundings."""
+        groups = groups_of(self.problem)
+        atoms = groups.atom[groups.start[group] : groups.start[group + 1]]
+        return self._direct.log_weights(atoms.tolist(), np.eye(len(atoms), dtype=np.bool_), world)
+
+    @cached_property
+    def is_bound(self) -> bool:
+        """Whether groups or hard rules make some worlds impossible."""
+        return bool(self.problem.groups) or self.lowered.has_hard
+
+    @cached_property
+    def _counting(self) -> CountingNetwork:
+        return counting_network(self.problem, self.lowered)
+
+    def are_possible(self, worlds: Bools) -> bool:
+        """Whether groups and hard rules allow all of these worlds, (n_chains, n_atoms)."""
+        groups = groups_of(self.problem)
+        if len(groups.atom) and (np.add.reduceat(worlds[:, groups.atom], groups.start[:-1], axis=1, dtype=np.int64) != 1).any():
+            return False
+        own = self._counting if self.lowered.has_hard else None
+        return own is None or not any(broken_hard(own, own.bits_of(world, own.room())) for world in worlds)
 
     def start_worlds(self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
-        """Fair coins, all true, all false, and one share of true atoms for each predicate, in turn."""
+        """Fair coins, all true, all false, and one share of true atoms for each predicate, in turn; possible ones."""
+        if self.is_bound:
+            return self._counting.start_worlds(n_chains, seed, kind, first)
         bits = np.zeros((n_chains, self.n_atoms), np.bool_)
         for chain, own in enumerate(seed.spawn(n_chains)):
             rng = np.random.default_rng(own)
-            way = {"random": "coins", "false": "false"}.get(kind, way_of(first + chain))
+            way = {"random": "coins", "false": "false"}.get(kind, self.way_of(first + chain))
             if way == "density":
                 for name in self.changing:
                     numbers = self.problem.atoms.range_of(name)
@@ -163,16 +184,18 @@ class TensorNetwork:
         return packed(bits)
 
     def digest(self, *, floats: bool) -> str:
-        """Of statuses and terms."""
+        """Of statuses and clauses."""
         digest = hashlib.blake2b(digest_size=16)
         for name, statuses in self.problem.statuses.items():
             digest.update(f"{name}{statuses.sizes}{statuses.default}".encode())
             digest.update(np.ascontiguousarray(statuses.code).tobytes() + np.ascontiguousarray(statuses.status).tobytes())
-        for term in self.terms:
-            digest.update(f"{term.weight.hex() if floats else ''}{term.factors}{term.indicators}".encode())
+        for template in self.lowered.templates:
+            digest.update(
+                f"{template.weight.hex() if floats else ''}{template.literals}{template.equalities}{template.idle}".encode()
+            )
+        digest.update(f"{self.lowered.definitions}".encode())
         return digest.hexdigest()
 
-
-def way_of(chain: int) -> str:
-    """How chain number so and so of a run starts."""
-    return WAYS[chain % len(WAYS)]
+    def way_of(self, chain: int) -> str:
+        """How chain number so and so of a run starts."""
+        return spread.way_of(chain) if self.is_bound else WAYS[chain % len(WAYS)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isinf, prod
+from math import prod
 
 from markovlogic.data.domains import Domain
 from markovlogic.errors import Fault, Place, UnsupportedError
@@ -50,30 +50,24 @@ class FalseTerm:
     rule: int
 
 
-def terms_of(problem: Problem, lowered: LoweredModel) -> tuple[FalseTerm, ...]:
-    """All terms of a model; refuses what has no terms, with the rule's place."""
+def terms_of(problem: Problem, lowered: LoweredModel, held: Mapping[str, str]) -> tuple[FalseTerm, ...]:
+    """All terms that somebody hears who is not `held`; refuses formulas with too many atoms of one predicate."""
     rules = problem.model.rules
-    if lowered.definitions:
-        rule = rules[lowered.definitions[0].rule]
-        raise _unsupported("clusters of predicates have no place for a quantifier inside a formula", rule.place, rule.text)
-    if problem.groups:
-        predicate = problem.model.predicates[problem.groups[0].predicate]
-        what = f"clusters of predicates know no groups, and {predicate.name} is exclusive in an argument"
-        raise _unsupported(what, predicate.place, "")
     made: list[FalseTerm] = []
     for template in lowered.templates:
-        if isinf(template.weight):
-            rule = rules[template.rule]
-            raise _unsupported("hard rules may keep blocks of predicates from reaching every world", rule.place, rule.text)
+        heard = [p for p in dict.fromkeys(literal.predicate for literal in template.literals) if p in problem.statuses]
+        if not any(problem.statuses[p].n_open and p not in held for p in heard):
+            continue
         own = tuple(_terms(template, problem.domains, problem))
         if any(number > MOST_TOGETHER for term in own for number in Counter(f.predicate for f in term.factors).values()):
             rule = rules[template.rule]
-            raise _unsupported(f"more than {MOST_TOGETHER} atoms of one predicate in a formula", rule.place, rule.text)
+            raise unsupported(f"more than {MOST_TOGETHER} atoms of one predicate in a formula", rule.place, rule.text)
         made += own
     return tuple(made)
 
 
-def _unsupported(what: str, place: Place, text: str) -> UnsupportedError:
+def unsupported(what: str, place: Place, text: str) -> UnsupportedError:
+    """A refusal with its place and what to do."""
     hint = "leave --method out, or take another one; explain lists those that can do it"
     return UnsupportedError(Fault(f"{what}: {text}" if text else what, place, text, hint=hint))
 

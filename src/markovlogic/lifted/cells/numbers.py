@@ -111,11 +111,14 @@ class Numbers(ABC):
 
 
 class Logarithms(Numbers):
-    """Values that are never negative, as float64 logarithms."""
+    """Values that are never negative, as float64 logarithms, times a scale: another scale rounds everything another way."""
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = scale
 
     def exponent(self, weight: float) -> Scalar:
-        """As it is."""
-        return weight
+        """As it is, but for the scale."""
+        return self.scale * weight
 
     def no_exponents(self, shape: tuple[int, ...]) -> Values:
         """Zeros."""
@@ -135,7 +138,7 @@ class Logarithms(Numbers):
 
     def factorials(self, most: int) -> Values:
         """By the logarithm of the gamma function."""
-        return np.array([math.lgamma(number + 1) for number in range(most + 1)])
+        return np.array([self.scale * math.lgamma(number + 1) for number in range(most + 1)])
 
     def over(self, one: Values, other: Values) -> Values:
         """Differences of logarithms."""
@@ -148,7 +151,9 @@ class Logarithms(Numbers):
 
     def plus(self, one: Values, other: Values) -> Values:
         """Through the larger one."""
-        return np.logaddexp(one, other)
+        if self.scale == 1.0:
+            return np.logaddexp(one, other)
+        return self.scale * np.logaddexp(np.divide(one, self.scale), np.divide(other, self.scale))
 
     def power(self, base: Scalar, exponents: Whole) -> Values:
         """Multiples of the logarithm."""
@@ -168,16 +173,16 @@ class Logarithms(Numbers):
         top = np.max(values, axis=axis, keepdims=True)
         base = np.where(np.isneginf(top), 0.0, top)
         with np.errstate(divide="ignore"):
-            found = np.log(np.sum(np.exp(values - base), axis=axis, keepdims=True)) + base
+            found = self.scale * np.log(np.sum(np.exp((values - base) / self.scale), axis=axis, keepdims=True)) + base
         return float(found.item()) if axis is None else np.squeeze(found, axis=axis)
 
     def share(self, part: Values, whole: Scalar) -> npt.NDArray[np.float64]:
         """Exponentials of differences."""
-        return np.asarray(np.exp(np.asarray(part, np.float64) - whole), np.float64)
+        return np.asarray(np.exp((np.asarray(part, np.float64) - whole) / self.scale), np.float64)
 
     def log(self, value: Scalar) -> float:
-        """Itself."""
-        return float(value)
+        """Without the scale."""
+        return float(value) / self.scale
 
     def is_zero(self, values: Values) -> Bool:
         """By infinity."""

@@ -7,9 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.language.templates import LoweredModel
-from markovlogic.lifted.answer import Refusal
+from markovlogic.lifted.answer import MOST_ROUNDING, Refusal
 from markovlogic.lifted.cells.classes import object_classes
 from markovlogic.lifted.cells.clauses import FlatModel, TooLarge, flat_model
 from markovlogic.lifted.cells.costs import SECONDS_A_STATE, SLOWER_IN_DECIMALS, sum_cost, tables_cost
@@ -26,8 +28,10 @@ MOST_WRITTEN_OUT = 8  # constants of a type that is written out because three ob
 MOST_SECONDS = 600.0
 MOST_VECTORS = 50_000_000
 MOST_STATES_SEEN = 4  # of the 0-ary atoms, from which the cost of all is taken
-MOST_ROUNDING = 1e-11  # of marginals in floats; decimals take over beyond it, where they are quick
 WRONG_ROUNDING = 1e-7  # beyond which floats are no answer, however long decimals take
+OTHER_SCALE = 1.37  # of logarithms, by which sums are rounded in another way
+ATOMS_COMPARED = 24  # of each queried predicate
+SPARE_ROUNDING = 8.0  # so many times what was seen may happen
 SHORT_SECONDS = 5.0
 FIRST_DIGITS = 40
 SPARE_DIGITS = 20
@@ -55,6 +59,7 @@ class CellWork:
         if size.numbers.log(size.total) == -math.inf:
             raise _no_world()
         if not self.signed:
+            size.rounding = self._rounding(size)
             slowly = self.seconds * SLOWER_IN_DECIMALS
             exact = size.rounding > MOST_ROUNDING and slowly < SHORT_SECONDS
             if size.rounding > WRONG_ROUNDING and slowly > MOST_SECONDS:
@@ -74,6 +79,23 @@ class CellWork:
                 return found
             digits = 4 * digits if math.isnan(lost) or lost > digits else math.ceil(lost) + SPARE_DIGITS + 5
         raise _no_world()
+
+    def _rounding(self, found: CellSolution) -> float:
+        """About how far marginals are off: by how much they differ where the same sums are rounded in another way.
+
+        No bound tells: logarithms of 10^8 that all terms share cost nothing, and where two terms are differences of such, they
+        cost every digit.
+        """
+        if not _may_round(self.layout):
+            return 0.0
+        problem = self.layout.objects.problem
+        other, rng, worst = self._solved(Logarithms(OTHER_SCALE)), np.random.default_rng(0), 0.0
+        for name in queried_predicates(problem.query):
+            statuses = problem.statuses[name]
+            if statuses.n_open:
+                code = statuses.unrank(np.unique(rng.integers(statuses.n_open, size=ATOMS_COMPARED)))
+                worst = max(worst, float(np.abs(found.marginal(name, code) - other.marginal(name, code)).max()))
+        return SPARE_ROUNDING * worst
 
     def _solved(self, numbers: Numbers) -> CellSolution:
         with numbers.active():
@@ -142,7 +164,7 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
     pairs = _asks_for_pairs(layout)
     costs = [[sum_cost(sums, pairs=pairs) for sums in state.sums] for state in states]
     vectors = max((cost.vectors for each in costs for cost in each), default=1.0)
-    slower = SLOWER_IN_DECIMALS if signed else 1.0
+    slower = SLOWER_IN_DECIMALS if signed else 2.0 if _may_round(layout) else 1.0
     sums_seconds = sum(cost.seconds for each in costs for cost in each) * slower / max(1, len(states))
     seconds = n_states * ((tables_seconds + SECONDS_A_STATE) * (3 if signed else 1) + sums_seconds)
     memory = n_states * max((sum(cost.memory_bytes for cost in each) for each in costs), default=0.0) * (10 if signed else 1)
@@ -156,6 +178,18 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
     if signed:
         reason += ", in decimals because existentials make terms of either sign"
     return CellWork(layout, signed, seconds, int(memory), reason)
+
+
+def _may_round(layout: Layout) -> bool:
+    """Whether logarithms may be so large that floats lose digits that matter: weights times groundings, and numbers of atoms."""
+    problem, flat = layout.objects.problem, layout.objects.flat
+    weights = (abs(clause.weight) * _groundings(problem, clause.types) for clause in flat.clauses if clause.weight < math.inf)
+    atoms = sum(_groundings(problem, flat.open_types(key)) for key in layout.factors.keys)
+    return float(np.finfo(np.float64).eps) * (sum(weights) + atoms) > MOST_ROUNDING
+
+
+def _groundings(problem: Problem, types: Sequence[str]) -> float:
+    return math.prod(float(len(problem.domains[of])) for of in types)
 
 
 def _asks_for_pairs(layout: Layout) -> bool:

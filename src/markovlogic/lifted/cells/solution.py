@@ -14,7 +14,7 @@ from markovlogic.data.evidence import TRUE, UNKNOWN, codes, decode
 from markovlogic.data.exclusive import group_of
 from markovlogic.lifted.cells.clauses import Key
 from markovlogic.lifted.cells.layout import Layout
-from markovlogic.lifted.cells.numbers import Logarithms, Numbers, Scalar
+from markovlogic.lifted.cells.numbers import Numbers, Scalar
 from markovlogic.lifted.cells.state import State
 from markovlogic.problem import Problem
 
@@ -75,19 +75,12 @@ class CellSolution:
         self.problem = layout.objects.problem
         self.untouched = Untouched(self.problem, frozenset(layout.factors.keys))
         self._known: dict[tuple[Key, tuple[int, ...]], float] = {}
+        self.rounding = 0.0  # about how far marginals may be off because floats round; `CellWork.solve` finds out
         with numbers.active():
             outside = np.array([state.outside for state in states]) if states else numbers.zeros((0,))
             self.unit = numbers.size(numbers.unit(outside))
             for state in states:
                 state.unit = self.unit
-
-    @property
-    def rounding(self) -> float:
-        """About how far marginals may be off because floats round; 0 in decimals."""
-        if not isinstance(self.numbers, Logarithms):
-            return 0.0
-        finite = [state.largest_exponent for state in self.states if state.total > -math.inf]
-        return 4 * float(np.finfo(np.float64).eps) * max(finite, default=0.0)
 
     @cached_property
     def total(self) -> Scalar:

@@ -36,11 +36,6 @@ class State:
         """The whole sum."""
         return self.pinned(())
 
-    @property
-    def largest_exponent(self) -> float:
-        """The size of the logarithms that sums are made of: rounding in floats is relative to it."""
-        return max((abs(self.numbers.log(self.numbers.size(sums.value()))) for sums in self.sums), default=0.0)
-
     def pinned(self, objects: tuple[tuple[int, int], ...]) -> Scalar:
         """The sum with different objects, given by class and kind, pinned: each with weight 1."""
         patience.check()

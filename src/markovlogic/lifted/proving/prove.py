@@ -112,7 +112,8 @@ class ProofWork:
                 hint="a formula that ends with a full stop, or an exclusive argument, contradicts another one or a fact",
             )
         log_z = float(found.log_z[0]) + self.shattered.said.constant + self.shattered.log_constant
-        return ProofSolution(self, log_z, found.count[0])
+        rounding = 4 * float(np.finfo(np.float64).eps) * abs(float(found.log_z[0]))
+        return ProofSolution(self, log_z, rounding, found.count[0])
 
     def numbers(self) -> tuple[Int64, Float64]:
         """Sizes and weights of the one lane."""
@@ -126,6 +127,7 @@ class ProofSolution:
 
     work: ProofWork
     log_z: float
+    rounding: float  # of marginals: relative to the logarithms that sums are made of, which end in that of the root
     count: Float64  # (parts,) expected number of true atoms
 
     @cached_property

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from markovlogic.arrays import Int64, frozen
-from markovlogic.kernels.counting.layout import OPERAND_BEGIN, OPERAND_FLIP, OPERAND_STEPS, Code
-from markovlogic.networks.counting.joins import Loop, loops
+from markovlogic.kernels.counting.layout import OPERAND_BEGIN, OPERAND_FLIP, OPERAND_LIST, OPERAND_ROW, OPERAND_STEPS, Code
+from markovlogic.networks.counting.joins import Loop, Sizes, loops
+from markovlogic.networks.counting.listing import Lists
 from markovlogic.networks.counting.terms import FREE, Factor, Term, Terms, Universe, components, free_of
 from markovlogic.networks.counting.views import Operand, Views
 
@@ -25,7 +26,7 @@ def spread(term: Term, universe: Universe) -> Spread:
     """All parts of a term."""
     size = {FREE + at: universe.sizes[kind] for at, kind in enumerate(term.types)}
     tests = [factor for factor in term.factors if not free_of(factor.args)]
-    roots = [loops(part, term.factors, term.masks, size) for part in components(term)]
+    roots = [loops(part, term.factors, term.masks, Sizes(size, universe)) for part in components(term)]
     return Spread(tests, sorted(roots, key=lambda loop: loop.cost))
 
 
@@ -50,10 +51,15 @@ class Assembler:
         return len(self._terms)
 
     def operands(self, rows: Iterable[Operand], first_free: int) -> tuple[int, int]:
-        """Consecutive operands: from, to. Positive rows come first."""
+        """Consecutive operands: from, to. Lists come first, short ones before; among each kind those that are not negated."""
         begin = len(self._operands)
-        self._operands += [(row, first_free) for row in sorted(rows, key=lambda row: (row.negated, row))]
+        self._operands += [(row, first_free) for row in sorted(rows, key=self._rank)]
         return begin, len(self._operands)
+
+    def _rank(self, row: Operand) -> tuple[bool, bool, float, Operand]:
+        view = self.views.found[row.view]
+        entries = self.universe.entries(view.predicate, view.along)
+        return not view.is_list, row.negated, entries or 0.0, row
 
     def loop(self, loop: Loop, first_free: int, depth: int = 1) -> int:
         """The number of a loop, with all that is inside."""
@@ -110,13 +116,17 @@ class Assembler:
     def _slot(self, arg: int, first_free: int) -> int:
         return arg if arg < FREE else first_free + arg - FREE
 
-    def code(self) -> Code:
+    def code(self, lists: Lists) -> Code:
         """Everything as arrays."""
         begins = self.views.begins()
         steps = max((len(row.steps) for row, _ in self._operands), default=0) or 1
         operand = np.zeros((len(self._operands), OPERAND_STEPS + 2 * steps), np.int64)
         for at, (row, first_free) in enumerate(self._operands):
-            operand[at, OPERAND_BEGIN] = begins[row.view] + row.constant
+            if self.views.found[row.view].is_list:
+                own = (lists.begin[row.view], lists.rows[row.view], row.constant)
+            else:
+                own = (begins[row.view] + row.constant, -1, 0)
+            operand[at, [OPERAND_BEGIN, OPERAND_LIST, OPERAND_ROW]] = own
             operand[at, OPERAND_FLIP] = -1 if row.negated else 0
             for place, (arg, words) in enumerate(row.steps):
                 at_step = OPERAND_STEPS + 2 * place
@@ -131,6 +141,7 @@ class Assembler:
                 table(self._terms, 7),
                 weight,
                 table(self._conditions, 2),
+                lists.item,
             )
         )
 

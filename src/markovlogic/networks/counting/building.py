@@ -31,6 +31,7 @@ from markovlogic.kernels.counting.layout import (
 from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.counting.assembling import Assembler, numbers, table
 from markovlogic.networks.counting.compiling import (
+    Hit,
     Rated,
     false_terms,
     hits,
@@ -39,6 +40,7 @@ from markovlogic.networks.counting.compiling import (
     universe_of,
     whole_terms,
 )
+from markovlogic.networks.counting.listing import list_words, lists_of
 from markovlogic.networks.counting.network import (
     CHANNELS,
     CountingNetwork,
@@ -49,7 +51,7 @@ from markovlogic.networks.counting.network import (
     sites_of,
     soft_of,
 )
-from markovlogic.networks.counting.programs import RowPlanner, Tables, Work
+from markovlogic.networks.counting.programs import RowPlanner, Tables, Work, flips_work
 from markovlogic.networks.counting.terms import Universe
 from markovlogic.networks.counting.views import Views
 from markovlogic.problem.values import Problem
@@ -99,9 +101,13 @@ class CountingPlan:
 
     @property
     def network_bytes(self) -> int:
-        """Bytes of the network, while it is built: masks of truth values, then bits."""
+        """Bytes of the network, while it is built: masks of truth values, then bits; and lists of facts."""
+        views, facts = self.assembler.views, self.assembler.universe.lists
         grounds = [statuses.n_ground for statuses in self.problem.statuses.values() if statuses.n_open]
-        return 8 * self.assembler.views.begins()[-1] + sum(grounds) // 4 + 2 * max(grounds, default=0)
+        lists = [list_words(view, facts[view.predicate]) for view in views.found if view.is_list]
+        # lists are put together from parts, the largest of which was sorted before
+        listing = 16 * sum(lists) + 40 * max((facts[view.predicate] for view in views.found if view.is_list), default=0)
+        return 8 * views.begins()[-1] + sum(grounds) // 4 + 2 * max(grounds, default=0) + listing
 
     @property
     def _widest(self) -> int:
@@ -127,14 +133,14 @@ class CountingPlan:
             problem,
             self.lowered,
             self.predicates,
-            assembler.code(),
+            assembler.code(lists_of(problem, views.found)),
             relations,
             self.definitions,
             self.tables.program(),
             numbers(self.false),
             self.channels,
             is_open,
-            evidence_bits(problem, self.predicates, relations, views.begins()[-1], shape.slots),
+            evidence_bits(problem, self.predicates, relations, views.begins()[-1], shape.slots, universe.lists),
             groups_of(problem),
             sites_of(problem, self.predicates, relations, is_open),
             soft_of(problem),
@@ -157,9 +163,10 @@ def counting_network(
 def _refuse_what_is_not_counted(problem: Problem, lowered: LoweredModel) -> None:
     """Numbers that multiply weights; and clauses in which many atoms could be one: there is a term for each set of them."""
     rules = problem.model.rules
+    used = [rules[number] for number in sorted({template.rule for template in lowered.templates})]
     faults = [
         Fault(f"a weight that a number multiplies is not counted: {rule.text}", rule.place, hint=TAKE_GROUND)
-        for rule in rules
+        for rule in used
         if rule.factor is not None
     ]
     parts = [(template.rule, template.literals, template.equalities) for template in lowered.templates]
@@ -185,7 +192,7 @@ def counting_plan(
     planner = RowPlanner(assembler)
     followed = _followed(lowered)
     columns: list[dict[int, int]] = []
-    works = []
+    works, own_hits = [], []
     for name in predicates:
         has_atoms = name not in problem.statuses or problem.statuses[name].n_open > 0
         begin = assembler.n_terms
@@ -198,13 +205,14 @@ def counting_plan(
         mode = _mode(problem, name, followed)
         in_rows = has_atoms and name in problem.statuses and mode in (ROWS, ROW_GROUPS) and channels == CHANNELS
         plan = planner.plan(name, terms, begin, in_rows=in_rows)
-        works.append(plan.work)
+        own_hits.append(hits(lowered, universe, name))
+        works.append(plan.work if mode in (ROWS, ROW_GROUPS) else flips_work(terms, own_hits[-1], universe))
         columns.append({MODE: mode, TERMS: targets[0], TERMS + 1: targets[1], **plan.columns})
     begin = assembler.n_terms
     for channel, own in false_terms(lowered, universe, rated).items():
         assembler.terms(own, channel, ())
     false = begin, assembler.n_terms
-    definitions, n_hidden = _definitions(lowered, universe, predicates, assembler, columns)
+    definitions, n_hidden = _definitions(lowered, assembler, predicates, own_hits, columns)
     return CountingPlan(
         problem,
         lowered,
@@ -253,19 +261,20 @@ def _relations(universe: Universe, predicates: Sequence[str], views: Views, colu
 
 def _definitions(
     lowered: LoweredModel,
-    universe: Universe,
-    predicates: Sequence[str],
     assembler: Assembler,
+    predicates: Sequence[str],
+    by_predicate: Sequence[Sequence[Hit]],
     columns: Sequence[dict[int, int]],
 ) -> tuple[Definitions, int]:
     """What flips do to hidden atoms, and how these are counted anew; and how many hidden atoms there are."""
+    universe = assembler.universe
     number_of = {name: at for at, name in enumerate(predicates)}
     found: list[tuple[int, ...]] = []
     sources: list[int] = []
     for at, name in enumerate(predicates):
         own = universe.predicates[name]
         begin = len(found)
-        for hit in hits(lowered, universe, name):
+        for hit in by_predicate[at]:
             kinds = universe.predicates[hit.hidden]
             term = assembler.term(hit.term, hit.sign, 0, (*own, *kinds))
             first = len(sources)

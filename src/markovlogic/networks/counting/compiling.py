@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from markovlogic.data.evidence import TRUE
 from markovlogic.language.templates import ClauseTemplate, Definition, LoweredModel
+from markovlogic.networks.counting.listing import kept_as_lists
 from markovlogic.networks.counting.terms import (
     Conjunction,
     Numbering,
@@ -18,6 +19,7 @@ from markovlogic.networks.counting.terms import (
     conjunctions,
     counted,
     hinging,
+    positive_lists,
     without_zeros,
 )
 from markovlogic.problem.values import Problem
@@ -47,7 +49,8 @@ def universe_of(problem: Problem, lowered: LoweredModel) -> Universe:
         n_true = int((statuses.status == TRUE).sum())
         if not statuses.n_open and n_true in (0, statuses.n_ground):
             constant[name] = n_true > 0
-    return Universe(problem.domains, predicates, constant)
+    lists = {name: n for name, n in kept_as_lists(problem).items() if name not in constant}
+    return Universe(problem.domains, predicates, constant, lists)
 
 
 def rated_as_weight(template: ClauseTemplate) -> tuple[int, float]:
@@ -64,6 +67,10 @@ def false_groundings(template: ClauseTemplate, universe: Universe) -> Iterator[t
     return conjunctions(factors, equal, unequal, numbering.types)
 
 
+def _finished(terms: Terms, universe: Universe) -> Terms:
+    return positive_lists(without_zeros(terms), universe)
+
+
 def target_terms(lowered: LoweredModel, universe: Universe, predicate: str, rated: Rated) -> dict[int, Terms]:
     """By channel, the terms of what an atom of the predicate adds when it turns true; a clause that is no longer false counts."""
     found: dict[int, Terms] = {}
@@ -74,7 +81,8 @@ def target_terms(lowered: LoweredModel, universe: Universe, predicate: str, rate
         terms = found.setdefault(channel, {})
         for one, condition in false_groundings(template, universe):
             add(terms, hinging(one, condition, predicate, universe), -weight)
-    return {channel: kept for channel, terms in sorted(found.items()) if (kept := without_zeros(terms))}
+    made = {channel: _finished(terms, universe) for channel, terms in sorted(found.items())}
+    return {channel: kept for channel, kept in made.items() if kept}
 
 
 def false_terms(lowered: LoweredModel, universe: Universe, rated: Rated) -> dict[int, Terms]:
@@ -84,7 +92,7 @@ def false_terms(lowered: LoweredModel, universe: Universe, rated: Rated) -> dict
         channel, weight = rated(template)
         for one, condition in false_groundings(template, universe):
             add(found.setdefault(channel, {}), counted(one, condition, universe), weight)
-    return {channel: without_zeros(terms) for channel, terms in sorted(found.items())}
+    return {channel: _finished(terms, universe) for channel, terms in sorted(found.items())}
 
 
 def _cubes(definition: Definition, universe: Universe, first_slot: int) -> Iterator[tuple[Conjunction, Condition]]:
@@ -103,7 +111,7 @@ def whole_terms(definition: Definition, universe: Universe) -> Terms:
     terms: Terms = {}
     for one, condition in _cubes(definition, universe, 0):
         add(terms, counted(one, condition, universe), 1.0)
-    return without_zeros(terms)
+    return _finished(terms, universe)
 
 
 def hits(lowered: LoweredModel, universe: Universe, predicate: str) -> list[Hit]:
@@ -114,7 +122,7 @@ def hits(lowered: LoweredModel, universe: Universe, predicate: str) -> list[Hit]
         terms: Terms = {}
         for one, condition in _cubes(definition, universe, arity):
             add(terms, hinging(one, condition, predicate, universe), 1.0)
-        for term, sign in without_zeros(terms).items():
+        for term, sign in _finished(terms, universe).items():
             sources: list[int | None] = [None] * len(definition.parameters)
             kept = []
             for slot, argument in term.condition:

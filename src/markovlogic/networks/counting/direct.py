@@ -60,7 +60,7 @@ class DirectCount:
         return found
 
     def log_odds(self, atom: int, world: Bool) -> float:
-        """See `networks.base.Network.log_odds`."""
+        """See `networks.base.WorldNetwork.log_odds`."""
         false, true = self.log_weights([atom], np.array([[False], [True]]), world)
         return float(true - false) if np.isfinite([false, true]).any() else float("nan")
 

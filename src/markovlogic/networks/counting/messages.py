@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markovlogic.kernels.counting.layout import BITS, COUNT, MASK, NEST, SIZE, TIMES, TOTAL, WEIGH
 from markovlogic.networks.counting.assembling import Assembler
-from markovlogic.networks.counting.joins import Loop
+from markovlogic.networks.counting.joins import A_LIST, AN_ENTRY, Loop
 from markovlogic.networks.counting.terms import FREE, Factor, free_of
 from markovlogic.networks.counting.views import Operand
 
@@ -113,12 +113,20 @@ class Instructions:
         once = self._depends_once(source) and all(self._is_fixed(row, slot) for row in rows)
         kind = COUNT if source.is_bits else WEIGH
         words = -(-inner_size // 64)
-        cost = float(outer_size * words * len(rows) * (1 if source.is_bits else PLANES))
-        if not source.is_bits:
-            cost += inner_size * PLANES / 4
+        cost = self._entries_cost(rows, outer_size)
+        if cost is None:
+            cost = float(outer_size * words * len(rows) * (1 if source.is_bits else PLANES))
+            cost += 0 if source.is_bits else inner_size * PLANES / 4
         self.assembler.most_slots = max(self.assembler.most_slots, slot + 1)
         wanted = Wanted(kind, (source.register, 0), tuple(rows), outer_size, slot | inner_size << 16)
         return Vector(False, self._made(wanted, once=once, cost=cost))
+
+    def _entries_cost(self, rows: Sequence[Operand], outer_size: int) -> float | None:
+        """What it takes to go along lists; None where there is none."""
+        views = [self.assembler.views.found[row.view] for row in rows if not row.negated]
+        found = [self.assembler.universe.entries(view.predicate, view.along) for view in views]
+        shortest = min((entries for entries in found if entries is not None), default=None)
+        return None if shortest is None else outer_size * (A_LIST + AN_ENTRY * shortest * len(rows))
 
     def message(self, part: Part, variable: int, parent: int | None = None) -> Vector:
         """The message of a variable to its parent, or of a root: bits or counts for each of its values."""

@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from markovlogic import patience
 from markovlogic.arrays import Bool
-from markovlogic.kernels.counting.layout import Chain, Record
+from markovlogic.kernels.counting.layout import Chain
 from markovlogic.networks.counting.counts import false_sums
 from markovlogic.networks.counting.network import CountingNetwork
+from markovlogic.networks.counting.sweeping import add_world, sweep
 
 GREEDY = 1e9  # an inverse temperature at which the better value is always taken
-NOTHING = Record(np.zeros(0, np.uint8), np.zeros((0, 1), np.float32), np.zeros((0, 2)))
 
 
 class Weight(NamedTuple):
@@ -39,8 +39,6 @@ def weight_of(network: CountingNetwork, world: Bool) -> Weight:
 
 def swept(network: CountingNetwork, world: Bool, betas: npt.NDArray[np.float64], rng: np.random.Generator) -> Bool:
     """The world after a sweep at each of some inverse temperatures; below zero it goes downhill."""
-    from markovlogic.kernels.counting.sweep import read_atoms, sweep_chain
-
     room, registers = network.room(), network.registers()
     bits = network.bits_of(world, room)
     generator = rng.integers(1, 1 << 63, 4, np.uint64)
@@ -48,9 +46,9 @@ def swept(network: CountingNetwork, world: Bool, betas: npt.NDArray[np.float64],
     for beta in betas:
         patience.check()
         chain = Chain(bits, generator, room, registers, slots, float(beta))
-        sweep_chain(network.layout, chain, 1, False, NOTHING)
+        sweep(network, chain, 1)
     found = np.zeros(network.n_atoms, np.uint64)
-    read_atoms(network.layout, bits, found)
+    add_world(network, bits, found)
     return found.astype(np.bool_)
 
 

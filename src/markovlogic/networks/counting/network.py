@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,6 +40,7 @@ from markovlogic.problem.soft import soft_log_odds
 from markovlogic.problem.values import Problem
 
 CHANNELS = 2  # log-weights; hard clauses
+WRITTEN_AT_ONCE = 1 << 20  # atoms of a world, whose codes are listed
 BORDERS = 1024  # of probabilities whose log-odds are in a table
 
 
@@ -71,7 +72,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CountingNetwork:
-    """Relations as bit tensors and programs that count; nothing is grounded. All arrays are read-only.
+    """Relations as bit tensors, or as lists where sparse, and programs that count; nothing is grounded. All arrays are read-only.
 
     Atoms 0..n_atoms-1 are the problem's open atoms. Hidden atoms are no atoms here: programs keep their counts.
     """
@@ -120,10 +121,10 @@ class CountingNetwork:
 
     @cached_property
     def layout(self) -> Layout:
-        """Everything that sweeps read."""
+        """Everything that sweeps read, but for definitions."""
         share = np.arange(1, BORDERS) / BORDERS
         borders = np.concatenate([[-np.inf], np.log(share / (1 - share)), [np.inf]])
-        parts = (self.code, self.relations, self.definitions, self.program, self.open_atoms.mask, self.open_atoms.first)
+        parts = (self.code, self.relations, self.program, self.open_atoms.mask, self.open_atoms.first)
         member = np.stack([self.groups.code, self.groups.atom], axis=1)
         return frozen(Layout(*parts, self.groups.start, member, self.site, borders, self.soft))
 
@@ -174,7 +175,7 @@ class CountingNetwork:
         """Room for one chain."""
         shape = self.shape
         return Room(
-            Stack(np.zeros((shape.deepest + 1, shape.widest), np.uint64), np.zeros((shape.deepest + 1, 5), np.int64)),
+            Stack(np.zeros((shape.deepest + 1, shape.widest), np.uint64), np.zeros((shape.deepest + 1, 6), np.int64)),
             np.zeros(self.relations.predicate.shape[1] - SIZES, np.int64),
             np.zeros(shape.hidden_atoms, np.int64),
             np.zeros((shape.hidden_atoms + 1, 3), np.int64),
@@ -211,8 +212,10 @@ class CountingNetwork:
                 numbers = self.problem.atoms.range_of(name)
                 if not len(numbers):
                     continue
-                true = np.flatnonzero(world[numbers.start : numbers.stop]).astype(np.int64)
-                write_atoms(self.relations, at, self.problem.statuses[name].unrank(true), bits, slots)
+                for begin in range(numbers.start, numbers.stop, WRITTEN_AT_ONCE):
+                    own = world[begin : min(begin + WRITTEN_AT_ONCE, numbers.stop)]
+                    true = np.flatnonzero(own).astype(np.int64) + (begin - numbers.start)
+                    write_atoms(self.relations, at, self.problem.statuses[name].unrank(true), bits, slots)
             else:
                 count_hidden(self.code, self.relations, at, bits, slots, room)
         return bits
@@ -236,14 +239,16 @@ def _arrays(value: Any) -> list[npt.NDArray[Any]]:
     return [array for part in value for array in _arrays(part)] if isinstance(value, tuple) else []
 
 
-def evidence_bits(problem: Problem, predicates: Sequence[str], relations: Relations, n_words: int, n_slots: int) -> Words:
-    """All relations with what evidence says is true."""
+def evidence_bits(
+    problem: Problem, predicates: Sequence[str], relations: Relations, n_words: int, n_slots: int, lists: Container[str]
+) -> Words:
+    """All relations that are bits, with what evidence says is true; `lists` are the others."""
     from markovlogic.kernels.counting.evaluate import write_atoms
 
     bits = np.zeros(n_words, np.uint64)
     slots = np.zeros(max(n_slots, 1), np.int64)
     for at, name in enumerate(predicates):
-        if name in problem.statuses:
+        if name in problem.statuses and name not in lists:
             statuses = problem.statuses[name]
             write_atoms(relations, at, statuses.code[statuses.status == TRUE], bits, slots)
     return bits

@@ -7,6 +7,7 @@ predicates every factor counts as live. A component is live if one of its factor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -28,7 +29,8 @@ from markovlogic.kernels.counting.layout import (
     RowProgram,
 )
 from markovlogic.networks.counting.assembling import Assembler, numbers, table
-from markovlogic.networks.counting.joins import Loop, loops
+from markovlogic.networks.counting.compiling import Hit
+from markovlogic.networks.counting.joins import Loop, Sizes, loops
 from markovlogic.networks.counting.messages import Instructions, Part, Vector
 from markovlogic.networks.counting.terms import (
     FREE,
@@ -45,6 +47,8 @@ from markovlogic.networks.counting.views import Operand
 
 AN_ATOM = 24.0  # words that could be read in the time of drawing one atom
 A_TEST = 4.0  # the same for a test, and for beginning a loop
+A_FLIP = 400.0  # for a flip, with what is noted of hidden atoms
+FLIPS_AN_ATOM = 2.0  # there, and back
 A_CELL = 1.5  # for adding to the sum of one atom of a row
 
 
@@ -125,7 +129,7 @@ class RowPlanner:
         """Plan a predicate whose terms, in this order, are those from `first_term` on; without `in_rows` it has no program."""
         before = self.tables.lengths()
         own = _PredicatePlan(self, predicate)
-        work = own.plan(by_channel, first_term) if in_rows else Work(0.0, 0.0, _full_cost(by_channel, self.universe))
+        work = own.plan(by_channel, first_term) if in_rows else Work(0.0, 0.0, 0.0)
         columns = {OWN_COLUMNS: int(own.has_own_columns), HAS_HARD: int(1 in by_channel)}
         columns |= {SPECIAL: own.special_begin, POINTS: own.point_begin}
         columns |= {DIAGONAL: own.diagonal[0], DIAGONAL + 1: own.diagonal[1]}
@@ -134,14 +138,19 @@ class RowPlanner:
         return RowPlan(columns, work)
 
 
-def _full_cost(by_channel: Mapping[int, Terms], universe: Universe) -> float:
-    """What it takes to count all terms at an atom."""
-    return AN_ATOM + sum(_term_cost(term, universe) for terms in by_channel.values() for term in terms)
+def flips_work(by_channel: Mapping[int, Terms], found: Iterable[Hit], universe: Universe) -> Work:
+    """What it takes to draw an atom by flips: all its terms are counted, and what it does to each hidden atom it bears on."""
+    flip = A_FLIP + sum(_term_cost(term, universe) for terms in by_channel.values() for term in terms)
+    for hit in found:
+        kinds = universe.predicates[hit.hidden]
+        anything = [universe.sizes[kind] for kind, source in zip(kinds, hit.sources, strict=True) if source is None]
+        flip += math.prod(anything) * _term_cost(hit.term, universe)
+    return Work(0.0, 0.0, AN_ATOM + FLIPS_AN_ATOM * flip)
 
 
 def _term_cost(term: Term, universe: Universe) -> float:
     size = {FREE + at: universe.sizes[kind] for at, kind in enumerate(term.types)}
-    roots = [loops(part, term.factors, term.masks, size) for part in components(term)]
+    roots = [loops(part, term.factors, term.masks, Sizes(size, universe)) for part in components(term)]
     return A_TEST * (1 + len(term.factors)) + sum(A_TEST + root.cost for root in roots)
 
 
@@ -216,14 +225,14 @@ class _PredicatePlan:
             is_live, at_last = any(map(self._is_live, own)), any(last in f.args for f in own)
             is_tree = part.is_tree(last)
             if is_live or (at_last and not is_tree):
-                roots.append(loops(variables, own, masks, size))
+                roots.append(loops(variables, own, masks, Sizes(size, universe)))
             elif at_last:
                 vectors.append(instructions.vector_at_end(part))
             elif is_tree:
                 root = variables[0]
                 row_numbers.append(instructions.number(instructions.message(part, root), size[root]))
             else:
-                row_numbers.append(instructions.nested(loops(variables, own, masks, size)))
+                row_numbers.append(instructions.nested(loops(variables, own, masks, Sizes(size, universe))))
         number = self._row_term(term, weight, channel, row_tests, row_numbers)
         if atom_tests or roots:
             self._add_live(number, [*along, *atom_tests], vectors, roots)

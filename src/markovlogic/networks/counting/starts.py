@@ -20,7 +20,7 @@ SEARCH_SWEEPS = 50  # from each of them
 
 
 def start_worlds(network: CountingNetwork, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
-    """Worlds of a batch to start from; see `networks.base.Network.start_worlds`.
+    """Worlds of a batch to start from; see `networks.base.WorldNetwork.start_worlds`.
 
     Hard clauses are obeyed by sweeps in which each atom takes the value with which more of them hold, from one world after the
     other until one is found.

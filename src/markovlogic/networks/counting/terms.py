@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -67,6 +67,7 @@ class Universe:
     domains: Domains
     predicates: Mapping[str, tuple[str, ...]]  # types of the arguments; hidden predicates too
     constant: Mapping[str, bool]  # predicates whose atoms are all known and all alike
+    lists: Mapping[str, int]  # those that are kept as lists of their facts, and how many these are
 
     @cached_property
     def sizes(self) -> dict[str, int]:
@@ -85,6 +86,14 @@ class Universe:
     def number(self, argument: int, type_name: str) -> int:
         """The number of a constant in its own type."""
         return -1 - argument - self.first[type_name]
+
+    def entries(self, predicate: str, along: Collection[int]) -> float | None:
+        """How many facts a row has on average, with the arguments at some positions along it; None where it is no list."""
+        if predicate not in self.lists:
+            return None
+        kinds = self.predicates[predicate]
+        rows = math.prod(self.sizes[kind] for position, kind in enumerate(kinds) if position not in along)
+        return self.lists[predicate] / max(rows, 1)
 
 
 def is_free(arg: int) -> bool:
@@ -279,13 +288,33 @@ def components(term: Term) -> list[tuple[int, ...]]:
 
 def positive_form(terms: Terms, universe: Universe) -> Terms:
     """The same sum with negated bits of joins over several variables written as 1 - bit, so that more terms are the same."""
-    made: Terms = {}
-    for term, weight in terms.items():
+
+    def in_joins(term: Term) -> list[Factor]:
         negative: list[Factor] = []
         for part in components(term):
             if len(part) > 1:
                 own = [f for f in term.factors if not f.positive and not free_of(f.args).isdisjoint(part)]
                 negative += own if len(own) <= MOST_NEGATIVES else []
+        return negative
+
+    return _without_negations(terms, universe, in_joins)
+
+
+def positive_lists(terms: Terms, universe: Universe) -> Terms:
+    """The same sum with negated facts of lists written as 1 - fact: what is not listed is not gone through."""
+
+    def of_lists(term: Term) -> list[Factor]:
+        own = [f for f in term.factors if not f.positive and f.predicate in universe.lists and free_of(f.args)]
+        return own if len(own) <= MOST_NEGATIVES else []
+
+    return _without_negations(terms, universe, of_lists) if universe.lists else terms
+
+
+def _without_negations(terms: Terms, universe: Universe, of: Callable[[Term], list[Factor]]) -> Terms:
+    """The same sum with some negated factors of each term written as 1 - factor."""
+    made: Terms = {}
+    for term, weight in terms.items():
+        negative = of(term)
         kept = [factor for factor in term.factors if factor not in negative]
         types = {FREE + at: kind for at, kind in enumerate(term.types)}
         for number in range(len(negative) + 1):

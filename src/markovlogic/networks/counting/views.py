@@ -1,9 +1,10 @@
-"""How relations lie in memory: bit matrices, one for each choice of the arguments that run along a row's bits.
+"""How relations lie in memory: bit matrices, or sorted lists, one for each choice of the arguments that run along a row.
 
 A *view* of a predicate has rows of bits. One of its arguments, or several that are equal there, runs along the bits; the others
 number the rows, first argument most significant. A binary relation that is read both ways has two views, its transpose being the
 second; P(z, z) with z along the bits is a third. Every predicate that is read has the view of its last argument, whose bits stand
 in the order of atom codes. All views lie in one array of words; rows begin at a word, and what lies beyond a row's end is zero.
+The rows of a sparse relation that is wholly known are lists instead (`listing`): they lie apart, and chains share them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from markovlogic.networks.counting.terms import Factor, Universe
 
 
 class View(NamedTuple):
-    """One view; strides are in words."""
+    """One view; strides are in words, of lists in rows."""
 
     predicate: str
     along: tuple[int, ...]  # positions of the arguments that run along the bits; none for a predicate without arguments
@@ -28,19 +29,20 @@ class View(NamedTuple):
     width: int  # bits of a row
     words: int  # of a row
     rows: int
+    is_list: bool
 
     @property
     def size(self) -> int:
-        """Words in all."""
-        return self.rows * self.words
+        """Words of bits in all."""
+        return 0 if self.is_list else self.rows * self.words
 
 
 class Operand(NamedTuple):
     """A row of a view: where it begins depends on the values in slots."""
 
     view: int
-    constant: int  # words that constants among the arguments add to the view's beginning
-    steps: tuple[tuple[int, int], ...]  # (argument, words for each of its value)
+    constant: int  # words, of lists rows, that constants among the arguments add to the view's beginning
+    steps: tuple[tuple[int, int], ...]  # (argument, words or rows for each of its value)
     negated: bool
 
 
@@ -59,7 +61,8 @@ class Views:
             sizes = [self.universe.sizes[kind] for kind in self.universe.predicates[predicate]]
             width = sizes[along[0]] if along else 1
             words = -(-width // 64)
-            strides, step = [0] * len(sizes), words
+            is_list = predicate in self.universe.lists
+            strides, step = [0] * len(sizes), 1 if is_list else words
             for position in reversed(range(len(sizes))):
                 if position not in along:
                     strides[position] = step
@@ -73,6 +76,7 @@ class Views:
                     width,
                     words,
                     math.prod(size for position, size in enumerate(sizes) if position not in along),
+                    is_list,
                 )
             )
         return self._number[key]

@@ -1,0 +1,96 @@
+"""The engines of [002]'s experiments: MC-SAT and MaxWalkSAT in the place of Tuffy's, Gibbs that counts in that of Magician's.
+
+Each gives values of the task's open atoms, whatever problem was solved in its place, and processor seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from markovlogic.arrays import Float64
+from markovlogic.compressing.base import Compression
+from markovlogic.experiments.follow import Counted
+from markovlogic.experiments.long_runs import block_means, counted_means
+from markovlogic.experiments.preprocessing import Prepared, Task, TaskScale
+from markovlogic.posing import Posed
+
+BURN_IN = 0.25  # of the draws, before them
+COUNTING_CHAINS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """Values of the task's open atoms, probabilities or 0 and 1, and seconds with grounding or planning."""
+
+    values: Float64
+    seconds: float
+
+
+Engine = Callable[[Posed, TaskScale, int, int], Float64]  # problem, scale, times as many draws, seed -> values of its open atoms
+
+
+def mcsat(posed: Posed, scale: TaskScale, times: int, seed: int) -> Float64:
+    """Marginals by MC-SAT on the ground network."""
+    from markovlogic.grounding.ground import ground
+    from markovlogic.samplers.mcsat import MCSAT
+
+    network = ground(posed.problem, posed.lowered)
+    if not network.n_atoms:
+        return np.zeros(0)
+    run = Counted(MCSAT(), network, scale.chains, np.random.SeedSequence([seed, 1]), start="own")
+    run.advance(max(1, round(BURN_IN * scale.draws)), count=False)
+    run.advance(times * scale.draws)
+    return np.asarray(run.means.mean(axis=1), np.float64)
+
+
+def counting(posed: Posed, scale: TaskScale, times: int, seed: int) -> Float64:
+    """Marginals by Gibbs sampling that grounds nothing."""
+    from markovlogic.networks.counting.building import counting_network
+
+    network = counting_network(posed.problem, posed.lowered)
+    if not network.n_atoms:
+        return np.zeros(0)
+    burn_in = max(1, round(BURN_IN * scale.draws))
+    means = counted_means(network, COUNTING_CHAINS, burn_in, times * scale.draws, np.random.SeedSequence([seed, 2]))
+    return np.asarray(means.mean(axis=1), np.float64)
+
+
+def maxwalksat(posed: Posed, scale: TaskScale, times: int, seed: int) -> Float64:
+    """The best world that MaxWalkSAT finds on the ground network."""
+    from markovlogic.grounding.ground import ground
+    from markovlogic.maximizing.settings import NOISE, SearchSettings
+    from markovlogic.maximizing.solve import Work, maximize_network
+    from markovlogic.maximizing.ways import way_named
+
+    network = ground(posed.problem, posed.lowered)
+    if not network.n_atoms:
+        return np.zeros(0)
+    work = Work(way_named("maxwalksat"), SearchSettings(times * scale.tries, None, NOISE, seed))
+    return maximize_network(network, work).world.astype(np.float64)
+
+
+def solved(task: Task, made: Compression | None, engine: Engine, scale: TaskScale, seed: int, *, times: int = 1) -> Solved:
+    """The engine on a problem in place of the task's, and its values carried back."""
+    begun = time.process_time()
+    own = engine(task.posed if made is None else made.posed, scale, times, seed)
+    seconds = time.process_time() - begun
+    if made is None:
+        return Solved(own, seconds)
+    back = made.projection
+    values = own[np.maximum(back.atom, 0)] if len(own) else np.zeros(len(back.atom))
+    return Solved(np.where(back.atom >= 0, values, back.known.astype(np.float64)), seconds)
+
+
+def by_blocks(task: Task, prepared: Prepared, scale: TaskScale, seed: int) -> Solved | None:
+    """The corrected translation: Gibbs over blocks of atoms; None where nobody is merged."""
+    begun = time.process_time()
+    network: Any = prepared.blocks(task)
+    if network is None:
+        return None
+    ((_, values),) = block_means(network, "none", COUNTING_CHAINS, (scale.draws,), seed)
+    return Solved(values, time.process_time() - begun)

@@ -1,0 +1,10 @@
+"""The same problems are planned as before, at the same predicted costs."""
+
+import pytest
+from tests.methods import said
+from tests.recorded import check
+
+
+@pytest.mark.parametrize("name", said.NAMES)
+def test_plans_and_costs_are_the_recorded_ones(name: str) -> None:
+    check(said, name)

@@ -1,0 +1,48 @@
+"""When a search for a start has to end, and how long naming a conflict may take: by a clock that stands still."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from markovlogic import patience
+from markovlogic.networks import conflicts, search
+from markovlogic.patience import Patience
+
+
+class Clock:
+    """A clock that stands still."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("seconds", "spent", "until"),
+    [
+        (40.0, 0.0, 38.0),  # two seconds are kept for telling
+        (40.0, 30.0, 8.0),
+        (4.0, 0.0, 3.0),  # a quarter at most
+        (4.0, 3.2, 0.5),  # and half a second is always searched
+        (4.0, 9.0, 0.5),
+    ],
+)
+def test_a_search_ends_before_the_limit(monkeypatch: pytest.MonkeyPatch, seconds: float, spent: float, until: float) -> None:
+    clock = Clock()
+    monkeypatch.setattr(patience, "time", clock)
+    monkeypatch.setattr(search, "time", clock)
+    with Patience(seconds).of_this_run() as own:
+        own.spend(spent)
+        assert search._deadline() - clock.now == pytest.approx(until, abs=1e-9)
+
+
+def test_without_a_limit_it_never_ends() -> None:
+    with Patience(None).of_this_run():
+        assert search._deadline() == math.inf
+
+
+def test_what_is_kept_for_telling_is_more_than_the_least() -> None:
+    assert conflicts.LEAST_SECONDS < search.LEAST_SECONDS < search.TELLING_SECONDS

@@ -1,0 +1,10 @@
+"""The same problems have the same symmetries as before, found with the same notes."""
+
+import pytest
+from tests.recorded import check
+from tests.symmetry import said
+
+
+@pytest.mark.parametrize("name", said.NAMES)
+def test_classes_and_orbits_are_the_recorded_ones(name: str) -> None:
+    check(said, name)
