@@ -9,7 +9,8 @@ from markovlogic.kernels.partition.layout import MOST_AT_ONCE, Chain, Layout
 from markovlogic.networks.ground import signed_atom_rows
 from markovlogic.partition.network import PartitionNetwork
 
-LEAST_SHARE = 0.1  # of proposals, for pairs that their own log-odds decide: other clauses may say otherwise
+EVEN = 0.1  # share of proposals for all pairs alike: where their own log-odds decide them, other clauses may say otherwise
+LEAST_LIKELY = 0.02  # of a pair, where nodes are drawn that move together
 
 
 def layout_of(network: PartitionNetwork) -> Layout:
@@ -38,12 +39,12 @@ def layout_of(network: PartitionNetwork) -> Layout:
             near_start=network.near_start,
             near_node=network.near_node,
             near_row=network.near_row,
-            near_share=np.cumsum(LEAST_SHARE + _likely(rows.atom_bias[network.near_row])),
+            near_share=np.cumsum(LEAST_LIKELY + _likely(rows.atom_bias[network.near_row])),
             self_row=network.self_row,
             plain=(counts == 0).astype(np.uint8),
             node=network.node,
             edge=network.edge,
-            edge_share=np.cumsum(LEAST_SHARE + uncertainty(network)),
+            edge_share=np.cumsum(_proposed(uncertainty(network))),
             site=network.site,
             group_start=rows.group_start,
             group_row=rows.group_atom,
@@ -62,6 +63,11 @@ def edge_bias(network: PartitionNetwork) -> Float64:
 
 def _likely(log_odds: Float64) -> Float64:
     return 1 / (1 + np.exp(-np.clip(log_odds, -50, 50)))
+
+
+def _proposed(uncertain: Float64) -> Float64:
+    """How often each pair is proposed, as weights above 0."""
+    return (1 - EVEN) * uncertain + (EVEN * float(uncertain.mean()) if len(uncertain) else 0.0) + 1e-12
 
 
 def uncertainty(network: PartitionNetwork) -> Float64:

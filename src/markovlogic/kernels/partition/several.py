@@ -108,14 +108,13 @@ def move_several(net, chain, n, generator):
 
 @internal
 def move_some(net, chain, generator):
-    """Draw a node and some of those that it may be with, in any order, and move them; gives whether that was accepted."""
-    centre = net.node[below(generator, net.node.shape[0])]
-    low, high = net.near_start[centre], net.near_start[centre + 1]
+    """Draw a pair and some of those that either may be with, in any order, and move them; gives whether that was accepted."""
+    edge = place_in(generator, net.edge_share, 0, net.edge.shape[0])
     n = 0
     for _ in range(2 + below(generator, MOST_AT_ONCE - 1)):
-        node = centre
-        if high > low and below(generator, MOST_AT_ONCE) > 0:
-            node = net.near_node[place_in(generator, net.near_share, low, high)]
+        node = net.edge[edge, below(generator, 2)]
+        if below(generator, MOST_AT_ONCE) > 0:
+            node = net.near_node[place_in(generator, net.near_share, net.near_start[node], net.near_start[node + 1])]
         fresh = True
         for i in range(n):
             fresh &= chain.member[i] != node
