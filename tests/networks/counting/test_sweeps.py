@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -131,6 +132,22 @@ def test_joins_that_are_messages_cycles_points_diagonals_and_special_rows() -> N
     for seed in range(3):
         world = _first_world(network, "coins", np.random.default_rng(seed))
         assert not fault_of(network, world, seed)
+
+
+@pytest.mark.parametrize("names", list(itertools.permutations(["K1", "K2", "K3", "K4"])), ids="-".join)
+def test_chains_of_relations_by_any_names(names: tuple[str, ...]) -> None:
+    """Variables get their numbers by the names of relations, so that the far end of a chain may come first."""
+    near, far, start, end = names
+    rules = (
+        f"p = {{A, B, C}}\n{near}(p, p)\n{far}(p, p)\n{start}(p)\n{end}(p)\n"
+        f"1.0 {start}(x) ^ {near}(x, y) ^ {far}(y, z) => {end}(z)\n0.5 {start}(x) ^ {near}(y, x) ^ {far}(z, y) ^ {end}(z)\n"
+    )
+    known = f"{near}(A,B)\n{near}(B,A)\n{near}(A,C)\n{far}(B,C)\n{far}(A,C)\n{far}(C,B)\n"
+    for evidence, open_ in ((known, [start, end]), ("", names)):
+        problem, lowered = posed(rules, evidence, open_=list(open_))
+        network = counting_network(problem, lowered)
+        world = _first_world(network, "coins", np.random.default_rng(3))
+        assert not fault_of(network, world, 3)
 
 
 def test_a_mask_that_is_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,10 +106,11 @@ class Instructions:
         """The message of `inner` sent to `outer`, a variable or the last argument."""
         inner_size, outer_size = sizes
         slot = outer
-        if outer >= FREE:  # whatever it is called, it is put into the slot of the first variable
-            factors = [factor._replace(args=tuple(FREE if arg == outer else arg for arg in factor.args)) for factor in factors]
+        rows = [self.assembler.views.row(factor, inner) for factor in factors]
+        if outer >= FREE:  # whatever it is called, it is put into the slot of the first variable; `inner` may be called that, too
+            rows = [row._replace(steps=tuple((FREE if of == outer else of, step) for of, step in row.steps)) for row in rows]
             slot = self.arity
-        rows = sorted((self.assembler.views.row(factor, inner) for factor in factors), key=lambda row: (row.negated, row))
+        rows.sort(key=lambda row: (row.negated, row))
         once = self._depends_once(source) and all(self._is_fixed(row, slot) for row in rows)
         kind = COUNT if source.is_bits else WEIGH
         words = -(-inner_size // 64)
