@@ -384,3 +384,20 @@ def test_too_many_pairs_are_refused_with_what_would_fit():
     text = "time = {1, ..., 5000}\nOn(time)\n0.5 On(t) ^ s < t => On(s)\n"
     with pytest.raises(mln.ResourceError, match="5,000 constants of type time with each other, at most 4,000"):
         mln.infer(mln.Model.parse(text), None, "On")
+
+
+def test_a_divided_weight_reaches_no_values_of_sums_and_functions() -> None:
+    for text in ("time = {1, 2, 3}\nOn(time)\n1 !On(t) v On(t + 1)\n", "p = {A, B}\np M(p)\nS(p)\n1 S(M(x))\n"):
+        with pytest.raises(mln.UnsupportedError, match="not divided into clauses"):
+            mln.infer(mln.Model.parse(text), query=["On" if "On" in text else "S"], clause_weights="alchemy")
+
+
+def test_an_integer_has_one_spelling() -> None:
+    with pytest.raises(mln.InputError, match="1 and 01 of type time are one integer"):
+        mln.infer(mln.Model.parse("time = {0, 1, 01}\nOn(time)\n1 On(t) ^ On(t + 1)\n"), query=["On"])
+
+
+def test_a_negative_number_is_no_arrow() -> None:
+    with pytest.raises(mln.InputError) as refusal:
+        mln.Model.parse("time = {1, 2}\nOn(time)\n1 On(t) ^ t < -1\n")
+    assert "<-" not in str(refusal.value)

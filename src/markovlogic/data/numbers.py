@@ -24,8 +24,21 @@ def facts_of_numbers(relation: Relation, domains: Mapping[str, Domain]) -> Facts
         what = f"{show_constant(odd)} of type {domain.type_name} is no integer"
         raise InputError(f"{what}, and a rule {'compares' if relation.sign == LESS else 'counts with'} constants of this type")
     value = np.array([int(name) for name in domain.names], np.int64)
+    _refuse_doubles(domain, value)
     args = _alone(relation, value)[:, None] if relation.bound is not None else _pairs(relation, value)
     return frozen(Facts(args.astype(np.int32), np.full(len(args), TRUE, np.int8)))
+
+
+def _refuse_doubles(domain: Domain, value: Int64) -> None:
+    """A sum has one value, so an integer has one spelling."""
+    order = np.argsort(value, kind="stable")
+    again = np.flatnonzero(value[order][1:] == value[order][:-1])
+    if len(again):
+        one, other = (show_constant(domain.names[number]) for number in order[again[0] : again[0] + 2])
+        raise InputError(
+            f"{one} and {other} of type {domain.type_name} are one integer, and a rule counts with or compares them",
+            hint="spell it in one way",
+        )
 
 
 def _alone(relation: Relation, value: Int64) -> Int64:
@@ -47,8 +60,9 @@ def _pairs(relation: Relation, value: Int64) -> Int64:
         return np.argwhere(value[:, None] < value[None, :] + relation.shift)
     order = np.argsort(value, kind="stable")
     first = np.searchsorted(value, value + relation.shift, "left", sorter=order)
-    many = np.searchsorted(value, value + relation.shift, "right", sorter=order) - first  # 1 and 01 are one number
-    right = np.repeat(np.arange(len(value)), many)
-    left = order[np.arange(len(right)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(first, many)]
+    there = first < len(value)
+    there[there] = value[order[first[there]]] == (value + relation.shift)[there]
+    right = np.flatnonzero(there)
+    left = order[first[there]]
     rows = np.column_stack((left, right))
     return rows[np.lexsort((right, left))]

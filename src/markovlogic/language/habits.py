@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from markovlogic.language.tokens import BAD, BLANK, NAME, NEWLINE, NUMBER, WORD, Token
 
@@ -28,7 +29,11 @@ _SIGNS = (
 def habit(tokens: Sequence[Token], at: int) -> tuple[str, str] | None:
     """What was written in the manner of another language at a token, and what to do; None where it is nothing of the kind."""
     token = tokens[at]
-    following = "".join(other.text for other in tokens[at : at + 3] if other.end - token.start <= 3)
+    following = token.text
+    for before, other in pairwise(tokens[at : at + 3]):
+        if other.start != before.end:
+            break
+        following += other.text
     for sign, instead in _SIGNS:
         if following.startswith(sign):
             return f"found {sign}", f"write {instead}"

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field
 
 from markovlogic.collector import without_collection
-from markovlogic.errors import Fault, InputError, capped
+from markovlogic.errors import Fault, InputError, UnsupportedError, capped
 from markovlogic.language.propositional import (
     MAX_CUBES,
     LiteralCube,
@@ -74,6 +74,8 @@ def lower(model: Model, clause_weights: str = "formula") -> LoweredModel:
     ]
     if missing:
         raise InputError(capped(missing))
+    if clause_weights == "alchemy":
+        _refuse_values(model)
     result = _Result()
     faults: list[Fault] = []
     with without_collection():
@@ -89,6 +91,21 @@ def lower(model: Model, clause_weights: str = "formula") -> LoweredModel:
     if faults:
         raise InputError(capped(faults))
     return LoweredModel(tuple(result.templates), _used_definitions(result), tuple(result.constants), tuple(result.numbers))
+
+
+def _refuse_values(model: Model) -> None:
+    """A weight that is divided among clauses would reach groundings whose variables are no values of functions and sums."""
+    faults = [
+        Fault(
+            f"functions and sums are not divided into clauses: {rule.text}",
+            rule.place,
+            hint="leave --clause-weights alchemy out, or write the function as a predicate",
+        )
+        for rule in model.rules
+        if rule.names_values and not rule.is_hard
+    ]
+    if faults:
+        raise UnsupportedError(capped(faults))
 
 
 def _used_definitions(result: _Result) -> tuple[Definition, ...]:

@@ -75,6 +75,7 @@ class FormulaStatement:
     last_line: int = 0
     factor: Atom | None = None
     called: tuple[Atom, ...] = ()  # functions, as atoms with their values
+    names_values: bool = False  # whether free variables stand for the values of functions and sums
 
 
 Statement = TypeDeclaration | LoneAtom | FormulaStatement
@@ -190,12 +191,13 @@ class _StatementReader(WeightParser):
         if self.at - first > 2 * MAX_ATOMS and (count := _count_atoms(formula)) > MAX_ATOMS:
             hint = "write a long disjunction as EXIST over constants of one type, or name a part of it by a predicate of its own"
             raise self.fail(f"formula of {count:,} atoms, at most {MAX_ATOMS:,} are allowed", token, hint)
+        names_values = bool(self.calls.scopes[0].of)
         formula = self.calls.around(formula, weight)
         text = self.text_from(first)
         if "\n" in text or "//" in text or "/*" in text:  # messages want one line, and the formula alone
             text = show_rule(Rule(formula, weight, factor=factor))
         place, called = self.source.place(token.start), tuple(self.calls.used)
-        return FormulaStatement(formula, weight, text, place, self.last_line(), factor, called)
+        return FormulaStatement(formula, weight, text, place, self.last_line(), factor, called, names_values)
 
     def factor(self) -> Atom | None:
         """`* Similar(x, y)` before a formula; None where the star belongs to the formula itself, or there is none."""

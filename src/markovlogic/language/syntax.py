@@ -145,6 +145,7 @@ class Rule:
     place: Place = field(default=NOWHERE, compare=False)
     last_line: int = field(default=0, compare=False)  # of its text in the source, 0 where unknown
     factor: Atom | None = None  # `1.2 * Similar(x, y)  f`: an atom with a number that multiplies the weight
+    names_values: bool = field(default=False, compare=False)  # of functions and sums, by free variables of their own
 
     @property
     def type_of(self) -> dict[str, str]:

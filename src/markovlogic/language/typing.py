@@ -206,6 +206,7 @@ class _Checker:
                 statement.place,
                 statement.last_line,
                 factor,
+                statement.names_values,
             )
             yield from expand_stars(rule, n_stars, statement.formula)
 
