@@ -79,7 +79,8 @@ def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, err
         if rules:
             notes.append(f"the data say nothing about {_listed(rules)}: {why}; their weight is 0")
     up, down = design.one_sided()
-    one_sided = up | down
+    held = np.zeros(len(errors), bool) if prior.has_couplings else ready.is_coupling
+    one_sided = (up | down) & ~held
     plain = [at for at, (_, constants) in enumerate(ready.index.keys) if not constants and one_sided[at]]
     if plain:
         text = f"the data never contradict {_named(task, ready, plain)}: by themselves they would make the weight infinite"
@@ -91,7 +92,7 @@ def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, err
         by_constant = sum(1 for at, (_, constants) in enumerate(ready.index.keys) if constants and one_sided[at])
         if by_constant:
             worries.append(f"{by_constant:,} weights of rules with + would be infinite: give a prior, such as --prior 1")
-        worries += _unbounded(task, ready, weights, errors, informed & ~one_sided)
+        worries += _unbounded(task, ready, weights, errors, informed & ~one_sided & ~held)
     return Told(tuple(notes), tuple(worries))
 
 
