@@ -89,6 +89,7 @@ def learn(
     from markovlogic.report.progress import shown_progress
 
     options.positive(time_limit, "--time-limit")
+    options.at_least(seed, 0, "--seed")
     if output is None and not folds:
         raise InputError("where should the learned rules go?", hint="give -o OUT.mln, or --folds to evaluate only")
     for path in (output, stats):
