@@ -13,7 +13,7 @@ from tests.learning.made import training
 import markovlogic as mln
 from markovlogic.language.load import parse
 from markovlogic.learning.held_out import marginal_log_likelihood
-from markovlogic.learning.priors import NO_COUPLINGS, Prior, penalty_of
+from markovlogic.learning.priors import NO_COUPLINGS, Prior, penalty_of, prior_wish
 
 RULES = "S(p)\nE(p)\nL(p, p)\n(S(x))\nE(x) ^ S(x)\nL(x, y) ^ S(x) ^ S(y)\n"
 
@@ -67,5 +67,37 @@ def test_the_marginal_likelihood_is_that_of_all_worlds(tmp_path: Path) -> None:
 def test_a_prior_of_couplings() -> None:
     prior = Prior("l2", 2.0, 10.0, NO_COUPLINGS)
     made = penalty_of(prior, np.array([True, False, False]), np.array([False, False, True]))
-    np.testing.assert_allclose(made.precision, [0.01, 0.25, 1 / NO_COUPLINGS**2])
-    assert not prior.has_couplings and "0.001 for couplings" in str(prior)
+    np.testing.assert_allclose(made.precision, [0.01, 0.25, 0])
+    assert made.held.tolist() == [False, False, True]
+    assert not prior.has_couplings and "no couplings" in str(prior)
+    some = penalty_of(Prior("l2", 2.0, 10.0, 0.5), np.array([True, False, False]), np.array([False, False, True]))
+    np.testing.assert_allclose(some.precision, [0.01, 0.25, 4])
+    assert not some.held.any()
+
+
+@pytest.mark.parametrize("base", [False, True])
+def test_no_couplings_are_a_weight_of_zero(tmp_path: Path, base: bool) -> None:
+    """The data pull hard at the coupling, each database another way: a narrow prior alone would not hold it."""
+    (tmp_path / "m.mln").write_text("P(t)\n1 P(x) ^ P(y)\n" + "(P(x))\n" * base)
+    files = []
+    for name, n, n_true in (("A", 100, 95), ("B", 60, 3)):
+        files.append(tmp_path / f"{name}.db")
+        files[-1].write_text("".join(f"{'' if at < n_true else '!'}P({name}{at})\n" for at in range(n)))
+    found = mln.learn(tmp_path / "m.mln", [str(file) for file in files], "P")
+    assert any("did not earn their place: weight 0" in note for note in found.notes) and "no couplings" in found.prior
+    assert found.weights[0].weight == 0 and math.isnan(found.weights[0].stderr)
+    assert "standard error" not in found.text().split("P(x) ^ P(y)")[1].splitlines()[0]
+    if base:  # what is left is learned without it: 98 of 160 atoms are true
+        assert found.weights[1].weight == pytest.approx(math.log(98 / 62), abs=0.01) and found.weights[1].stderr > 0
+
+
+def test_a_prior_of_couplings_from_python_is_kept() -> None:
+    databases = [database(seed, helps=True) for seed in (1, 2)]
+    strong, none = (
+        mln.learn(mln.Model.parse(RULES), databases, "S", method="pseudolikelihood", prior=Prior("l2", 2.0, None, coupling))
+        for coupling in (0.05, NO_COUPLINGS)
+    )
+    plain = mln.learn(mln.Model.parse(RULES), databases, "S", method="pseudolikelihood", prior=2.0)
+    assert "0.05 for couplings" in strong.prior and 0 < strong.weights[2].weight < plain.weights[2].weight / 5
+    assert none.weights[2].weight == 0 and any("were given none by the prior: weight 0" in note for note in none.notes)
+    assert prior_wish(Prior("none", coupling=NO_COUPLINGS)).fixed == Prior("none", coupling=NO_COUPLINGS)

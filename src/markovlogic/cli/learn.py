@@ -89,8 +89,11 @@ def learn(
     from markovlogic.report.progress import shown_progress
 
     options.positive(time_limit, "--time-limit")
+    options.at_least(seed, 0, "--seed")
     if output is None and not folds:
         raise InputError("where should the learned rules go?", hint="give -o OUT.mln, or --folds to evaluate only")
+    if output is not None and not output.endswith(".mln"):
+        raise InputError(f"{output} is no name of a rule file", hint="learn writes rules with weights: give -o OUT.mln")
     for path in (output, stats):
         if path is not None:
             check_writable(path)
@@ -111,11 +114,12 @@ def learn(
         if folds:
             validated = cross_validation.cross_validate(model, list(evidence), query, progress=progress, **said)
             record |= validated.as_dict()
+            concerns += validated.concerns()
         if output is not None:
             learned = learning.learn(model, list(evidence), query, progress=progress, **said)
             learned.save(output)
             record = learned.as_dict() | record
-            concerns = learned.concerns()
+            concerns += learned.concerns()
     if stats is not None:
         import json
 
@@ -136,7 +140,8 @@ def _show(learned: Learned, output: str) -> None:
         from rich.console import Console
 
         Console().print(_weights_table(learned))
-    tell(f"wrote {output}: {len(learned.weights):,} weights by {learned.method}, prior: {learned.prior}")
+    n_weights = f"{len(learned.weights):,} weight{'s' * (len(learned.weights) != 1)}"
+    tell(f"wrote {output}: {n_weights} by {learned.method}, prior: {learned.prior}")
     for note in learned.notes:
         tell(f"note: {note}")
 

@@ -31,7 +31,8 @@ class CountedRules:
     scale: Float64  # (n_soft,) the kept weight, else one
     hard: int  # channel of hard rules
     numbers: frozenset[int]  # soft rules that some open atom may bear on
-    coupled: bool  # whether a rule may tie two modelled atoms together
+    couples: Bool  # (n_soft,) whether the rule may tie two modelled atoms together
+    coupled: bool  # whether any does, a hard one too
 
     def table(self, world: Bool) -> Float64:
         """(n_atoms, n_channels) what each atom adds by being true rather than false; a group's value, compared with none."""
@@ -98,5 +99,6 @@ def counted_rules(rules: LearningRules, database: Database, index: FeatureIndex)
         np.array([1.0 if weight is None else weight for weight in kept]),
         len(rules.rules),
         frozenset(rule.number for rule in rules.rules if by_rule.get(rule.number)),
+        np.array([by_rule.get(rule.number, 0) > 1 for rule in rules.rules], bool),
         any(n_open > 1 for n_open in by_rule.values()),
     )

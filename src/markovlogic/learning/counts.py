@@ -293,11 +293,13 @@ def _assembled(database: Database, parts: list[Clauses], hard: Rows, met: frozen
 
 
 def _too_large(rules: LearningRules, database: Database, rows: tuple[int, ...], needed: int, limit: int) -> str:
-    largest = max(range(len(rows)), key=lambda at: rows[at])
-    rule = rules.model.rules[rules.lowered.templates[largest].rule]
+    most = ""
+    if rows:  # else all rules are counted, and it is the databases that take the memory
+        largest = max(range(len(rows)), key=lambda at: rows[at])
+        rule = rules.model.rules[rules.lowered.templates[largest].rule]
+        most = f" most of it comes from {rule.place}: {rule.text} (up to {rows[largest]:,} ground clauses);"
     return (
-        f"learning from {database.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(limit)};"
-        f" most of it comes from {rule.place}: {rule.text} (up to {rows[largest]:,} ground clauses);"
+        f"learning from {database.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(limit)};{most}"
         " model fewer predicates with -q, give smaller databases, or allow more with --memory-limit"
     )
 

@@ -15,7 +15,7 @@ from markovlogic.data.names import atom_names
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.deciding import decide
-from markovlogic.errors import Fault, InputError
+from markovlogic.errors import Fault, InputError, Place
 from markovlogic.grounding.engine import Engine
 from markovlogic.language.integers import is_built_in
 from markovlogic.language.syntax import Model, atoms_of
@@ -23,6 +23,7 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.assumed import LEARNING, assumed_notes
 from markovlogic.problem.query import queried_predicates, resolve_query
+from markovlogic.problem.values import QueryItem, WantedAtoms
 from markovlogic.progress import SILENT, Progress
 
 
@@ -57,13 +58,16 @@ def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence
         found = tuple(name for name in model.declared if any(one.has(name) for one in evidence))
         if not found:
             raise InputError("no training facts at all", hint="give training databases by -e FILE")
+        _refuse_soft(model, evidence, found)
         return found
     names: list[str] = []
     problems: list[Fault] = []
     for one in evidence[:1]:
         domains = {**pose(model, one).domains}
         try:
-            names = queried_predicates(resolve_query(model, domains, query))
+            items = resolve_query(model, domains, query)
+            names = queried_predicates(items)
+            problems += [_no_predicate(item) for item in items if not _is_predicate(item)]
         except InputError as error:
             problems += error.faults
     if problems:
@@ -78,7 +82,42 @@ def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence
             )
             for name in silent
         )
+    _refuse_soft(model, evidence, names)
     return tuple(names)
+
+
+def _is_predicate(item: QueryItem) -> bool:
+    return isinstance(item.wanted, WantedAtoms) and item.wanted.is_whole
+
+
+def _no_predicate(item: QueryItem) -> Fault:
+    names = ",".join(queried_predicates((item,)))
+    return Fault(f"{item.text} is no predicate, and learning models all atoms of one", hint=f"name the predicate: -q {names}")
+
+
+def _refuse_soft(model: Model, evidence: Sequence[Evidence], targets: Sequence[str]) -> None:
+    """Weights are learned from what is true; raises InputError where the data give a probability of it."""
+    faults = []
+    for at, one in enumerate(evidence):
+        for name in targets:
+            facts = one.facts.get(name)
+            if facts is None or facts.log_odds is None:
+                continue
+            domains = [one.domains[kind] for kind in model.predicates[name].types]
+            sizes = tuple(map(len, domains))
+            soft = np.flatnonzero(facts.log_odds)
+            code = codes(facts.args, sizes)[soft[:1]]
+            atom = str(atom_names(name, code, sizes, domains)[0]) if len(soft) else name
+            more = f" and {len(soft) - 1:,} more" if len(soft) > 1 else ""
+            faults.append(
+                Fault(
+                    f"soft evidence about {atom}{more} does not say what is true, and {name} is modelled",
+                    Place("+".join(one.sources) or f"database {at + 1}"),
+                    hint=f"give facts, or ?{atom} for what is not known; or model other predicates with -q",
+                )
+            )
+    if faults:
+        raise InputError(faults)
 
 
 def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: str) -> Database:

@@ -31,6 +31,11 @@ class Fold:
     learned: Learned
     evaluation: Evaluation
     inference: str  # the method that gave the probabilities
+    doubts: tuple[str, ...] = ()  # reasons not to trust these
+
+    def concerns(self) -> list[str]:
+        """Reasons not to trust the weights, or what was inferred with them; empty when none was found."""
+        return [*self.learned.concerns(), *self.doubts]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -38,6 +43,7 @@ class Fold:
             "left_out": self.left_out,
             "seconds": dict(self.learned.stats["seconds"]),
             "inference": self.inference,
+            "concerns": self.concerns(),
             **self.evaluation.as_dict(),
         }
 
@@ -48,6 +54,14 @@ class CrossValidation:
 
     folds: tuple[Fold, ...]
     pooled: Evaluation
+
+    def concerns(self) -> list[str]:
+        """Those of all folds, each once, and before it the databases that were left out where it came up."""
+        found: dict[str, list[str]] = {}
+        for fold in self.folds:
+            for concern in fold.concerns():
+                found.setdefault(concern, []).append(fold.left_out)
+        return [f"without {', '.join(names)}: {concern}" for concern, names in found.items()]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -94,7 +108,7 @@ def left_out(
     shown = Evidence(_domains(learned.model, own), known, own.sources, own.observed - set(targets))
     result = infer(learned.model, shown, list(targets), progress=progress, **(infer_options or {}))
     name = "+".join(own.sources) or f"database {at + 1}"
-    return Fold(name, learned, evaluate(result, own), result.run.method), result
+    return Fold(name, learned, evaluate(result, own), result.run.method, tuple(result.concerns())), result
 
 
 def _domains(model: syntax.Model, evidence: Evidence) -> dict[str, Domain]:

@@ -20,7 +20,7 @@ from markovlogic.learning.priors import NO_COUPLINGS, Prior, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
 from markovlogic.progress import Progress
 
-COUPLINGS = (NO_COUPLINGS, 0.03, 0.1, 0.3, 1.0, 3.0)  # standard deviations that are tried
+COUPLINGS = (NO_COUPLINGS, 0.03, 0.1, 0.3, 1.0, 3.0)  # scales that are tried
 BURN_IN, SNAPSHOTS, BETWEEN = 40, 20, 3  # sweeps thrown away, worlds looked at, sweeps between them
 WORSE = 0.01  # of the best value: from there on it only gets worse
 
@@ -65,7 +65,7 @@ def with_coupling_scale(ready: Prepared, design: Design, prior: Prior, seed: int
             total += value
             drawn += updates
             done += 1
-            progress.advance(done, f"couplings of scale {scale:g}")
+            progress.advance(done, f"couplings of scale {scale:g}" if scale else "no couplings")
         if best is None or total > best[0]:
             best = (total, scale)
         elif total < best[0] * (1 + WORSE):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -102,16 +103,17 @@ def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwat
             design = ready.design(worlds)
             weights, ended = maximise(design, penalty, weights)
         information = design.information(weights)
-        errors, exact_errors = standard_errors(information, penalty.precision)
+        errors, exact_errors = _errors(information, penalty)
         if chosen.has_couplings:
             further = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
         else:
-            further = _Further(PSEUDO, Told(("the rules that tie modelled atoms together did not earn their place: weight 0",)))
+            why = "did not earn their place" if wish.fixed is None else "were given none by the prior"
+            further = _Further(PSEUDO, Told((f"the rules that tie modelled atoms together {why}: weight 0",)))
         notes += further.told.notes
         if further.found is not None:
             weights = further.found.weights
             if further.found.information is not None:
-                errors, exact_errors = standard_errors(_sparse(further.found.information), penalty.precision)
+                errors, exact_errors = _errors(_sparse(further.found.information), penalty)
     worries = list(further.told.worries)
     if not ended and further.used == PSEUDO:
         worries.append("the search for the best weights ended early: allow more time")
@@ -145,6 +147,16 @@ def _chosen_prior(
         return *cross_validated(design, wish, ready.is_base, seed, progress), 0
     local, _ = cross_validated(design, wish, ready.is_base, seed, progress, left_aside=ready.is_coupling)
     return with_coupling_scale(ready, design, local, seed, progress)
+
+
+def _errors(information: Any, penalty: Penalty) -> tuple[Float64, bool]:
+    """Standard errors of weights, nan of those that are held at 0, and whether they are exact."""
+    free = np.flatnonzero(~penalty.held)
+    errors = np.full(len(penalty.held), np.nan)
+    if not len(free):
+        return errors, True
+    errors[free], exact = standard_errors(information[free][:, free], penalty.precision[free])
+    return errors, exact
 
 
 def _sparse(dense: Float64) -> object:

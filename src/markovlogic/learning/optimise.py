@@ -32,11 +32,24 @@ def maximise(
     tolerance: float = 1e-9,
     told: Callable[[int, float], None] | None = None,
 ) -> tuple[Float64, bool]:
-    """The best weights, and whether the search came to its end. told: hears steps and values.
+    """The best weights, and whether the search came to its end; what the penalty holds is 0. told: hears steps and values.
 
     Weights are searched for in units of their rough standard errors: counts of hundreds and of one lie side by side in a model,
     and a search in plain weights takes many times as many steps.
     """
+    if not penalty.held.any():
+        return _maximised(design, penalty, start, tolerance, told)
+    free = ~penalty.held
+    weights, ended = np.zeros(len(free)), True
+    if free.any():
+        begin = None if start is None else start[free]
+        weights[free], ended = _maximised(design.features_of(free), penalty.of_free, begin, tolerance, told)
+    return weights, ended
+
+
+def _maximised(
+    design: Design, penalty: Penalty, start: Float64 | None, tolerance: float, told: Callable[[int, float], None] | None
+) -> tuple[Float64, bool]:
     from scipy.optimize import minimize
 
     n = design.n_features

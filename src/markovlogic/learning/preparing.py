@@ -67,10 +67,12 @@ class Prepared:
 
     @cached_property
     def is_coupling(self) -> Bool:
-        """(n_features,) weights of rules that tie modelled atoms together; all rules were grounded."""
+        """(n_features,) weights of rules that tie modelled atoms together."""
         found = np.zeros(len(self.index), bool)
         for network in self.networks:
             found |= network.is_coupling
+        for counted in (one.counted for one in self.countings if one.counted is not None):
+            found[counted.feature[counted.couples & (counted.feature >= 0)]] = True
         return found
 
     def design(self, worlds: Sequence[Bool]) -> Design:

@@ -13,7 +13,7 @@ from markovlogic.errors import InputError, known_name
 KINDS = ("l2", "l1", "none")
 SCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # what is tried where nothing was said
 AUTO = "auto"
-NO_COUPLINGS = 1e-3  # a standard deviation that leaves no couplings
+NO_COUPLINGS = 0.0  # a scale of couplings: their weights are exactly 0
 BASE = 10.0  # standard deviation of base rates where the strength is chosen: what is rare is no reason for doubt
 
 
@@ -23,7 +23,7 @@ class Prior:
 
     l2: normal with standard deviation `scale`; l1: Laplace with scale `scale`, which makes many weights exactly zero; none.
     base: standard deviation of base rates, the weights of rules that are a single literal, where they are treated apart.
-    coupling: scale of the weights that tie modelled atoms together, where it is another one.
+    coupling: scale of the weights that tie modelled atoms together, where it is another one; 0: these weights are 0.
     """
 
     kind: str = "l2"
@@ -34,13 +34,14 @@ class Prior:
     @property
     def has_couplings(self) -> bool:
         """Whether it leaves weights that tie modelled atoms together any room."""
-        return self.coupling is None or self.coupling > NO_COUPLINGS
+        return self.coupling is None or self.coupling != NO_COUPLINGS
 
     def __str__(self) -> str:
         if self.kind == "none":
-            return "none"
+            return "none" if self.has_couplings else "none (no couplings)"
         apart = [] if self.base is None else [f"{self.base:g} for single atoms"]
-        apart += [] if self.coupling is None else [f"{self.coupling:g} for couplings"]
+        if self.coupling is not None:
+            apart.append(f"{self.coupling:g} for couplings" if self.has_couplings else "no couplings")
         rates = f" ({', '.join(apart)})" if apart else ""
         return f"{self.kind} with {'standard deviation' if self.kind == 'l2' else 'scale'} {self.scale:g}{rates}"
 
@@ -51,6 +52,13 @@ class Penalty:
 
     precision: Float64  # (n,) 1/sd², 0 where there is none
     slope: Float64  # (n,) 1/scale, 0 where there is none
+    held: Bool  # (n,) weights that are 0 whatever the data say
+
+    @property
+    def of_free(self) -> Penalty:
+        """That of the weights that may be other than 0."""
+        free = ~self.held
+        return Penalty(self.precision[free], self.slope[free], self.held[free])
 
     @property
     def is_l1(self) -> bool:
@@ -71,13 +79,15 @@ def penalty_of(prior: Prior, is_base: Bool, is_coupling: Bool | None = None) -> 
     n = len(is_base)
     apart = is_base if prior.base is not None else np.zeros(n, bool)
     scale = np.full(n, prior.scale)
-    if prior.coupling is not None and is_coupling is not None:
+    held = np.zeros(n, bool) if is_coupling is None or prior.has_couplings else is_coupling
+    if prior.coupling is not None and prior.has_couplings and is_coupling is not None:
         scale[is_coupling] = prior.coupling
     plain = 1 / scale**2 if prior.kind == "l2" else np.zeros(n)
     slope = 1 / scale if prior.kind == "l1" else np.zeros(n)
     if prior.base is not None and prior.kind != "none":
         plain[apart], slope[apart] = 1 / prior.base**2, 0.0
-    return Penalty(plain, slope)
+    plain[held], slope[held] = 0.0, 0.0
+    return Penalty(plain, slope, held)
 
 
 @dataclass(frozen=True)
@@ -87,19 +97,20 @@ class PriorWish:
     kind: str
     scale: float | None
     base: float | None = None  # see Prior
+    coupling: float | None = None
 
     @property
     def fixed(self) -> Prior | None:
         """The prior, where nothing is left to choose."""
         if self.kind == "none":
-            return Prior("none")
-        return None if self.scale is None else Prior(self.kind, self.scale, self.base)
+            return Prior("none", coupling=self.coupling)
+        return None if self.scale is None else Prior(self.kind, self.scale, self.base, self.coupling)
 
 
 def prior_wish(said: str | float | Prior | None) -> PriorWish:
     """`auto`, `none`, a standard deviation, `l2`, `l1`, `l2:0.5` or `l1:0.5`."""
     if isinstance(said, Prior):
-        return PriorWish(said.kind, None if said.kind == "none" else said.scale, said.base)
+        return PriorWish(said.kind, None if said.kind == "none" else said.scale, said.base, said.coupling)
     text = AUTO if said is None else str(said).strip().lower()
     if text == AUTO:
         return PriorWish("l2", None)

@@ -8,7 +8,7 @@ concave; an exclusive group is drawn as one, a softmax over its values. Atoms th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -161,6 +161,10 @@ class Design:
             offsets(np.diff(self.group_start)[groups]),
             self.database[keep],
         )
+
+    def features_of(self, features: Bool) -> Design:
+        """The same observations where all other weights are 0."""
+        return replace(self, matrix=self.matrix[:, np.flatnonzero(features)])
 
     # ---- the logarithm of the pseudo-likelihood
 

@@ -30,7 +30,7 @@ class Told:
 
 def assumed(task: Task, ready: Prepared) -> tuple[str, ...]:
     """What was assumed without being said, each once."""
-    notes = [*_hidden(task, ready), *_unlisted(task)]
+    notes = [*_hidden(task, ready), *_soft(ready), *_unlisted(task)]
     for database, evidence in zip(ready.databases, task.evidence, strict=True):
         notes += assumed_of(database, evidence)
     return tuple(dict.fromkeys(notes))
@@ -41,8 +41,18 @@ def _hidden(task: Task, ready: Prepared) -> Iterator[str]:
     for name in task.targets:
         count = sum(int(one.hidden[_span(one, name)].sum()) for one in ready.databases)
         if count:
-            atoms = f"{count:,} atom{'s' * (count != 1)}"
-            yield f"{atoms} of {name} are hidden (? in the data, or a group without a true fact) and summed over, as in EM"
+            these = f"1 atom of {name} is" if count == 1 else f"{count:,} atoms of {name} are"
+            yield f"{these} hidden (? in the data, or a group without a true fact) and summed over, as in EM"
+
+
+def _soft(ready: Prepared) -> Iterator[str]:
+    """Predicates that are not modelled and have soft evidence: their atoms are hidden, but not altogether."""
+    soft = [(name, len(own.code)) for one in ready.databases for name, own in one.problem.soft.items()]
+    for name in dict.fromkeys(name for name, _ in soft):
+        count = sum(own for of, own in soft if of == name)
+        if count:
+            atoms, are = ("atom", "has soft evidence and is") if count == 1 else ("atoms", "have soft evidence and are")
+            yield f"{count:,} {atoms} of {name} {are} summed over, as probable as it and the rules say"
 
 
 def _unlisted(task: Task) -> Iterator[str]:
@@ -55,7 +65,12 @@ def _unlisted(task: Task) -> Iterator[str]:
         total = sum(int(np.prod([len(one.domains[kind]) for kind in types], dtype=object)) for one in task.evidence)
         rest = total - sum(len(own.truth) for own in facts)
         if rest:
-            yield f"{rest:,} atoms of {name} are not listed and count as false, like those that the data list as false"
+            these = (
+                f"1 atom of {name} is not listed and counts"
+                if rest == 1
+                else f"{rest:,} atoms of {name} are not listed and count"
+            )
+            yield f"{these} as false, like those that the data list as false"
 
 
 def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, errors: Float64, prior: Prior) -> Told:
@@ -79,7 +94,8 @@ def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, err
         if rules:
             notes.append(f"the data say nothing about {_listed(rules)}: {why}; their weight is 0")
     up, down = design.one_sided()
-    one_sided = up | down
+    held = np.zeros(len(errors), bool) if prior.has_couplings else ready.is_coupling
+    one_sided = (up | down) & ~held
     plain = [at for at, (_, constants) in enumerate(ready.index.keys) if not constants and one_sided[at]]
     if plain:
         text = f"the data never contradict {_named(task, ready, plain)}: by themselves they would make the weight infinite"
@@ -91,7 +107,7 @@ def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, err
         by_constant = sum(1 for at, (_, constants) in enumerate(ready.index.keys) if constants and one_sided[at])
         if by_constant:
             worries.append(f"{by_constant:,} weights of rules with + would be infinite: give a prior, such as --prior 1")
-        worries += _unbounded(task, ready, weights, errors, informed & ~one_sided)
+        worries += _unbounded(task, ready, weights, errors, informed & ~one_sided & ~held)
     return Told(tuple(notes), tuple(worries))
 
 
