@@ -61,6 +61,7 @@ def cluster(
     progress: Progress = SILENT,
 ) -> Clustering:
     """The partition that disagrees least with the probabilities of pairs, and how likely each cluster is exactly right."""
+    predicate = predicate.strip()
     limit = None if sampling is None or sampling.time_limit in (None, math.inf) else float(sampling.time_limit or 0.0)
     with Patience(limit, outer=current()).of_this_run():
         posed = pose_problem(model, evidence, predicate, assumed, progress=progress)
@@ -103,6 +104,11 @@ def _sampled(case: Case, sampling: Sampling, n_atoms: int) -> Any:
 
 
 def _require_equivalence(case: Case, predicate: str) -> None:
+    declared = case.posed.problem.model.predicates.get(predicate)
+    if declared is None:
+        raise InputError(f"{predicate} is no name of a predicate", hint="give the name of one equivalence relation alone")
+    if len(declared.types) != 2 or len(set(declared.types)) != 1:
+        raise InputError(f"{predicate} does not relate constants of one type, so it is no equivalence relation")
     found = case.partition.equivalences
     if predicate in {relation.predicate for relation in found.relations} or not case.posed.problem.statuses[predicate].n_open:
         return

@@ -31,6 +31,7 @@ from markovlogic.report.atomic import atomic_file
 
 SIGN = {TRUE: "", FALSE: "!", UNKNOWN: "?"}
 MODEL, EVIDENCE, MAPPING, SUMMARY = "model.mln", "evidence.db", "mapping.csv", "summary.json"
+FILES = (MODEL, EVIDENCE, MAPPING, SUMMARY)
 
 
 @dataclass(frozen=True, eq=False)

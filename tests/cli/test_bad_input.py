@@ -223,3 +223,24 @@ def test_atoms_without_end_are_refused_before_the_query_lists_them(mln, tmp_path
     ran = mln("infer", tmp_path / "big.mln", "-q", "F", "--memory-limit", "50MB")
     assert ran.code == 3
     assert "40,000,000,000" in ran.err and "out of memory" not in ran.err
+
+
+def test_no_command_writes_over_its_inputs(mln, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {"model.mln": GOOD_MODEL, "evidence.db": GOOD_FACTS, "r.csv": "atom,probability\nSmokes(Ann),0.5\n"}
+    for name, content in texts.items():
+        (tmp_path / name).write_text(content)
+    given = ("model.mln", "-e", "evidence.db")
+    for call in (
+        ("learn", *given, "-o", "evidence.db"),
+        ("learn", *given, "-o", "out.mln", "--stats", "model.mln"),
+        ("cluster", *given, "--predicate", "Friends", "-o", "evidence.db"),
+        ("cluster", *given, "--predicate", "Friends", "-o", "./model.mln"),
+        ("evaluate", "r.csv", "evidence.db", "-o", "r.csv"),
+        ("compress", *given, "-o", "."),
+    ):
+        ran = mln(*call)
+        assert ran.code == 2 and "is an input file and would be overwritten" in ran.err, (call, ran)
+    ran = mln("learn", *given, "-o", "out.mln", "--stats", "out.mln")
+    assert ran.code == 2 and "out.mln is given for two outputs" in ran.err
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == texts

@@ -88,3 +88,38 @@ def test_correction_by_counts(mln, smokers):
         assert ran.code == 0 and len(ran.out.splitlines()) == 5, ran
     assert mln(*call, "--set", "propose=blocks").code == mln(*call, "--set", "tune=perhaps").code == 2
     assert mln(*call, "--set", "tune=no", "--set", "propose=counts").code == 0
+
+
+def test_merged_evidence_alone_is_another_log_z(mln, tmp_path):
+    model, facts, stats = tmp_path / "m.mln", tmp_path / "m.db", tmp_path / "s.json"
+    model.write_text(
+        "t = {A1, A2, A3}\nu = {B1, B2}\nP(t)\nS(t, u)\nF\n-0.38 !F\n-1 (P(y) v S(y,m))\n0.66 (S(x,m) <=> P(x))\n"
+        "-0.68 ((F => !S(y,m)) => S(y,m))\n"
+    )
+    facts.write_text("!P(A3)\nS(A2,B2)\nS(A3,B2)\n")
+    call = ("infer", model, "-e", facts, "-q", "F", "--method", "exact", "--stats", stats)
+    plain = mln(*call)
+    assert json.loads(stats.read_text())["log_z"] == pytest.approx(-0.19891, abs=1e-5)
+    merged = mln(*call, "--compress", "dpmeans", "--ratio", "1.0")
+    assert merged.code == plain.code == 0 and merged.out == plain.out
+    assert "log_z" not in json.loads(stats.read_text())
+
+
+def test_two_sources_of_proposals_are_refused(mln, smokers):
+    call = (
+        "infer",
+        smokers[0],
+        "-e",
+        smokers[1],
+        "-q",
+        "Smokes",
+        "--method",
+        "lifted-mh",
+        "--compress",
+        "dpmeans",
+        "--draws",
+        50,
+    )
+    for source in ("unary", "twins"):
+        ran = mln(*call, "--set", f"source={source}")
+        assert ran.code == 2 and "--compress and the setting source both say" in ran.err, ran

@@ -91,3 +91,19 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "m.mln").write_text("Same(r, r)\n1 Same(x, y) ^ Same(y, z) => Same(x, z)\n")
     assert run_command("cluster", *problem) == 2
     assert "no hard rule makes it symmetric" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["Same(A,_)", "Same,Like", "Good"])
+def test_what_is_no_name_of_an_equivalence_relation_is_refused(name: str) -> None:
+    model = mln.Model.parse(f"r = {{A, B}}\nLike(r, r)\nGood(r)\n{RULES}1 Like(x, y) ^ Good(x)\n")
+    with pytest.raises(InputError, match=r"no name of a predicate|no equivalence relation"):
+        cluster(model, None, name)
+
+
+def test_concerns_are_told_though_all_else_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.mln").write_text(RULES)
+    (tmp_path / "m.db").write_text(FACTS)
+    call = ("cluster", tmp_path / "m.mln", "-e", tmp_path / "m.db", "--predicate", " Same", "--quiet")
+    assert run_command(*call, "--draws", 4, "--chains", 2) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told and all(line.startswith("concern: ") for line in told)

@@ -126,3 +126,14 @@ def test_rules_that_confine_blocks_are_grounded() -> None:
     world = mln.maximize(model, None, "Same")
     assert world.is_optimal and world.log_weight == pytest.approx(-15.0)
     assert not ways.way_named("ilp").partitions
+
+
+def test_definitions_that_have_a_pair_in_both_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "t = {A, B, C, D}\nE(t, t)\nE(x,x).\nE(x,y) => E(y,x).\nE(x,y) ^ E(y,z) => E(x,z).\n"
+    text += "-0.49 FORALL x (!E(C,y) => !E(y,x))\n0.33 E(x,y)\n-0.6 EXIST x (E(x,y) ^ E(y,x) ^ E(x,C))\n"
+    model = mln.Model.parse(text)
+    best = max(log_weight(model, {"t": list("ABCD")}, world) for world in relations("E", "ABCD") if ("E", ("A", "A")) in world)
+    assert mln.maximize(model, None, "E").log_weight == pytest.approx(best, abs=1e-9)
+    monkeypatch.setattr(exact, "MOST_NODES", 1)
+    proved = mln.maximize(model, None, "E")
+    assert proved.log_weight == pytest.approx(best, abs=1e-9) and proved.is_optimal

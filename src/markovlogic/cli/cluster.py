@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
@@ -46,13 +47,12 @@ def cluster(
     from markovlogic.clustering import cluster as find_clusters
     from markovlogic.errors import InputError
     from markovlogic.posing import Assumptions
-    from markovlogic.report.atomic import check_writable
     from markovlogic.report.progress import shown_progress
     from markovlogic.running.sampling import Sampling
 
-    if not predicate:
+    if not predicate.strip():
         raise InputError("cluster needs --predicate P, the equivalence relation whose clusters are wanted")
-    check_writable(output)
+    check_outputs((output,), (model, *(evidence or ())))
     sampling = Sampling(chains, draws, burn_in, seed, time_limit)
     assumed = Assumptions(options.names(open_), options.names(closed), closed_types)
     with shown_progress(quiet=quiet) as progress:
@@ -70,8 +70,8 @@ def cluster(
         tell(_summary(found, output))
         for note in found.notes:
             tell(f"note: {note}")
-        for concern in found.concerns:
-            tell(f"concern: {concern}")
+    for concern in found.concerns:
+        tell(f"concern: {concern}")
     return 1 if found.concerns else 0
 
 

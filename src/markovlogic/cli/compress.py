@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.outputs import refuse_overwriting
 from markovlogic.cli.telling import tell
 
 
@@ -40,6 +42,7 @@ def compress(
     compressor, rest = compressor_said(method, rank, ratio, set_ or ())
     if compressor is None or rest:
         raise InputError(f"--set {rest[0]}: {method} has no such setting" if rest else "compression none changes nothing")
+    refuse_overwriting((os.path.join(output, name) for name in compression.FILES), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         made = compression.compress(
             model,

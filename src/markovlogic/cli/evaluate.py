@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
 
 
@@ -32,11 +33,10 @@ def evaluate(
     """Judge probabilities by what is true: log loss, Brier score, AUC, F1 and calibration, by predicate."""
     from markovlogic.evaluation import evaluate as evaluation
     from markovlogic.evaluation import view
-    from markovlogic.report.atomic import check_writable
 
     if output is not None:
         view.check_ending(output)
-        check_writable(output)
+        check_outputs((output,), (results, *truth))
     found = evaluation.evaluate(results, truth)
     if output is not None:
         view.write(found, output)

@@ -100,10 +100,14 @@ def infer(
     from markovlogic.compressing.table import compressor_said
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_said
+    from markovlogic.methods.sampling import two_sources
     from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
     compressor, said = compressor_said(compress, rank, ratio, set_ or ())
+    chosen = settings_said(method, said)
+    if compressor is not None and any(text.partition("=")[0].strip() == "source" for text in said):
+        raise two_sources(method)
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
         check_ending(output)
@@ -113,7 +117,7 @@ def infer(
             model,
             evidence or (),
             query,
-            method=settings_said(method, said),
+            method=chosen,
             network=network,
             compress=compressor,
             estimator=estimator,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def learn(
     from markovlogic.errors import InputError
     from markovlogic.learning import folds as cross_validation
     from markovlogic.learning import learn as learning
-    from markovlogic.report.atomic import atomic_file, check_writable, same_file
+    from markovlogic.report.atomic import atomic_file
     from markovlogic.report.progress import shown_progress
 
     options.positive(time_limit, "--time-limit")
@@ -94,11 +95,7 @@ def learn(
         raise InputError("where should the learned rules go?", hint="give -o OUT.mln, or --folds to evaluate only")
     if output is not None and not output.endswith(".mln"):
         raise InputError(f"{output} is no name of a rule file", hint="learn writes rules with weights: give -o OUT.mln")
-    for path in (output, stats):
-        if path is not None:
-            check_writable(path)
-            if same_file(path, model):
-                raise InputError(f"{path} is an input file and would be overwritten", hint="choose another output name")
+    check_outputs((output, stats), (model, *evidence))
     said: dict[str, Any] = {
         "method": method,
         "prior": prior,

@@ -7,14 +7,23 @@ from collections.abc import Iterable
 
 def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
     """Refuse now what would fail, or do harm, after the computation."""
-    from markovlogic.errors import InputError
-    from markovlogic.report.atomic import check_writable, same_file
+    from markovlogic.report.atomic import check_writable
 
     given = [path for path in outputs if path is not None]
+    refuse_overwriting(given, inputs)
+    for path in given:
+        check_writable(path)
+
+
+def refuse_overwriting(outputs: Iterable[str], inputs: Iterable[str]) -> None:
+    """Refuse outputs that are inputs, or that are named twice."""
+    from markovlogic.errors import InputError
+    from markovlogic.report.atomic import same_file
+
+    given = list(outputs)
     read = [part.split("=", 1)[-1] for text in inputs for part in (text, *text.split(","))]
     for number, path in enumerate(given):
         if any(same_file(path, other) for other in read):
             raise InputError(f"{path} is an input file and would be overwritten", hint="choose another output name")
         if any(same_file(path, other) for other in given[:number]):
             raise InputError(f"{path} is given for two outputs", hint="choose another name for one of them")
-        check_writable(path)

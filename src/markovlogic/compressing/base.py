@@ -46,8 +46,8 @@ class Compression:
 
     @property
     def is_smaller(self) -> bool:
-        """Whether the problem has fewer atoms than the posed one, so that it has another log Z even where marginals agree."""
-        return self.partition is not None and len(self.projection.atom) != len(self.posed.problem.atoms)
+        """Whether objects were merged, be it in evidence alone: the problem has another log Z even where marginals agree."""
+        return self.partition is not None and self.blocks is None and self.partition.merges
 
     def told(self, bias: str = "") -> str:
         """The line next to the results: what was merged or lost, what is promised, and how large the bias is.

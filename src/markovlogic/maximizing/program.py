@@ -101,14 +101,25 @@ class Program:
     def _add_columns(self, cost: Float64, lower: Float64, upper: Float64) -> None:
         n, nothing = len(cost), np.zeros(0, np.int32)
         self._cost.append(cost)
-        self._highs.addCols(n, cost, lower, upper, 0, np.zeros(n, np.int32), nothing, np.zeros(0))
+        _require(self._highs.addCols(n, cost, lower, upper, 0, np.zeros(n, np.int32), nothing, np.zeros(0)))
 
     def _add_rows(self, lower: Float64, start: Int64, index: Int64, value: Float64, *, is_equal: bool = False) -> None:
-        """Rows Σ value·column ≥ lower, or = where they are equations."""
-        if len(lower):
-            upper = lower if is_equal else np.full(len(lower), self._infinity)
-            self._rows.append(_Added(lower, np.repeat(np.arange(len(lower)), np.diff(start)), index, value, is_equal))
-            self._highs.addRows(len(lower), lower, upper, len(index), start[:-1].astype(np.int32), index.astype(np.int32), value)
+        """Rows Σ value·column ≥ lower, or = where they are equations; a column may stand in a row more than once."""
+        if not len(lower):
+            return
+        upper = lower if is_equal else np.full(len(lower), self._infinity)
+        row = np.repeat(np.arange(len(lower)), np.diff(start))
+        n_columns = self._highs.getNumCol()
+        entry, same = np.unique(row * n_columns + index, return_inverse=True)
+        if len(entry) != len(index):  # the solver refuses all rows where one has a column twice
+            value = np.bincount(same, weights=value, minlength=len(entry)).astype(np.float64)
+            row, index = np.divmod(entry, n_columns)
+            start = offsets(np.bincount(row, minlength=len(lower)))
+        self._rows.append(_Added(lower, row, index, value, is_equal))
+        made = self._highs.addRows(
+            len(lower), lower, upper, len(index), start[:-1].astype(np.int32), index.astype(np.int32), value
+        )
+        _require(made)
 
     def _add_groups(self) -> None:
         groups = self._graph.groups
@@ -276,6 +287,11 @@ _STATUS = {
     "kInfeasible": "infeasible",
     "kUnboundedOrInfeasible": "infeasible",
 }
+
+
+def _require(status: Any) -> None:
+    """What the solver refuses to take is a mistake of ours, and dual values would stand for other rows than we think."""
+    assert status.name != "kError"
 
 
 def _must_stop() -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markovlogic.errors import InputError
 from markovlogic.estimate.estimator import CONDITIONAL_CELLS, Estimator, resolved
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, Method, Plan, Wish
@@ -40,6 +41,13 @@ class Intended:
     settings: Settings
     estimator: Estimator
     pools: OrbitPools | None = None
+
+
+def two_sources(method: str) -> InputError:
+    """A source of proposals was named beside a compression, which would be one too."""
+    return InputError(
+        f"--compress and the setting source both say where the proposals of {method} come from", hint="leave one of them out"
+    )
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,9 @@ class SamplingMethod(Method):
         made = wish.settings if own else self._defaults()
         assert isinstance(made, Settings)
         if wish.compressor is not None and self.proposes:
+            usual, said = vars(self._defaults())["source"], vars(made)["source"]
+            if said is not usual and not (isinstance(said, str) and said == usual):
+                raise two_sources(self.name)
             made = replace(made, source=wish.compressor)  # type: ignore[type-var]
         return made
 

@@ -159,6 +159,11 @@ class _Layout:
     def n_rows(self) -> int:
         return self.always + 2
 
+    def known(self, literal: Int32) -> tuple[Bool, Bool]:
+        """Which literals always hold, and which never do."""
+        holds = (literal == 2 * self.always + 1) | (literal == 2 * self.never)
+        return holds, (literal == 2 * self.always) | (literal == 2 * self.never + 1)
+
     @staticmethod
     def of(problem: Problem, relations: Sequence[Equivalence], decided: Int8) -> _Layout:
         ranges = [problem.atoms.range_of(relation.predicate) for relation in relations]
@@ -181,16 +186,13 @@ class _Layout:
 
 def _rewritten(problem: Problem, ground: GroundNetwork, layout: _Layout) -> GroundNetwork:
     """The ground network in rows: literals that never hold go, clauses that always do are constants."""
-    hidden = layout.n_rows + np.arange(ground.n_hidden, dtype=np.int32)
-    number = np.concatenate([layout.row_of, hidden]).astype(np.int32)
-    literal = 2 * number[ground.clause_literal >> 1] + (ground.clause_literal & 1)
     nodes = Nodes(layout.n_rows)
-    definition = 2 * number[ground.definition_literal >> 1] + (ground.definition_literal & 1)
-    nodes.rows, nodes.rule = Rows(ground.definition_start, definition.astype(np.int32)), ground.definition_rule
+    number, nodes.rows = _definitions(ground, layout)
+    nodes.rule = ground.definition_rule
+    literal = 2 * number[ground.clause_literal >> 1] + (ground.clause_literal & 1)
     assembler = Assembler(nodes)
     assembler.constant(ground.log_constant)
-    holds = (literal == 2 * layout.always + 1) | (literal == 2 * layout.never)
-    fails = (literal == 2 * layout.always) | (literal == 2 * layout.never + 1)
+    holds, fails = layout.known(literal)
     owner = np.repeat(np.arange(ground.n_clauses), np.diff(ground.clause_start))
     true = np.zeros(ground.n_clauses, np.bool_)
     true[owner[holds]] = True
@@ -201,6 +203,7 @@ def _rewritten(problem: Problem, ground: GroundNetwork, layout: _Layout) -> Grou
     soft = ground.clause_weight[: ground.n_soft]
     assembler.constant(float(soft.sum() - soft[clause[clause < ground.n_soft]].sum()))
     _add_clauses(problem, ground, assembler, rows, clause)
+    _require_hidden(problem, ground, number, layout)
     _add_biases(ground, assembler, number, layout)
     groups = tuple(ExclusiveGroups(g.predicate, g.start, layout.row_of[g.atom]) for g in problem.groups)
     try:
@@ -210,6 +213,43 @@ def _rewritten(problem: Problem, ground: GroundNetwork, layout: _Layout) -> Grou
     bias = made.atom_bias.copy()
     bias[layout.always], bias[layout.never] = np.inf, -np.inf
     return frozen(replace(made, atom_bias=bias, unit_rule=np.zeros(0, np.int32)))
+
+
+def _definitions(ground: GroundNetwork, layout: _Layout) -> tuple[Int32, Rows]:
+    """The row of every ground atom, hidden ones included, and the disjunctions that hidden ones stand for.
+
+    A pair in either order is one row, so a disjunction may have a literal twice, or with its negation. Hidden atoms that are the
+    same in all worlds are the row that always holds or never, wherever they stand; nothing speaks of their own rows then.
+    """
+    n = ground.n_hidden
+    number = np.concatenate([layout.row_of, layout.n_rows + np.arange(n)]).astype(np.int32)
+    owner = np.repeat(np.arange(n), np.diff(ground.definition_start))
+    while True:
+        literal = (2 * number[ground.definition_literal >> 1] + (ground.definition_literal & 1)).astype(np.int32)
+        holds, fails = layout.known(literal)
+        _, stays = canonical(ground.definition_start, literal)
+        true, false = ~stays, np.ones(n, np.bool_)
+        true[owner[holds]] = True
+        false[owner[~fails]] = False
+        known = np.where(true, layout.always, np.where(false, layout.never, layout.n_rows + np.arange(n)))
+        if np.array_equal(number[len(number) - n :], known):
+            break
+        number[len(number) - n :] = known
+    keeps = ~fails & ~true[owner]
+    owners = np.concatenate([owner[keeps], np.flatnonzero(true | false)])
+    literals = np.concatenate([literal[keeps], 2 * known[true | false] + 1]).astype(np.int32)
+    order = np.argsort(owners, kind="stable")
+    rows, _ = canonical(offsets(np.bincount(owners, minlength=n)), literals[order])
+    return number, rows
+
+
+def _require_hidden(problem: Problem, ground: GroundNetwork, number: Int32, layout: _Layout) -> None:
+    """Raise where a hard rule wants a hidden atom to be what it never is."""
+    atom = np.flatnonzero(np.isinf(ground.atom_bias))
+    wrong = np.where(ground.atom_bias[atom] > 0, layout.never, layout.always)
+    against = np.flatnonzero((number[atom] == wrong) & (atom >= len(layout.row_of)))
+    if len(against):
+        raise _no_world(problem, [int(rule) for rule in ground.unit_rule[against[:1]]])
 
 
 def _add_clauses(problem: Problem, ground: GroundNetwork, assembler: Assembler, rows: Rows, clause: Int64) -> None:
