@@ -93,9 +93,9 @@ def learn(
     options.at_least(seed, 0, "--seed")
     if output is None and not folds:
         raise InputError("where should the learned rules go?", hint="give -o OUT.mln, or --folds to evaluate only")
+    check_outputs((output, stats), (model, *evidence))
     if output is not None and not output.endswith(".mln"):
         raise InputError(f"{output} is no name of a rule file", hint="learn writes rules with weights: give -o OUT.mln")
-    check_outputs((output, stats), (model, *evidence))
     said: dict[str, Any] = {
         "method": method,
         "prior": prior,
