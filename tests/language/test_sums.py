@@ -401,3 +401,16 @@ def test_a_negative_number_is_no_arrow() -> None:
     with pytest.raises(mln.InputError) as refusal:
         mln.Model.parse("time = {1, 2}\nOn(time)\n1 On(t) ^ t < -1\n")
     assert "<-" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = {1}\nb = {2}\nP(a)\nQ(b)\n1 P(x) ^ Q(x + 1)\n", "a sum with x is of type b and x of type a"),
+        ("a = {A}\np = {B}\np M(p)\nOn(a)\n1 On(M(x))\n", "the value of M"),
+    ],
+)
+def test_values_are_called_by_what_they_are_of(text: str, said: str) -> None:
+    with pytest.raises(mln.InputError) as refusal:
+        mln.Model.parse(text)
+    assert said in str(refusal.value) and "_1" not in str(refusal.value)

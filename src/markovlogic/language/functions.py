@@ -12,6 +12,7 @@ of a rule and of a quantifier alike.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -84,6 +85,17 @@ class Calls:
         """The whole formula with its functions named by atoms."""
         conditions = [atom for _, atom in self.scopes[0].of.values()]
         return _given(conditions, formula) if weight == math.inf else _both(conditions, formula)
+
+
+_MADE = re.compile(r"(?:value_of_(?P<function>.+)|(?P<base>.+)_shifted)_\d+\Z")  # names that `Calls` gives
+
+
+def in_words(variable: str) -> str:
+    """What a message calls a variable: one that stands for a value is called by what it is the value of."""
+    found = _MADE.match(variable)
+    if found is None:
+        return variable
+    return f"the value of {found['function']}" if found["function"] else f"a sum with {found['base']}"
 
 
 def _both(conditions: Sequence[Formula], formula: Formula) -> Formula:

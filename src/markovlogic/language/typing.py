@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from markovlogic.errors import Fault, InputError, Place, UnsupportedError, capped, nearest
 from markovlogic.language.cursor import shortened
+from markovlogic.language.functions import in_words
 from markovlogic.language.integers import (
     NOT_SUPPORTED,
     NotAnIntegerError,
@@ -245,7 +246,7 @@ class _Checker:
 
     def as_written(self, variable: str) -> str:
         """The name that a variable of the present rule has in its source."""
-        return self.written.get(variable, variable)
+        return in_words(self.written.get(variable, variable))
 
     def type_atoms(self, formula: Formula, typing: _Typing, equalities: list[Equal]) -> None:
         """Give the arguments of atoms the types of their predicates; collect equalities."""
