@@ -95,7 +95,7 @@ class PartTests:
         if relative.parts[0] == KERNELS or len({*named, *direct, *folder}) < FEW:
             among = {module} | {user for user in self.importers(module) if user.startswith(f"{PACKAGE}.{KERNELS}")}
             users = {user for user, used in self.imports.items() if used & among}
-            theirs = {top / user.split(".")[1] for user in users if not user.startswith(f"{PACKAGE}.{KERNELS}")}
+            theirs = {top / user.split(".")[1] for user in users - {PACKAGE} if not user.startswith(f"{PACKAGE}.{KERNELS}")}
             far = [path for path, used in self.test_imports.items() if used & users or path.parent in theirs]
         also = [path for name in ALSO.get(relative.parts[0], ()) if (path := self.project / name).exists()]
         return _without_repeats([named, also, direct, folder, far])
