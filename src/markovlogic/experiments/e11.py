@@ -6,7 +6,7 @@ from markovlogic.estimate.metrics import f1_of_true_atoms
 from markovlogic.experiments.after_preprocessing import Measure, chart_of, run_engine
 from markovlogic.experiments.engines import maxwalksat
 from markovlogic.experiments.outcome import Experiment, Outcome
-from markovlogic.experiments.preprocessing import TaskScale
+from markovlogic.experiments.preprocessing import SMALL, TENTH_GROUND, TaskScale
 from markovlogic.progress import Progress
 
 MEASURE = Measure("F1 of true atoms", f1_of_true_atoms, more_is_better=True)
@@ -24,8 +24,8 @@ EXPERIMENT = Experiment(
     source="[002] Fig. 1(d)-(f)",
     claim="Most probable worlds by MaxWalkSAT after embedding objects (NE) agree better with those with all evidence than "
     "after k-means (VG), binary matrix factorisation (BMF) and dropping evidence (Random), on all benchmarks.",
-    quick=TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), (5,), 4, 40, 1, 1, made=0.05),
-    full=TaskScale((150, 120, 40), (200, 300, 40), 3, (0.1, 0.2, 0.4, 0.8), (20, 50), 8, 150, 3, 2),
+    quick=SMALL,
+    full=TENTH_GROUND,
     run=run,
     draw=chart_of(TITLE, "F1 of true atoms"),
 )

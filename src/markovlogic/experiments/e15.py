@@ -12,7 +12,7 @@ from markovlogic.experiments.comparison import mean_interval
 from markovlogic.experiments.drawing import Lines, lines
 from markovlogic.experiments.engines import maxwalksat, solved
 from markovlogic.experiments.outcome import Cell, Experiment, Outcome, Table, Verdict, Word
-from markovlogic.experiments.preprocessing import NE, TaskScale, merged, task_of
+from markovlogic.experiments.preprocessing import NE, TENTH_GROUND, TaskScale, merged, task_of
 from markovlogic.progress import Progress
 
 COLUMNS = ("benchmark", "dimensions", "run", "f1", "pre_seconds")
@@ -89,7 +89,7 @@ EXPERIMENT = Experiment(
     source="[002] Fig. 2(c)",
     claim="F1 of the most probable world is stable over sizes of the embedding on WebKB and Protein; on ER it depends on them.",
     quick=EmbeddingScale((24, 24, 10), (24, 24, 10), 2, (0.3,), (), 4, 40, 1, 1, made=0.05, dimensions=(2, 5, 10)),
-    full=EmbeddingScale((150, 120, 40), (200, 300, 40), 3, (0.3,), (), 8, 150, 3, 2),
+    full=EmbeddingScale(TENTH_GROUND.tested, TENTH_GROUND.trained, 3, (0.3,), (), 8, 150, 3, 2),
     run=run,
     draw=draw,
 )

@@ -13,7 +13,19 @@ import numpy as np
 from markovlogic.experiments.comparison import Interval, mean_interval, within
 from markovlogic.experiments.engines import counting, maxwalksat, solved
 from markovlogic.experiments.outcome import Cell, Experiment, Outcome, Table, Verdict, Word
-from markovlogic.experiments.preprocessing import FULL, GRECOND, NE, NIMFA_NAME, RANDOM, VG, TaskScale, prepared, task_of
+from markovlogic.experiments.preprocessing import (
+    FULL,
+    GRECOND,
+    NE,
+    NIMFA_NAME,
+    RANDOM,
+    SMALL,
+    TENTH_GROUND,
+    VG,
+    TaskScale,
+    prepared,
+    task_of,
+)
 from markovlogic.progress import Progress
 
 COLUMNS = ("benchmark", "engine", "preprocessor", "ratio", "rank", "run", "pre_seconds", "seconds")
@@ -106,8 +118,8 @@ EXPERIMENT = Experiment(
     source="[002] Table 1",
     claim="Pre-processing takes less than a tenth of inference, and pre-processing and inference together take less time with "
     "embedding (NE) than with k-means (VG).",
-    quick=TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), (5,), 4, 40, 1, 1, made=0.05),
-    full=TaskScale((150, 120, 40), (200, 300, 40), 3, (0.1, 0.2, 0.4, 0.8), (20, 50), 8, 150, 3, 2),
+    quick=SMALL,
+    full=TENTH_GROUND,
     run=run,
     draw=draw,
 )

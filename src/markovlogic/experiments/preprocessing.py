@@ -49,6 +49,12 @@ class TaskScale:
     data: str = ""
 
 
+SMALL = TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), (5,), 4, 40, 1, 1, made=0.05)
+# a tenth of the benchmarks, as [002] has it; what grounds citations asks about fewer, since 130 of them have 3 million clauses
+TENTH = TaskScale((417, 178, 130), (834, 357, 130), 3, chains=8, draws=150, gold=3, tries=2)
+TENTH_GROUND = replace(TENTH, tested=(417, 178, 60))
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """What is asked of a part of a benchmark, under all its evidence."""
