@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -36,11 +37,22 @@ def test_it_writes_three_files_and_tells_the_verdict(capsys, monkeypatch, tmp_pa
 
 
 def test_an_interrupt_leaves_what_was_finished(capsys, monkeypatch, tmp_path):
+    def interrupt(scale, seed, progress):
+        raise KeyboardInterrupt
+
     def stopped(name):
-        if name == "E18b":
-            raise KeyboardInterrupt
-        return tiny(name)
+        made = tiny(name)
+        return dataclasses.replace(made, run=interrupt) if name == "E18b" else made
 
     monkeypatch.setattr(reproduce, "experiment", stopped)
     assert main(["reproduce", "E18", "--quick", "--quiet", "-o", str(tmp_path)]) == 130
     assert sorted(path.name for path in tmp_path.iterdir()) == ["E18a.csv", "E18a.json", "E18a.png"]
+
+
+def test_settings_are_said_on_the_command_line(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(reproduce, "experiment", tiny)
+    assert main(["reproduce", "E18c", "--quick", "--set", "kl=true‖est", "--set", "repeats=3", "-o", str(tmp_path)]) == 0
+    settings = json.loads((tmp_path / "E18c.json").read_text())["settings"]
+    assert settings["kl"] == "true||est" and settings["repeats"] == 3
+    assert main(["reproduce", "E18c", "--quick", "--set", "kl", "-o", str(tmp_path)]) == 2
+    assert "--set kl: no value" in capsys.readouterr().err

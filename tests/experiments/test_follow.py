@@ -82,8 +82,8 @@ def test_a_gold_run_is_within_its_own_error():
 
 def test_errors_within_twice_the_gold_error_count_as_zero():
     truth = Truth(np.array([0.5, 0.5]), np.array([0.01, 0.01]), "")
-    assert truth.errors(np.array([0.519, 0.49])) == (0.0, 0.0, 0.0)
-    assert truth.errors(np.array([0.53, 0.49]))[2] == pytest.approx(0.00045)
+    assert truth.errors(np.array([0.519, 0.49])) == (0.0, 0.0, 0.0, 0.0)
+    assert truth.errors(np.array([0.53, 0.49])).mse == pytest.approx(0.00045)
 
 
 def test_verdicts_follow_the_intervals():

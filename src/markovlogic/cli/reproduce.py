@@ -29,6 +29,14 @@ def reproduce(
         str,
         typer.Option(metavar="DIR", help="Folder with the public benchmarks webkb, protein and er; without it they are made."),
     ] = "",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the scale, for those that have it: runs=20, 'kl=true||est'; repeat it for more.",
+        ),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Run experiments of the papers: data, chart, and a verdict on what the paper claims."""
@@ -43,6 +51,12 @@ def reproduce(
     catalogue.chosen(name)
     if not output:
         raise InputError("reproduce needs -o DIR, where the files go")
+    said = {"data": data} if data else {}
+    for text in set_ or ():
+        setting, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
+        said[setting.strip()] = value.strip().replace("‖", "||")
     from markovlogic.experiments.reproduce import reproduce as run_all
     from markovlogic.report.progress import shown_progress
 
@@ -55,5 +69,5 @@ def reproduce(
         sys.stdout.flush()
 
     with shown_progress(quiet=quiet) as progress:
-        run_all(name, output, quick=quick, seed=seed, resume=resume, data=data, progress=progress, tell=tell)
+        run_all(name, output, quick=quick, seed=seed, resume=resume, said=said, progress=progress, tell=tell)
     return 0

@@ -12,7 +12,6 @@ from markovlogic.compressing.base import Compression, Compressor, projection
 from markovlogic.compressing.block_network import block_network
 from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.partition import Partition, held_apart, proposals_of
-from markovlogic.compressing.said import check_words
 from markovlogic.compressing.shares import Blocks
 from markovlogic.compressing.shrinking import Shrinking, Vote, n_scaled_rules
 from markovlogic.compressing.type_model import NoTypes, type_network
@@ -23,6 +22,7 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.counts import CountNetwork
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
+from markovlogic.said import check_words
 
 if TYPE_CHECKING:
     from markovlogic.symmetry.base import ConstantClasses
@@ -65,7 +65,7 @@ class Grouping(Compressor, ABC):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_words(self)
+        check_words(self, self.name)
         if self.ladder < 0:
             raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
         if self.weights == "uniform" and self.diag == "split":

@@ -50,7 +50,7 @@ def compressor_of(wish: str | Compressor | None, rank: int | None = None, ratio:
 
 def compressor_said(name: str, rank: int | None, ratio: float | None, said: Sequence[str]) -> tuple[Compressor | None, list[str]]:
     """A compressor in the words of the command line, and what `--set` says of something else."""
-    from markovlogic.compressing.said import changed, split_said
+    from markovlogic.said import changed, split_said
 
     made = compressor_of(name, rank, ratio)
     if made is None:

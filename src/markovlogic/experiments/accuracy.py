@@ -9,7 +9,7 @@ they start in, so theirs would be no truth; the two exact readings tell whether 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from markovlogic.experiments.contest import (
     looks,
 )
 from markovlogic.experiments.drawing import Lines, beside, lines
-from markovlogic.experiments.follow import Truth
+from markovlogic.experiments.follow import KL_TITLE, Divergence, Errors, Truth
 from markovlogic.experiments.outcome import Cell, Outcome, Table, Verdict
 from markovlogic.experiments.stage import Stage, set_stage
 from markovlogic.progress import Progress
@@ -46,9 +46,7 @@ COLUMNS = (
     "run",
     "draws",
     "seconds",
-    "kl_estimate_truth",
-    "kl_truth_estimate",
-    "mse",
+    *Errors._fields,
 )
 
 
@@ -66,6 +64,7 @@ class AccuracyScale:
     gold_chains: int = 16
     gold_burn_in: int = 100
     gold_draws: int = 2000
+    kl: Divergence = "est||true"
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,7 @@ class Look:
     run: int
     draws: int
     seconds: float  # of all runs together, building and burn-in included
+    kl: float
     kl_estimate_truth: float
     kl_truth_estimate: float
     mse: float
@@ -110,7 +110,8 @@ def run_family(
     notes: list[str] = []
     measured: dict[str, Any] = {}
     verdicts: list[Verdict] = []
-    for reading in _readings(family, small_truth, scale, seed, progress):
+    for posed in _readings(family, small_truth, scale, seed, progress):
+        reading = replace(posed, truth=replace(posed.truth, kl=scale.kl))
         own, told = _contest(reading, scale, seed, progress)
         found += own
         notes += [f"{reading.name}: {note}" for note in told]
@@ -220,7 +221,7 @@ def _at_equal_seconds(found: Sequence[Look], sampler: str) -> list[float]:
     errors = []
     for run in sorted({look.run for look in own}):
         mine = sorted((look for look in own if look.run == run), key=lambda look: look.draws)
-        errors.append(([look for look in mine if look.seconds <= until] or mine[:1])[-1].kl_estimate_truth)
+        errors.append(([look for look in mine if look.seconds <= until] or mine[:1])[-1].kl)
     return errors
 
 
@@ -240,7 +241,7 @@ def _final(found: Sequence[Look], sampler: str) -> dict[str, float]:
     return {
         "draws": last,
         "seconds": max(look.seconds for look in own if look.sampler != LBP or look.draws == 0),
-        "kl_estimate_truth": float(np.mean([look.kl_estimate_truth for look in at_end])),
+        "kl": float(np.mean([look.kl for look in at_end])),
     }
 
 
@@ -262,11 +263,11 @@ def chart(title: str) -> Callable[[Table], Any]:
                     Lines(
                         title=f"{title}: {name}, {objects} objects",
                         x="seconds",
-                        y="kl_estimate_truth",
+                        y="kl",
                         by=("sampler", "estimator"),
                         at="draws",
                         x_title="seconds (all runs together)",
-                        y_title="average KL(estimate ‖ truth)",
+                        y_title=KL_TITLE,
                     ),
                 )
             )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from markovlogic.experiments.comparison import at_least, ratio_interval, together
 from markovlogic.experiments.drawing import Lines, lines
-from markovlogic.experiments.follow import ORBIT, Look, Pursuit, Truth, follow, gold_run
+from markovlogic.experiments.follow import KL_TITLE, ORBIT, Divergence, Errors, Look, Pursuit, Truth, follow, gold_run
 from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict
 from markovlogic.experiments.stage import Orbits, Stage, learned_stage, renaming_orbits, set_stage, with_problem
 from markovlogic.progress import Progress
 from markovlogic.samplers.gibbs import Gibbs
 
-COLUMNS = ("evidence", "rank", "run", "draws", "seconds", "kl_estimate_truth", "kl_truth_estimate", "mse")
+COLUMNS = ("evidence", "rank", "run", "draws", "seconds", *Errors._fields)
 TRUE = "true evidence"
 
 
@@ -31,6 +31,7 @@ class RankScale:
     evidence: float = 0.1
     gold_burn_in: int = 1000
     gold_draws: int = 20_000
+    kl: Divergence = "est||true"
     data: str = ""  # the folder of the benchmarks, whose pages have learned weights; empty: pages are made
 
 
@@ -42,6 +43,7 @@ def run(scale: RankScale, seed: int, progress: Progress) -> Outcome:
         stage = set_stage("webkb", scale.size, scale.evidence, seed, progress=progress)
     alone = Orbits(np.arange(stage.network.n_atoms, dtype=np.int32), 0.0, "no symmetries")
     truth = gold_run(Gibbs(), stage, alone, burn_in=scale.gold_burn_in, draws=scale.gold_draws, seed=seed, progress=progress)
+    truth = replace(truth, kl=scale.kl)
     rows: list[tuple[Any, ...]] = []
     summary: dict[str, Any] = {}
     looks: dict[int | None, list[Look]] = {}
@@ -49,10 +51,7 @@ def run(scale: RankScale, seed: int, progress: Progress) -> Outcome:
         own, cost = _approximate(stage, rank, progress)
         looks[rank] = _follow(own, truth, scale, seed, progress)
         name = TRUE if rank is None else f"rank {rank}"
-        rows += [
-            (name, rank, look.run, look.draws, look.seconds, look.kl_estimate_truth, look.kl_truth_estimate, look.mse)
-            for look in looks[rank]
-        ]
+        rows += [(name, rank, *(getattr(look, column) for column in COLUMNS[2:])) for look in looks[rank]]
         summary[name] = cost | {"final_kl": float(np.mean(_last(looks[rank])))}
     early = min(look.seconds for look in looks[None] if look.draws * 10 >= scale.draws)
     measured = {
@@ -95,7 +94,7 @@ def _follow(stage: Stage, truth: Truth, scale: RankScale, seed: int, progress: P
 
 def _last(looks: Sequence[Look]) -> list[float]:
     last = max(look.draws for look in looks)
-    return [look.kl_estimate_truth for look in looks if look.draws == last]
+    return [look.kl for look in looks if look.draws == last]
 
 
 def _best(looks: dict[int | None, list[Look]], seconds: float) -> str:
@@ -104,7 +103,7 @@ def _best(looks: dict[int | None, list[Look]], seconds: float) -> str:
     for rank, own in looks.items():
         within = [look.draws for look in own if look.seconds <= seconds]
         if within:
-            error[rank] = np.mean([look.kl_estimate_truth for look in own if look.draws == max(within)])
+            error[rank] = np.mean([look.kl for look in own if look.draws == max(within)])
     best = min(error, key=lambda rank: error[rank])
     return TRUE if best is None else f"rank {best}"
 
@@ -133,10 +132,10 @@ def draw(table: Table) -> Any:
         Lines(
             title=TITLE,
             x="draws",
-            y="kl_estimate_truth",
+            y="kl",
             by=("evidence",),
             x_title="draws a run",
-            y_title="average KL(estimate ‖ truth)",
+            y_title=KL_TITLE,
         ),
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from markovlogic.samplers.base import SWEEPS_PER_STEP, Settings
 
 SAMPLE, ORBIT = "sample", "orbit"  # the standard estimator and the symmetry-aware one, with the symmetries that [003] used
 NETWORK_ORBIT = "orbit-network"  # the same with all symmetries of the ground network
+Divergence = Literal["est||true", "true||est"]  # the papers do not say which they mean; [003]'s released code takes the first
+KL_TITLE = "average KL divergence"
 GOLD_SEED = 7_919  # keeps the random numbers of a gold run apart from those of the runs that it judges
 
 
@@ -94,14 +96,24 @@ def false_world(network: GroundNetwork) -> npt.NDArray[np.bool_] | None:
     return world if true_clause[network.n_soft :].all() else None
 
 
+class Errors(NamedTuple):
+    """How far an estimate is from the truth, averaged over the open atoms; verdicts and charts go by `kl`."""
+
+    kl: float
+    kl_estimate_truth: float
+    kl_truth_estimate: float
+    mse: float
+
+
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Marginals to judge by; `stderr` is 0 where they are exact."""
+    """Marginals to judge by; `stderr` is 0 where they are exact. kl: the direction of the divergence that is judged by."""
 
     probability: Float64
     stderr: Float64
     how: str
     checks: Mapping[str, float] = field(default_factory=dict)
+    kl: Divergence = "est||true"
 
     @classmethod
     def exact(cls, probability: Float64, how: str) -> Truth:
@@ -112,11 +124,12 @@ class Truth:
         """The estimate, with differences that the truth's own error explains removed (below twice its standard error)."""
         return np.where(np.abs(estimate - self.probability) <= 2 * self.stderr, self.probability, estimate)
 
-    def errors(self, estimate: Float64) -> tuple[float, float, float]:
-        """KL(estimate ‖ truth), KL(truth ‖ estimate) and mean squared error, each averaged over the open atoms."""
+    def errors(self, estimate: Float64) -> Errors:
+        """The divergence in both directions and the mean squared error."""
         allowed = self.allow(estimate)
         truth = self.probability
-        return kl_divergence(allowed, truth), kl_divergence(truth, allowed), mean_squared_error(truth, allowed)
+        there, back = kl_divergence(allowed, truth), kl_divergence(truth, allowed)
+        return Errors(there if self.kl == "est||true" else back, there, back, mean_squared_error(truth, allowed))
 
 
 def gold_run(
@@ -169,7 +182,7 @@ def checkpoints(draws: int, per_decade: int = 8) -> list[int]:
     return sorted({max(1, round(value)) for value in np.geomspace(1, draws, steps)} | {draws})
 
 
-COLUMNS = ("sampler", "estimator", "run", "draws", "updates", "seconds", "kl_estimate_truth", "kl_truth_estimate", "mse")
+COLUMNS = ("sampler", "estimator", "run", "draws", "updates", "seconds", *Errors._fields)
 
 
 @dataclass(frozen=True)
@@ -182,6 +195,7 @@ class Look:
     draws: int
     updates: int  # atom updates of this run: [003] counts each of them as one sample point
     seconds: float  # of all runs together; for the orbit estimator, with finding the orbits and averaging
+    kl: float
     kl_estimate_truth: float
     kl_truth_estimate: float
     mse: float

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,14 @@ import numpy as np
 from markovlogic.arrays import Float64
 from markovlogic.experiments.comparison import Interval, ratio_interval
 from markovlogic.experiments.drawing import Lines, beside, lines
-from markovlogic.experiments.follow import Counted, Truth, checkpoints, compile_kernels
+from markovlogic.experiments.follow import KL_TITLE, Counted, Divergence, Errors, Truth, checkpoints, compile_kernels
 from markovlogic.experiments.outcome import Cell, Outcome, Table, Verdict, Word
 from markovlogic.experiments.stage import Stage
 from markovlogic.progress import Progress
 from markovlogic.samplers.base import Settings
 
 BASE = "gibbs"
-COLUMNS = ("sampler", "repeat", "draws", "seconds", "rhat", "kl_estimate_truth", "mse", "acceptance")
+COLUMNS = ("sampler", "repeat", "draws", "seconds", "rhat", *Errors._fields, "acceptance")
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class RaceScale:
     problem_seed: int = 0
     gold_burn_in: int = 1000
     gold_draws: int = 20_000
+    kl: Divergence = "est||true"
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,9 @@ class Lap:
     draws: int
     seconds: float  # of all chains, finding the classes and burn-in included
     rhat: float  # mean over the atoms that moved
-    kl_estimate_truth: float  # mean over chains
+    kl: float  # this and the other errors: mean over chains
+    kl_estimate_truth: float
+    kl_truth_estimate: float
     mse: float
     acceptance: float | None
 
@@ -91,6 +94,7 @@ def race(
 ) -> list[Lap]:
     """All repetitions of all contenders, each with the same number of draws or the same time at most."""
     laps: list[Lap] = []
+    truth = replace(truth, kl=scale.kl)
     for name, contender in contenders.items():
         compile_kernels(contender.settings, stage.network, scale.chains)
         progress.stage(name, scale.repeats * scale.draws)
@@ -108,7 +112,7 @@ def race(
 
 def _lap(name: str, repeat: int, run: Counted, before: float, truth: Truth) -> Lap:
     means: Float64 = run.means
-    errors = np.array([truth.errors(column) for column in means.T])
+    errors = Errors(*np.mean([truth.errors(column) for column in means.T], axis=0).tolist())
     proposed = run.counts.get("proposed", 0)
     acceptance = run.counts.get("accepted", 0) / proposed if proposed else None
     return Lap(
@@ -117,8 +121,7 @@ def _lap(name: str, repeat: int, run: Counted, before: float, truth: Truth) -> L
         run.draws,
         before + run.seconds,
         mean_rhat(run.totals, run.draws),
-        float(errors[:, 0].mean()),
-        float(errors[:, 2].mean()),
+        *errors,
         acceptance,
     )
 
@@ -143,7 +146,7 @@ def arrivals(laps: Sequence[Lap], sampler: str, level: float, what: str) -> list
 def final_errors(laps: Sequence[Lap], sampler: str, draws: int) -> list[float]:
     """Error of each repetition after so many draws."""
     own = [lap for lap in laps if (lap.sampler, lap.draws) == (sampler, draws)]
-    return [lap.kl_estimate_truth for lap in sorted(own, key=lambda lap: lap.repeat)]
+    return [lap.kl for lap in sorted(own, key=lambda lap: lap.repeat)]
 
 
 def errors_at(laps: Sequence[Lap], sampler: str, seconds: float) -> list[float]:
@@ -151,7 +154,7 @@ def errors_at(laps: Sequence[Lap], sampler: str, seconds: float) -> list[float]:
     found = []
     for repeat in sorted({lap.repeat for lap in laps if lap.sampler == sampler}):
         own = [lap for lap in laps if (lap.sampler, lap.repeat) == (sampler, repeat)]
-        found.append(([lap for lap in own if lap.seconds <= seconds] or own[:1])[-1].kl_estimate_truth)
+        found.append(([lap for lap in own if lap.seconds <= seconds] or own[:1])[-1].kl)
     return found
 
 
@@ -236,7 +239,7 @@ def chart(title: str) -> Callable[[Table], Any]:
 
     def draw(table: Table) -> Any:
         charts = []
-        for y, y_title in (("kl_estimate_truth", "average KL(estimate ‖ truth)"), ("rhat", "mean R over atoms")):
+        for y, y_title in (("kl", KL_TITLE), ("rhat", "mean R over atoms")):
             for x, x_title in (("draws", "draws a chain"), ("seconds", "seconds (all chains of a repetition)")):
                 charts.append(
                     lines(

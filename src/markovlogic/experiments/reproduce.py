@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from markovlogic.errors import InputError
 from markovlogic.experiments.catalogue import FIGURES, chosen, experiment, panels_of
 from markovlogic.experiments.comparison import together
 from markovlogic.experiments.drawing import beside
-from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, digest_of, summary_text, write_outcome
+from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, digest_of, plain, summary_text, write_outcome
 from markovlogic.progress import SILENT, Progress
+from markovlogic.said import changed, check_words
 
 
 @dataclass(frozen=True)
@@ -35,29 +38,31 @@ def reproduce(
     quick: bool = False,
     seed: int = 0,
     resume: bool = False,
-    data: str = "",
+    said: Mapping[str, str] = MappingProxyType({}),
     progress: Progress = SILENT,
     tell: Callable[[Done], None] = lambda done: None,
 ) -> list[Done]:
     """Run what `name` stands for and write `ID.csv`, `ID.png` and `ID.json` for each into the directory.
 
-    resume: keep experiments whose files are there, made with the same settings. data: the folder of the public benchmarks; where
-    it is not given, experiments take made ones of the same form. tell: called when one is finished.
+    resume: keep experiments whose files are there, made with the same settings. said: settings of the scale in words, for those
+    that have them: `data`, the folder of the public benchmarks (without it experiments take made ones of the same form), `kl`,
+    `runs`. tell: called when one is finished.
     """
     panels, figures = chosen(name)
-    if data and not any(_reads_data(experiment(panel)) for panel in panels):
-        raise InputError(f"{name} reads no benchmarks", hint="leave --data out")
+    scales = {panel: _scale(experiment(panel), quick, said) for panel in panels}
+    for setting in said:
+        if not any(_has(scale, setting) for scale in scales.values()):
+            what = "reads no benchmarks" if setting == "data" else f"has no setting {setting}"
+            raise InputError(f"{name} {what}", hint=f"leave {'--data' if setting == 'data' else f'--set {setting}'} out")
     folder = _folder(directory)
     finished: list[Done] = []
-    for panel in panels:
+    for panel, scale in scales.items():
         made = experiment(panel)
-        own = data if _reads_data(made) else ""
-        done = _kept(folder, made, quick, seed, own) if resume else None
+        done = _kept(folder, made, scale, quick, seed) if resume else None
         if done is None:
             progress.stage(panel)
             begun = time.perf_counter()
-            scale = made.quick if quick else made.full
-            outcome = made.run(replace(scale, data=own) if own else scale, seed, progress)
+            outcome = made.run(scale, seed, progress)
             done = _written(folder, made, outcome, quick, seed, time.perf_counter() - begun)
         finished.append(done)
         tell(done)
@@ -67,8 +72,16 @@ def reproduce(
     return finished
 
 
-def _reads_data(made: Experiment) -> bool:
-    return any(field.name == "data" for field in fields(made.full))
+def _scale(made: Experiment, quick: bool, said: Mapping[str, str]) -> Any:
+    """How big the experiment is made: its own scale, with what was said of settings that it has."""
+    scale = made.quick if quick else made.full
+    found = changed(scale, {name: text for name, text in said.items() if _has(scale, name)})
+    check_words(found, made.id)
+    return found
+
+
+def _has(scale: Any, name: str) -> bool:
+    return any(field.name == name for field in fields(scale))
 
 
 def _folder(directory: str | os.PathLike[str]) -> Path:
@@ -93,15 +106,15 @@ def _written(folder: Path, made: Experiment, outcome: Outcome, quick: bool, seed
     return Done(made.id, made.title, outcome.verdict, seconds, kept=False)
 
 
-def _kept(folder: Path, made: Experiment, quick: bool, seed: int, data: str) -> Done | None:
+def _kept(folder: Path, made: Experiment, scale: Any, quick: bool, seed: int) -> Done | None:
     """What an earlier call has written, if it was made with the same settings and is whole."""
     from markovlogic.version import __version__
 
     try:
         summary = json.loads((folder / f"{made.id}.json").read_text(encoding="utf-8"))
         settings = summary["settings"]
-        given = (settings["quick"], settings["seed"], settings.get("data", ""), summary["version"])
-        same = given == (quick, seed, data, __version__)
+        wanted = plain({"quick": quick, "seed": seed, **asdict(scale)})
+        same = summary["version"] == __version__ and wanted == {name: settings[name] for name in wanted}
         table = (folder / f"{made.id}.csv").read_text(encoding="utf-8")
         whole = (folder / f"{made.id}.png").is_file() and summary["table"] == digest_of(table) and bool(dict(summary["measured"]))
         verdict = Verdict(summary["verdict"], tuple(summary["reasons"]))

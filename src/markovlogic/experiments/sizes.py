@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from markovlogic.experiments.answers import answered, asking
 from markovlogic.experiments.comparison import Interval, ratio_interval, slope_interval
 from markovlogic.experiments.drawing import Lines, lines
-from markovlogic.experiments.follow import ORBIT, SAMPLE, Look, Pursuit, Truth, follow, gold_run
+from markovlogic.experiments.follow import ORBIT, SAMPLE, Divergence, Look, Pursuit, Truth, follow, gold_run
 from markovlogic.experiments.outcome import Cell, Outcome, Table, Verdict
 from markovlogic.experiments.stage import Stage, renaming_orbits, set_stage
 from markovlogic.experiments.truths import smokers_truth
@@ -36,6 +36,7 @@ class SizeScale:
     per_decade: int = 24
     gold_burn_in: int = 500
     gold_draws: int = 6000
+    kl: Divergence = "est||true"
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,14 @@ def _of_size(scale: SizeScale, stage: Stage, people: int, transitive: bool, seed
         Gibbs(scan="random"),
         stage,
         {ORBIT: orbits},
-        truth,
+        replace(truth, kl=scale.kl),
         Pursuit(scale.runs, scale.most_draws, seed, scale.per_decade, scale.seconds, _all_below),
         progress=progress,
     )
     for estimator in (SAMPLE, ORBIT):
         for run in range(1, scale.runs + 1):
             own = [look for look in looks if (look.estimator, look.run) == (estimator, run)]
-            first = next((look for look in own if look.kl_estimate_truth < TARGET), None)
+            first = next((look for look in own if look.kl < TARGET), None)
             at = first or own[-1]
             found.append(Arrival(model, people, n_atoms, estimator, run, first is not None, at.draws, at.updates, at.seconds))
     return found
@@ -117,7 +118,7 @@ def _lifted(stage: Stage, truth: Truth) -> list[tuple[str, float]]:
 
 def _all_below(fresh: list[Look]) -> bool:
     """Whether the standard estimates of all runs are below the target now; the orbit estimates are earlier."""
-    return all(look.kl_estimate_truth < TARGET for look in fresh)
+    return all(look.kl < TARGET for look in fresh)
 
 
 # ---- what the panels make of them

@@ -1,4 +1,4 @@
-"""Settings of compressors in words: what `--set NAME=VALUE` says, and whether a word is one of those that a setting knows."""
+"""Settings in words: what `--set NAME=VALUE` says of a compression or an experiment, and whether a setting knows the word."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from markovlogic.errors import InputError
 Made = TypeVar("Made")
 
 
-def check_words(settings: Any) -> None:
-    """Refuse a word that a setting does not know; its type says which it knows."""
+def check_words(settings: Any, owner: str) -> None:
+    """Refuse a word that a setting does not know; its type says which it knows. owner: whose settings, for the message."""
     for name, hint in _hints(settings).items():
         if get_origin(hint) is Literal and vars(settings)[name] not in get_args(hint):
             known = ", ".join(map(str, get_args(hint)))
-            raise InputError(f"{settings.name}: {name} is {vars(settings)[name]!r}, expected one of {known}")
+            raise InputError(f"{owner}: {name} is {vars(settings)[name]!r}, expected one of {known}")
 
 
 def split_said(settings: Any, said: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -50,6 +50,8 @@ def _hints(settings: Any) -> dict[str, Any]:
 def _read(name: str, text: str, hint: Any) -> Any:
     if get_origin(hint) is Literal:
         return text
+    if get_origin(hint) is tuple:
+        return tuple(_read(name, part.strip(), get_args(hint)[0]) for part in text.split(","))
     kinds = [kind for kind in get_args(hint) if kind is not type(None)]
     kind = kinds[0] if get_origin(hint) in (Union, types.UnionType) else hint
     try:
