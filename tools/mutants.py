@@ -115,9 +115,14 @@ def run_tests(project: Path, names: list[str], limits: Limits, *, first_failure:
             tested.wait()
     if outcome.exists():
         return status, json.loads(outcome.read_text())
-    if status >= 0:
-        raise RuntimeError(f"pytest did not start: {(project.parent / 'output.txt').read_text()[-2000:]}")
     return status, {}
+
+
+def refuse_a_broken_copy(copy: Copy) -> None:
+    """Where pytest does not even start without a fault, faults that keep it from starting would count as seen."""
+    limits = Limits(60.0, 60.0)
+    if not run_tests(copy.project, ["tests/test_arrays.py"], limits, first_failure=True)[1]:
+        raise RuntimeError(f"pytest did not start: {(copy.project.parent / 'output.txt').read_text()[-2000:]}")
 
 
 def judge(copy: Copy, fault: Fault, limits: Limits, seconds: dict[str, float]) -> Verdict:
@@ -130,8 +135,9 @@ def judge(copy: Copy, fault: Fault, limits: Limits, seconds: dict[str, float]) -
     with copy.with_fault(source, plant(source.read_text(), fault.site, fault.instead)):
         status, seen = run_tests(copy.project, names, limits, first_failure=True)
     took = time.monotonic() - began
-    if status < 0:
-        return Verdict(fault, "killed", f"{seen.get('running', 'the start of pytest')}{ENDED}{-status})", took)
+    if status < 0 or not seen:
+        how = f"{ENDED}{-status})" if status < 0 else ", which failed"
+        return Verdict(fault, "killed", f"{seen.get('running', 'the start of pytest')}{how}", took)
     if seen["failed"]:
         return Verdict(fault, "killed", str(seen["failed"]), took)
     measured = seen["seconds"]
@@ -203,6 +209,7 @@ def main() -> int:
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = copy_project(PROJECT, Path(folder))
+        refuse_a_broken_copy(copy)
         for number, fault in enumerate(faults, said.skip + 1):
             verdict = judge(copy, fault, limits, seconds)
             verdicts.append(verdict)
