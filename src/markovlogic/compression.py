@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.compressing.base import Compression, Compressor
+from markovlogic.compressing.base import Compression, Compressor, refuse_proposals
 from markovlogic.compressing.grouping import Grouping
 from markovlogic.compressing.partition import Partition, singletons
 from markovlogic.compressing.table import NONE, compressor_of
@@ -147,6 +147,7 @@ def compress(
     compressor = compressor_of(method, rank, ratio)
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
+    refuse_proposals(compressor)
     posed = pose_problem(model, evidence, query, Assumptions(open_, closed, closed_types), progress=progress)
     told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
     if told:

@@ -20,7 +20,7 @@ from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.methods.reduced import Reduction
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import SURE, Patience, current
-from markovlogic.planner import make_plan, wish_of
+from markovlogic.planner import make_plan, wish_of, with_compressor
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
 from markovlogic.progress import Progress
 from markovlogic.questions import Answer, Asked, asked, distinct, marginals, projected, spread
@@ -43,6 +43,7 @@ def infer(
     rank: int | None = None,
     ratio: float | None = None,
     estimator: str = "auto",
+    orbits: str = "auto",
     chains: int | None = None,
     draws: int | None = None,
     burn_in: int | None = None,
@@ -67,16 +68,17 @@ def infer(
 
     model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, atoms, patterns
     (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. compress: a name, with its rank or
-    ratio, or settings such as `KMeans(ratio=0.2)`. What is None takes its default:
+    ratio, or settings such as `KMeans(ratio=0.2)`. orbits: the symmetries that chains and estimators use, twin, refined or
+    automorphism. What is None takes its default:
     as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
     """
     sampling = Sampling(
-        chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator
+        chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
     wish = wish_of(method, network, sampling)
-    wish = replace(wish, compressor=compressor_of(compress, rank, ratio))
+    wish = with_compressor(wish, compressor_of(compress, rank, ratio))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
@@ -97,8 +99,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
     made: Compression | None = None
     wanted: Asked | None = None
     moved: Asked | None = None
-    changes_target = wish.compressor is not None and not (wish.method is not None and wish.method.takes_proposals)
-    if wish.compressor is not None and changes_target:
+    if wish.compressor is not None:
         with watch("compress"):
             resources.progress.stage("compress")
             refuse_numbers(posed)
@@ -109,6 +110,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
     solved = posed if made is None else made.posed
     reduction = Reduction.BY_QUERY if made is None or made.blocks is None else Reduction.NONE  # blocks are of all atoms
     with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduction=reduction) as case:
+        case.orbits = wish.sampling.orbits
         plan = _planned(case, wish, made)
         _refuse_what_does_not_fit(case, plan)
         answer = plan.method.answer(case, plan)

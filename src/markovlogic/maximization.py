@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.arrays import Bool, Int64
-from markovlogic.compressing.base import Compressor, projection, refuse_numbers
+from markovlogic.compressing.base import Compressor, projection, refuse_numbers, refuse_proposals
 from markovlogic.compressing.grouping import for_worlds
 from markovlogic.compressing.table import compressor_of
 from markovlogic.data.evidence import TRUE, UNKNOWN
@@ -84,6 +84,8 @@ def maximize(
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
     compressor = compressor_of(compress, rank, ratio)
+    if compressor is not None:
+        refuse_proposals(compressor)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)

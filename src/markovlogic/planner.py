@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from markovlogic.posing import Assumptions, Evidences, Models, Queries, pose_pro
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
+from markovlogic.symmetry.find import ORBITS
+
+if TYPE_CHECKING:
+    from markovlogic.compressing.base import Compressor
 
 NETWORKS = (AUTO, *(kind for kind in NetworkKind if kind is not NetworkKind.NONE))
 
@@ -38,11 +42,33 @@ def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> W
     chosen = None if name == AUTO else method_named(name)
     kind = known_name(network, "network", NETWORKS)
     known_name(sampling.estimator, "estimator", WISHES)
+    known_name(sampling.orbits, "kind of orbits", ORBITS)
     sampling.check()
     wish = Wish(sampling, chosen, settings, None if kind == AUTO else NetworkKind(kind))
     if chosen is not None:
         _check_fit(chosen, wish)
     return wish
+
+
+def with_compressor(wish: Wish, compressor: Compressor | None) -> Wish:
+    """What was said of a compression too: it gives another problem, or proposals to a method that takes them."""
+    if compressor is None:
+        return wish
+    takes = wish.method is not None and wish.method.takes_proposals
+    if compressor.role != "proposal":
+        proposing = takes and compressor.role == "auto"
+        return replace(wish, proposals=compressor) if proposing else replace(wish, compressor=compressor)
+    if not takes:
+        able = [method for method in all_methods() if method.takes_proposals]
+        if wish.method is not None:
+            others = " or ".join(method.name for method in able)
+            raise InputError(
+                f"{compressor.name} is to propose, and {wish.method.name} takes no proposals",
+                hint=f"choose --method {others}, or let it replace the evidence: --set osa=target",
+            )
+        wish = replace(wish, method=able[0])
+        _check_fit(able[0], wish)
+    return replace(wish, proposals=compressor)
 
 
 def _check_fit(method: Method, wish: Wish) -> None:

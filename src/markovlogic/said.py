@@ -20,17 +20,25 @@ def check_words(settings: Any, owner: str) -> None:
             raise InputError(f"{owner}: {name} is {vars(settings)[name]!r}, expected one of {known}")
 
 
-def split_said(settings: Any, said: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """What is said of these settings by name, and what is left for others."""
-    own = set(_hints(settings)) if settings is not None else set()
+def split_said(settings: Any, owner: str, said: Sequence[str], others: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """What is said of these settings by name, and what is left for others.
+
+    others: names of settings of something else, and whose they are. Where both have a name, `OWNER.NAME=VALUE` says which is
+    meant.
+    """
+    own = set(_hints(settings))
     mine: dict[str, str] = {}
     rest = []
     for text in said:
-        name, equals, value = text.partition("=")
-        if equals and name.strip() in own:
-            mine[name.strip()] = value.strip()
-        else:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        bare = name.removeprefix(f"{owner}.")
+        if not equals or bare not in own:
             rest.append(text)
+        elif bare == name and name in others:
+            both = f"{owner}.{name}={value} or {others[name]}.{name}={value}"
+            raise InputError(f"--set {text}: {owner} and {others[name]} have a setting {name}", hint=f"write {both}")
+        else:
+            mine[bare] = value
     return mine, rest
 
 

@@ -106,3 +106,46 @@ def test_explain_tells_the_estimator(mln, files, tmp_path):
     assert plan(tmp_path / "h.mln", "-q", "F", "--method", "mcsat") == "orbit"
     (tmp_path / "n.mln").write_text("p = {A, B}\nS(p)\n0.5 S(A)\n0.9 S(B)\n")
     assert plan(tmp_path / "n.mln", "-q", "S", "--method", "gibbs") == "conditional"
+
+
+RING = """
+person = {A, B, C, D, E, F, Y, Z}
+Smokes(person)
+Friends(person, person)
+0.7 Smokes(x)
+1.1 Friends(x, y) ^ Smokes(x) => Smokes(y)
+"""
+# A to F in a ring: no two of them may change places, all of them may turn. Y and Z are known; that A knows Z changes nothing.
+KNOWN = "Smokes(Z)\n!Smokes(Y)\nFriends(A, Z)\n" + "".join(
+    f"Friends({a}, {b})\n" for a, b in zip("ABCDEF", "BCDEFA", strict=True)
+)
+
+
+@pytest.mark.parametrize(("orbits", "n_values"), [("twin", 6), ("refined", 6), ("automorphism", 1), ("auto", 1)])
+@pytest.mark.parametrize("method", ["gibbs", "orbital"])
+@pytest.mark.parametrize("knows_z", [True, False])
+def test_the_kind_of_orbits_can_be_said(mln, tmp_path, method, orbits, n_values, knows_z):
+    """Twins do not see the ring, renamings see it unless a fact is in the way, the symmetries of the network always do."""
+    (tmp_path / "m.mln").write_text(RING)
+    (tmp_path / "e.db").write_text(KNOWN if knows_z else KNOWN.replace("Friends(A, Z)\n", ""))
+    call = ("infer", tmp_path / "m.mln", "-e", tmp_path / "e.db", "-q", "Smokes", *FAST, method, "--estimator", "orbit")
+    ran = mln(*call, "--set", f"orbits={orbits}", "-o", tmp_path / "o.csv")
+    assert ran.code in (0, 1), ran
+    values = {row["probability"] for atom, row in rows(tmp_path / "o.csv").items()}
+    assert len(values) == (1 if orbits == "refined" and not knows_z else n_values)
+
+
+def test_the_kind_of_orbits_is_checked_and_of_use_to_chains_only(mln, files):
+    ran = mln("infer", *files, "-q", "Smokes", *FAST, "gibbs", "--set", "orbits=sideways")
+    assert ran.code == 2 and "unknown kind of orbits sideways; available: auto, twin, refined, automorphism" in ran.err
+    ran = mln("infer", *files, "-q", "Smokes", "--method", "exact", "--set", "orbits=twin")
+    assert ran.code == 2 and "--set orbits: only for sampling methods, not for exact" in ran.err
+
+
+def test_a_run_with_other_orbits_is_not_resumed(mln, tmp_path):
+    (tmp_path / "m.mln").write_text(RING)
+    (tmp_path / "e.db").write_text(KNOWN)
+    files = (tmp_path / "m.mln", "-e", tmp_path / "e.db")
+    call = ("infer", *files, "-q", "Smokes", *FAST, "gibbs", "--estimator", "orbit", "--checkpoint", tmp_path / "saved")
+    assert mln(*call, "--set", "orbits=twin").code in (0, 1)
+    assert mln(*call, "--resume", "--set", "orbits=automorphism").code == 2

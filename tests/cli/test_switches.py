@@ -1,6 +1,7 @@
 """Every reading of the papers is a word after `--set`: each of its values is taken, and reaches what it is about."""
 
 import itertools
+import json
 
 import pytest
 
@@ -24,10 +25,11 @@ SWITCHES = {  # ALGORITHMS.md 3.15: what it is a setting of, and all its values
     "K": (("obj2vec",), ("n/a", "n/a-1")),
     "cr": (("kmeans", "obj2vec", "random"), ("new/old", "old/new")),
     "unknown": (("bmf",), ("closed", "masked")),
+    "osa": (("bmf",), ("auto", "target", "proposal")),
 }
 METHODS = {
     ("gibbs", "scan"): ("random", "systematic"),
-    ("lifted-blocked", "costs"): ("literal", "cached"),
+    ("lifted-blocked", "cost"): ("literal", "count-cached"),
     ("lifted-blocked", "coupling"): ("formulas", "groundings"),
     ("lifted-mh", "propose"): ("exchange", "counts", "independent"),
 }
@@ -57,3 +59,49 @@ def test_settings_of_methods(method, name, mln, smokers):
         said.append(ran.out)
     assert len(set(said)) > 1 or method == "lifted-blocked"  # which draws clusters of one here, whatever they cost
     assert mln(*call, "--set", f"{name}=other").code == 2
+
+
+def test_low_rank_evidence_is_a_target_or_proposes(mln, smokers, tmp_path):
+    """ALGORITHMS.md 2.15: as proposals the factors leave the target alone, whatever their rank."""
+    stats = tmp_path / "s.json"
+    call = ("infer", *smokers[:1], "-e", smokers[1], "-q", "Smokes", "--compress", "bmf", "--rank", "0", "--stats", stats)
+    few = ("--draws", "50", "--chains", "4")
+
+    def told(*more):
+        ran = mln(*call, *more)
+        assert ran.code in (0, 1), ran
+        found = json.loads(stats.read_text())
+        return found["method"], found["guarantee"]
+
+    assert told("--set", "osa=proposal", *few) == ("lifted-mh", "corrected")
+    assert told("--method", "lifted-mh", *few) == ("lifted-mh", "corrected")
+    assert told("--method", "lifted-mh", "--set", "osa=target", *few) == ("lifted-mh", "unbounded")
+    assert told("--set", "osa=target")[1] == told()[1] == "unbounded"
+    ran = mln(*call, "--method", "exact", "--set", "osa=proposal")
+    assert ran.code == 2 and "bmf is to propose, and exact takes no proposals" in ran.err
+    for command in (("map", "-q", "Smokes", "--compress", "bmf"), ("compress", "--method", "bmf", "-o", tmp_path / "out")):
+        ran = mln(command[0], smokers[0], "-e", smokers[1], *command[1:], "--set", "osa=proposal")
+        assert ran.code == 2 and "there is no chain to propose to" in ran.err, ran
+
+
+def test_a_name_that_method_and_compression_have_says_whose_it_is(mln, smokers):
+    call = (
+        "infer",
+        smokers[0],
+        "-e",
+        smokers[1],
+        "-q",
+        "Smokes",
+        "--method",
+        "lifted-mh",
+        "--compress",
+        "kmeans",
+        "--draws",
+        "30",
+    )
+    ran = mln(*call, "--set", "alpha=0.9")
+    assert ran.code == 2 and "kmeans and lifted-mh have a setting alpha" in ran.err and "lifted-mh.alpha=0.9" in ran.err
+    said = {mln(*call, "--set", f"lifted-mh.alpha={alpha}", "--quiet").out for alpha in ("0.2", "0.9")}
+    assert len(said) == 2 and all(said)
+    assert mln(*call, "--set", "kmeans.ratio=0.5").code in (0, 1)
+    assert mln(*call, "--set", "kmeans.alpha=sideways").code == 2

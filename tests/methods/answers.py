@@ -59,7 +59,10 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "blocked, hard": ("asthma hard", FEW | {"method": "blocked"}),
     "lifted-blocked": ("smokers", FEW | {"method": "lifted-blocked"}),
     "lifted-blocked, ising": ("ising", FEW | {"method": "lifted-blocked", "draws": 10}),
-    "lifted-blocked, literal": ("soft", FEW | {"method": mln.LiftedBlocked(messages="literal", costs="cached"), "draws": 10}),
+    "lifted-blocked, literal": (
+        "soft",
+        FEW | {"method": mln.LiftedBlocked(messages="literal", cost="count-cached"), "draws": 10},
+    ),
     "mcsat": ("hard", FEW | {"method": "mcsat"}),
     "orbital": ("several parts", FEW | {"method": "orbital"}),
     "lifted-mh": ("webkb", FEW | {"method": "lifted-mh"}),

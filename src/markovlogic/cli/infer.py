@@ -99,14 +99,16 @@ def infer(
     from markovlogic import inference
     from markovlogic.compressing.table import compressor_said
     from markovlogic.errors import InferenceWarning
-    from markovlogic.methods.said import settings_said
+    from markovlogic.methods.said import settings_of, settings_said
     from markovlogic.methods.sampling import two_sources
     from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
-    compressor, said = compressor_said(compress, rank, ratio, set_ or ())
+    orbits, said = options.taken(set_ or (), "orbits", "auto")
+    compressor, said = compressor_said(compress, rank, ratio, said, settings_of(method))
     chosen = settings_said(method, said)
-    if compressor is not None and any(text.partition("=")[0].strip() == "source" for text in said):
+    proposes = compressor is not None and compressor.role != "target"
+    if proposes and any(text.partition("=")[0].strip() == "source" for text in said):
         raise two_sources(method)
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
@@ -121,6 +123,7 @@ def infer(
             network=network,
             compress=compressor,
             estimator=estimator,
+            orbits=orbits,
             chains=chains,
             draws=draws,
             burn_in=burn_in,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -116,6 +116,19 @@ MemoryLimit = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no remarks.", rich_help_panel=OUTPUT)]
+
+
+def taken(said: Sequence[str], name: str, default: str) -> tuple[str, list[str]]:
+    """What `--set` says of one setting that is neither the method's nor the compression's, and all that it says of others."""
+    found, rest = default, []
+    for text in said:
+        own, equals, value = text.partition("=")
+        if equals and own.strip() == name:
+            found = value.strip()
+        else:
+            rest.append(text)
+    return found, rest
+
 
 _UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)

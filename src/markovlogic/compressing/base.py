@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.compressing.role import Role
 from markovlogic.data.evidence import TRUE, UNKNOWN
-from markovlogic.errors import Fault, UnsupportedError
+from markovlogic.errors import Fault, InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.counts import CountNetwork
 from markovlogic.posing import Posed
@@ -71,6 +72,11 @@ class Compressor(Protocol):
         """How results name it, with what was chosen."""
         ...
 
+    @property
+    def role(self) -> Role:
+        """Whether it gives another target or proposes moves."""
+        return "auto"
+
     def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """Another target, that is smaller or more symmetric.
 
@@ -99,6 +105,12 @@ def projection(old: Problem, new: Problem) -> Projection:
         atom[own.start : own.stop] = numbers
         known[own.start : own.stop] = status == TRUE
     return Projection(atom, known)
+
+
+def refuse_proposals(compressor: Compressor) -> None:
+    """Where there are no chains, nothing can be proposed to them."""
+    if compressor.role == "proposal":
+        raise InputError(f"{compressor.name} is to propose, and there is no chain to propose to", hint="leave osa=proposal out")
 
 
 def refuse_numbers(posed: Posed) -> None:

@@ -9,11 +9,12 @@ no cost instead, which asserts them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from markovlogic.compressing.bmf import Algorithm, BooleanMatrix, Factors, factorise
+from markovlogic.compressing.role import Role
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.problem import Problem, Statuses
@@ -32,12 +33,15 @@ class BMF:
     """Settings of low-rank evidence.
 
     rank: factors of each matrix, None: by minimum description length. algorithm: "grecond" (from below) or "asso". unknown:
-    "closed" takes unknown atoms as zeros of both matrices, "masked" leaves them free.
+    "closed" takes unknown atoms as zeros of both matrices, "masked" leaves them free. osa: "target" replaces the evidence by the
+    over-symmetric approximation whatever the method, "proposal" leaves it alone and lets its symmetries propose; auto: the latter
+    with a method that takes proposals.
     """
 
     rank: int | None = None
     algorithm: Algorithm = "grecond"
     unknown: Unknown = "closed"
+    osa: Role = "auto"
 
     def __post_init__(self) -> None:
         if self.rank is not None and self.rank < 0:
@@ -45,6 +49,7 @@ class BMF:
         for name, value, known in (
             ("algorithm", self.algorithm, ("grecond", "asso")),
             ("unknown", self.unknown, ("closed", "masked")),
+            ("osa", self.osa, get_args(Role)),
         ):
             if value not in known:
                 raise InputError(f"BMF: {name} is {value!r}, expected one of {', '.join(known)}")
@@ -53,6 +58,11 @@ class BMF:
     def name(self) -> str:
         """As `--compress` spells it."""
         return "bmf"
+
+    @property
+    def role(self) -> Role:
+        """See `osa`."""
+        return self.osa
 
     @property
     def source(self) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.errors import InputError, known_name
@@ -48,14 +49,16 @@ def compressor_of(wish: str | Compressor | None, rank: int | None = None, ratio:
     return _with(made, given)
 
 
-def compressor_said(name: str, rank: int | None, ratio: float | None, said: Sequence[str]) -> tuple[Compressor | None, list[str]]:
-    """A compressor in the words of the command line, and what `--set` says of something else."""
+def compressor_said(
+    name: str, rank: int | None, ratio: float | None, said: Sequence[str], others: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Compressor | None, list[str]]:
+    """A compressor in the words of the command line, and what `--set` says of something else; others: see `split_said`."""
     from markovlogic.said import changed, split_said
 
     made = compressor_of(name, rank, ratio)
     if made is None:
         return None, list(said)
-    mine, rest = split_said(made, said)
+    mine, rest = split_said(made, made.name, said, others)
     return changed(made, mine), rest
 
 

@@ -54,7 +54,8 @@ class Wish:
     method: Method | None = None
     settings: MethodSettings | None = None  # where the user gave them
     network: NetworkKind | None = None
-    compressor: Compressor | None = None  # where the method takes it as a source of proposals
+    compressor: Compressor | None = None  # what gives another problem in place of the posed one
+    proposals: Compressor | None = None  # what the method takes as a source of proposals
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,6 +85,7 @@ class Case:
         self.network: GroundNetwork | None = None  # what methods work on
         self.narrowed: Narrowed | None = None
         self.blocks: CountNetwork | None = None  # what a compression gave in the place of a problem
+        self.orbits = "auto"  # what chains and estimators use of the symmetries, see `symmetry.find.ORBITS`
         self.include_evidence = False  # facts known from evidence are reported too
         self.leaves_out = False  # whether components that the query does not reach may be left out
         self._database = database
@@ -228,7 +229,7 @@ class Case:
     def _again(self, reduced: Reduced) -> Case:
         """A case with the same questions that nothing is grounded for."""
         made = Case(reduced, self.resources, self._database, self.watch)
-        made.include_evidence = self.include_evidence
+        made.include_evidence, made.orbits = self.include_evidence, self.orbits
         if "asked_as_posed" in vars(self):  # they may be many: not before somebody needs them
             made.asked_as_posed = self.asked_as_posed
         return made
@@ -351,7 +352,7 @@ class Case:
 
         left = current().left
         budget = DEFAULT_BUDGET if left is None else min(DEFAULT_BUDGET, max(left * SEARCHING_SHARE, 0.0))
-        return SymmetryDoor(self.posed.problem, self.network, budget_seconds=budget)
+        return SymmetryDoor(self.posed.problem, self.network, budget_seconds=budget, orbits=self.orbits)
 
     @cached_property
     def partition(self) -> PartitionCase:

@@ -26,17 +26,23 @@ def settings_said(method: str, said: Sequence[str]) -> str | MethodSettings:
     if made is None:
         hint = f"name the method with --method; these have such settings: {', '.join(taking)}"
         raise InputError(f"--set {said[0]}: {method} has no setting that the command line can change", hint=hint)
-    there = [field.name for field in fields(made) if type(vars(made)[field.name]) in PLAIN]
+    there = [*settings_of(method)]
     changed: dict[str, object] = {}
     for text in said:
         name, equals, value = text.partition("=")
-        name = name.strip()
+        name = name.strip().removeprefix(f"{method}.")
         if not equals:
             raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
         known_name(name, f"setting of {method}", there)
         changed[name] = _read(text, value.strip(), vars(made)[name])
     found: MethodSettings = replace(made, **changed)
     return found
+
+
+def settings_of(method: str) -> dict[str, str]:
+    """Names of the settings that words can change, and whose they are."""
+    made: Any = None if method == AUTO else method_named(method).plain_settings()
+    return {} if made is None else {field.name: method for field in fields(made) if type(vars(made)[field.name]) in PLAIN}
 
 
 def _read(text: str, value: str, default: object) -> object:

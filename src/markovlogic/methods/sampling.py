@@ -89,11 +89,11 @@ class SamplingMethod(Method):
         own = wish.settings is not None and wish.settings.method == self.name
         made = wish.settings if own else self._defaults()
         assert isinstance(made, Settings)
-        if wish.compressor is not None and self.proposes:
+        if wish.proposals is not None and self.proposes:
             usual, said = vars(self._defaults())["source"], vars(made)["source"]
             if said is not usual and not (isinstance(said, str) and said == usual):
                 raise two_sources(self.name)
-            made = replace(made, source=wish.compressor)  # type: ignore[type-var]
+            made = replace(made, source=wish.proposals)  # type: ignore[type-var]
         return made
 
     def network(self, case: Case) -> Network:
@@ -175,7 +175,7 @@ class SamplingMethod(Method):
         named, atoms = wish.sampling.estimator, len(case.posed.problem.atoms)
         pools, notes = None, tuple[str, ...]()
         if wants_orbits(named, atoms):
-            found = case.symmetry.most if named != "auto" or settings.moves_by_symmetry else case.symmetry.twins
+            found = case.symmetry.for_averages(searching=named != "auto" or settings.moves_by_symmetry)
             notes = found.notes
             numbers, events = case.asked.numbers.astype(np.int32), [event.cubes for event in case.asked.open_events]
             pools = plan_pools(found, named, numbers, events, chains=schedule.chains)

@@ -12,7 +12,8 @@ from markovlogic.errors import InputError
 DRAWS = 1000  # a chain, where nobody said
 BURN_IN_SHARE = 4  # of so many draws one more is made before
 ABOUT_WORLDS = ("--worlds", "--thin")
-ABOUT_DRAWS = (*ABOUT_WORLDS, "--checkpoint", "--resume", "--keep-draws", "--estimator")
+ORBITS = "--set orbits"  # has no option of its own
+ABOUT_DRAWS = (*ABOUT_WORLDS, "--checkpoint", "--resume", "--keep-draws", "--estimator", ORBITS)
 
 Path = str | os.PathLike[str]
 
@@ -33,11 +34,12 @@ class Sampling:
     resume: bool = False
     keep_draws: bool = False
     estimator: str = "auto"
+    orbits: str = "auto"
 
     def given(self) -> list[str]:
         """Names of what was said, as the command line spells them."""
         said = [name for name, value in vars(self).items() if value is not None and value is not False and value != "auto"]
-        return [f"--{name.replace('_', '-')}" for name in said]
+        return [ORBITS if name == "orbits" else f"--{name.replace('_', '-')}" for name in said]
 
     def about_draws(self) -> list[str]:
         """Names of what was said that is about the draws themselves, so that exact inference could not do it."""

@@ -29,15 +29,15 @@ class LiftedBlocked(Settings):
     """Settings of lifted blocked Gibbs.
 
     alpha, beta: bounds of time and space of the cluster graph ([001] Algorithm 2; by default 1.25 times the time, and the space,
-    of single predicates). costs: "literal", as the paper counts them, or "cached", what the array programs do. coupling: of two
-    predicates, "formulas" or "groundings" that hold both; "auto": formulas where costs are literal. messages:
-    "joint", or "literal", Theorem 2 as it stands, which is wrong where atoms of a sender share a variable that the receiver does
-    not have (ALGORITHMS.md 2.2).
+    of single predicates). cost: "literal", as the paper counts it, or "count-cached", what the array programs do. coupling: of
+    two predicates, "formulas" or "groundings" that hold both; "auto": formulas where costs are literal. messages: "joint",
+    or "literal", Theorem 2 as it stands, which is wrong where atoms of a sender share a variable that the receiver does not have
+    (ALGORITHMS.md 2.2).
     """
 
     alpha: float | None = None
     beta: float | None = None
-    costs: Literal["literal", "cached"] = "literal"
+    cost: Literal["literal", "count-cached"] = "literal"
     coupling: Coupling = "auto"
     messages: Literal["joint", "literal"] = "joint"
 
@@ -46,7 +46,7 @@ class LiftedBlocked(Settings):
             if value is not None and not value > 0:
                 raise InputError(f"LiftedBlocked({name}={value:g}): expected a number above 0")
         for name, word, known in (
-            ("costs", self.costs, ("literal", "cached")),
+            ("cost", self.cost, ("literal", "count-cached")),
             ("coupling", self.coupling, get_args(Coupling)),
             ("messages", self.messages, ("joint", "literal")),
         ):
@@ -70,7 +70,7 @@ class LiftedBlocked(Settings):
 
     def graph(self, network: TensorNetwork) -> ClusterGraph:
         """The clusters of a network."""
-        return construct(self._field(network), Bounds(self.alpha, self.beta, self.costs, self.coupling))
+        return construct(self._field(network), Bounds(self.alpha, self.beta, self.cost, self.coupling))
 
     def _field(self, network: TensorNetwork) -> Field:
         return network.field(literal_messages=self.messages == "literal")

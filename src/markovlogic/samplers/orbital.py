@@ -66,7 +66,7 @@ class Orbital(Settings):
         base = self.base.bind(target)
         if self.group is not None:
             return replace(self, base=base)
-        found = target.symmetry.most
+        found = target.symmetry.for_moves
         notes = found.notes
         if not found.moves_something:
             notes = (*notes, f"no symmetries were found, so {self.method} is its base chain")

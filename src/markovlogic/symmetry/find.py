@@ -15,6 +15,7 @@ from markovlogic.symmetry.groups import RenamingGroup
 from markovlogic.symmetry.twins import twin_classes
 
 KINDS = ("twins", "refined", "automorphisms", "auto")
+ORBITS = ("auto", "twin", "refined", "automorphism")  # what chains and estimators may be told to use (ALGORITHMS.md 3.15)
 DEFAULT_BUDGET = 10.0  # seconds for a search
 FEW_ATOMS = 200_000  # open atoms up to which `auto` searches
 
@@ -41,10 +42,20 @@ class Symmetries:
 
 
 class SymmetryDoor:
-    """The symmetries of one problem, each kind looked for when it is first asked for, and kept."""
+    """The symmetries of one problem, each kind looked for when it is first asked for, and kept.
 
-    def __init__(self, problem: Problem, network: GroundNetwork | None = None, *, budget_seconds: float = DEFAULT_BUDGET) -> None:
-        self._problem, self._network, self._budget = problem, network, budget_seconds
+    orbits: one of ORBITS, what chains and estimators use; "auto" leaves it to them.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        network: GroundNetwork | None = None,
+        *,
+        budget_seconds: float = DEFAULT_BUDGET,
+        orbits: str = "auto",
+    ) -> None:
+        self._problem, self._network, self._budget, self._orbits = problem, network, budget_seconds, orbits
 
     @cached_property
     def classes(self) -> ConstantClasses:
@@ -58,7 +69,18 @@ class SymmetryDoor:
         return Symmetries("twins", renamings, renamings, renamings.orbits())
 
     @cached_property
-    def most(self) -> Symmetries:
+    def for_moves(self) -> Symmetries:
+        """What a chain moves by: the kind that was asked for, else all that a search finds."""
+        if self._orbits == "twin":
+            return self.twins
+        return self.found("refined") if self._orbits == "refined" else self._most
+
+    def for_averages(self, *, searching: bool) -> Symmetries:
+        """What an estimator averages over: what was asked for; else all that a search finds, or without one the twins."""
+        return self.for_moves if searching or self._orbits != "auto" else self.twins
+
+    @cached_property
+    def _most(self) -> Symmetries:
         """All that a search of some seconds finds in the network, exchanges of values included; or the twins, if that is no more.
 
         Evidence tells constants apart, and most twins with them; yet atoms that evidence leaves in like surroundings can change

@@ -40,9 +40,9 @@ def test_its_cost_grows_with_the_square_of_the_objects_and_its_messages_with_the
 def test_bounds_decide_what_is_merged():
     apart = graph_of(EXAMPLE, 10, alpha=1.0, beta=1.0)
     assert len(apart.clusters) == 2  # merging makes time and space smaller, which needs no bound
-    cached = graph_of(EXAMPLE, 10, costs="cached")
+    cached = graph_of(EXAMPLE, 10, costs="count-cached")
     assert len(cached.clusters) == 3  # with cached counts a cluster of two costs more, and 1.25 is not enough
-    assert len(graph_of(EXAMPLE, 10, costs="cached", alpha=1e9).clusters) == 2
+    assert len(graph_of(EXAMPLE, 10, costs="count-cached", alpha=1e9).clusters) == 2
 
 
 def test_couplings_count_formulas_or_their_groundings():
@@ -53,7 +53,7 @@ def test_couplings_count_formulas_or_their_groundings():
     }
     assert by["formulas"] <= 3 and by["groundings"] >= 100
     assert graph_of(text, 10).coupling == graph_of(text, 10, coupling="formulas").coupling
-    literal, cached = ({"costs": costs, "alpha": 1e9, "beta": 1e9} for costs in ("literal", "cached"))
+    literal, cached = ({"costs": costs, "alpha": 1e9, "beta": 1e9} for costs in ("literal", "count-cached"))
     assert graph_of(text, 10, **cached).coupling == graph_of(text, 10, **cached, coupling="groundings").coupling
     assert graph_of(text, 10, **literal, coupling="groundings").coupling == by["groundings"]
     with pytest.raises(InputError, match="coupling"):
@@ -77,9 +77,9 @@ def test_settings_are_checked():
 def test_what_explain_predicts_is_of_the_clusters_that_were_asked_for():
     text = f"a = {{{', '.join(f'A{i}' for i in range(12))}}}\n{EXAMPLE}"
     told = {
-        costs: mln.explain(mln.Model.parse(text), None, "R,S,T", method=LiftedBlocked(costs=costs))
-        for costs in ("literal", "cached")
+        costs: mln.explain(mln.Model.parse(text), None, "R,S,T", method=LiftedBlocked(cost=costs))
+        for costs in ("literal", "count-cached")
     }
-    for costs, n_clusters in (("literal", 2), ("cached", 3)):
+    for costs, n_clusters in (("literal", 2), ("count-cached", 3)):
         (candidate,) = [c for c in told[costs].candidates if c.method == "lifted-blocked"]
         assert candidate.reason.count("{") == n_clusters == len(told[costs].details) - 1

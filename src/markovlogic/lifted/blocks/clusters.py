@@ -26,7 +26,7 @@ from markovlogic.lifted.blocks.units import ClusterUnit, Unit
 from markovlogic.networks.counting.building import counting_plan
 from markovlogic.problem import Problem
 
-Costs = Literal["cached", "literal"]
+Costs = Literal["count-cached", "literal"]
 Coupling = Literal["auto", "formulas", "groundings"]
 SLACK = 1.25  # α where nobody said: so many times the time of single predicates
 
@@ -145,7 +145,7 @@ class _Search:
             try:
                 program = compile_cluster([m.inner(i) for i, m in enumerate(messages)], arguments)
                 self._cells[cluster] = _cells(program.root, program, 1.0)
-                self._time[cluster] = self._cells[cluster] if self.costs == "cached" else _time(program.root, program)
+                self._time[cluster] = self._cells[cluster] if self.costs == "count-cached" else _time(program.root, program)
             except Unliftable as obstacle:
                 self._obstacle[cluster] = str(obstacle)
                 self._time[cluster] = float("inf")
@@ -153,7 +153,7 @@ class _Search:
                     rows = self._rows[cluster[0]] = rows_of(cluster[0], field.terms, field.arguments[cluster[0]])
                     self._cells[cluster] = rows.n_rows * _cells(rows.program.root, rows.program, 1.0)
                     literal = rows.n_rows * _time(rows.program.root, rows.program)
-                    self._time[cluster] = self._cells[cluster] if self.costs == "cached" else literal
+                    self._time[cluster] = self._cells[cluster] if self.costs == "count-cached" else literal
         return self._time[cluster]
 
     def _time_of_held(self, cluster: tuple[str, ...], held: str) -> float:
