@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markovlogic.arrays import frozen, offsets, packed, unpacked
+from markovlogic.arrays import each_once, frozen, offsets, packed, unpacked
 
 
 class Pair(NamedTuple):
@@ -43,3 +43,9 @@ def test_worlds_as_words_and_back(n_chains):
     words = packed(worlds)
     assert words.dtype == np.uint64 and all(int(words[a]) >> c & 1 == worlds[c, a] for a in (0, 33, 69) for c in range(n_chains))
     np.testing.assert_array_equal(unpacked(words, n_chains), worlds)
+
+
+@pytest.mark.parametrize("values", [[], [3], [2, 2, 2], [5, -1, 5, 0, -1], [[4, 1], [1, 4]]])
+def test_each_value_once(values):
+    found = each_once(np.array(values, np.int32))
+    assert found.dtype == np.int32 and found.tolist() == sorted(set(np.ravel(values)))

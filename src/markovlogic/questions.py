@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from markovlogic.arrays import Float64, Int32, Int64, offsets
+from markovlogic.arrays import Float64, Int32, Int64, each_once, offsets
 from markovlogic.compressing.base import Projection
 from markovlogic.data.arrow import arrow_texts, numpy_numbers
 from markovlogic.data.domains import Domain
@@ -170,7 +170,7 @@ def restated(wanted: Asked, old: Problem, new: Problem) -> Asked:
     def moved(numbers: Int64) -> tuple[Int64, npt.NDArray[np.int8]]:
         predicate = np.searchsorted(old.atoms.start, numbers, side="right") - 1
         found, truth = np.full(len(numbers), -1, np.int64), np.full(len(numbers), UNKNOWN, np.int8)
-        for at in np.unique(predicate).tolist():
+        for at in each_once(predicate).tolist():
             name, rows = old.atoms.predicates[at], np.flatnonzero(predicate == at)
             code = old.statuses[name].unrank(numbers[rows] - old.atoms.start[at])
             truth[rows] = new.statuses[name].lookup(code)
@@ -189,7 +189,7 @@ def _renumbered(wanted: Asked, moved: Moved) -> Asked:
         return replace(part, number=number, truth=truth)
 
     def event(one: AskedEvent) -> AskedEvent:
-        atoms = np.unique(np.array([name - 1 for name in variables_of(one.node)], np.int64))
+        atoms = each_once(np.array([name - 1 for name in variables_of(one.node)], np.int64))
         number, truth = moved(atoms)
         places = zip(atoms.tolist(), number.tolist(), (truth == TRUE).tolist(), strict=True)
         return AskedEvent.of(one.text, renamed(one.node, {a + 1: n + 1 if n >= 0 else t for a, n, t in places}))
@@ -199,7 +199,7 @@ def _renumbered(wanted: Asked, moved: Moved) -> Asked:
 
 def distinct(moved: Asked, problem: Problem) -> Asked:
     """The atoms of another problem that projected questions come to, each once, in the order of their numbers."""
-    every = np.unique(moved.numbers)
+    every = each_once(moved.numbers)
     parts = []
     for name in problem.atoms.predicates:
         own = problem.atoms.range_of(name)

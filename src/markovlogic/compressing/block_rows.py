@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int32, Int64, offsets
+from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once, offsets
 from markovlogic.compressing.block_states import BlockStates, Reading
 from markovlogic.compressing.partition import Partition
 from markovlogic.compressing.shares import Numbering, Pattern
@@ -205,7 +205,7 @@ class Rows:
     def _keep(self, rows: Int64, mass: Float64, *, apart: bool) -> None:
         """Rows by the number of their open literals, equal ones added up; `apart`: they hold merged objects that must differ."""
         length = (rows >= 0).sum(axis=1)
-        for n in np.unique(length[length > 0]).tolist():
+        for n in each_once(length[length > 0]).tolist():
             if n > DEGREE - 1:
                 raise ResourceError(f"a rule holds {n} open literals; blocks take at most {DEGREE - 1}")
             own = length == n
@@ -216,9 +216,9 @@ class Rows:
 
     def _unary(self, rows: Int64, same: Bool) -> bool:
         """Whether blocks that occur twice in a row are of one argument: independent objects are squares of shares then."""
-        twice = np.unique((rows[:, 1:] >> 1)[same])
+        twice = each_once((rows[:, 1:] >> 1)[same])
         at = np.searchsorted(self._numbering.start, twice, side="right") - 1
-        return all(len(self._numbering.arrays[i].types) <= 1 for i in np.unique(at))
+        return all(len(self._numbering.arrays[i].types) <= 1 for i in each_once(at))
 
     def merged(self) -> tuple[Int64, Int32, Float64]:
         """All rows: offsets, literals and weights."""

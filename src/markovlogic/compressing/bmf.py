@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Int64, Words, offsets
+from markovlogic.arrays import Bool, Int64, Words, each_once, offsets
 from markovlogic.errors import InputError, ResourceError
 
 Algorithm = Literal["grecond", "asso"]
@@ -37,7 +37,7 @@ class BooleanMatrix:
         rows, columns = np.asarray(row, np.int64), np.asarray(column, np.int64)
         if len(rows) and not (rows.min() >= 0 and columns.min() >= 0 and rows.max() < shape[0] and columns.max() < shape[1]):
             raise ValueError(f"a cell lies outside of the {shape[0]} x {shape[1]} matrix")
-        code = np.unique(rows * max(shape[1], 1) + columns)
+        code = each_once(rows * max(shape[1], 1) + columns)
         return BooleanMatrix(shape, *np.divmod(code, max(shape[1], 1)))
 
     @staticmethod
@@ -226,8 +226,8 @@ class _Packed:
         self.shape = matrix.shape
         self._unknown = unknown if unknown is not None and unknown.n_ones else None
         every = [matrix] if self._unknown is None else [matrix, self._unknown]
-        self._rows = np.unique(np.concatenate([m.row for m in every]))
-        self._columns = np.unique(np.concatenate([m.column for m in every]))
+        self._rows = each_once(np.concatenate([m.row for m in every]))
+        self._columns = each_once(np.concatenate([m.column for m in every]))
         self.n_rows, self.n_columns = len(self._rows), len(self._columns)
         width = max(1, -(-self.n_columns // 64))
         if 8 * self.n_rows * width > MOST_BYTES:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, each_once
 from markovlogic.compressing.features import StatusArrays
 from markovlogic.compressing.grouping import lowered_of
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
@@ -193,7 +193,7 @@ def _known_alone(problem: Problem, first: dict[str, int], n: int) -> Iterator[tu
             label = np.full(n, -1, np.int64)
             start = first[predicate.types[0]]
             label[start : start + statuses.n_ground] = statuses.lookup(np.arange(statuses.n_ground))
-            if len(np.unique(label[label >= 0])) > 1:
+            if len(each_once(label[label >= 0])) > 1:
                 yield ("known", name), label, max(FALSE, TRUE, UNKNOWN) + 1
 
 

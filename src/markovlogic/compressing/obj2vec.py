@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64
+from markovlogic.arrays import Bool, Float64, Int64, each_once
 from markovlogic.compressing.contexts import Contexts, Reading, Tokens, contexts_of
 from markovlogic.compressing.grouping import Grouping, group_number
 from markovlogic.compressing.groupings import RATIO, Cr, check_ratio, finer_ratio
@@ -101,7 +101,7 @@ class Obj2Vec(Grouping):
     def _groups(self, points: Float64, kinds: Any, problem: Problem, of: str, rng: np.random.Generator) -> list[Group]:
         wanted = group_number(problem, of, self.ratio, self.cr)
         every, found = int(np.count_nonzero(kinds >= 0)), []
-        for kind in np.unique(kinds[kinds >= 0]):
+        for kind in each_once(kinds[kinds >= 0]):
             members = np.flatnonzero(kinds == kind)
             share = max(1, min(len(members), round(wanted * len(members) / every)))
             for group in balanced(points[members], share, rng, p_random=self.p_random, one_less=self.K == "n/a-1"):
@@ -185,7 +185,7 @@ def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
 
 def _object_of_context(contexts: Contexts) -> list[int]:
     """Contexts that are objects were numbered in the order of the objects."""
-    return [int(number) for number in np.unique(contexts.object)]
+    return [int(number) for number in each_once(contexts.object)]
 
 
 def balanced(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, frozen
+from markovlogic.arrays import Int32, Int64, each_once, frozen
 from markovlogic.compressing.base import Compression, projection
 from markovlogic.compressing.bmf import BooleanMatrix
 from markovlogic.compressing.evidence_factors import BMF, EvidenceFactors, factorise_evidence
@@ -97,7 +97,7 @@ def _approximate(statuses: Statuses, yes: BooleanMatrix, no: BooleanMatrix | Non
     if no is None:
         return _statuses(statuses, default, true, np.full(len(true), TRUE, np.int8))
     false = no.row * width + no.column
-    code = np.union1d(true, false)
+    code = each_once(np.concatenate([true, false]))
     is_true, is_false = np.isin(code, true, assume_unique=True), np.isin(code, false, assume_unique=True)
     old = statuses.lookup(code)
     status = np.where(is_true, TRUE, FALSE).astype(np.int8)
@@ -121,7 +121,7 @@ def _statuses(like: Statuses, default: int, code: Int64, status: npt.NDArray[np.
 
 def _differences(old: Statuses, new: Statuses) -> tuple[int, int]:
     """(known atoms that have another status now, unknown atoms that are known now)."""
-    listed = np.union1d(old.code, new.code)
+    listed = each_once(np.concatenate([old.code, new.code]))
     before, after = old.lookup(listed), new.lookup(listed)
     lost = int(np.count_nonzero((before != UNKNOWN) & (before != after)))
     asserted = int(np.count_nonzero((before == UNKNOWN) & (after != UNKNOWN)))

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64, frozen, offsets
+from markovlogic.arrays import Int64, each_once, frozen, offsets
 from markovlogic.compressing.base import Projection
 from markovlogic.compressing.partition import Partition
 from markovlogic.compressing.shares import MOST_BLOCKS, BlockArray, Blocks, first_places, fits
@@ -258,7 +258,7 @@ def n_scaled_rules(model: Model, partition: Partition) -> int:
 
 def _parts(sizes: Int64) -> Mapping[int, npt.NDArray[np.bool_]]:
     """Numbers that add up to the sizes, and which of the groups has each."""
-    distinct = np.unique(sizes)
+    distinct = each_once(sizes)
     bits = [1 << k for k in range(int(distinct.max()).bit_length()) if np.any(sizes >> k & 1)]
     if len(distinct) <= len(bits):
         return {int(size): sizes == size for size in distinct}

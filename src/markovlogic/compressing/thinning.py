@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Float64, frozen, offsets
+from markovlogic.arrays import Float64, each_once, frozen, offsets
 from markovlogic.compressing.base import Compression, Compressor, projection
 from markovlogic.compressing.bmf import BooleanMatrix
 from markovlogic.compressing.evidence_factors import binary_predicates, cells_of
@@ -141,7 +141,7 @@ class NIMFA(Compressor):
             return matrix
         from scipy.sparse import csr_array
 
-        rows, columns = np.unique(matrix.row), np.unique(matrix.column)
+        rows, columns = each_once(matrix.row), each_once(matrix.column)
         at = np.searchsorted(rows, matrix.row), np.searchsorted(columns, matrix.column)
         given = csr_array((np.ones(matrix.n_ones), at), shape=(len(rows), len(columns)))
         left, right = self._factors(given, min(self.rank, len(rows), len(columns)))

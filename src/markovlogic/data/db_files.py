@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, each_once
 from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
 from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact, with_number
 from markovlogic.data.db_scan import Scan, scan
@@ -118,7 +118,7 @@ def _read_piece(
     scanned = scan(piece)
     regular, doubtful = _match_to_model(scanned, model, vocabulary)
     slow: dict[str, list[tuple[int, ParsedFact]]] = {}
-    for line in np.union1d(scanned.irregular, doubtful).tolist():
+    for line in each_once(np.concatenate([scanned.irregular, doubtful])).tolist():
         text = piece[scanned.line_start[line] : scanned.line_start[line + 1] - 1]
         place = Place(path, first_line + line, 1)
         if len(text) > LONGEST_LINE:
@@ -174,7 +174,7 @@ def _match_to_model(scanned: Scan, model: Model, vocabulary: Vocabulary) -> tupl
     matched: list[tuple[Predicate, Int64]] = []
     fits = np.zeros(len(number), bool)
     allowed: dict[str, Any] = {}  # which names each closed type lists
-    for at in np.unique(number).tolist():
+    for at in each_once(number).tolist():
         if at < 0:
             continue
         predicate = numbered[at]

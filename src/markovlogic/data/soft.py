@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int8, Int64
+from markovlogic.arrays import Bool, Float64, Int8, Int64, each_once
 from markovlogic.data.blocks import Block, SoftColumn
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Facts, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, group_of
@@ -81,7 +81,7 @@ def with_shared_rest(
     assert facts.log_odds is not None
     code = codes(facts.args, sizes)
     group = group_of(facts.args, sizes, predicate.exclusive)
-    groups = np.unique(group[is_share])
+    groups = each_once(group[is_share])
     of_group = np.searchsorted(groups, group[is_share])
     total = np.bincount(of_group, np.exp(facts.log_odds[is_share]), minlength=len(groups))
 

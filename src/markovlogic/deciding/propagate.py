@@ -23,7 +23,7 @@ from math import isinf, prod
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, each_once
 from markovlogic.data.evidence import FALSE, TRUE
 from markovlogic.data.exclusive import n_values
 from markovlogic.deciding.contradictions import contradiction
@@ -166,7 +166,7 @@ class _Propagation:
             ground = self._settled.statuses[join.target.predicate].n_ground
             if 2 * rows < ground and self._affords(join.target, rows, rows):
                 parts = [self._codes(one, found) for one, found in plans]
-                left = np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+                left = each_once(np.concatenate([np.empty(0, np.int64), *parts]))
                 self._settled.settle_all_but(join.target.predicate, left, Decider(clause.rule))
                 return
         self._listed(clause, target, join)
@@ -181,7 +181,7 @@ class _Propagation:
         rows = rows_bound(found)
         listed = min(rows, prod(size for name, size in self._own(clause, join.target)))
         if self._affords(join.target, rows, min(listed, statuses.n_open), small=is_small(found)):
-            code = np.unique(self._codes(join, found))
+            code = each_once(self._codes(join, found))
             value = TRUE if clause.literals[target].positive else FALSE
             self._settled.settle(join.target.predicate, code, value, Decider(clause.rule))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from markovlogic.arrays import Int64, frozen
+from markovlogic.arrays import Int64, each_once, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.data.exclusive import atoms_of_groups, group_of, n_values
 from markovlogic.problem import Problem, Statuses
@@ -73,7 +73,7 @@ class Settled:
 
     def taken_fresh(self) -> dict[tuple[str, int], Int64 | None]:
         """Codes that became known since the last call, by predicate and value."""
-        found = {key: None if parts is None else np.unique(np.concatenate(parts)) for key, parts in self.fresh.items()}
+        found = {key: None if parts is None else each_once(np.concatenate(parts)) for key, parts in self.fresh.items()}
         self.fresh = {}
         return found
 
@@ -140,7 +140,7 @@ class Settled:
 
     def _groups_of(self, predicate: str, code: Int64) -> Int64:
         sizes = self.statuses[predicate].sizes
-        return np.unique(group_of(decode(code, sizes), sizes, self._marks(predicate)))
+        return each_once(group_of(decode(code, sizes), sizes, self._marks(predicate)))
 
     def _open_groups(self, predicate: str) -> Int64 | None:
         """Groups with open atoms; None where the predicate has no exclusive arguments."""

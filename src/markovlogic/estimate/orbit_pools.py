@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int32, Int64, Words, offsets
+from markovlogic.arrays import Float64, Int32, Int64, Words, each_once, offsets
 from markovlogic.estimate.series import Series
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.estimate.substitutions import (
@@ -73,7 +73,7 @@ class OrbitPools:
     @property
     def counted_atoms(self) -> Int32:
         """Query atoms and all other members of their orbits, sorted: what must be tallied for an average of conditionals."""
-        return np.union1d(self.query_atoms, self.member >> 1).astype(np.int32)
+        return each_once(np.concatenate([self.query_atoms, self.member >> 1])).astype(np.int32)
 
     def watch(self, *, draws: int, chains: int, seed: int, burn_in: int = 0) -> PoolObserver:
         """An observer for one run; burn_in: sweeps that it sees before the planned draws."""
@@ -94,7 +94,7 @@ def orbit_pools(
     label = _literal_orbits(group)
     size = np.bincount(label, minlength=1)
     orbit = label[2 * query_atoms + 1]
-    wanted = np.unique(orbit[size[orbit] > 1])
+    wanted = each_once(orbit[size[orbit] > 1])
     pool_of = np.full(len(size), -1, np.int32)
     pool_of[wanted] = np.arange(len(wanted), dtype=np.int32)
     pool = pool_of[label]

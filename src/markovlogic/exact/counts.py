@@ -13,7 +13,7 @@ from math import comb, inf, log, prod
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64
+from markovlogic.arrays import Bool, Float64, Int64, each_once
 from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.counts import CountNetwork
 from markovlogic.networks.types import TypeNetwork
@@ -109,7 +109,7 @@ class BlockSum:
         open_ = np.flatnonzero(own.most > 0)
         of_row = component[own.row_literal[own.row_start[:-1]] >> 1]
         blocks, rows = open_[np.argsort(component[open_], kind="stable")], np.argsort(of_row, kind="stable")
-        number = np.unique(component[open_])
+        number = each_once(component[open_])
         block_at = np.searchsorted(component[blocks], number), np.searchsorted(component[blocks], number, side="right")
         row_at = np.searchsorted(of_row[rows], number), np.searchsorted(of_row[rows], number, side="right")
         return [(blocks[a:b], rows[c:d]) for a, b, c, d in zip(*(at.tolist() for at in (*block_at, *row_at)), strict=True)]
@@ -143,8 +143,8 @@ class BlockSum:
         most, place = own.most[blocks], np.full(own.n_blocks, -1, np.int64)
         place[blocks] = np.arange(len(blocks))
         length = own.row_start[rows + 1] - own.row_start[rows]
-        literals = [own.row_literal[own.row_start[rows[length == n]][:, None] + np.arange(n)] for n in np.unique(length)]
-        weights = [own.row_weight[rows[length == n]] for n in np.unique(length)]
+        literals = [own.row_literal[own.row_start[rows[length == n]][:, None] + np.arange(n)] for n in each_once(length)]
+        weights = [own.row_weight[rows[length == n]] for n in each_once(length)]
         base, step = own.base[blocks], own.step[blocks]
         if own.alone:
             base, step = np.zeros(len(blocks)), np.ones(len(blocks))
@@ -202,7 +202,7 @@ class TypeSum:
         """The network in which classes that are alike are one; its units are not those of the network."""
         from dataclasses import replace
 
-        own, first = self.network, np.unique(self.alike)
+        own, first = self.network, each_once(self.alike)
         cells = np.concatenate([np.zeros(0, np.int64), *(np.arange(own.n_cells)[self._cells(at)] for at in first.tolist())])
         pair = own.pair[np.ix_(cells, cells)]
         start = np.concatenate([[0], np.cumsum(np.diff(own.class_start)[first])])
@@ -270,7 +270,7 @@ class TypeSum:
     def _place(self) -> Int64:
         """(n_cells,) the cell of `merged` that stands for each."""
         own, merged = self.network, self.merged
-        order = np.searchsorted(np.unique(self.alike), self.alike)
+        order = np.searchsorted(each_once(self.alike), self.alike)
         inside = np.arange(own.n_cells) - own.class_start[own.class_of_cell]
         return np.asarray(merged.class_start[order[own.class_of_cell]] + inside, np.int64)
 

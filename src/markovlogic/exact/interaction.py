@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int8, Int64
+from markovlogic.arrays import Int8, Int64, each_once
 from markovlogic.exact.cores import distinct
 from markovlogic.exact.shapes import UNDECIDED, Shape
 from markovlogic.exact.states import NEVER
@@ -191,7 +191,7 @@ def split_graph(rows: Rows, longest: int) -> Graph:
 
     rest = np.minimum(count, most)  # what ends in one factor: the last link or the first test, the last tests, the hidden atom
     size = rest + own
-    for k in np.unique(size[(size > 1) & (rest > 0)]).tolist():
+    for k in each_once(size[(size > 1) & (rest > 0)]).tolist():
         chosen = np.nonzero((size == k) & (rest > 0))[0]
         for bound in (False, True):
             row = chosen[own[chosen] == bound]

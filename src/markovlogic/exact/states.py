@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Float64, Int64
+from markovlogic.arrays import Float64, Int64, each_once
 from markovlogic.exact.shapes import UNDECIDED, Shape
 
 NEVER = -1
@@ -31,7 +31,7 @@ _FALSE = np.array([NEVER])
 
 def variables_of(shape: Shape) -> list[Variable]:
     """All choices of a component: groups first, then the atoms outside groups, by number."""
-    if len(np.unique(shape.group_atom)) != len(shape.group_atom):
+    if len(each_once(shape.group_atom)) != len(shape.group_atom):
         raise ValueError("an atom stands in two exclusive groups")
     found = [_group_choice(shape, g) for g in range(len(shape.group_start) - 1)]
     alone = np.ones(shape.n_open, bool)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Int64, frozen
+from markovlogic.arrays import Bool, Int64, each_once, frozen
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import TRUE, UNKNOWN, Evidence, Facts, codes, decode
 from markovlogic.errors import InputError
@@ -158,7 +158,7 @@ def _grown(ties: Int64, free: Bool, count: int, rng: np.random.Generator) -> Int
         left[fringe] = False
         missing -= len(fringe)
         inside = np.isin(ties, fringe)
-        near = np.unique(np.concatenate([ties[inside[:, 0], 1], ties[inside[:, 1], 0]]))
+        near = each_once(np.concatenate([ties[inside[:, 0], 1], ties[inside[:, 1], 0]]))
         fringe = rng.permutation(near[left[near]])
     return np.flatnonzero(taken)
 
@@ -224,7 +224,7 @@ def evidence_of(world: World, predicates: tuple[str, ...]) -> Evidence:
     facts = {}
     for name in predicates:
         args = world.facts.get(name, np.zeros((0, len(world.sizes(name))), np.int64))
-        code = np.unique(codes(args, world.sizes(name)))
+        code = each_once(codes(args, world.sizes(name)))
         if len(code):
             facts[name] = frozen(Facts(decode(code, world.sizes(name)), np.full(len(code), TRUE, np.int8)))
     return Evidence(world.domains, facts, observed=frozenset(predicates))

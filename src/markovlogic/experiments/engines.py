@@ -14,6 +14,7 @@ import numpy as np
 
 from markovlogic.arrays import Float64
 from markovlogic.compressing.base import Compression
+from markovlogic.errors import ResourceError
 from markovlogic.experiments.follow import Counted
 from markovlogic.experiments.long_runs import block_means, counted_means
 from markovlogic.experiments.preprocessing import Prepared, Task, TaskScale
@@ -87,9 +88,12 @@ def solved(task: Task, made: Compression | None, engine: Engine, scale: TaskScal
 
 
 def by_blocks(task: Task, prepared: Prepared, scale: TaskScale, seed: int) -> Solved | None:
-    """The corrected translation: Gibbs over blocks of atoms; None where nobody is merged."""
+    """The corrected translation: Gibbs over blocks of atoms; None where nobody is merged, or rules have too many instances."""
     begun = time.process_time()
-    network: Any = prepared.blocks(task)
+    try:
+        network: Any = prepared.blocks(task)
+    except ResourceError:
+        return None
     if network is None:
         return None
     ((_, values),) = block_means(network, "none", COUNTING_CHAINS, (scale.draws,), seed)

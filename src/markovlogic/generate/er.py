@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, each_once
 from markovlogic.generate.draws import facts, known_ones, structure, type_line, weights
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import FactBlock, Generated
@@ -94,7 +94,7 @@ def _words(rng: np.random.Generator, field: Field, n_words: int) -> Int64:
     """(constant, word): two words that all spellings of a value share and one of chance."""
     shared = np.stack([field.value_of * 7 + 1, field.value_of * 13 + 5], axis=1) % n_words
     word = np.concatenate([shared, rng.integers(0, n_words, (len(shared), WORDS_A_NAME - 2))], axis=1)
-    code = np.unique(np.arange(len(word))[:, None] * n_words + word)
+    code = each_once(np.arange(len(word))[:, None] * n_words + word)
     return np.stack(np.divmod(code, n_words), axis=1)
 
 

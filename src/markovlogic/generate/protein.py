@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, each_once
 from markovlogic.generate.draws import facts, known_ones, structure, type_line, weights
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import Generated
@@ -66,7 +66,7 @@ def _interactions(rng: np.random.Generator, function: Int64) -> Int64:
     count = np.diff(start)[function[source]]
     within = members[start[function[source]] + (rng.random(len(source)) * count).astype(np.int64)]
     target = np.where(rng.random(len(source)) < 0.5, within, rng.integers(0, n, len(source)))
-    code = np.unique((source * n + target)[source != target])
+    code = each_once((source * n + target)[source != target])
     return np.stack(np.divmod(code, n), axis=1)
 
 
@@ -75,5 +75,5 @@ def _places(rng: np.random.Generator, function: Int64) -> Int64:
     n = len(function)
     near = (function * N_PLACES // N_FUNCTIONS + rng.integers(0, 4, n)) % N_PLACES
     place = np.stack([near, rng.integers(0, N_PLACES, n)], axis=1)
-    code = np.unique(np.arange(n)[:, None] * N_PLACES + place)
+    code = each_once(np.arange(n)[:, None] * N_PLACES + place)
     return np.stack(np.divmod(code, N_PLACES), axis=1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Float64, Int64
+from markovlogic.arrays import Float64, Int64, each_once
 from markovlogic.generate.draws import facts, known_ones, structure, type_line
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import FactBlock, Generated
@@ -85,7 +85,7 @@ def _candidates(rng: np.random.Generator, family: Int64) -> Int64:
     step = 1 + np.argsort(rng.random((size, REACH)), axis=1)[:, :NEAR]
     near = np.stack([np.repeat(np.arange(size), NEAR), (np.arange(size)[:, None] + step).ravel()], axis=1)
     every = np.concatenate([inside, near[near[:, 1] < size]])
-    code = np.unique(every[:, 0] * size + every[:, 1])
+    code = each_once(every[:, 0] * size + every[:, 1])
     return np.stack(np.divmod(code, size), axis=1)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, each_once
 from markovlogic.generate.draws import facts, known_ones, random_atoms, structure, type_line, weights
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import Generated
@@ -77,7 +77,7 @@ def _words(rng: np.random.Generator, page_class: Int64) -> Int64:
     own = N_WORDS // len(CLASSES)
     of_class = page_class[page] * own + rng.integers(0, own, len(page))
     word = np.where(rng.random(len(page)) < KIND_OF_LINK, of_class, rng.integers(0, N_WORDS, len(page)))
-    code = np.unique(page * N_WORDS + word)
+    code = each_once(page * N_WORDS + word)
     return np.stack([code % N_WORDS, code // N_WORDS], axis=1)
 
 
@@ -102,7 +102,7 @@ def _links(rng: np.random.Generator, page_class: Int64) -> Int64:
         at = start[favoured] + (rng.random(len(source)) * count).astype(np.int64)
         follows = (rng.random(len(source)) < KIND_OF_LINK) & (count > 0)
         target = np.where(follows, members[np.minimum(at, n - 1)], rng.integers(0, n, len(source)))
-        code = np.unique(np.concatenate([code, (source * n + target)[source != target]]))
+        code = each_once(np.concatenate([code, (source * n + target)[source != target]]))
     return _sorted_pairs(*np.divmod(rng.permutation(code)[:wanted], n), n)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Bool, Float64, Int32, Int64, frozen, offsets
+from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once, frozen, offsets
 from markovlogic.grounding.definitions import Nodes
 from markovlogic.grounding.rows import Rows, concatenated, order_of
 from markovlogic.grounding.surviving import Counts
@@ -201,7 +201,7 @@ def _used(nodes: Nodes, literal: Int32, bias: Float64) -> Bool:
     frontier = np.flatnonzero(used)
     while len(frontier):
         inside = nodes.rows.take(frontier).literal
-        child = np.unique(inside[inside >= 2 * nodes.n_atoms] >> 1) - nodes.n_atoms
+        child = each_once(inside[inside >= 2 * nodes.n_atoms] >> 1) - nodes.n_atoms
         frontier = child[~used[child]].astype(np.int64)
         used[frontier] = True
     return used

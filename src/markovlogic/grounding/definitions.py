@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, offsets
+from markovlogic.arrays import Int32, Int64, each_once, offsets
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.grounding.engine import Engine
@@ -62,7 +62,7 @@ class Nodes:
         inside = (rows.literal >= 2 * self.n_atoms) & (rows.literal & 1 == 1)
         node = (rows.literal[inside] >> 1) - self.n_atoms
         size = int(self.rows.length[node].sum())
-        shared = int(self.rows.length[np.unique(node)].sum()) + len(node)
+        shared = int(self.rows.length[each_once(node)].sum()) + len(node)
         if not len(node) or (size > INLINED_AT_MOST and size > INLINED_SAVING * shared):
             return rows, np.ones(len(rows), np.bool_)
         return canonical(*expanded(rows, self.n_atoms, self.rows))
@@ -104,7 +104,7 @@ def ground_definition(
     sizes = tuple(len(domains[type_name]) for _, type_name in definition.parameters)
     code, rows = _cubes_left(definition, engine, relations, domains, nodes, sizes)
     length = rows.length
-    true_code = np.unique(code[length == 0])
+    true_code = each_once(code[length == 0])
     matters = ~np.isin(code, true_code)
     single, several = matters & (length == 1), matters & (length > 1)
     node = nodes.add(rows.take(np.flatnonzero(several)), definition.rule)

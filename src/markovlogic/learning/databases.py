@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, frozen
+from markovlogic.arrays import Bool, each_once, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
 from markovlogic.data.exclusive import group_of
 from markovlogic.data.names import atom_names
@@ -187,7 +187,7 @@ def _note(problem: Problem, predicate: str, facts: Facts, truth: Bool, hidden: B
     marks = problem.model.predicates[predicate].exclusive
     if not any(marks):
         return
-    decided = np.unique(group_of(facts.args[facts.truth == TRUE], statuses.sizes, marks))
+    decided = each_once(group_of(facts.args[facts.truth == TRUE], statuses.sizes, marks))
     for groups in problem.groups:
         if groups.predicate != predicate:
             continue

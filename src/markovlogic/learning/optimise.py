@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Bool, Float64
+from markovlogic.arrays import Bool, Float64, each_once
 from markovlogic.learning.information import Preconditioner
 from markovlogic.learning.priors import BASE, NO_COUPLINGS, SCALES, Penalty, Prior, PriorWish, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
@@ -117,7 +117,7 @@ def cross_validated(
     Databases are left out one at a time; where there is one alone, a fifth of its atoms at a time. left_aside: couplings, whose
     strength is found otherwise; meanwhile there are none.
     """
-    numbers = np.unique(design.database)
+    numbers = each_once(design.database)
     first_row = np.searchsorted(design.unit, np.arange(design.n_units))
     if len(numbers) > 1:
         fold = design.database[first_row].astype(np.int64)
@@ -125,7 +125,7 @@ def cross_validated(
     else:
         fold = np.random.default_rng(seed).permutation(design.n_units) % FOLDS
         how = f"a fifth of the atoms left out at a time, {FOLDS} times"
-    parts = [(design.units_of(fold != k), design.units_of(fold == k)) for k in np.unique(fold)]
+    parts = [(design.units_of(fold != k), design.units_of(fold == k)) for k in each_once(fold)]
     starts: list[Float64 | None] = [None] * len(parts)
     best: tuple[float, float] | None = None
     progress.stage("cross-validation", len(SCALES) * len(parts))

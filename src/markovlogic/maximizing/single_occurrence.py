@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Int8, Int64, frozen
+from markovlogic.arrays import Bool, Int8, Int64, each_once, frozen
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import codes, decode
 from markovlogic.language.syntax import Constant, Term, Variable
@@ -190,7 +190,7 @@ def _is_uniform(statuses: Statuses, position: int) -> bool:
 
 
 def _distinct(values: npt.NDArray[np.int64]) -> bool:
-    return len(np.unique(values)) == len(values)
+    return len(each_once(values)) == len(values)
 
 
 def _smaller_rules(lowered: LoweredModel, classes: _Classes, type_of: dict[Position, str], problem: Problem) -> LoweredModel:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int32, Int64
+from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once
 from markovlogic.networks.counts import CountNetwork
 
 
@@ -67,7 +67,7 @@ class BlockNetwork(CountNetwork):
         """What all rows lose, with a minus."""
         share = self.base + self.step * counts
         total, length = np.zeros(len(counts)), np.diff(self.row_start)
-        for n in np.unique(length).tolist():
+        for n in each_once(length).tolist():
             own = np.flatnonzero(length == n)
             literal = self.row_literal[self.row_start[own][:, None] + np.arange(n)]
             part = share[:, literal >> 1]  # (n_states, n_rows, n)

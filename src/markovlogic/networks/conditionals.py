@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.arrays import each_once
+
 if TYPE_CHECKING:
     from markovlogic.networks.ground import GroundNetwork
 
@@ -33,21 +35,22 @@ def _log_weights(network: GroundNetwork, atoms: npt.NDArray[np.int32], values: B
     """For each row of values of the atoms, the log-weight of everything that depends on them."""
     changing = _changing(network, atoms)
     rows = [network.atom_clause[network.atom_start[a] : network.atom_start[a + 1]] for a in changing]
-    touched = np.unique(np.concatenate(rows)) if rows else np.zeros(0, np.int32)
-    literal, start = _literals(network, touched)
-    bias = network.atom_bias[changing]
-    result = np.zeros(len(values))
-    for row, value in enumerate(values):
-        own = np.array(world, np.bool_)
-        own[atoms] = value
-        _compute_hidden(network, own)
-        truth = own[changing]
-        holds = np.logical_or.reduceat(own[literal >> 1] == (literal & 1), start) if len(touched) else np.zeros(0, np.bool_)
+    touched = each_once(np.concatenate(rows)) if len(rows) > 1 else rows[0] if rows else np.zeros(0, np.int32)
+    own = np.repeat(np.asarray(world, np.bool_)[None], len(values), axis=0)
+    own[:, atoms] = values
+    _compute_hidden(network, own)
+    bias, truth = network.atom_bias[changing], own[:, changing]
+    required = np.isinf(bias)
+    broken = (required & (truth != (bias > 0))).any(axis=1)
+    finite = np.where(truth & ~required, bias, 0.0).sum(axis=1)
+    if len(touched):
+        literal, start = _literals(network, touched)
+        holds = np.logical_or.reduceat(own[:, literal >> 1] == (literal & 1), start, axis=1)
         weight = network.clause_weight[touched]
-        broken = (np.isinf(bias) & (truth != (bias > 0))).any() or (np.isinf(weight) & ~holds).any()
-        finite = np.where(np.isinf(bias), 0.0, bias)[truth].sum() + weight[holds & np.isfinite(weight)].sum()
-        result[row] = -np.inf if broken else finite
-    return result
+        hard = np.isinf(weight)
+        broken |= (hard & ~holds).any(axis=1)
+        finite += np.where(holds & ~hard, weight, 0.0).sum(axis=1)
+    return np.where(broken, -np.inf, finite)
 
 
 def _literals(network: GroundNetwork, clauses: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
@@ -68,11 +71,8 @@ def _changing(network: GroundNetwork, atoms: npt.NDArray[np.int32]) -> npt.NDArr
     return np.flatnonzero(marked)
 
 
-def _compute_hidden(network: GroundNetwork, world: Bools) -> None:
+def _compute_hidden(network: GroundNetwork, worlds: Bools) -> None:
+    """Set what the definitions say, one after the other: worlds, one a row."""
     for hidden in range(network.n_hidden):
-        world[network.n_atoms + hidden] = _holds(network.definition_start, network.definition_literal, hidden, world)
-
-
-def _holds(start: npt.NDArray[np.int64], literal: npt.NDArray[np.int32], row: int, world: Bools) -> bool:
-    own = literal[start[row] : start[row + 1]]
-    return bool((world[own >> 1] == (own & 1).astype(bool)).any())
+        own = network.definition_literal[network.definition_start[hidden] : network.definition_start[hidden + 1]]
+        worlds[:, network.n_atoms + hidden] = (worlds[:, own >> 1] == (own & 1).astype(bool)).any(axis=1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Int32, Int64, frozen, offsets
+from markovlogic.arrays import Bool, Int32, Int64, each_once, frozen, offsets
 from markovlogic.networks.ground import atom_rows, group_of, with_definitions
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class HardPart:
     def rules(self) -> Int32:
         """The rules that it comes from, as far as they are known."""
         known = np.concatenate([self.clause_rule, self.value_rule])
-        return np.unique(known[known != NO_RULE])
+        return each_once(known[known != NO_RULE])
 
     def of_rules(self, rules: Int32) -> HardPart:
         """What some of the rules ask for; definitions and groups stay, and so does what is of no known rule."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Int8, Int32, Int64, frozen
+from markovlogic.arrays import Int8, Int32, Int64, each_once, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import Fault, InputError
 from markovlogic.language.equivalence import Equivalence
@@ -90,7 +90,7 @@ def _refuse_false_pairs(
 ) -> None:
     """Refuse what must be together and must not: within a node of s constants, s² ordered pairs have to be possible."""
     n = len(node_of)
-    left, right = np.divmod(np.unique(possible), n) if n else (possible, possible)
+    left, right = np.divmod(each_once(possible), n) if n else (possible, possible)
     inside = (node_of[left] == node_of[right]) & (left != right)
     there = np.bincount(node_of[left[inside]], minlength=len(size))
     wrong = there != size * (size - 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Bool, Float64, Int8, Int64, frozen
+from markovlogic.arrays import Bool, Float64, Int8, Int64, each_once, frozen
 from markovlogic.kernels.partition.layout import Chain, Layout
 from markovlogic.partition.layout import layout_of, room_for
 from markovlogic.partition.network import PartitionNetwork
@@ -149,7 +149,7 @@ class _Places:
         for group in places[places[:, 0] == _GROUP, 1]:
             rows = network.rows
             found.append(rows.group_atom[rows.group_start[group] : rows.group_start[group + 1]].astype(np.int64))
-        every = np.unique(np.concatenate(found))
+        every = each_once(np.concatenate(found))
         return every[every >= 0]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int8, Int32, Int64, Words, frozen, offsets
+from markovlogic.arrays import Bool, Float64, Int8, Int32, Int64, Words, each_once, frozen, offsets
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import Fault, InputError
 from markovlogic.grounding.assemble import Assembler, Contradiction
@@ -264,7 +264,7 @@ def _add_clauses(problem: Problem, ground: GroundNetwork, assembler: Assembler, 
     assembler.add(rows.take(soft), 1.0, ground.clause_weight[clause[soft]], -1)
     hard = np.flatnonzero(is_hard)
     rules = rule_of[clause[hard] - ground.n_soft]
-    for rule in np.unique(rules):
+    for rule in each_once(rules):
         assembler.add(rows.take(hard[rules == rule]), np.inf, None, int(rule))
 
 
@@ -285,9 +285,9 @@ def _add_biases(ground: GroundNetwork, assembler: Assembler, number: Int32, layo
     rule[: len(ground.unit_rule)] = ground.unit_rule
     other = (number[atom] < layout.n_other) | (number[atom] >= layout.n_rows)
     atom, rule = atom[other], rule[other]
-    for each in np.unique(rule):
+    for each in each_once(rule):
         mine = atom[rule == each]
-        literal = np.unique(2 * number[mine] + (ground.atom_bias[mine] > 0)).astype(np.int32)
+        literal = each_once(2 * number[mine] + (ground.atom_bias[mine] > 0)).astype(np.int32)
         assembler.add(Rows(np.arange(len(literal) + 1, dtype=np.int64), literal), np.inf, None, int(each))
 
 

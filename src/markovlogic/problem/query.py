@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, each_once
 from markovlogic.data.domains import Domain, Domains
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.errors import Fault, InputError, nearest
@@ -184,7 +184,7 @@ def query_atoms(problem: Problem, *, include_evidence: bool = False) -> tuple[Qu
             most = max(_n_matching(one, statuses.sizes) for one in wanted[predicate])
             among = problem.atoms.codes(predicate) if statuses.n_open < most and not include_evidence else None
             parts = [matching_codes(one, statuses.sizes, among) for one in wanted[predicate]]
-            code = parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+            code = parts[0] if len(parts) == 1 else each_once(np.concatenate(parts))
         truth = statuses.lookup(code)
         if not include_evidence:
             code, truth = code[truth == UNKNOWN], truth[truth == UNKNOWN]

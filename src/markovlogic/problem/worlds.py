@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64, frozen
+from markovlogic.arrays import Int64, each_once, frozen
 from markovlogic.data.domains import Domains
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, conflicts, group_of, group_sizes, n_values
@@ -48,7 +48,7 @@ def _exclusive(
     group = group_of(facts.args, sizes, predicate.exclusive)
     code = codes(facts.args, sizes)
     true = code[facts.truth == TRUE]
-    decided = np.unique(group[facts.truth == TRUE])
+    decided = each_once(group[facts.truth == TRUE])
     is_removed = (facts.truth == FALSE) & ~np.isin(group, decided)
     removed = code[is_removed]
     _refuse_empty_groups(predicate, facts, group, is_removed, values, domains)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int8, Int32, Int64, offsets
+from markovlogic.arrays import Bool, Float64, Int8, Int32, Int64, each_once, offsets
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.problem import Problem
 
@@ -140,7 +140,7 @@ class Atoms:
         """The node of each open ground atom, given by its number among all atoms."""
         found = np.zeros(len(key), np.int64)
         owner = np.searchsorted(self._first, key, side="right") - 1
-        for number in np.unique(owner):
+        for number in each_once(owner):
             rows = np.flatnonzero(owner == number)
             name = self.predicates[number]
             found[rows] = self.nodes(name, self.values(name, key[rows] - self._first[number]))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Float64, Int32, Int64, frozen
+from markovlogic.arrays import Float64, Int32, Int64, each_once, frozen
 from markovlogic.data.evidence import UNKNOWN
 from markovlogic.errors import Fault, InputError
 from markovlogic.grounding.predict import groundings_of
@@ -43,7 +43,7 @@ class Lifted:
         found = np.zeros(len(number), np.int64)
         index = self._problem.atoms
         owner = np.searchsorted(index.start, number, side="right") - 1
-        for at in np.unique(owner):
+        for at in each_once(owner):
             name, rows = index.predicates[at], np.flatnonzero(owner == at)
             code = self._problem.statuses[name].unrank(number[rows] - int(index.start[at]))
             found[rows] = self._atoms.nodes(name, self._atoms.values(name, code))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64, frozen, offsets
+from markovlogic.arrays import Int64, each_once, frozen, offsets
 from markovlogic.data.evidence import UNKNOWN, decode
 from markovlogic.networks.ground import GroundNetwork, group_of
 from markovlogic.problem import Problem
@@ -167,7 +167,7 @@ def _short_rows(network: GroundNetwork, is_short: npt.NDArray[np.bool_], weight:
     row = np.zeros(int(place[-1]), np.int32)
     start = np.zeros(network.n_all + 1, np.int64)
     start[1:] = place[np.searchsorted(atom, np.arange(network.n_all), side="right")]
-    for size in np.unique(length[clause]):
+    for size in each_once(length[clause]):
         at = np.flatnonzero(length[clause] == size)
         literal = network.clause_literal[network.clause_start[clause[at]][:, None] + np.arange(size)]
         own = literal >> 1 == atom[at][:, None]

@@ -13,7 +13,7 @@ import enum
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Int32, Int64
+from markovlogic.arrays import Bool, Int32, Int64, each_once
 from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard import HardPart, hard_part
@@ -53,7 +53,7 @@ def tied_atoms(network: GroundNetwork) -> Bool:
         tied[literal >> 1] = True
         tied[value >= 0] = False
         in_group = np.flatnonzero(part.group_of >= 0)
-        groups = np.unique(part.group_of[in_group][tied[in_group]])
+        groups = each_once(part.group_of[in_group][tied[in_group]])
         tied[in_group[np.isin(part.group_of[in_group], groups)]] = True
     return tied
 
@@ -94,10 +94,10 @@ def _enumerated(part: HardPart, value: np.ndarray, left: np.ndarray) -> Reach:
     target = np.concatenate([n_all + owner, n_all + n_clauses + part.group_of[in_group]])
     n_nodes = n_all + n_clauses + n_groups
     _, label = connected_parts(n_nodes, source, target)
-    constrained = np.unique(label[literal >> 1])
+    constrained = each_once(label[literal >> 1])
     free = np.flatnonzero(value < 0)
     atoms_by = _by_label(free, label[free])
-    clause_nodes = np.unique(owner)
+    clause_nodes = each_once(owner)
     clauses_by = _by_label(clause_nodes, label[n_all + clause_nodes])
     row_start = np.searchsorted(owner, np.arange(n_clauses + 1))
     known: dict[tuple[object, ...], bool] = {}
@@ -138,11 +138,11 @@ def _is_connected(n: int, rows: tuple[tuple[tuple[int, int], ...], ...], group: 
     for row in rows:
         possible &= np.logical_or.reduce([bit[:, atom] == sign for atom, sign in row])
     moves = [1 << atom for atom in range(n) if group[atom] < 0]
-    for name in np.unique(group[group >= 0]):
+    for name in each_once(group[group >= 0]):
         members = np.flatnonzero(group == name)
         possible &= bit[:, members].sum(axis=1) == 1
         moves += [(1 << int(a)) | (1 << int(b)) for a in members for b in members if a < b]
     source = np.concatenate([world[possible & possible[world ^ move]] for move in moves] or [world[:0]])
     target = np.concatenate([world[possible & possible[world ^ move]] ^ move for move in moves] or [world[:0]])
     _, label = connected_parts(2**n, source, target)
-    return len(np.unique(label[possible])) <= 1
+    return len(each_once(label[possible])) <= 1

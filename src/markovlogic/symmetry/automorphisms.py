@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32
+from markovlogic.arrays import Int32, each_once
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.symmetry.base import OrbitPartition
 from markovlogic.symmetry.factors import FactorGroup
@@ -93,7 +93,7 @@ def network_automorphisms(network: GroundNetwork, *, signed: bool = False, budge
 def fewest_orbits(network: GroundNetwork, *, signed: bool = False) -> int:
     """How many orbits of open atoms there are at least, whatever a search would find; in nearly linear time."""
     colour = refined(graph_of(rows_of(network, signed=signed)))
-    return len(np.unique(colour[1 : 2 * network.n_atoms : 2]))
+    return len(each_once(colour[1 : 2 * network.n_atoms : 2]))
 
 
 def flips_everything(network: GroundNetwork) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64, offsets
+from markovlogic.arrays import Int32, Int64, each_once, offsets
 from markovlogic.data.evidence import codes
 from markovlogic.networks.connected import connected_parts
 from markovlogic.problem import Problem
@@ -91,7 +91,7 @@ class EvidenceGroup:
         for image in self.group.generators():
             if not np.array_equal(twin[image], twin):
                 induced = self.induced(self._by_type(image))
-                edges = np.unique(label.astype(np.int64) * n_labels + label[induced])
+                edges = each_once(label.astype(np.int64) * n_labels + label[induced])
                 source.append(edges // n_labels)
                 target.append(edges % n_labels)
         if not source:
@@ -204,7 +204,7 @@ class StatusChecker:
             local = moved.astype(np.int64) - self._first[type_name]
             local = local[(local >= 0) & (local < size)]
             touched += [order[start[c] : start[c + 1]] for c in local.tolist()]
-        rows = np.unique(np.concatenate(touched)) if touched else np.zeros(0, np.int64)
+        rows = each_once(np.concatenate(touched)) if touched else np.zeros(0, np.int64)
         args = relation.args[rows]
         made = np.empty(args.shape, np.int64)
         for position, type_name in enumerate(relation.types):

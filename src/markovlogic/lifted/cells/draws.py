@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Bool, Int64
+from markovlogic.arrays import Bool, Int64, each_once
 from markovlogic.data.evidence import UNKNOWN, codes
 from markovlogic.errors import Fault, ResourceError, UnsupportedError
 from markovlogic.lifted.cells.clauses import Key
@@ -88,7 +88,7 @@ class _Drawing:
                 for class_ in lump.classes:
                     own = kinds[:, begin : begin + len(classes[class_])]
                     begin += len(classes[class_])
-                    for kind in np.unique(own):
+                    for kind in each_once(own):
                         cells[class_][own == kind] = self._of_kind(class_, int(kind), int(np.count_nonzero(own == kind)))
         return cells
 

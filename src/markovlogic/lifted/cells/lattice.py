@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Bool, Int64
+from markovlogic.arrays import Bool, Int64, each_once
 from markovlogic.lifted.cells.merging import Component, CountTerm
 from markovlogic.lifted.cells.numbers import Numbers, Scalar, Values, Whole
 
@@ -134,7 +134,7 @@ class Sums:
             return Polynomial(counts, numbers.times(one.value[:, None], other.value[None, :]).ravel())
         keys = _keys(one.counts, other.counts)
         many, few = keys.of(one.counts), keys.of(other.counts)
-        listed = None if is_dense(keys.size, len(many) * len(few)) else np.unique(many[:, None] + few[None, :])
+        listed = None if is_dense(keys.size, len(many) * len(few)) else each_once(many[:, None] + few[None, :])
         size = keys.size if listed is None else len(listed)
         sums, met = numbers.zeros((size,)), np.zeros(size, np.bool_)
         for key, value in zip(few.tolist(), other.value.tolist(), strict=True):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Int64
+from markovlogic.arrays import Bool, Int64, each_once
 from markovlogic.lifted.cells.factors import Factor
 from markovlogic.lifted.cells.layout import falsified
 from markovlogic.lifted.cells.numbers import Numbers, Scalar, Values
@@ -84,7 +84,7 @@ def merged(tables: Tables) -> Merged:
     label = _tied_classes(may, ones, features)
     components, component_of, lump_of = [], np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
     place = np.zeros(len(kind), np.int64)
-    for number, root in enumerate(np.unique(label)):
+    for number, root in enumerate(each_once(label)):
         classes = np.flatnonzero(label == root)
         kinds = np.flatnonzero(may[classes].any(axis=0))
         lumps, of, units = _lumps(numbers, classes, sizes, weight[np.ix_(classes, kinds)])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from markovlogic.arrays import each_once
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.language.templates import LoweredModel
 from markovlogic.lifted.answer import MOST_ROUNDING, Refusal
@@ -93,7 +94,7 @@ class CellWork:
         for name in queried_predicates(problem.query):
             statuses = problem.statuses[name]
             if statuses.n_open:
-                code = statuses.unrank(np.unique(rng.integers(statuses.n_open, size=ATOMS_COMPARED)))
+                code = statuses.unrank(each_once(rng.integers(statuses.n_open, size=ATOMS_COMPARED)))
                 worst = max(worst, float(np.abs(found.marginal(name, code) - other.marginal(name, code)).max()))
         return SPARE_ROUNDING * worst
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Int64
+from markovlogic.arrays import Int64, each_once
 from markovlogic.data.evidence import FALSE, UNKNOWN
 from markovlogic.lifted.cells.clauses import Key, TooLarge
 from markovlogic.lifted.cells.costs import cheapest
@@ -72,7 +72,7 @@ class State:
         own, numbers = self.tables.cells[class_], self.numbers
         kind = self.kinds(class_)[own.profile]
         found = numbers.zeros((1,))[0]
-        for one in np.unique(kind[own.truth[:, column]]):
+        for one in each_once(kind[own.truth[:, column]]):
             weight = numbers.total(self.cell_weights[class_][(kind == one) & own.truth[:, column]])
             found = numbers.plus(found, numbers.times(weight, self.pinned(((class_, int(one)),))))
         return found
@@ -86,8 +86,8 @@ class State:
         weight = numbers.times(numbers.times(one[:, None], other[None, :]), chance)
         kinds = [self.kinds(at) for at in classes]
         found = numbers.zeros((1,))[0]
-        for first in np.unique(kinds[0]):
-            for second in np.unique(kinds[1]):
+        for first in each_once(kinds[0]):
+            for second in each_once(kinds[1]):
                 own = numbers.total(weight[np.ix_(kinds[0] == first, kinds[1] == second)])
                 pins = ((classes[0], int(first)), (classes[1], int(second)))
                 found = numbers.plus(found, numbers.times(own, self.pinned(pins)))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64, frozen
+from markovlogic.arrays import Int32, Int64, each_once, frozen
 from markovlogic.data.evidence import TRUE, decode
 from markovlogic.networks.counting.views import View
 from markovlogic.problem.values import Problem
@@ -59,7 +59,7 @@ def lists_of(problem: Problem, views: Sequence[View]) -> Lists:
         statuses = problem.statuses[view.predicate]
         row, value = _placed(view, decode(statuses.code[statuses.status == TRUE], statuses.sizes))
         searched = view.rows > ROWS_A_FACT * len(row)
-        rows = np.unique(row) if searched else np.zeros(0, np.int64)
+        rows = each_once(row) if searched else np.zeros(0, np.int64)
         if searched and not len(rows):
             rows = np.full(1, -1)  # a row that nobody asks for
         first = np.searchsorted(row, rows if searched else np.arange(view.rows))
