@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
 import re
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 SUITES = (
     "signatures",
@@ -59,10 +61,16 @@ def differences(found: Any, known: Any, at: str = "") -> list[str]:
     return [] if same else [f"{at}: {found} in place of {known}"]
 
 
+def told(suite: Any, name: str) -> Any:
+    """What a suite says of one of its cases, on two cores whatever the machine has: predicted seconds go by them."""
+    with patch.object(os, "sched_getaffinity", lambda pid: {0, 1}, create=True):
+        return plain(suite.said(name))
+
+
 def check(suite: Any, name: str) -> None:
     """Assert that a suite says of one of its cases what it said before."""
     known = json.loads(Path(suite.FILE).read_text())[name]
-    found = differences(plain(suite.said(name)), known)
+    found = differences(told(suite, name), known)
     assert not found, "\n".join(found[:20])
 
 
@@ -73,6 +81,6 @@ def _in_one_line(found: re.Match[str]) -> str:
 if __name__ == "__main__":
     for suite_name in sys.argv[1:] or SUITES:
         suite = importlib.import_module(f"tests.{suite_name}")
-        record = {name: plain(suite.said(name)) for name in suite.NAMES}
+        record = {name: told(suite, name) for name in suite.NAMES}
         text = json.dumps(record, indent=1, sort_keys=True)
         Path(suite.FILE).write_text(re.sub(r"\[\s+([^][{}]*?)\s+\]", _in_one_line, text) + "\n")
