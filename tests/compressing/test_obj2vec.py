@@ -62,6 +62,14 @@ def test_clauses_make_all_contexts_alike():
     assert conjunctive.count.sum() == 2
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"dim": 0}, {"window": -1}, {"epochs": 0}, {"negatives": 0}, {"p_random": 1.5}, {"p_random": -0.1}]
+)
+def test_each_setting_is_checked(wrong):
+    with pytest.raises(mln.InputError, match="obj2vec: dim, epochs and negatives are at least 1"):
+        mln.Obj2Vec(**wrong)
+
+
 def test_roles_and_colours():
     text = "p={A,B,C,D}\nF(p,p)\nG(p)\n1 F(x,y) ^ G(x)\n"
     problem = problem_of(text, "F(A,B)\nF(C,D)\nG(A)\nG(C)\n", "F(A,D)")

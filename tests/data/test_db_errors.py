@@ -168,7 +168,7 @@ def test_not_utf8(tmp_path):
 )
 def test_a_line_of_100_megabytes(tmp_path, head, length):
     (fault,) = faults_of(tmp_path, "Smokes(Ann)\n" + head + "A" * length)
-    assert fault.place.line == 2
+    assert fault.place.line == 2 and (fault.place.column == 1 or "bytes long" not in fault.message)
     assert len(fault.show()) < 1000
 
 

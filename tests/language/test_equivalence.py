@@ -57,6 +57,14 @@ def test_spellings_of_an_equivalence_relation(rules: str) -> None:
     assert all({literal.predicate for literal in template.literals} == {"Cand", "Same"} for template in left)
 
 
+def test_what_is_quantified_about_another_relation_is_no_axiom() -> None:
+    """That records which are the same share a neighbour holds in every equivalence relation only if Cand is that relation."""
+    rules = REFLEXIVE + SYMMETRIC + TRANSITIVE + "Same(x, y) => (EXIST w (Cand(x, w) ^ Cand(w, y))).\n"
+    (relation,) = found(rules).relations
+    own = found(rules.replace("Cand", "Same")).relations[0]
+    assert len(own.templates) == len(relation.templates) + 1
+
+
 @pytest.mark.parametrize("rules", PARTIAL)
 def test_without_reflexivity(rules: str) -> None:
     (relation,) = found(rules).relations

@@ -14,9 +14,11 @@ from tests.samplers.gibbs_checks import NETWORKS, limit, packed, unpacked
 from markovlogic.arrays import frozen
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
+from markovlogic.kernels.gibbs.layout import NARROW, WIDE
 from markovlogic.kernels.literals import broken_word
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.samplers.gibbs import LONG_FROM, Gibbs
+from markovlogic.samplers.gibbs_layout import build_layout
 
 FALSE_ALARM = 1e-6
 BATCHES = 600
@@ -215,3 +217,11 @@ def test_random_networks_with_unsatisfied_starts_do_not_crash() -> None:
             for group in range(network.n_groups):
                 atoms = network.group_atom[network.group_start[group] : network.group_start[group + 1]]
                 assert (world[:, atoms].sum(axis=1) == 1).all()
+
+
+def test_rows_stay_narrow_for_atoms_in_many_clauses() -> None:
+    """64-bit rows are for weights that 32 bits cannot hold; a hub with two hundred ordinary ones needs none."""
+    hub = network_of(201, [(0.5, [1, 2 * other]) for other in range(1, 201)])
+    assert set(build_layout(hub, LONG_FROM).rows.site_kind.tolist()) == {NARROW}
+    heavy = network_of(201, [(0.5 if other % 2 else 80_000.0, [1, 2 * other]) for other in range(1, 201)])
+    assert build_layout(heavy, LONG_FROM).rows.site_kind[0] == WIDE
