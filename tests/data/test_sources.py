@@ -1,9 +1,11 @@
 import io
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from markovlogic.data import sources
-from markovlogic.data.sources import parse_source, parse_sources, source_name
+from markovlogic.data.sources import evidence_sources, parse_source, parse_sources, source_name
 from markovlogic.errors import InputError
 
 
@@ -54,3 +56,26 @@ def test_lines_of_a_pipe_are_measured_from_their_own_beginning(monkeypatch):
     assert sources._stream_bytes(io.BytesIO(lines), "pipe") == lines
     with pytest.raises(InputError, match="16 bytes without the end of a line"):
         sources._stream_bytes(io.BytesIO(b"123456\n" + b"x" * 24), "pipe")
+
+
+@pytest.mark.parametrize(
+    ("pair", "is_one"),
+    [
+        (("Friends", "friends.csv"), True),
+        (("Friends", "all.duckdb:friends"), True),
+        (("Friends", {"a": ["Ann"]}), False),
+        (("a.db", "b.db"), False),
+        ((Path("a.db"), "b.csv"), False),
+        (("not a name", "b.csv"), False),
+    ],
+)
+def test_a_pair_is_a_predicate_and_its_table_or_two_sources(pair, is_one):
+    if is_one:
+        assert evidence_sources(pair) == [pair] == evidence_sources([pair])
+    else:
+        assert pair not in evidence_sources(pair) and len(evidence_sources(pair)) == 2
+
+
+def test_a_table_beside_its_predicate():
+    table = pa.table({"a": ["Ann"]})
+    assert evidence_sources(("Smokes", table)) == [("Smokes", table)]

@@ -235,7 +235,7 @@ def test_symmetries_beyond_twins_are_searched_only_when_asked_for():
     problem = posed(mln, ring, open_=("S",))
     network = ground(problem, lower(problem.model))
     assert SymmetryDoor(problem, network).twins.group.orbits().n_orbits == 6
-    assert SymmetryDoor(problem, network).most.group.orbits().n_orbits == 1
+    assert SymmetryDoor(problem, network).for_moves.group.orbits().n_orbits == 1
 
 
 def test_evidence_that_parts_twins_leaves_other_symmetries():

@@ -58,14 +58,15 @@ def test_exact_parts_keep_the_target_with_hard_clauses_groups_and_hidden_atoms(l
 
 def test_sweeps_keep_the_target_where_no_hard_clause_ties_a_part_and_hidden_atoms_follow():
     for seed, network in enumerate([*networks(groups=2), *networks(groups=1, hidden=3)]):
-        for alternate in (False, True):
-            assert worst_z(network, MCSAT(exact_atoms=0, alternate=alternate), steps=4, seed=seed) < limit(network.n_all)
+        settings = MCSAT(exact_atoms=0, alternate=bool(seed % 2))
+        assert worst_z(network, settings, steps=4, seed=seed) < limit(network.n_all)
 
 
 def test_the_checks_above_catch_weights_that_are_a_third_too_large():
     for seed, network in enumerate(networks(hard=2, groups=1)):
         wrong = replace(network, clause_weight=network.clause_weight * 1.33, atom_bias=network.atom_bias * 1.33)
-        for settings in (MCSAT(), MCSAT(alternate=False), MCSAT(exact_atoms=0, exact_tied=0)):
+        every = (MCSAT(), MCSAT(alternate=False), MCSAT(exact_atoms=0, exact_tied=0))
+        for settings in (every[seed % 3], every[(seed + 1) % 3]):
             assert worst_z(network, settings, steps=4, seed=seed, sampled=wrong) > limit(network.n_all)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 
+@lru_cache(maxsize=1024)  # chains and segments of a run have the same degrees at every look
 def f_quantile(d1: float, d2: float, probability: float) -> float:
     """The value that an F(d1, d2) variable stays below with some probability."""
     # d1 X / (d1 X + d2) is Beta(d1/2, d2/2); both it and its complement are found precisely where they are small

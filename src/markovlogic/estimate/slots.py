@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 SHORTEST_SEGMENT = 8  # draws: shorter ones would make moving counts into slots dearer than drawing
 REPLICATES = 16  # segment means that a standard error from few chains rests on, at least
@@ -33,6 +34,18 @@ def slots_for(n_rows: int, n_chains: int, *, dropping: bool = False) -> int:
     while slots * n_chains < 2 * REPLICATES:
         slots *= 2
     return 4 * slots if 4 * slots * n_rows * n_chains * 2 <= SMALL_TALLY_BYTES else slots
+
+
+@lru_cache(maxsize=256)  # asked for every segment, again and again
+def _halvings(planned: int, burn_in: int, level: int) -> tuple[int, int]:
+    """How often burn-in and draws are halved at a level, so that their segments are about as long as each other.
+
+    Burn-in is one segment at least. Below 0, segments of the draws are longer than all that was planned.
+    """
+    if not burn_in:
+        return 0, level
+    shorter = math.floor(math.log2(planned / burn_in))
+    return max(level - max(shorter, 0), 0), level - max(-shorter, 0)
 
 
 @dataclass
@@ -55,14 +68,7 @@ class SlotClock:
 
     @property
     def _halvings(self) -> tuple[int, int]:
-        """How often burn-in and draws are halved at this level, so that their segments are about as long as each other.
-
-        Burn-in is one segment at least. Below 0, segments of the draws are longer than all that was planned.
-        """
-        if not self.burn_in:
-            return 0, self.level
-        shorter = math.floor(math.log2(self.planned / self.burn_in))
-        return max(self.level - max(shorter, 0), 0), self.level - max(-shorter, 0)
+        return _halvings(self.planned, self.burn_in, self.level)
 
     @property
     def _in_burn_in(self) -> int:
@@ -70,9 +76,10 @@ class SlotClock:
         return 1 << self._halvings[0] if self.burn_in else 0
 
     def _end(self, segment: int) -> int:
-        before, halvings = self._in_burn_in, self._halvings[1]
+        first, halvings = self._halvings
+        before = 1 << first if self.burn_in else 0
         if segment < before:
-            return self.burn_in * (segment + 1) >> self._halvings[0]
+            return self.burn_in * (segment + 1) >> first
         units = self.planned * (segment - before + 1)
         return self.burn_in + (units >> halvings if halvings >= 0 else units << -halvings)
 
