@@ -65,8 +65,7 @@ def test_lines_of_a_pipe_are_measured_from_their_own_beginning(monkeypatch):
         (("Friends", "all.duckdb:friends"), True),
         (("Friends", {"a": ["Ann"]}), False),
         (("a.db", "b.db"), False),
-        ((Path("a.db"), "b.csv"), False),
-        (("not a name", "b.csv"), False),
+        ((Path("a.db"), "b.db"), False),
     ],
 )
 def test_a_pair_is_a_predicate_and_its_table_or_two_sources(pair, is_one):
@@ -74,6 +73,12 @@ def test_a_pair_is_a_predicate_and_its_table_or_two_sources(pair, is_one):
         assert evidence_sources(pair) == [pair] == evidence_sources([pair])
     else:
         assert pair not in evidence_sources(pair) and len(evidence_sources(pair)) == 2
+
+
+@pytest.mark.parametrize("first", [Path("a.db"), "not a name"])
+def test_a_table_file_beside_what_is_no_predicate_has_none(first):
+    with pytest.raises(InputError, match=r"b\.csv does not say which predicate it is about"):
+        evidence_sources((first, "b.csv"))
 
 
 def test_a_table_beside_its_predicate():

@@ -249,7 +249,7 @@ def test_evidence_that_parts_twins_leaves_other_symmetries():
     db += "".join(f"!Friends(P{i},P{j})\n" for i, j in [(0, 0), (1, 1), (3, 3), (2, 3), (3, 2)])
     problem, network, group = made(4, db, mln, ("Smokes", "Friends"))
     oracle, atoms = all_worlds(network), np.arange(network.n_atoms, dtype=np.int32)
-    found = SymmetryDoor(problem, network).most
+    found = SymmetryDoor(problem, network).for_moves
     assert (group.orbits().n_orbits, found.group.orbits().n_orbits, network.n_atoms) == (5, 2, 10)
     events = [np.array([1, 3]), np.array([1, 5]), np.array([5, 12])]
     options = {"query_atoms": atoms, "events": events, "chains": 64, "draws": 2000, "seed": 4, "estimator": "orbit"}

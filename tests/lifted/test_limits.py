@@ -60,6 +60,13 @@ def test_falsified_substitutions_are_counted_exactly(data: st.DataObject) -> Non
     assert int(falsifying(term, many[None, :])[0]) == int(exact[0])
 
 
+def test_the_largest_product_decides_whether_64_bits_hold_them() -> None:
+    """2,000 objects in six places are beyond 64 bits, though some of the places must differ."""
+    term = CountTerm(1.0, np.ones((6, 2), bool), ((0, 1), (2, 3), (4, 5)))
+    counts = np.array([[1200, 800]])
+    assert int(falsifying(term, counts)[0]) == (2000 * 1999) ** 3
+
+
 SPARSE = """
 a = {A0, A1, A2, A3}
 b = {B0, B1, B2, B3}
