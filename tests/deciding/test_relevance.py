@@ -177,3 +177,26 @@ def test_checkpoints_of_a_narrowed_run_are_taken_up(always: None, tmp_path: Path
     again = mln.infer(model, None, QUERY, draws=80, burn_in=10, checkpoint=there, resume=True, **options)
     whole = mln.infer(model, None, QUERY, draws=80, burn_in=10, **options)
     np.testing.assert_array_equal(again.draws.values, whole.draws.values)
+
+
+SMOKING = {"Smokes(A)", "Smokes(B)", "Cancer(A)", "Cancer(B)", *(f"Has({p},{c})" for p in "AB" for c in "XYZ")}
+TRUST = {"Trust(A,A)", "Trust(A,B)", "Trust(B,A)", "Trust(B,B)"}
+
+
+@pytest.mark.parametrize(
+    ("query", "kept"),
+    [
+        ("Alone(B)^!Smokes(B)", {"Alone(B)", *SMOKING}),
+        ("Alone(A)^!Alone(B)", {"Alone(A)", "Alone(B)"}),
+        ("Trust(A,B)^Alone(B)", {"Alone(B)", *TRUST}),
+    ],
+)
+def test_a_formula_alone_keeps_the_components_of_all_its_atoms(
+    query: str, kept: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relevance, "WORTH_LEAVING", 1 << 60)
+    monkeypatch.setattr(cases, "SMALL_REST", -1)
+    of = posed(PARTS, "", query, open_="")
+    with case_of(of, Resources(), Stopwatch(), reduction=Reduction.BY_QUERY) as case:
+        network = case.ground()
+        assert {atom_name(case.posed.problem, number) for number in range(network.n_atoms)} == kept
