@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markovlogic.arrays import each_once, frozen, offsets, packed, unpacked
+from markovlogic.arrays import all_but, each_once, frozen, offsets, packed, unpacked
 
 
 class Pair(NamedTuple):
@@ -49,3 +49,8 @@ def test_worlds_as_words_and_back(n_chains):
 def test_each_value_once(values):
     found = each_once(np.array(values, np.int32))
     assert found.dtype == np.int32 and found.tolist() == sorted(set(np.ravel(values)))
+
+
+def test_all_but_some():
+    assert all_but(6, np.array([4, 0, 4], np.int32)).tolist() == [1, 2, 3, 5]
+    assert all_but(3, np.zeros(0, np.int64)).tolist() == [0, 1, 2] and not len(all_but(0, np.zeros(0, np.int64)))

@@ -53,6 +53,13 @@ def each_once(values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return every[np.concatenate([[True], every[1:] != every[:-1]])] if len(every) else every
 
 
+def all_but(n: int, some: npt.NDArray[np.integer[Any]]) -> Int64:
+    """The numbers below n that are not among these, sorted."""
+    left = np.ones(n, np.bool_)
+    left[some] = False
+    return np.flatnonzero(left)
+
+
 def packed(worlds: Bool) -> Words:
     """Worlds of up to 64 chains, (n_chains, n_atoms), as one word an atom."""
     wide = np.zeros((worlds.shape[1], 64), np.bool_)

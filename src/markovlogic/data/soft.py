@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int8, Int64, each_once
+from markovlogic.arrays import Bool, Float64, Int8, Int64, all_but, each_once
 from markovlogic.data.blocks import Block, SoftColumn
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Facts, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, group_of
@@ -68,7 +68,7 @@ class SoftRows:
         again = np.flatnonzero(self.code[1:] == self.code[:-1]) + 1
         for row in again[:MOST_SHOWN].tolist():
             complain(row - 1, row)
-        return np.setdiff1d(np.arange(len(self.code)), again)
+        return all_but(len(self.code), again)
 
 
 def with_shared_rest(

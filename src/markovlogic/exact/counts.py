@@ -13,7 +13,7 @@ from math import comb, inf, log, prod
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64, each_once
+from markovlogic.arrays import Bool, Float64, Int64, all_but, each_once
 from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.counts import CountNetwork
 from markovlogic.networks.types import TypeNetwork
@@ -283,7 +283,7 @@ class TypeSum:
         choices = [_compositions(int(own.class_size[at]), int(np.diff(own.class_start)[at])) for at in classes.tolist()]
         # the constant between different components does not matter; inside of a component all weights count
         h, pair = own.cell_weight[held], own.pair[np.ix_(held, held)]
-        outside = own.pair[held][:, np.setdiff1d(np.arange(own.n_cells), held)]
+        outside = own.pair[held][:, all_but(own.n_cells, held)]
         assert not outside.size or all(np.ptp(outside[own.class_of_cell[held] == at], axis=0).max() == 0 for at in classes)
         law = _Law(len(held) + len(held) ** 2)
         for index in _grid([len(own_) for own_ in choices], max(1, PIECE // max(1, len(held) ** 2))):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64
+from markovlogic.arrays import Bool, Float64, Int64, all_but
 from markovlogic.language.templates import ClauseTemplate
 from markovlogic.learning.databases import Database
 from markovlogic.learning.features import FeatureIndex, LearningRules
@@ -45,7 +45,7 @@ class CountedRules:
         slots = np.zeros(network.n_slots, np.int64)
         places = _places(network)
         grouped = network.groups.atom
-        single = np.setdiff1d(np.arange(network.n_atoms), grouped)
+        single = all_but(network.n_atoms, grouped)
         made = np.zeros((network.n_atoms, network.channels))
         found = np.zeros((len(single), network.channels))
         changes_of(network.code, network.relations, network.definitions, places[single], bits, slots, room, found)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic import patience
-from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once, offsets
+from markovlogic.arrays import Bool, Float64, Int32, Int64, all_but, each_once, offsets
 from markovlogic.data.domains import Domain
 from markovlogic.errors import Fault, InputError, ResourceError, UnsupportedError
 from markovlogic.grounding.definitions import Nodes, ground_definition
@@ -229,7 +229,7 @@ def _without_nodes(clauses: Clauses, work: _Work, rule: LearningRule) -> Clauses
     clauses = Clauses(rows, clauses.feature[stays], clauses.count[stays])
     is_hidden = rows.literal >= 2 * nodes.n_atoms
     has = each_once(np.searchsorted(rows.start, np.flatnonzero(is_hidden), side="right") - 1)
-    plain = np.setdiff1d(np.arange(len(rows)), has)
+    plain = all_but(len(rows), has)
     done: list[list[int]] = []
     of: list[int] = []
     waiting = [(rows.literal[rows.start[r] : rows.start[r + 1]].tolist(), r) for r in has.tolist()]

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64, offsets
+from markovlogic.arrays import Bool, Float64, Int64, all_but, offsets
 from markovlogic.maximizing.graph_weights import GraphWeights
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.patience import Patience, current
@@ -187,7 +187,7 @@ class Program:
         import highspy
 
         own = self._graph
-        whole = np.setdiff1d(np.arange(own.n_nodes, dtype=np.int32), own.head).astype(np.int32)
+        whole = all_but(own.n_nodes, own.head).astype(np.int32)
         kind = np.full(len(whole), int(highspy.HighsVarType.kInteger), np.uint8)
         self._highs.changeColsIntegrality(len(whole), whole, kind)
         for _ in range(LAST_ROUNDS):

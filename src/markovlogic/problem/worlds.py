@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64, each_once, frozen
+from markovlogic.arrays import Int64, all_but, each_once, frozen
 from markovlogic.data.domains import Domains
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, conflicts, group_of, group_sizes, n_values
@@ -61,7 +61,7 @@ def _exclusive(
         status = np.zeros(len(known), np.int8)
         status[np.searchsorted(known, true)] = TRUE
         return default, known, status
-    undecided = np.setdiff1d(np.arange(groups, dtype=np.int64), decided, assume_unique=True)
+    undecided = all_but(groups, decided)
     unknown = np.setdiff1d(atoms_of_groups(undecided, sizes, predicate.exclusive).ravel(), removed, assume_unique=True)
     listed = np.concatenate([true, unknown])
     order = np.argsort(listed, kind="stable")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Float64, Int32, Int64, frozen, offsets
+from markovlogic.arrays import Float64, Int32, Int64, all_but, frozen, offsets
 from markovlogic.errors import ResourceError
 from markovlogic.exact.ordering import TooWide, good_order
 from markovlogic.samplers.atom_blocks import AtomBlocks, Variables
@@ -111,7 +111,7 @@ def given(variables: Variables, ties: Ties, blocks: AtomBlocks) -> Plan:
     """A division into the blocks that somebody chose; sites that are in none stand alone."""
     chosen = [sites for sites in blocks.sites(variables) if len(sites)]
     parts = [_ordered(variables, sites, number) for number, sites in enumerate(chosen)]
-    left = np.setdiff1d(np.arange(variables.n_sites, dtype=np.int32), np.concatenate([np.zeros(0, np.int32), *chosen]))
+    left = all_but(variables.n_sites, np.concatenate([np.zeros(0, np.int32), *chosen])).astype(np.int32)
     before = np.full(variables.n_sites, -1, np.int32)
     alone = _grow(variables, ties, left.astype(np.int32), before, MOST_BITS, 0)
     return joined([*parts, alone])
