@@ -75,6 +75,7 @@ class Compressed:
             "groups": {of: self.partition.n_groups(of) for of in self.partition.class_of},
             "objects": {of: len(own) for of, own in self.partition.class_of.items()},
             "ratio": self.partition.ratio,
+            "facts": {"given": _known(self.original), "kept": _known(self.problem)},
             "guarantee": str(self.guarantee),
             "told": self.told,
             "notes": list(self.notes),
@@ -169,6 +170,11 @@ def _compressed(posed: Posed, compressor: Compressor) -> tuple[Compression, Part
         return literal.shrunk(posed, partition), partition
     made = compressor.compress(posed)
     return made, made.partition or singletons(posed.problem, compressor.source)
+
+
+def _known(problem: Problem) -> int:
+    """Atoms that the evidence names, true or false."""
+    return sum(int(np.count_nonzero(own.status != UNKNOWN)) for own in problem.statuses.values())
 
 
 def _with_negatives(problem: Problem, named: Sequence[str]) -> list[str]:

@@ -20,6 +20,19 @@ def test_files(mln, smokers, tmp_path):
     assert again.code == 0 and again.out.startswith("Cancer(Ann) ")
 
 
+def test_what_is_left_of_the_facts_is_told(mln, smokers, tmp_path):
+    told = {}
+    for ratio in ("0.5", "1.0"):
+        folder = tmp_path / ratio
+        call = ("compress", smokers[0], "-e", smokers[1], "--method", "drop", "--ratio", ratio, "-q", "Cancer", "-o", folder)
+        assert mln(*call).code == 0
+        told[ratio] = json.loads((folder / "summary.json").read_text())
+        assert told[ratio]["ratio"] == 1.0
+    given = told["1.0"]["facts"]["given"]
+    assert told["1.0"]["facts"] == {"given": given, "kept": given}
+    assert told["0.5"]["facts"] == {"given": given, "kept": (given + 1) // 2} or told["0.5"]["facts"]["kept"] == given // 2
+
+
 def test_every_compression_answers_every_query_atom_with_one_line_on_its_worth(mln, smokers):
     for name in ("kmeans", "dpmeans", "obj2vec", "random", "drop", "nimfa", "twins", "bmf"):
         for method in ((), ("--method", "exact"), *((("--method", "mcsat", "--draws", "400"),) if name == "random" else ())):
