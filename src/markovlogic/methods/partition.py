@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from markovlogic.running.sampling import Schedule
 
 MOST_TWINS = 3000  # nodes; among more, scores that are all alike are not looked for
+# Chains where no predicate is an equivalence relation, so that atoms move one by one: a phase of weight 0.013 was missed in
+# silence by 4 of 8 runs with 8 and with 16 chains, by none with 32 and 64.
+CHAINS_OF_ATOMS = 32
 SOLVING_SHARE = 0.25  # of the time that is left, small parts may take so much
 
 
@@ -65,6 +68,10 @@ class PartitionMethod(SamplingMethod):
         """Twins are found at once."""
         return 0.0
 
+    def cost_on(self, network: NetworkKind, case: Case, wish: Wish) -> Cost:
+        """As any sampler's, with chains by what moves."""
+        return super().cost_on(network, case, _with_chains(case, wish))
+
     def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
         """By rows, neighbours and literals."""
         schedule = intended.schedule
@@ -89,7 +96,7 @@ class PartitionMethod(SamplingMethod):
         """As any sampler's; refuses what chains may be confined by, where that is known."""
         if _is_soon(case) and (fault := case.partition.confining) is not None:
             raise UnsupportedError(fault)
-        return super().plan(case, wish, reason)
+        return super().plan(case, _with_chains(case, wish), reason)
 
     def _estimator(
         self, case: Case, wish: Wish, schedule: Schedule, settings: Settings
@@ -162,6 +169,13 @@ class _Rest:
 
     network: PartitionNetwork
     numbers: Int64
+
+
+def _with_chains(case: Case, wish: Wish) -> Wish:
+    """What was said, and chains for atoms where there are no blocks and nobody said how many."""
+    if wish.sampling.chains is not None or case.partition.equivalences.relations:
+        return wish
+    return replace(wish, sampling=replace(wish.sampling, chains=CHAINS_OF_ATOMS))
 
 
 def _is_soon(case: Case) -> bool:
