@@ -6,7 +6,7 @@ each value, hidden atoms computed anew; no row, no fixed point, no word and no k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,27 @@ if TYPE_CHECKING:
 
 Bools = npt.NDArray[np.bool_]
 
+_BOTH = np.array([[False], [True]])
+MOST_KEPT = 4096  # neighbourhoods of a network
+
+
+class Neighbourhood(NamedTuple):
+    """Everything whose weight depends on some atoms, in flat arrays; it does not depend on the world."""
+
+    changing: npt.NDArray[np.int64]  # these atoms, and hidden ones that follow them
+    bias: npt.NDArray[np.float64]  # of each, 0 where it is infinite
+    required: npt.NDArray[np.int8]  # of each: 1 or -1 where only true or only false is possible, else 0
+    atom: npt.NDArray[np.int32]  # of all literals of the clauses that hold one, one clause after the other
+    positive: Bools
+    start: npt.NDArray[np.int64]  # of each clause among them
+    weight: npt.NDArray[np.float64]  # 0 where it is hard
+    hard: Bools
+
 
 def log_odds(network: GroundNetwork, atom: int, world: Bools) -> float:
     """See `networks.base.WorldNetwork.log_odds`."""
-    false, true = _log_weights(network, np.array([atom], np.int32), np.array([[False], [True]]), world)
-    return float(true - false) if np.isfinite([false, true]).any() else float("nan")
+    false, true = _log_weights(network, np.array([atom], np.int32), _BOTH, world)
+    return float(true - false) if false > -np.inf or true > -np.inf else float("nan")
 
 
 def group_log_weights(network: GroundNetwork, group: int, world: Bools) -> npt.NDArray[np.float64]:
@@ -33,24 +49,50 @@ def group_log_weights(network: GroundNetwork, group: int, world: Bools) -> npt.N
 
 def _log_weights(network: GroundNetwork, atoms: npt.NDArray[np.int32], values: Bools, world: Bools) -> npt.NDArray[np.float64]:
     """For each row of values of the atoms, the log-weight of everything that depends on them."""
-    changing = _changing(network, atoms)
-    rows = [network.atom_clause[network.atom_start[a] : network.atom_start[a + 1]] for a in changing]
-    touched = each_once(np.concatenate(rows)) if len(rows) > 1 else rows[0] if rows else np.zeros(0, np.int32)
+    near = _neighbourhood(network, atoms)
     own = np.repeat(np.asarray(world, np.bool_)[None], len(values), axis=0)
     own[:, atoms] = values
-    _compute_hidden(network, own)
-    bias, truth = network.atom_bias[changing], own[:, changing]
-    required = np.isinf(bias)
-    broken = (required & (truth != (bias > 0))).any(axis=1)
-    finite = np.where(truth & ~required, bias, 0.0).sum(axis=1)
-    if len(touched):
-        literal, start = _literals(network, touched)
-        holds = np.logical_or.reduceat(own[:, literal >> 1] == (literal & 1), start, axis=1)
-        weight = network.clause_weight[touched]
-        hard = np.isinf(weight)
-        broken |= (hard & ~holds).any(axis=1)
-        finite += np.where(holds & ~hard, weight, 0.0).sum(axis=1)
+    if network.n_hidden:
+        _compute_hidden(network, own)
+    truth = own[:, near.changing]
+    finite = truth @ near.bias
+    broken = (np.where(truth, near.required < 0, near.required > 0)).any(axis=1)
+    if len(near.start):
+        holds = np.logical_or.reduceat(own[:, near.atom] == near.positive, near.start, axis=1)
+        finite += holds @ near.weight
+        broken |= (near.hard & ~holds).any(axis=1)
     return np.where(broken, -np.inf, finite)
+
+
+def _neighbourhood(network: GroundNetwork, atoms: npt.NDArray[np.int32]) -> Neighbourhood:
+    """Kept with the network: whoever asks for an atom asks again, in another world."""
+    kept, key = network.neighbourhoods, atoms.tobytes()
+    found = kept.get(key)
+    if found is None:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = found = _found(network, atoms)
+    return found
+
+
+def _found(network: GroundNetwork, atoms: npt.NDArray[np.int32]) -> Neighbourhood:
+    changing = _changing(network, atoms)
+    rows = [network.atom_clause[network.atom_start[a] : network.atom_start[a + 1]] for a in changing]
+    touched = each_once(np.concatenate([np.zeros(0, np.int32), *rows]))
+    literal, start = _literals(network, touched)
+    bias, weight = network.atom_bias[changing], network.clause_weight[touched]
+    required = np.where(np.isinf(bias), np.sign(bias), 0.0).astype(np.int8)
+    hard = np.isinf(weight)
+    return Neighbourhood(
+        changing,
+        np.where(np.isinf(bias), 0.0, bias),
+        required,
+        literal >> 1,
+        (literal & 1).astype(np.bool_),
+        start,
+        np.where(hard, 0.0, weight),
+        hard,
+    )
 
 
 def _literals(network: GroundNetwork, clauses: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:

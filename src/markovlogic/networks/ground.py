@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -92,6 +93,11 @@ class GroundNetwork:
     def decided(self, atoms: Int32) -> Bools:
         """Which of these atoms hard unit clauses fix."""
         return np.asarray(np.isinf(self.atom_bias[atoms]), np.bool_)
+
+    @cached_property
+    def neighbourhoods(self) -> dict[bytes, conditionals.Neighbourhood]:
+        """Of the atoms whose conditionals were asked for last."""
+        return {}
 
     def log_odds(self, atom: int, world: Bools) -> float:
         """The conditional of one atom in float64."""
