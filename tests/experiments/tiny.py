@@ -27,7 +27,7 @@ _CURVE = CurveScale(size=6, draws=_DRAWS, runs=3, gold_burn_in=5, gold_draws=40,
 _SIZES = SizeScale(people=(3, 4, 5), runs=2, most_draws=300, per_decade=5, gold_burn_in=5, gold_draws=100)
 _RANKS = RankScale(size=8, draws=10, ranks=(1, 2), runs=2, gold_burn_in=5, gold_draws=40)
 _PAGES = PageRaceScale(size=8, draws=10, chains=3, repeats=2, burn_in=3, ranks=(1,), gold_burn_in=5, gold_draws=40)
-_SPINS = SpinScale(size=3, draws=10, chains=3, repeats=2, burn_in=3, couplings=(0.4, 1.2))
+_SPINS = SpinScale(size=3, draws=10, chains=3, repeats=2, burn_in=3, couplings=(0.4,))
 _ACCURACY = AccuracyScale(
     size=4, small=3, seconds=0.01, runs=2, burn_in=2, most_draws=20, gold_chains=3, gold_burn_in=2, gold_draws=10
 )
