@@ -51,7 +51,7 @@ SCALES = (
     | {"E13": _SYNTHETIC, "E14": dataclasses.replace(_SYNTHETIC, rules=(1, 2))}
     | {f"E17{panel}": _CURVE for panel in "abcdef"}
     | {f"E17{panel}": _SIZES for panel in "ghij"}
-    | {"E18a": _RANKS, "E18b": _PAGES, "E18c": _SPINS, "E18d": dataclasses.replace(_SPINS, size=1)}
+    | {"E18a": _RANKS, "E18b": _PAGES, "E18c": _SPINS, "E18d": dataclasses.replace(_SPINS, size=1, couplings=(0.4, 1.2))}
     | {"E18e": _LOW_RANK}
 )
 
