@@ -1,5 +1,6 @@
 """Flat arrays, which all stages exchange: their types, read-only values, offsets of rows in one array, and worlds as words."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from typing import Any, TypeVar
@@ -58,6 +59,15 @@ def all_but(n: int, some: npt.NDArray[np.integer[Any]]) -> Int64:
     left = np.ones(n, np.bool_)
     left[some] = False
     return np.flatnonzero(left)
+
+
+def short_digest(*arrays: npt.NDArray[Any]) -> str:
+    """Eight letters that tell arrays of the same kinds from others."""
+    digest = hashlib.blake2b(digest_size=4)
+    for array in arrays:
+        digest.update(f"{array.dtype}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return digest.hexdigest()
 
 
 def packed(worlds: Bool) -> Words:

@@ -75,7 +75,7 @@ class Compressed:
             "groups": {of: self.partition.n_groups(of) for of in self.partition.class_of},
             "objects": {of: len(own) for of, own in self.partition.class_of.items()},
             "ratio": self.partition.ratio,
-            "facts": {"given": _known(self.original), "kept": _known(self.problem)},
+            "facts": {"given": _given(self.original), "written": sum(1 for _ in self._facts())},
             "guarantee": str(self.guarantee),
             "told": self.told,
             "notes": list(self.notes),
@@ -172,9 +172,9 @@ def _compressed(posed: Posed, compressor: Compressor) -> tuple[Compression, Part
     return made, made.partition or singletons(posed.problem, compressor.source)
 
 
-def _known(problem: Problem) -> int:
-    """Atoms that the evidence names, true or false."""
-    return sum(int(np.count_nonzero(own.status != UNKNOWN)) for own in problem.statuses.values())
+def _given(problem: Problem) -> int:
+    """Facts of the evidence, true or false."""
+    return sum(int(np.count_nonzero(own.truth != UNKNOWN)) for own in problem.evidence.facts.values())
 
 
 def _with_negatives(problem: Problem, named: Sequence[str]) -> list[str]:

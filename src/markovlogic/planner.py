@@ -21,7 +21,7 @@ from markovlogic.methods.base import Cost, Method, MethodSettings, Plan, Wish
 from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.methods.reduced import Reduction
 from markovlogic.methods.rest import Rest, rest_of
-from markovlogic.methods.table import AUTO, all_methods, method_named
+from markovlogic.methods.table import AUTO, all_methods, method_named, proposing
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.posing import Assumptions, Evidences, Models, Queries, pose_problem
 from markovlogic.progress import Progress
@@ -56,10 +56,11 @@ def with_compressor(wish: Wish, compressor: Compressor | None) -> Wish:
         return wish
     takes = wish.method is not None and wish.method.takes_proposals
     if compressor.role != "proposal":
-        proposing = takes and compressor.role == "auto"
-        return replace(wish, proposals=compressor) if proposing else replace(wish, compressor=compressor)
+        if takes and compressor.role == "auto":
+            return replace(wish, proposals=compressor)
+        return replace(wish, compressor=compressor)
     if not takes:
-        able = [method for method in all_methods() if method.takes_proposals]
+        able = proposing()
         if wish.method is not None:
             others = " or ".join(method.name for method in able)
             raise InputError(

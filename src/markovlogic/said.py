@@ -59,10 +59,17 @@ def _read(name: str, text: str, hint: Any) -> Any:
     if get_origin(hint) is Literal:
         return text
     if get_origin(hint) is tuple:
-        return tuple(_read(name, part.strip(), get_args(hint)[0]) for part in text.split(","))
+        return tuple(_value(part.strip(), get_args(hint)[0], name, text) for part in text.split(","))
     kinds = [kind for kind in get_args(hint) if kind is not type(None)]
     kind = kinds[0] if get_origin(hint) in (Union, types.UnionType) else hint
+    return _value(text, kind, name, text)
+
+
+def _value(part: str, kind: Any, name: str, text: str) -> Any:
+    """A value of a kind; name and text: what was said, all of it."""
     try:
-        return kind(text)
+        return kind(part)
     except (TypeError, ValueError):
-        raise InputError(f"--set {name}={text}: {name} takes {'a whole number' if kind is int else 'a number'}") from None
+        number = "whole number" if kind is int else "number"
+        takes = f"a {number}" if part == text else f"{number}s, separated by commas"
+        raise InputError(f"--set {name}={text}: {name} takes {takes}") from None

@@ -148,4 +148,21 @@ def test_a_run_with_other_orbits_is_not_resumed(mln, tmp_path):
     files = (tmp_path / "m.mln", "-e", tmp_path / "e.db")
     call = ("infer", *files, "-q", "Smokes", *FAST, "gibbs", "--estimator", "orbit", "--checkpoint", tmp_path / "saved")
     assert mln(*call, "--set", "orbits=twin").code in (0, 1)
-    assert mln(*call, "--resume", "--set", "orbits=automorphism").code == 2
+    ran = mln(*call, "--resume", "--set", "orbits=automorphism")
+    assert ran.code == 2 and "checkpoint was made with orbits twins" in ran.err
+
+
+@pytest.mark.parametrize("estimator", ["orbit", "sample"])
+@pytest.mark.parametrize("method", ["gibbs", "orbital"])
+def test_sums_over_some_orbits_are_not_divided_by_the_sizes_of_others(mln, tmp_path, method, estimator):
+    """A ring of four has one orbit of four, or two of twins: all arrays of a run have the same shapes."""
+    (tmp_path / "m.mln").write_text("p = {A, B, C, D}\nP(p)\nF(p, p)\n0.7 F(x, y) ^ P(x) => P(y)\n-0.4 P(x)\n")
+    (tmp_path / "e.db").write_text("".join(f"F({a}, {b})\nF({b}, {a})\n" for a, b in ("AB", "BC", "CD", "DA")))
+    files = (tmp_path / "m.mln", "-e", tmp_path / "e.db", "--checkpoint", tmp_path / "saved")
+    call = ("infer", *files, "-q", "P(A)", *FAST, method, "--estimator", estimator)
+    assert mln(*call, "--set", "orbits=twin").code in (0, 1)
+    ran = mln(*call, "--resume", "--set", "orbits=automorphism")
+    if (method, estimator) == ("gibbs", "sample"):  # to which symmetries are nothing
+        assert ran.code in (0, 1)
+    else:
+        assert ran.code == 2 and "checkpoint was made with" in ran.err

@@ -105,3 +105,7 @@ def test_a_name_that_method_and_compression_have_says_whose_it_is(mln, smokers):
     assert len(said) == 2 and all(said)
     assert mln(*call, "--set", "kmeans.ratio=0.5").code in (0, 1)
     assert mln(*call, "--set", "kmeans.alpha=sideways").code == 2
+    ran = mln(*call, "--set", "lifted-mh.source=unary")
+    assert ran.code == 2 and "--compress and the setting source both say" in ran.err
+    call = ("infer", smokers[0], "-e", smokers[1], "-q", "Cancer", "--draws", "30", "--compress", "bmf")
+    assert mln(*call, "--set", "osa=proposal", "--set", "alpha=0.3").code in (0, 1)

@@ -56,3 +56,6 @@ def test_settings_are_said_on_the_command_line(capsys, monkeypatch, tmp_path):
     assert settings["kl"] == "true||est" and settings["repeats"] == 3
     assert main(["reproduce", "E18c", "--quick", "--set", "kl", "-o", str(tmp_path)]) == 2
     assert "--set kl: no value" in capsys.readouterr().err
+    for words in (("--set", "=3"), ("--set", "runs="), ("--set", "data=here")):
+        assert main(["reproduce", "E18c", "--quick", *words, "-o", str(tmp_path)]) == 2
+    assert main(["reproduce", "--set", "runs=3"]) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from tests.experiments.tiny import SCALES, tiny
@@ -218,3 +219,23 @@ def test_settings_of_scales_are_said_in_words(tmp_path):
         reproduce.reproduce("E17b", tmp_path, quick=True, said={"runs": "many"})
     with pytest.raises(InputError, match="E1 has no setting kl"):
         reproduce.reproduce("E1", tmp_path, quick=True, said={"kl": "est||true"})
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "says"),
+    [
+        ("E17b", {"runs": "0"}, "runs takes a whole number, 1 or more"),
+        ("E17b", {"runs": "65"}, "E17b cannot be run with runs=65: a batch has 1 to 64 chains"),
+        ("E17b", {"draws": "100"}, "draws cannot be said in words"),
+        ("E1", {"weights": "1,2"}, "weights cannot be said in words"),
+        ("E10", {"tested": "24,24"}, "tested takes 3 values"),
+        ("E10", {"benchmarks": "foo"}, "foo is unknown"),
+        ("E13", {"evidence": "0.2"}, "0.2 is unknown"),
+        ("E4", {"seconds": "nan"}, "seconds takes a number that is not negative"),
+        ("E18e", {"pages": "6,eight"}, "--set pages=6,eight: pages takes whole numbers, separated by commas"),
+        ("E18e", {"pages": "6,"}, "--set pages=6,: pages takes whole numbers, separated by commas"),
+    ],
+)
+def test_scales_that_make_no_sense_are_refused(tmp_path, name, said, says):
+    with pytest.raises(InputError, match=re.escape(says)):
+        reproduce.reproduce(name, tmp_path, quick=True, said=said)

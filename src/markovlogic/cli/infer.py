@@ -44,7 +44,9 @@ def infer(
     chains: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Chains; default by method: 64 for gibbs, 16 for mcsat, else 8.", rich_help_panel=options.SAMPLING
+            metavar="N",
+            help="Chains; by default as many as suit the method, 8 to 64: `mln explain` says how many.",
+            rich_help_panel=options.SAMPLING,
         ),
     ] = None,
     draws: Annotated[
@@ -101,14 +103,17 @@ def infer(
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_of, settings_said
     from markovlogic.methods.sampling import two_sources
+    from markovlogic.methods.table import AUTO, proposing
     from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
     orbits, said = options.taken(set_ or (), "orbits", "auto")
     compressor, said = compressor_said(compress, rank, ratio, said, settings_of(method))
+    if method == AUTO and compressor is not None and compressor.role == "proposal":
+        method = proposing()[0].name  # what `auto` takes then
     chosen = settings_said(method, said)
     proposes = compressor is not None and compressor.role != "target"
-    if proposes and any(text.partition("=")[0].strip() == "source" for text in said):
+    if proposes and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in said):
         raise two_sources(method)
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
     if output is not None:

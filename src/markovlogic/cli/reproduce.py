@@ -44,6 +44,8 @@ def reproduce(
     from markovlogic.experiments import catalogue
 
     options.at_least(seed, 0, "--seed")
+    if name == "list" and set_:
+        raise InputError(f"--set {set_[0]}: of which experiment?", hint="name it, or `all`")
     if name == "list":
         for known, about in (catalogue.PANELS | catalogue.FIGURES | {"all": "everything"}).items():
             sys.stdout.write(f"{known:6} {about}\n")
@@ -54,8 +56,10 @@ def reproduce(
     said = {"data": data} if data else {}
     for text in set_ or ():
         setting, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
+        if not equals or not setting.strip() or not value.strip():
+            raise InputError(f"--set {text}: no {'value' if setting.strip() else 'name'}", hint="write NAME=VALUE")
+        if setting.strip() == "data":
+            raise InputError(f"--set {text}: the benchmarks have an option of their own", hint="write --data DIR")
         said[setting.strip()] = value.strip().replace("‖", "||")
     from markovlogic.experiments.reproduce import reproduce as run_all
     from markovlogic.report.progress import shown_progress

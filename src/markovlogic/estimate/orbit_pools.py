@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int32, Int64, Words, each_once, offsets
+from markovlogic.arrays import Float64, Int32, Int64, Words, each_once, offsets, short_digest
 from markovlogic.estimate.series import Series
 from markovlogic.estimate.slots import SlotClock, slots_for
 from markovlogic.estimate.substitutions import (
@@ -53,6 +53,12 @@ class OrbitPools:
     member: Int32  # literals of each pool, 2·atom + sign; negative ones where a symmetry exchanges values
     event_count: tuple[Count | None, ...]  # for each event how its orbit is counted, None where it is alone
     source: str
+
+    @property
+    def words(self) -> str:
+        """What tells these pools from others: sums over some must not be divided by the sizes of others."""
+        digest = short_digest(self.atom_pool, self.member_start, self.member, self.size)
+        return f"{self.source}, {self.n_pools:,} pools ({digest})"
 
     @property
     def n_atom_pools(self) -> int:

@@ -87,7 +87,7 @@ def _scored(
         first, how = solved(task, None, engine, scale, seed + 1000, times=scale.gold), "a run of the same engine"
     gold = first.values
     rows: list[tuple[Any, ...]] = []
-    rows.append((FLOOR, FULL, None, None, None, measure.score(gold, second.values), 0.0, first.seconds))
+    rows.append((FLOOR, FULL, None, None, None, measure.score(gold, second.values), 0.0, second.seconds))
     for one in made:
         found = solved(task, one.compression, engine, scale, seed)
         rows.append(_row(LITERAL, one, measure.score(gold, found.values), found))

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,8 +16,8 @@ from markovlogic.experiments.catalogue import FIGURES, chosen, experiment, panel
 from markovlogic.experiments.comparison import together
 from markovlogic.experiments.drawing import beside
 from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, digest_of, plain, summary_text, write_outcome
+from markovlogic.experiments.scale_said import has_setting, scale_said
 from markovlogic.progress import SILENT, Progress
-from markovlogic.said import changed, check_words
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ def reproduce(
     `runs`. tell: called when one is finished.
     """
     panels, figures = chosen(name)
-    scales = {panel: _scale(experiment(panel), quick, said) for panel in panels}
+    scales = {panel: scale_said(experiment(panel), quick, said) for panel in panels}
     for setting in said:
-        if not any(_has(scale, setting) for scale in scales.values()):
+        if not any(has_setting(scale, setting) for scale in scales.values()):
             what = "reads no benchmarks" if setting == "data" else f"has no setting {setting}"
             raise InputError(f"{name} {what}", hint=f"leave {'--data' if setting == 'data' else f'--set {setting}'} out")
     folder = _folder(directory)
@@ -62,7 +62,7 @@ def reproduce(
         if done is None:
             progress.stage(panel)
             begun = time.perf_counter()
-            outcome = made.run(scale, seed, progress)
+            outcome = _run(made, scale, seed, progress, said)
             done = _written(folder, made, outcome, quick, seed, time.perf_counter() - begun)
         finished.append(done)
         tell(done)
@@ -72,16 +72,15 @@ def reproduce(
     return finished
 
 
-def _scale(made: Experiment, quick: bool, said: Mapping[str, str]) -> Any:
-    """How big the experiment is made: its own scale, with what was said of settings that it has."""
-    scale = made.quick if quick else made.full
-    found = changed(scale, {name: text for name, text in said.items() if _has(scale, name)})
-    check_words(found, made.id)
-    return found
-
-
-def _has(scale: Any, name: str) -> bool:
-    return any(field.name == name for field in fields(scale))
+def _run(made: Experiment, scale: Any, seed: int, progress: Progress, said: Mapping[str, str]) -> Outcome:
+    """What the experiment finds; numbers that fit each other no more, once some were changed, are the user's."""
+    try:
+        return made.run(scale, seed, progress)
+    except (ValueError, IndexError, KeyError) as error:
+        if not said:
+            raise
+        words = ", ".join(f"{name}={text}" for name, text in said.items())
+        raise InputError(f"{made.id} cannot be run with {words}: {error}", hint="its other settings do not fit these") from error
 
 
 def _folder(directory: str | os.PathLike[str]) -> Path:

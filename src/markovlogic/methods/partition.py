@@ -88,7 +88,8 @@ class PartitionMethod(SamplingMethod):
         use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
         reason = f"{schedule.chains} chains of {schedule.draws} draws over partitions of {network.n_nodes:,} nodes"
         if not network.relations:
-            reason = f"no hard rules make a predicate an equivalence relation, so atoms move one by one{misses}"
+            alone = "no hard rules make a predicate an equivalence relation, so atoms move one by one"
+            reason = f"{schedule.chains} chains of {schedule.draws} draws: {alone}{misses}"
         memory = max(sizes.memory_bytes, self.rates.memory_bytes(scale, use))
         return Cost(search_seconds + self.rates.seconds(scale, use), memory, reason)
 

@@ -45,3 +45,8 @@ def method_named(name: str) -> Method:
 def all_methods() -> tuple[Method, ...]:
     """Every method of the table."""
     return tuple(method_named(name) for name in TABLE)
+
+
+def proposing() -> tuple[Method, ...]:
+    """Those that `--compress` may propose to; `auto` takes the first where it is to propose."""
+    return tuple(method for method in all_methods() if method.takes_proposals)

@@ -267,6 +267,8 @@ def _identity(
         "seed": schedule.seed,
         "estimator": task.estimator.name,
         "either": task.estimator.either,
+        "orbits": "none" if task.pools is None else task.pools.words,
+        "symmetries": task.settings.symmetries or "none",
         "target_stderr": schedule.target_stderr,
         "keep_draws": schedule.keep_draws,
         "thin": schedule.thin,

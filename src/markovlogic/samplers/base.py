@@ -195,6 +195,11 @@ class Settings(Protocol):
         return False
 
     @property
+    def symmetries(self) -> str:
+        """What tells the symmetries that chains move by from others, as far as they were found; empty where there are none."""
+        return ""
+
+    @property
     def moves_by_symmetry(self) -> bool:
         """Whether all symmetries are searched for anyway, so that an estimator may pool over them too."""
         return False

@@ -57,6 +57,11 @@ class Orbital(Settings):
         return self.found
 
     @property
+    def symmetries(self) -> str:
+        """The orbits of the group."""
+        return "" if self.group is None else self.group.orbits().words
+
+    @property
     def moves_by_symmetry(self) -> bool:
         """That is what it does."""
         return True

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64
+from markovlogic.arrays import Int32, Int64, short_digest
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,11 @@ class OrbitPartition:
     def n_orbits(self) -> int:
         """How many orbits there are."""
         return len(self.size)
+
+    @property
+    def words(self) -> str:
+        """What tells these orbits from others: a run must not go on with other ones."""
+        return f"{self.source}, {self.n_orbits:,} orbits ({short_digest(self.orbit_of)})"
 
 
 class AtomGroup(Protocol):

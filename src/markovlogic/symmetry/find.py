@@ -90,7 +90,9 @@ class SymmetryDoor:
 
         twins, network = self.twins, self._network
         if network is None or network.n_atoms > FEW_ATOMS:
-            note = f"only twins were looked for: {len(self._problem.atoms):,} open atoms are many for a search"
+            many = f"{len(self._problem.atoms):,} open atoms are many for a search"
+            nothing = "nothing was grounded that could be searched, and orbits=refined finds all renamings"
+            note = f"only twins were looked for: {nothing if network is None else many}"
             return Symmetries("twins", twins.group, twins.renamings, twins.orbits, (note,))
         trivial = twins.renamings.is_trivial
         if not trivial and twins.orbits.n_orbits <= fewest_orbits(network, signed=True):
