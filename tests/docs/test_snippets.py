@@ -117,7 +117,7 @@ def error_of_the_skeleton(sampled_weight: float) -> float:
     sampler = settings().build(network_of(2, [(sampled_weight, [0, 3])], bias={0: 0.4}), 64)
     state = sampler.init(np.random.SeedSequence(1))
     planes, conditionals = np.zeros((2, 8), np.uint64), np.zeros((2, 64), np.float32)
-    sampler.step(state, 50, burn_in=True)
+    sampler.step(state, 10, burn_in=True)
     sampler.step(state, 100, planes, conditionals)
     assert (planes != 0).any()
     worlds = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])

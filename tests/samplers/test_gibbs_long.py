@@ -81,7 +81,7 @@ def test_threads_may_share_a_sampler() -> None:
     rng = np.random.default_rng(3)
     network = with_long_clauses(rng, random_network(rng, 13, 6, groups=2, hidden=2), 6, 1)
     n = 3000
-    literals = [2 * rng.permutation(n)[:length] + rng.integers(0, 2, length) for length in rng.integers(7, 60, 3000)]
+    literals = [2 * rng.permutation(n)[:length] + rng.integers(0, 2, length) for length in rng.integers(7, 60, 1500)]
     many = network_of(n, [(0.3, [int(v) for v in row]) for row in literals])
     for case in (network, many):
         alone, shared = (Gibbs(start="random").build(case, 64) for _ in range(2))

@@ -17,7 +17,7 @@ from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.samplers.mcsat import MCSAT, MCSATState
 
 FALSE_ALARM = 1e-6
-REPLICATES = 64 * 313
+REPLICATES = 64 * 256
 
 
 def limit(n_atoms: int) -> float:
