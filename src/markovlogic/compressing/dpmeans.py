@@ -8,6 +8,10 @@ NP-Cluster lowers λ until the evidence that groups override (E_G) is below β�
 are fewer than β₂. Where the second bound breaks first, the paper returns the partition that broke it; here the last one that did
 not is returned, with a note (ALGORITHMS.md 2.6). In place of the blind schedule the λ's that matter can be read off the
 farthest-first radii of the points, and searched by halving (3.9).
+
+Objects that are alike make ties, between centres and between radii. What decides them is the order of points and centres, never
+the last bits of a product, which another processor or another number of threads rounds otherwise: a partition is a function of
+evidence and seed.
 """
 
 from __future__ import annotations
@@ -25,7 +29,9 @@ FIRST_LAMBDA, FACTOR = 10_000.0, 0.5  # [000] section 3.4; the factor is not giv
 MOST_PASSES = 50
 SEARCH_PASSES = 10  # of each penalty that is tried
 MOST_RADII = 4000
+MOST_ONWARDS = 8
 SMALLEST = 1e-12  # relative to the largest squared radius: below it all distinct points are apart
+DIGITS = 9  # of squared radii, those behind are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,21 +50,33 @@ def dp_means(
 
     DP-means never merges, so centres of a smaller penalty are of no use.
     """
-    from markovlogic.kernels.clustering import assign
-
     n = len(points)
     if not n or not points.shape[1]:
         return Clusters(np.zeros(n, np.int64), np.zeros((min(n, 1), points.shape[1])), [penalty * min(n, 1)])
+    start = points.mean(axis=0, keepdims=True) if centres is None else centres
+    return settled(points, start, seed=seed, passes=passes, limit=penalty, penalty=penalty)
+
+
+def settled(
+    points: Float64, centres: Float64, *, seed: int, passes: int, limit: float = np.inf, penalty: float = 0.0
+) -> Clusters:
+    """Points to their nearest centres and centres to the means of their points, in turn, until nothing changes.
+
+    limit: of squared distances, beyond which a point is the centre of a cluster of its own. penalty: of the objective, for each
+    cluster.
+    """
+    from markovlogic.kernels.clustering import assign
+
     points = np.ascontiguousarray(points)
+    n, current = len(points), centres
     order = np.random.default_rng(seed).permutation(n)
-    current = points.mean(axis=0, keepdims=True) if centres is None else centres
     label, before = np.zeros(n, np.int64), np.full(n, -1, np.int64)
     objective: list[float] = []
     for _ in range(passes):
         check()
         room = np.zeros((len(current) + n, points.shape[1]))
         room[: len(current)] = current
-        count = assign(points, order, penalty, room, len(current), label)
+        count = assign(points, order, limit, room, len(current), label)
         objective.append(_objective(points, label, room[:count], penalty))
         _, label = np.unique(label, return_inverse=True)  # empty clusters go
         label = label.reshape(-1).astype(np.int64)
@@ -82,15 +100,22 @@ def farthest_first(points: Float64, most: int = MOST_RADII) -> Float64:
     distance = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
     radii: list[float] = []
     while len(radii) < most:
-        at = int(np.argmax(distance))
+        at = largest(distance)
         if distance[at] <= SMALLEST * max(radii[:1], default=1.0):
             break
-        radii.append(float(distance[at]))
+        radii.append(float(f"{distance[at]:.{DIGITS}g}"))
         distance = np.minimum(distance, ((points - points[at]) ** 2).sum(axis=1))
     return np.array(radii)
 
 
-def _along_axes(points: Float64) -> Float64:
+def largest(values: Float64) -> int:
+    """The place of the largest value; of those that agree up to rounding, the first."""
+    top = values.max()
+    return int(np.argmax(values >= top - 1e-9 * abs(top)))
+
+
+def along_axes(points: Float64) -> Float64:
+    """The points along their main axes, the longest first: the same distances, and far is soon seen to be far."""
     if min(points.shape) < 2:
         return points
     centred = points - points.mean(axis=0)
@@ -154,8 +179,8 @@ class Search:
 
     @cached_property
     def turned(self) -> dict[str, Float64]:
-        """The points along their main axes, the longest first: the same distances, and far is soon seen to be far."""
-        return {of: _along_axes(own) for of, own in self.points.items()}
+        """The points of every type along their main axes."""
+        return {of: along_axes(own) for of, own in self.points.items()}
 
     def at(self, penalty: float, before: Found | None = None) -> Found:
         """DP-means of every type under one penalty, from the centres that a larger one left."""
@@ -203,5 +228,17 @@ class Search:
                 best, high = found, middle - 1
             else:
                 coarse, low = found, middle + 1
-        chosen = best or small
-        return chosen if chosen is not None else self.at(penalties[0])
+        if best is None and small is not None:
+            best = self._onwards(small, penalties)
+        return best if best is not None else self.at(penalties[0])
+
+    def _onwards(self, found: Found, penalties: Sequence[float]) -> Found:
+        """The finest that was small enough, a few penalties further from its own centres: halving jumps over those."""
+        for penalty in [own for own in penalties if own < found.penalty][:MOST_ONWARDS]:
+            finer = self.at(penalty, found)
+            if not finer.bounds.small:
+                break
+            found = finer
+            if found.bounds.good:
+                break
+        return found

@@ -13,6 +13,7 @@ from markovlogic.compressing.base import Compression, projection
 from markovlogic.compressing.dpmeans import Bounds, Clusters, Search
 from markovlogic.compressing.features import FeatureKind, object_features
 from markovlogic.compressing.grouping import Grouping, group_number, lowered_of
+from markovlogic.compressing.kmeans import k_means
 from markovlogic.compressing.partition import Partition, held_apart, partition_of
 from markovlogic.compressing.shares import Blocks, evidence_error, meta_atoms
 from markovlogic.errors import InputError
@@ -223,14 +224,10 @@ class Twins(Grouping):
 def _clusters(features: Float64, k: int, seed: int) -> Int32:
     """Labels of k clusters, or of the distinct points where those are fewer."""
     n = len(features)
-    distinct = len(np.unique(features, axis=0)) if features.size else 1
-    if min(k, distinct) <= 1 and k < n:
-        return np.zeros(n, np.int32)
     if k >= n:
         return np.arange(n, dtype=np.int32)
+    point = np.unique(np.round(features, 9), axis=0, return_inverse=True)[1].ravel() if features.size else np.zeros(n, np.int64)
+    distinct = int(point.max(initial=0)) + 1
     if k >= distinct:
-        return np.unique(features, axis=0, return_inverse=True)[1].ravel().astype(np.int32)
-    from sklearn.cluster import KMeans as Clustering
-
-    made = Clustering(k, n_init=1, random_state=seed, max_iter=50).fit(features)
-    return np.asarray(made.labels_, np.int32)
+        return point.astype(np.int32)
+    return (k_means(features, k, seed) if k > 1 else np.zeros(n)).astype(np.int32)

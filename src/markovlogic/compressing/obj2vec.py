@@ -21,6 +21,10 @@ from markovlogic.problem import Problem
 
 SMALL_VOCABULARY = 3000  # objects up to which the matrix of contexts is factorised
 MOST_TRAINED = 3_000_000  # pairs of one epoch; more are thinned, each in proportion
+DENSE = 1500  # objects and contexts up to which all singular values are computed
+BEYOND = 16  # singular values that are looked at beyond those asked for
+EQUAL = 1e-6  # relative to the largest: singular values that differ by less are one, and lengths below are none
+UNIT = 1e-6  # of distances: objects that are alike are equally far, whatever rounding says
 KEPT = 0.9  # share of objects that must keep a context under the shift by negatives
 
 
@@ -67,9 +71,7 @@ class Obj2Vec(Grouping):
     def partition(self, problem: Problem) -> Partition:
         """Balanced groups of near objects, type by type."""
         found = contexts_of(problem, reading=self.context, tokens=self.tokens, window=self.window)
-        vectors = self.embedded(found)
-        # directions: how often an object is seen makes its vector longer, and says nothing of what it is
-        vectors = vectors / np.maximum(np.sqrt((vectors**2).sum(axis=1, keepdims=True)), 1e-12)
+        vectors = directions(self.embedded(found))
         unary = unary_classes(problem)
         label, stands, notes = {}, {}, []
         seeds = np.random.SeedSequence(self.seed).spawn(len(problem.domains))
@@ -136,13 +138,34 @@ def factorised(contexts: Contexts, size: int, negatives: int) -> Float64:
     from scipy.sparse.linalg import svds
 
     positive = csr_array((shifted, (entries.row, entries.col)), shape=matrix.shape)
-    size = min(size, min(matrix.shape) - 1)
-    if size < 1 or max(matrix.shape) <= 1500:
+    if max(matrix.shape) <= DENSE or size + BEYOND >= min(matrix.shape):
         left, length, _ = np.linalg.svd(positive.toarray(), full_matrices=False)
-        left, length = left[:, : max(size, 1)], length[: max(size, 1)]
+        next_one = 0.0
     else:
-        left, length, _ = svds(positive, k=size, rng=np.random.default_rng(0))
-    return np.asarray(left * np.sqrt(length), np.float64)
+        left, length, _ = svds(positive, k=size + BEYOND, rng=np.random.default_rng(0))
+        left, length = left[:, ::-1], length[::-1]
+        next_one = float(length[-1])  # not known: it may be as long
+    size = _whole(length, next_one, size)
+    return np.asarray(left[:, :size] * np.sqrt(length[:size]), np.float64)
+
+
+def _whole(length: Float64, next_one: float, size: int) -> int:
+    """How many singular values to take so that none of those that are equal is left out: which axes they have is chance.
+
+    As many as were asked for, and those equal to the last one; where no end of these is seen, those before them.
+    """
+    several = int(np.count_nonzero(length > EQUAL * length[0]))
+    size = min(size, several)
+    ends = np.flatnonzero(length - np.append(length[1:], next_one) > EQUAL * length[0]) + 1
+    after = ends[ends >= size]
+    return int(after[0]) if len(after) else int(ends[-1]) if len(ends) else size
+
+
+def directions(vectors: Float64) -> Float64:
+    """Vectors of length 1, or 0: how often an object is seen makes its vector longer, and says nothing of what it is."""
+    length = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
+    seen = length > EQUAL * length.max(initial=0.0)
+    return np.asarray(np.where(seen, vectors / np.where(seen, length, 1.0), 0.0), np.float64)
 
 
 def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
@@ -205,7 +228,7 @@ def balanced(
     distance = _distances(points)
     order = np.argsort(distance, axis=1, kind="stable").astype(np.int32)
     alive = np.ones(n, np.bool_)
-    neighbours, heap = 0, list[tuple[float, int]]()
+    neighbours, heap = 0, list[tuple[int, int]]()
     found: list[Group] = []
     while len(found) < wanted - 1 and np.count_nonzero(alive) > 1:
         check()
@@ -222,16 +245,16 @@ def balanced(
         own = _nearest(order[chosen], alive, chosen, min(neighbours, left - 1))
         members = np.append(own, chosen)
         alive[members] = False
-        found.append(Group(chosen, np.sort(members), float(distance[chosen, members].max())))
+        found.append(Group(chosen, np.sort(members), float(distance[chosen, members].max()) * UNIT))
     rest = np.flatnonzero(alive)
     if len(rest):
         found.append(_rest(points, rest, rng))
     return found
 
 
-def _sums(distance: Float64, order: Any, alive: Bool, neighbours: int) -> list[tuple[float, int]]:
+def _sums(distance: Int64, order: Any, alive: Bool, neighbours: int) -> list[tuple[int, int]]:
     """A heap of the distances to the nearest objects that are left, added up."""
-    heap = [(float(distance[i, _nearest(order[i], alive, i, neighbours)].sum()), i) for i in np.flatnonzero(alive).tolist()]
+    heap = [(int(distance[i, _nearest(order[i], alive, i, neighbours)].sum()), i) for i in np.flatnonzero(alive).tolist()]
     heapq.heapify(heap)
     return heap
 
@@ -241,13 +264,14 @@ def _rest(points: Float64, members: Int64, rng: np.random.Generator) -> Group:
     return Group(chosen, members, float(np.sqrt(((points[members] - points[chosen]) ** 2).sum(axis=1)).max()))
 
 
-def _distances(points: Float64) -> Float64:
+def _distances(points: Float64) -> Int64:
+    """Distances in whole units; -1 for oneself, who comes first."""
     square = (points**2).sum(axis=1)
     made = square[:, None] + square[None, :] - 2 * points @ points.T
     np.fill_diagonal(made, 0.0)
-    made = np.sqrt(np.maximum(made, 0.0))
-    np.fill_diagonal(made, -1.0)  # oneself first
-    return np.asarray(made, np.float64)
+    whole = np.asarray(np.rint(np.sqrt(np.maximum(made, 0.0)) / UNIT), np.int64)
+    np.fill_diagonal(whole, -1)
+    return whole
 
 
 def _nearest(order: Any, alive: Bool, chosen: int, count: int) -> Int64:
@@ -255,14 +279,14 @@ def _nearest(order: Any, alive: Bool, chosen: int, count: int) -> Int64:
     return np.asarray(near[near != chosen][:count], np.int64)
 
 
-def _tightest(heap: list[tuple[float, int]], alive: Bool, order: Any, distance: Float64, count: int) -> int:
+def _tightest(heap: list[tuple[int, int]], alive: Bool, order: Any, distance: Int64, count: int) -> int:
     """The object that is nearest to its neighbours: sums only grow as objects leave, so the smallest is looked at again."""
     while True:
         before, chosen = heapq.heappop(heap)
         if not alive[chosen]:
             continue
-        now = float(distance[chosen, _nearest(order[chosen], alive, chosen, count)].sum())
-        if now <= before + 1e-9 or not heap or now <= heap[0][0]:
+        now = int(distance[chosen, _nearest(order[chosen], alive, chosen, count)].sum())
+        if now <= before or not heap or now <= heap[0][0]:
             heapq.heappush(heap, (now, chosen))
             return chosen
         heapq.heappush(heap, (now, chosen))
