@@ -3,8 +3,8 @@
 Arrays are a constant with exceptions, as statuses are, so that a relation with few facts costs as much as its facts: a product
 with a vector is `base · Σ vector + sparse · vector`. While no variable to be eliminated has more than one neighbour, nothing is
 made that is larger than a vector. Where rules have cycles, arrays become dense; a query for which even those are too large is
-counted in pieces of at most `JOINS` arrays, whose counts are multiplied as if the pieces were independent ([000] section 5 bounds
-its joins so; ALGORITHMS.md 3.10).
+counted in pieces of at most `JOINS` arrays by SQL (`bounded_joins`), whose counts are multiplied as if they were independent
+([000] section 5 bounds its joins so; ALGORITHMS.md 3.10).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Float64
+from markovlogic.compressing.bounded_joins import joined_counts
 
 MOST_CELLS = 30_000_000  # of one dense array
 MOST_PRODUCTS = 20_000_000_000  # multiplications of one query
@@ -189,7 +190,10 @@ def _fits(path: Sequence[Any], places: list[set[int]], kept: set[int], sizes: li
 
 
 def _in_pieces(part: Sequence[Operand], target: str, sizes: Mapping[str, int]) -> Float64:
-    """Pieces of few arrays that hang together from the target on, their counts multiplied as if they were independent."""
+    """Pieces of few arrays that hang together from the target on, their counts multiplied as if they were independent.
+
+    A variable that two pieces share is counted by both, and its size divided out once.
+    """
     left, seen = list(part), {target}
     found = np.ones(sizes[target])
     while left:
@@ -203,13 +207,8 @@ def _in_pieces(part: Sequence[Operand], target: str, sizes: Mapping[str, int]) -
             left.remove(chosen)
         names = {name for operand in piece for name in operand.variables}
         own = _tree(piece, target, sizes) if target in names else None
-        if own is None and target in names:
-            own = _dense(piece, target, sizes)
         if own is None:
-            share = prod(
-                float(np.mean(operand.value)) * len(operand.value) / prod(operand.sizes) + operand.base for operand in piece
-            )
-            own = np.full(sizes[target], share * prod(sizes[name] for name in names - {target}))
+            own = joined_counts(piece, target, sizes)
         # variables that an earlier piece counted already are shared by both
         found = found * own / prod(sizes[name] for name in (names & seen) - {target})
         seen |= names

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Float64
-from markovlogic.compressing.contraction import Contraction, Operand
+from markovlogic.compressing.contraction import JOINS, Contraction, Operand
 from markovlogic.data.domains import Domains
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.language.syntax import Term, Variable
@@ -57,12 +57,31 @@ def object_counts(problem: Problem, lowered: LoweredModel, type_name: str) -> Ob
     return ObjectCounts(stacked[0], stacked[1], stacked[2], exact)
 
 
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The objects of every type as points, and what users should know of how they were made."""
+
+    points: dict[str, Float64]  # type -> (n_objects, n_features)
+    notes: tuple[str, ...]
+
+
+def features_of(problem: Problem, lowered: LoweredModel, kind: FeatureKind) -> Features:
+    """Features of every type; with a note where some were too wide to be counted whole."""
+    every = {of: object_counts(problem, lowered, of) for of in problem.domains}
+    wide = [of for of, counts in every.items() if not counts.exact]
+    note = f"features of {', '.join(wide)}: rules with cycles over many objects were counted in pieces of {JOINS} joined tables"
+    return Features({of: _features(counts, kind) for of, counts in every.items()}, (note,) if wide else ())
+
+
 def object_features(problem: Problem, lowered: LoweredModel, type_name: str, kind: FeatureKind = "sat-fals-unk") -> Float64:
     """(n_objects, n_features): log(1 + count), standardised; what is the same for all objects is left out.
 
     kind: "sat" has the satisfied groundings alone, as [000] counts them.
     """
-    counts = object_counts(problem, lowered, type_name)
+    return _features(object_counts(problem, lowered, type_name), kind)
+
+
+def _features(counts: ObjectCounts, kind: FeatureKind) -> Float64:
     parts = [counts.satisfied] if kind == "sat" else [counts.satisfied, counts.falsified, counts.unknown]
     return standardised(np.log1p(np.concatenate(parts, axis=1)))
 

@@ -11,7 +11,7 @@ import numpy as np
 from markovlogic.arrays import Float64, Int32
 from markovlogic.compressing.base import Compression, projection
 from markovlogic.compressing.dpmeans import Bounds, Clusters, Search
-from markovlogic.compressing.features import FeatureKind, object_features
+from markovlogic.compressing.features import FeatureKind, features_of
 from markovlogic.compressing.grouping import Grouping, group_number, lowered_of
 from markovlogic.compressing.kmeans import k_means
 from markovlogic.compressing.partition import Partition, held_apart, partition_of
@@ -68,14 +68,14 @@ class KMeans(Grouping):
 
     def partition(self, problem: Problem) -> Partition:
         """K-means of every type."""
-        lowered, label = lowered_of(problem), {}
+        features, label = features_of(problem, lowered_of(problem), self.features), {}
         for of, domain in problem.domains.items():
             free = np.flatnonzero(~held_apart(problem)[of])
-            points = object_features(problem, lowered, of, self.features)[free]
             own = np.arange(len(domain), dtype=np.int32)
-            own[free] = _clusters(points, group_number(problem, of, self.ratio, self.cr), self.seed) + len(domain)
+            k = group_number(problem, of, self.ratio, self.cr)
+            own[free] = _clusters(features.points[of][free], k, self.seed) + len(domain)
             label[of] = own
-        return partition_of(problem, label, self.source)
+        return partition_of(problem, label, self.source, notes=features.notes)
 
 
 @dataclass(frozen=True)
@@ -121,14 +121,16 @@ class DPMeans(Grouping):
         """The coarsest partition that the bounds allow; with a note where none meets them."""
         lowered = lowered_of(problem)
         apart = held_apart(problem)
-        points = {of: object_features(problem, lowered, of, self.features)[~apart[of]] for of in problem.domains}
+        features = features_of(problem, lowered, self.features)
+        points = {of: own[~apart[of]] for of, own in features.points.items()}
         search = Search(points, partial(self._bounds, problem, lowered), self.seed, self.dp_distance == "squared")
         if self.path == "schedule":
             found = search.by_schedule(return_broken=self.beta2 == "last")
         else:
             found = search.by_radii()
         note = found.told()
-        return self._partition(problem, found.clusters, (f"dpmeans: {note}",) if note else ())
+        notes = (f"dpmeans: {note}",) if note else ()
+        return self._partition(problem, found.clusters, (*notes, *features.notes))
 
     def _partition(self, problem: Problem, clusters: dict[str, Clusters], notes: tuple[str, ...] = ()) -> Partition:
         label = {}
