@@ -121,7 +121,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
             promise = answer.guarantee | made.guarantee
             told = replace(made, guarantee=promise).told()
             answer = replace(answer, guarantee=promise, remarks=(told, *notes, *answer.remarks))
-        if made is not None and (made.guarantee is not Guarantee.EXACT or made.is_smaller):  # log_z of another problem
+        if made is not None and not made.keeps(posed):  # log_z of another problem
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
         record, solved_for = _record(case, plan, answer), answer.asked or case.asked
         if moved is not None and wanted is not None:

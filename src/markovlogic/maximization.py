@@ -242,6 +242,9 @@ class _Smaller:
             self.resources.progress.stage("compress")
             refuse_numbers(self.posed)
             made = for_worlds(self.compressor, self.posed)
+        if made.keeps(self.posed):  # nothing to project or to polish, and what is proved stays proved
+            found_whole = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
+            return replace(found_whole, remarks=(made.summary, *found_whole.remarks))
         smaller = _asked(replace(made.posed, problem=replace(made.posed.problem, query=())))
         try:
             with share_of(current(), SHARE):

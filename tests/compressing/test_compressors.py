@@ -267,3 +267,15 @@ def test_worlds_of_the_smaller_problem_are_worlds_of_the_posed_one(files):
         for atom, value in enumerate(world):
             at = made.projection.atom[atom]
             assert value == (small[at] if at >= 0 else made.projection.known[atom])
+
+
+@pytest.mark.parametrize(
+    "compress", [mln.BMF(rank=9), mln.Drop(ratio=1.0), mln.KMeans(ratio=1.0), mln.Twins()], ids=lambda c: c.name
+)
+def test_what_keeps_all_worlds_keeps_proofs_and_log_z(compress):
+    model = mln.Model.parse("S(p)\nF(p,p)\n1.5 !S(x)\n2 F(x,y) ^ S(x) => S(y)\n3 S(A)\n")
+    evidence = evidence_of(model, "F(A,B)\nF(B,C)\nF(C,D)\nF(D,E)\nF(E,A)\nS(C)\n")
+    plain, found = mln.maximize(model, evidence, query="S"), mln.maximize(model, evidence, query="S", compress=compress)
+    assert found.is_optimal and (found.atoms, found.log_weight) == (plain.atoms, pytest.approx(plain.log_weight))
+    whole, same = mln.infer(model, evidence, query="S"), mln.infer(model, evidence, query="S", compress=compress)
+    assert same.guarantee == mln.Guarantee.EXACT and same.run.log_z == pytest.approx(whole.run.log_z)

@@ -62,7 +62,8 @@ def test_every_compressor_gives_a_world_of_all_query_atoms(name, tmp_path):
     world, truth = mln.maximize(*files, "Smokes", compress=name), mln.maximize(*files, "Smokes")
     assert [len(part.code) for part in world.parts] == [len(part.code) for part in truth.parts]
     assert world.log_weight == pytest.approx(truth.log_weight)  # small enough for one walk
-    assert "model as posed" in " ".join(world.remarks) and world.run.seconds["compress"] >= 0
+    told = " ".join(world.remarks)  # what loses nothing has nothing to project, and keeps its proof
+    assert ("model as posed" in told or (world.is_optimal and name in told)) and world.run.seconds["compress"] >= 0
 
 
 def test_projected_worlds_that_break_hard_rules_are_mended():

@@ -45,10 +45,14 @@ class Compression:
     blocks: CountNetwork | None = None  # what is solved in place of any problem: counts of the posed problem's atoms
     alpha: str = "none"  # of the chain over blocks, see `samplers.block_gibbs`
 
-    @property
-    def is_smaller(self) -> bool:
-        """Whether objects were merged, be it in evidence alone: the problem has another log Z even where marginals agree."""
-        return self.partition is not None and self.blocks is None and self.partition.merges
+    def keeps(self, posed: Posed) -> bool:
+        """Whether it has the very worlds of the posed problem and weighs them alike: nothing is lost, and nobody was merged.
+
+        A problem with fewer objects has another log Z even where marginals agree, be they merged in evidence alone.
+        """
+        domains = posed.problem.domains
+        same = all(len(domain) == len(domains[of]) for of, domain in self.posed.problem.domains.items())
+        return self.guarantee is Guarantee.EXACT and same
 
     def told(self, bias: str = "") -> str:
         """The line next to the results: what was merged or lost, what is promised, and how large the bias is.

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.arrays import Float64
+from markovlogic.errors import ResourceError
 from markovlogic.experiments.comparison import Interval, at_least, mean_interval
 from markovlogic.experiments.drawing import Lines, beside, lines
 from markovlogic.experiments.engines import Engine, Solved, best_world, by_blocks, solved
@@ -88,12 +89,17 @@ def _scored(
     gold = first.values
     rows: list[tuple[Any, ...]] = []
     rows.append((FLOOR, FULL, None, None, None, measure.score(gold, second.values), 0.0, second.seconds))
+    refused: dict[str, str] = {}
     for one in made:
         found = solved(task, one.compression, engine, scale, seed)
         rows.append(_row(LITERAL, one, measure.score(gold, found.values), found))
         other = one.corrected(task)
         if other is not None:
-            right = by_blocks(task, one, scale, seed) if blocks else solved(task, other, engine, scale, seed)
+            try:
+                right = by_blocks(task, one, scale, seed) if blocks else solved(task, other, engine, scale, seed)
+            except ResourceError as reason:
+                refused[f"{one.preprocessor}, ratio {one.ratio}"] = str(reason)
+                continue
             if right is not None:
                 rows.append(_row(CORRECTED, one, measure.score(gold, right.values), right))
     told = {
@@ -104,6 +110,7 @@ def _scored(
         "mean_gold": float(gold.mean()),
         "undecided": float(np.mean((gold > 0.01) & (gold < 0.99))),
         "learned_in_seconds": task.learned_in,
+        "corrected_does_not_fit": refused,
     }
     return rows, told
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from markovlogic.arrays import Float64
 from markovlogic.compressing.base import Compression
-from markovlogic.errors import ResourceError
 from markovlogic.experiments.follow import Counted
 from markovlogic.experiments.long_runs import block_means, counted_means
 from markovlogic.experiments.preprocessing import Prepared, Task, TaskScale
@@ -102,12 +101,9 @@ def solved(task: Task, made: Compression | None, engine: Engine, scale: TaskScal
 
 
 def by_blocks(task: Task, prepared: Prepared, scale: TaskScale, seed: int) -> Solved | None:
-    """The corrected translation: Gibbs over blocks of atoms; None where nobody is merged, or rules have too many instances."""
+    """The corrected translation: Gibbs over blocks of atoms; None where nobody is merged. Raises where blocks do not fit."""
     begun = time.process_time()
-    try:
-        network: Any = prepared.blocks(task)
-    except ResourceError:
-        return None
+    network: Any = prepared.blocks(task)
     if network is None:
         return None
     ((_, values),) = block_means(network, "none", COUNTING_CHAINS, (scale.draws,), seed)
