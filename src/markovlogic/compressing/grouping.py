@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
 from markovlogic.compressing.base import Compression, Compressor, projection
 from markovlogic.compressing.block_network import block_network
-from markovlogic.compressing.block_states import Reading
+from markovlogic.compressing.block_states import Reading, Translation
 from markovlogic.compressing.partition import Partition, held_apart, proposals_of
 from markovlogic.compressing.shares import Blocks
 from markovlogic.compressing.shrinking import Shrinking, Vote, n_scaled_rules
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from markovlogic.symmetry.base import ConstantClasses
 
 Weights = Literal["default", "literal", "uniform", "field", "count"]
-Evidence = Literal["default", "majority", "clamp", "split"]
+Evidence = Literal["default", "majority", "clamp", "split", "representatives"]
 Diagonal = Literal["default", "merged", "split"]
 Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 
@@ -48,14 +48,17 @@ class Grouping(Compressor, ABC):
     weights: "literal", as the papers leave them; "uniform", times the sizes of the groups, which is right for worlds that are
     constant on groups; "field", times what one member of a block sees, a chain without a joint target; "count", how many atoms
     are true. evidence: of a block of atoms, "majority" (true where true ones outnumber all others together), "clamp"
-    (what most of its known ones say) or "split" (shares, which enter counts as they are). diag: whether p(A,A) and p(A,B) with A
+    (what most of its known ones say), "split" (shares, which enter counts as they are) or "representatives" (what is known of one
+    member of each group, as [002] has it). diag: whether p(A,A) and p(A,B) with A
     and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
     `samplers.block_gibbs`. ladder: how many finer partitions are solved too, to measure how far the answers move with them. seed:
     of what is drawn.
 
     "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
-    was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the papers' reading in the rest.
+    was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the paper's reading in the rest.
     """
+
+    paper_evidence: ClassVar[Vote] = "majority"  # what the paper of the grouping makes of evidence
 
     weights: Weights = "default"
     evidence: Evidence = "default"
@@ -70,6 +73,9 @@ class Grouping(Compressor, ABC):
             raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
         if self.weights == "uniform" and self.diag == "split":
             raise InputError(f"{self.name}: weights=uniform is a reading for merged diagonals", hint="leave diag out")
+        if self.evidence == "representatives" and self.wants_blocks:
+            hint = "take weights=literal or uniform, and leave alpha out"
+            raise InputError(f"{self.name}: evidence=representatives is a reading for smaller problems", hint=hint)
 
     @property
     def source(self) -> str:
@@ -109,7 +115,9 @@ class Grouping(Compressor, ABC):
                 raise
             made = self.shrunk(posed, partition)
             return replace(made, summary=f"{made.summary}; with literal weights, since {reason.faults[0].message}")
-        note = told(posed.problem, partition, network.guarantee)
+        note = told(partition, network.guarantee)
+        if network.guarantee is not Guarantee.EXACT and partition.merges:
+            note += self._put_together(posed.problem, partition)
         same = projection(posed.problem, posed.problem)
         return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
 
@@ -125,12 +133,25 @@ class Grouping(Compressor, ABC):
         blocks = block_network(posed, partition, reading)
         return blocks, f"{blocks.n_blocks:,} blocks of atoms with {_WEIGHTS[reading.weights]}"
 
+    def _put_together(self, problem: Problem, partition: Partition) -> str:
+        """How much evidence is in blocks with atoms of another status: shares keep how much, not which; votes override it."""
+        blocks, reading = Blocks(problem, partition, split=not self.merges_diagonals), self.reading
+        if reading.evidence != "split":
+            return _overridden(Shrinking(Posed(problem), partition, reading.evidence, split=reading.split))
+        known = mixed = 0
+        for array in (array for name in problem.statuses for array in blocks.of(name)):
+            own = array.true + array.false
+            known, mixed = known + int(own.sum()), mixed + int(own[array.count.max(axis=0) < array.size].sum())
+        return f"; {mixed:,} of {known:,} known atoms are in blocks with others" if known else ""
+
     @property
     def reading(self) -> Reading:
         """How blocks are read."""
         weights = "count" if self.weights == "default" else self.weights
         literal = self.weights in ("literal", "uniform")
-        evidence = ("majority" if literal else "split") if self.evidence == "default" else self.evidence
+        evidence: Translation = "majority" if literal else "split"
+        if self.evidence == "majority" or self.evidence == "clamp" or self.evidence == "split":  # representatives are no blocks
+            evidence = self.evidence
         return Reading(weights, evidence, not self.merges_diagonals)
 
     @property
@@ -140,7 +161,9 @@ class Grouping(Compressor, ABC):
 
     def shrinking(self, posed: Posed, partition: Partition) -> Shrinking:
         """The smaller problem over groups."""
-        vote: Vote = "clamp" if self.evidence == "clamp" else "majority"
+        vote = self.paper_evidence
+        if self.evidence == "majority" or self.evidence == "clamp" or self.evidence == "representatives":
+            vote = self.evidence
         return Shrinking(posed, partition, vote, split=not self.merges_diagonals, scaled=self.weights == "uniform")
 
     def shrunk(self, posed: Posed, partition: Partition) -> Compression:
@@ -148,7 +171,8 @@ class Grouping(Compressor, ABC):
         made = self.shrinking(posed, partition)
         other = replace(posed, problem=made.problem)
         kept = Guarantee.EXACT if is_exact(made) else Guarantee.UNBOUNDED
-        return Compression(other, made.projection, kept, told(posed.problem, partition, kept), partition)
+        what = "" if kept is Guarantee.EXACT or not partition.merges else _overridden(made)
+        return Compression(other, made.projection, kept, told(partition, kept) + what, partition)
 
 
 def for_worlds(compressor: Compressor, posed: Posed) -> Compression:
@@ -205,8 +229,8 @@ def _never_meet(lowered: LoweredModel, problem: Problem, merged: set[str]) -> bo
     )
 
 
-def told(problem: Problem, partition: Partition, kept: Guarantee) -> str:
-    """What was merged, and how much evidence that overrides."""
+def told(partition: Partition, kept: Guarantee) -> str:
+    """What was merged."""
     shares = [
         f"{partition.n_groups(of):,} group{'s' * (partition.n_groups(of) != 1)} for {len(own):,} of {of}"
         for of, own in partition.class_of.items()
@@ -214,19 +238,13 @@ def told(problem: Problem, partition: Partition, kept: Guarantee) -> str:
     ]
     if not shares:
         return f"{partition.source} merges nothing"
-    what = f"{partition.source}: {', '.join(shares)}"
-    if kept is Guarantee.EXACT:
-        return f"{what}, which loses nothing"
-    blocks = Blocks(problem, partition, split=True)
-    known = overridden = 0
-    for name in problem.statuses:
-        for array in blocks.of(name):
-            most = array.count[:2].max(axis=0)
-            agree = np.where(2 * most > array.size, most, 0)
-            known += int((array.true + array.false).sum())
-            overridden += int((array.true + array.false - agree).sum())
-    share = f"; merging overrides {overridden:,} of {known:,} known atoms" if known else ""
-    return f"{what}{share}"
+    return f"{partition.source}: {', '.join(shares)}" + (", which loses nothing" if kept is Guarantee.EXACT else "")
+
+
+def _overridden(made: Shrinking) -> str:
+    """How much evidence the smaller problem overrides."""
+    overridden, known = made.overridden()
+    return f"; merging overrides {overridden:,} of {known:,} known atoms" if known else ""
 
 
 def group_number(problem: Problem, of: str, ratio: float, cr: str) -> int:

@@ -40,6 +40,8 @@ class Obj2Vec(Grouping):
     skip-gram.
     """
 
+    paper_evidence = "representatives"  # [002]: evidence about other objects is removed
+
     dim: int = 300
     ratio: float = RATIO
     cr: Cr = "new/old"

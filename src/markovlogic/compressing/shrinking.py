@@ -1,8 +1,9 @@
-"""A smaller problem in place of the posed one: groups become objects, evidence is voted on, rules stay as they are.
+"""A smaller problem in place of the posed one: groups become objects, their evidence is one, rules stay as they are.
 
-That is what [000] section 3 and [002] do. Weights are as they were ("literal") or multiplied by the sizes of the groups
-("uniform", which is right for worlds that are constant on groups, and for no others; ALGORITHMS.md 2.5). Where diagonals are
-split, a group keeps as many members as a rule or predicate may hold different objects of it (ALGORITHMS.md 2.16).
+That is what [000] section 3 and [002] do; the members of a group vote there, or one of them is kept with its evidence. Weights
+are as they were ("literal") or multiplied by the sizes of the groups ("uniform", which is right for worlds that are constant on
+groups, and for no others; ALGORITHMS.md 2.5). Where diagonals are split, a group keeps as many members as a rule or predicate may
+hold different objects of it (ALGORITHMS.md 2.16).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from markovlogic.posing import Posed
 from markovlogic.problem import AtomIndex, GroundAtom, Problem, QueryItem, Statuses, WantedAtoms, WantedFormula
 from markovlogic.problem.worlds import open_groups
 
-Vote = Literal["majority", "clamp"]
+Vote = Literal["majority", "clamp", "representatives"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,7 @@ class Shrinking:
         return Projection(atom, known)
 
     def _statuses(self, name: str) -> Statuses:
-        """What the members of each block vote for."""
+        """What is made of the members of each block."""
         old, predicate = self.posed.problem.statuses[name], self.posed.problem.model.predicates[name]
         sizes = self._sizes(name)
         if prod(sizes) > MOST_BLOCKS:
@@ -179,10 +180,12 @@ class Shrinking:
         args = decode(np.arange(prod(sizes), dtype=np.int64), sizes).astype(np.int64)
         types = predicate.types
         made = np.full(len(args), UNKNOWN, np.int8)
-        for array in self.blocks.of(name):
+        if self.vote == "representatives":  # whoever is left keeps what is known of him
+            made = self._own_status(name, [self.members[of][args[:, at]] for at, of in enumerate(types)])
+        for array in self.blocks.of(name) if self.vote != "representatives" else ():
             rows = fits(args, types, array.pattern) if self.split else np.ones(len(args), np.bool_)
             groups = tuple(self.group[types[at]][args[rows, at]] for at in first_places(array.pattern))
-            made[rows] = self._voted(array, exclusive=any(predicate.exclusive))[groups]
+            made[rows] = self._status(array)[groups]
         if any(predicate.exclusive):
             _settle_groups(made, group_of(args.astype(np.int32), sizes, predicate.exclusive))
         default = old.default
@@ -191,16 +194,48 @@ class Shrinking:
         frozen((code, status))
         return Statuses(name, sizes, default, code, status)
 
-    def _voted(self, array: BlockArray, *, exclusive: bool) -> npt.NDArray[np.int8]:
+    def overridden(self) -> tuple[int, int]:
+        """Known atoms that are something else in the smaller problem, and all known ones."""
+        known = overridden = 0
+        for name in self.posed.problem.statuses:
+            for array in self.blocks.of(name):
+                status = self._status(array)
+                own = array.true + array.false
+                agree = np.where(status == TRUE, array.true, np.where(status == FALSE, array.false, 0))
+                known, overridden = known + int(own.sum()), overridden + int((own - agree).sum())
+        return overridden, known
+
+    def _status(self, array: BlockArray) -> npt.NDArray[np.int8]:
         """One status for each block; a value of an exclusive argument is only taken away where nobody may have it."""
+        if self.vote == "representatives":
+            return self._kept(array)
         true, false, unknown = array.true, array.false, array.unknown
         if self.vote == "clamp":
             yes, no = true > false, false > true
         else:
             yes, no = true > false + unknown, false > true + unknown
-        if exclusive:
+        if any(self.posed.problem.model.predicates[array.predicate].exclusive):
             no = false == array.size
         return np.where(yes, TRUE, np.where(no, FALSE, UNKNOWN)).astype(np.int8)
+
+    def _kept(self, array: BlockArray) -> npt.NDArray[np.int8]:
+        """What is known of the members that stand for each block: [002] removes all evidence about others."""
+        shape = array.size.shape
+        groups = np.indices(shape) if shape else np.zeros((0,), np.int64)
+        objects: list[Int64] = []
+        for at, of in enumerate(array.types):
+            copy = np.zeros(shape, np.int64)
+            for before in range(at) if self.split else ():
+                copy += (array.types[before] == of) & (groups[before] == groups[at])
+            copy = np.minimum(copy, self.copies[of][groups[at]] - 1)  # no atom is there where a group has too few members
+            objects.append(self.members[of][self.first[of][groups[at]] + copy].reshape(-1))
+        return self._own_status(array.predicate, [objects[number] for number in array.pattern]).reshape(shape)
+
+    def _own_status(self, predicate: str, objects: list[Int64]) -> npt.NDArray[np.int8]:
+        """The statuses of atoms about objects of the posed problem, place by place."""
+        statuses = self.posed.problem.statuses[predicate]
+        args = np.stack(objects, axis=1) if objects else np.zeros((1, 0), np.int64)
+        return np.asarray(statuses.lookup(codes(args, statuses.sizes)), np.int8)
 
 
 def _settle_groups(status: npt.NDArray[np.int8], group: Int64) -> None:
