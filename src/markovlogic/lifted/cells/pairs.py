@@ -81,11 +81,11 @@ def pair_table(
             links[link] = len(links)
     known = {link: own != FALSE for link, own in status.items() if own != UNKNOWN}
     terms = _terms(layout, factors, classes, truth, (links, known))
-    names = list(links)
+    names, skolem = list(links), layout.objects.flat.skolem
     parts = []
     for part in _tied(len(names), terms):
-        parts.append(_link_part(numbers, tuple(names[i] for i in part), part, terms.of_part(part)))
-    weight = _link_part(numbers, (), [], terms.of_part(())).total
+        parts.append(_link_part(numbers, tuple(names[i] for i in part), part, terms.of_part(part), skolem))
+    weight = _link_part(numbers, (), [], terms.of_part(()), skolem).total
     for one in parts:
         weight = numbers.times(weight, one.total)
     return PairTable(tuple(parts), known, weight)
@@ -157,7 +157,7 @@ def _tied(count: int, terms: _Terms) -> list[list[int]]:
     return parts
 
 
-def _link_part(numbers: Numbers, names: tuple[Link, ...], part: Sequence[int], terms: _Terms) -> LinkPart:
+def _link_part(numbers: Numbers, names: tuple[Link, ...], part: Sequence[int], terms: _Terms, skolem: frozenset[str]) -> LinkPart:
     entries = math.prod(terms.shape) << len(part)
     if entries > MOST_ENTRIES:
         raise TooLarge(
@@ -180,5 +180,9 @@ def _link_part(numbers: Numbers, names: tuple[Link, ...], part: Sequence[int], t
             exponents = exponents - where * numbers.exponent(weight)
     for group in terms.exclusive:
         impossible |= (sum(holds[link].astype(np.int64) for link in group) != 1)[:, None, None]
-    value = numbers.exp(exponents, impossible)
+    minus = np.zeros(exponents.shape, np.bool_)  # false atoms of Skolem predicates weigh −1, those of two objects too
+    for (key, _), link in zip(names, part, strict=True):
+        if key.predicate in skolem:
+            minus ^= ~holds[link][:, None, None]
+    value = numbers.exp(exponents, impossible, minus)
     return LinkPart(names, value, np.asarray(numbers.total(value, axis=0)))
