@@ -6,18 +6,20 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from markovlogic.arrays import Bool, Int8, Int64, each_once
 from markovlogic.compressing.base import Compression, Compressor, refuse_proposals
 from markovlogic.compressing.grouping import Grouping
 from markovlogic.compressing.partition import Partition, singletons
 from markovlogic.compressing.table import NONE, compressor_of
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, decode
+from markovlogic.data.exclusive import group_of
 from markovlogic.data.names import atom_names
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
@@ -88,27 +90,36 @@ class Compressed:
             where.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot make {folder}: {error.strerror or error}", hint="choose another directory") from error
-        texts = {
-            MODEL: [show_model(self.model)],
-            EVIDENCE: self._facts(),
-            MAPPING: self._mapping(),
-            SUMMARY: [json.dumps(self.summary(), indent=1, ensure_ascii=False) + "\n"],
-        }
+        texts = self.texts()
         for name, parts in texts.items():
             with atomic_file(where / name) as file:
                 for part in parts:
                     file.write(part.encode())
         return tuple(where / name for name in texts)
 
+    def texts(self) -> dict[str, Iterable[str]]:
+        """What the files hold, by their names, piece by piece."""
+        return {
+            MODEL: [show_model(self.model)],
+            EVIDENCE: self._facts(),
+            MAPPING: self._mapping(),
+            SUMMARY: [json.dumps(self.summary(), indent=1, ensure_ascii=False) + "\n"],
+        }
+
     def _facts(self) -> Iterator[str]:
         """Facts that read back as the same statuses; a closed predicate without any keeps one false atom, which closes it."""
         problem = self.problem
         for name in problem.model.declared:
-            statuses = problem.statuses[name]
-            domains = [problem.domains[of] for of in problem.model.predicates[name].types]
+            statuses, predicate = problem.statuses[name], problem.model.predicates[name]
+            domains = [problem.domains[of] for of in predicate.types]
             code, status = statuses.code, statuses.status
-            if any(problem.model.predicates[name].exclusive):
-                told = status == TRUE
+            if statuses.default != self.original.statuses[name].default:  # whoever reads the file takes what is missing for that
+                every = np.arange(statuses.n_ground, dtype=np.int64)
+                status = statuses.lookup(every)
+                listed = status != self.original.statuses[name].default
+                code, status = every[listed], status[listed]
+            elif any(predicate.exclusive):
+                told = _not_implied(code, status, statuses.sizes, predicate.exclusive)
                 code, status = code[told], status[told]
             elif statuses.default == FALSE and not len(code) and statuses.n_ground:
                 code, status = np.zeros(1, np.int64), np.zeros(1, np.int8)
@@ -170,6 +181,13 @@ def _compressed(posed: Posed, compressor: Compressor) -> tuple[Compression, Part
         return literal.shrunk(posed, partition), partition
     made = compressor.compress(posed)
     return made, made.partition or singletons(posed.problem, compressor.source)
+
+
+def _not_implied(code: Int64, status: Int8, sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> Bool:
+    """Which facts about values of exclusive arguments have to be said: true ones, and false ones of groups without any."""
+    group = group_of(decode(code, sizes), sizes, exclusive)
+    decided = each_once(group[status == TRUE])
+    return np.asarray((status == TRUE) | ((status == FALSE) & ~np.isin(group, decided)), np.bool_)
 
 
 def _given(problem: Problem) -> int:

@@ -156,8 +156,8 @@ def projected(wanted: Asked, way: Projection) -> Asked:
     """The same questions in the numbers of another problem, which may know some of the answers."""
 
     def moved(old: Int64) -> tuple[Int64, npt.NDArray[np.int8]]:
-        truth = np.where(way.atom[old] >= 0, UNKNOWN, np.where(way.known[old], TRUE, FALSE))
-        return way.atom[old], truth.astype(np.int8)
+        atom, known = way.at(old)
+        return atom, np.where(atom >= 0, UNKNOWN, np.where(known, TRUE, FALSE)).astype(np.int8)
 
     return _renumbered(wanted, moved)
 

@@ -158,3 +158,12 @@ def test_a_group_is_as_wide_as_its_farthest_member_is_from_the_one_that_was_chos
     assert (first.chosen, first.members.tolist(), first.diameter) == (1, [0, 1, 2], 1.0)
     wide = {3: 2.0, 4: 1.5, 5: 2.0}
     assert second.members.tolist() == [3, 4, 5] and second.diameter == wide[second.chosen]
+
+
+def test_objects_without_contexts_have_no_vectors_whatever_makes_them():
+    """Rules about one object put nobody beside anybody."""
+    problem = problem_of("x={A,B,C,D}\nR(x)\nS(x)\n1 R(a) => S(a)\n", "R(A)\n", "S")
+    for embedding in ("svd", "skipgram"):
+        settings = mln.Obj2Vec(ratio=0.5, embedding=embedding)
+        assert not settings.embedded(contexts_of(problem)).any()
+        assert settings.partition(problem).n_groups("x") < 4

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from markovlogic.arrays import Bool, Float64, Int64, each_once
 from markovlogic.compressing.role import Role
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import Fault, InputError, UnsupportedError
@@ -23,14 +25,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """For each open atom of the original problem, where its value stands in the other one."""
+    """For open atoms of the original problem, where their values stand in the other one; found for those that are asked about."""
 
-    atom: npt.NDArray[np.int64]  # (n_atoms,) open atom of the other problem, -1 where that one knows the value
-    known: npt.NDArray[np.bool_]  # (n_atoms,) the value there
+    old: Problem
+    new: Problem
+    moved: Callable[[str, Int64], Int64]  # codes of a predicate's atoms there
 
-    def world(self, other: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """A world of the other problem's open atoms, (n_other,), as one of the original's; evidence is never touched."""
-        return np.where(self.atom >= 0, other[np.maximum(self.atom, 0)] if len(other) else False, self.known)
+    def at(self, numbers: Int64) -> tuple[Int64, Bool]:
+        """The open atom of the other problem, -1 where that one knows the value; and the value there."""
+        predicate = np.searchsorted(self.old.atoms.start, numbers, side="right") - 1
+        atom, known = np.full(len(numbers), -1, np.int64), np.zeros(len(numbers), np.bool_)
+        for which in each_once(predicate).tolist():
+            name, rows = self.old.atoms.predicates[which], np.flatnonzero(predicate == which)
+            code = self.moved(name, self.old.statuses[name].unrank(numbers[rows] - self.old.atoms.start[which]))
+            status = self.new.statuses[name].lookup(code)
+            stays = status == UNKNOWN
+            atom[rows[stays]] = self.new.atoms.numbers(name, code[stays])
+            known[rows] = status == TRUE
+        return atom, known
+
+    @cached_property
+    def all_atoms(self) -> tuple[Int64, Bool]:
+        """The same for every open atom of the original."""
+        return self.at(np.arange(len(self.old.atoms), dtype=np.int64))
+
+    def values(self, other: Float64) -> Float64:
+        """A value for each open atom of the other problem as one for each of the original's; 0 or 1 where it is known there."""
+        atom, known = self.all_atoms
+        return np.where(atom >= 0, other[np.maximum(atom, 0)] if len(other) else 0.0, known.astype(np.float64))
+
+    def world(self, other: Bool) -> Bool:
+        """A world of the other problem's open atoms as one of the original's; evidence is never touched."""
+        return self.values(other.astype(np.float64)) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +121,7 @@ class Compressor(Protocol):
 
 def projection(old: Problem, new: Problem) -> Projection:
     """The way back where both problems have the same ground atoms, some of which the new one may know."""
-    atom = np.full(len(old.atoms), -1, np.int64)
-    known = np.zeros(len(old.atoms), np.bool_)
-    for name in old.atoms.predicates:
-        own = old.atoms.range_of(name)
-        if not len(own):
-            continue
-        codes = old.atoms.codes(name)
-        status = new.statuses[name].lookup(codes)
-        stays = status == UNKNOWN
-        numbers = np.full(len(codes), -1, np.int64)
-        numbers[stays] = new.atoms.numbers(name, codes[stays])
-        atom[own.start : own.stop] = numbers
-        known[own.start : own.stop] = status == TRUE
-    return Projection(atom, known)
+    return Projection(old, new, lambda _, code: code)
 
 
 def refuse_proposals(compressor: Compressor) -> None:

@@ -17,13 +17,17 @@ from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once, offsets
 from markovlogic.compressing.block_states import BlockStates, Reading
 from markovlogic.compressing.partition import Partition
 from markovlogic.compressing.shares import Numbering, Pattern
-from markovlogic.errors import ResourceError
+from markovlogic.errors import Fault, ResourceError, UnsupportedError
 from markovlogic.kernels.blocks import DEGREE
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate
 from markovlogic.problem import Problem
 
 MOST_CELLS = 30_000_000  # of a clause's array over groups
+
+
+class TooLong(Exception):
+    """A clause holds more open literals than kernels take."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +77,17 @@ class Rows:
             of.setdefault(right, own)
         terms = list(of)
         idle = prod(self._domain(own) for _, own in template.idle)
-        for place in self._patterns(terms, of, [args for _, args, _ in atoms], equalities):
-            axes = self._axes(terms, of, place)
-            if axes is not None and not any((place[left] == place[right]) == positive for left, right, positive in equalities):
-                self._add(template.weight * idle, atoms, place, axes, self._edges(terms, of, atoms, equalities, place))
+        try:
+            for place in self._patterns(terms, of, [args for _, args, _ in atoms], equalities):
+                axes = self._axes(terms, of, place)
+                holds = any((place[left] == place[right]) == positive for left, right, positive in equalities)
+                met = _met(atoms, place)
+                if axes is not None and not holds and met is not None:
+                    self._add(template.weight * idle, met, place, axes, self._edges(terms, of, atoms, equalities, place))
+        except TooLong as reason:
+            rule = self._problem.model.rules[template.rule]
+            hint = "take weights=literal, which every rule allows"
+            raise UnsupportedError(Fault(f"{reason}: {rule.text}", rule.place, hint=hint)) from None
 
     def _domain(self, of: str) -> int:
         """What a variable that a clause does not mention multiplies it by."""
@@ -166,8 +177,8 @@ class Rows:
         mass = self._substitutions(axes, grid, edges)
         mass = weight * ((mass > 0).astype(np.float64) if self._reading.weights == "literal" else mass)
         literals: list[Int64] = []
-        use: dict[int, int] = {}
-        for predicate, args, positive in atoms:
+        use: dict[int, set[int]] = {}  # for each axis the literals about it whose atoms are not all alike
+        for which, (predicate, args, positive) in enumerate(atoms):
             own = [place[term] for term in args]
             order = list(dict.fromkeys(own))
             pattern: Pattern = tuple(order.index(at) for at in own) if self._reading.split else tuple(range(len(own)))
@@ -179,9 +190,12 @@ class Rows:
             literals.append(np.broadcast_to(np.where(is_open, 2 * number + positive, -1), shape))
             if self._varied[predicate, pattern]:
                 for at in set(own):
-                    use[at] = use.get(at, 0) + 1
+                    use.setdefault(at, set()).add(which)
         merged = [axis.group is None and self._partition.n_groups(axis.type_name) < self._domain_size(axis) for axis in axes]
-        self.exact &= all(count < 2 or not merged[at] for at, count in use.items())
+        self.exact &= all(len(own) < 2 or not merged[at] for at, own in use.items())
+        # different objects of one group: shares multiply as if they could be one, unless a single literal speaks of both
+        both = [(use.get(one, set()), use.get(other, set())) for one, other in edges if merged[one] and merged[other]]
+        self.exact &= all(not one or not other or one == other for one, other in both)
         mass = np.broadcast_to(mass, shape)
         kept = np.nonzero(mass)
         rows = np.stack([own[kept] for own in literals], axis=1) if literals else np.zeros((len(kept[0]), 0), np.int64)
@@ -207,7 +221,7 @@ class Rows:
         length = (rows >= 0).sum(axis=1)
         for n in each_once(length[length > 0]).tolist():
             if n > DEGREE - 1:
-                raise ResourceError(f"a rule holds {n} open literals; blocks take at most {DEGREE - 1}")
+                raise TooLong(f"blocks take at most {DEGREE - 1} open literals of a rule, not {n}")
             own = length == n
             self._made.setdefault(n, []).append(_added(rows[own, :n], mass[own]))
             if self.exact and n > 1:
@@ -245,6 +259,18 @@ def _constant(flat: Bool, states: BlockStates, numbering: Numbering, at: int) ->
     """Whether all blocks of an array are known, and inside each of them all atoms agree."""
     own = slice(int(numbering.start[at]), int(numbering.start[at + 1]))
     return bool(flat[own].all() and not states.reported[own].any())
+
+
+def _met(
+    atoms: Sequence[tuple[str, tuple[Term, ...], bool]], place: Mapping[Term, int]
+) -> list[tuple[str, tuple[Term, ...], bool]] | None:
+    """Literals of different atoms: those that a pattern makes one are one; None where an atom and its negation met."""
+    found: dict[tuple[str, tuple[int, ...]], tuple[str, tuple[Term, ...], bool]] = {}
+    for predicate, args, positive in atoms:
+        before = found.setdefault((predicate, tuple(place[term] for term in args)), (predicate, args, positive))
+        if before[2] != positive:
+            return None
+    return list(found.values())
 
 
 def _plain(term: Term) -> Term:

@@ -206,7 +206,7 @@ def is_exact(made: Shrinking) -> bool:
     lowered = lowered_of(problem)
     if lowered.definitions or not _never_meet(lowered, problem, merged):
         return False
-    blocks = Blocks(problem, partition, split=True)
+    blocks = made.blocks  # with the diagonals that the smaller problem has
     mentioned = [name for name in problem.statuses if any(of in merged for of in problem.model.predicates[name].types)]
     pure = all(bool((array.count.max(axis=0) == array.size).all()) for name in mentioned for array in blocks.of(name))
     return pure and not made.scaled

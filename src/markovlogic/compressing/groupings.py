@@ -16,7 +16,7 @@ from markovlogic.compressing.grouping import Grouping, group_number, lowered_of
 from markovlogic.compressing.kmeans import k_means
 from markovlogic.compressing.partition import Partition, held_apart, partition_of
 from markovlogic.compressing.shares import Blocks, evidence_error, meta_atoms
-from markovlogic.errors import InputError
+from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.templates import LoweredModel
 from markovlogic.posing import Posed
@@ -215,10 +215,15 @@ class Twins(Grouping):
 
     def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """A smaller problem, or blocks, where that is exact or was asked for by its weights; else the problem itself."""
-        made = super().compress(posed, needs_problem=needs_problem)
+        same = projection(posed.problem, posed.problem)
+        try:
+            made = super().compress(posed, needs_problem=needs_problem)
+        except ResourceError as reason:
+            if self.weights != "default":
+                raise
+            return Compression(posed, same, Guarantee.EXACT, f"twins: the problem stays as it is, since {reason}")
         if made.guarantee is Guarantee.EXACT or self.weights != "default":
             return made
-        same = projection(posed.problem, posed.problem)
         note = "twins: interchangeable objects meet in rules, so the problem stays as it is"
         return Compression(posed, same, Guarantee.EXACT, note, made.partition)
 

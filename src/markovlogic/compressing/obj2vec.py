@@ -175,6 +175,8 @@ def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
     from gensim.models import Word2Vec
 
     check()
+    if not len(contexts.object):
+        return np.zeros((contexts.n_objects, size))
     thinned = min(1.0, MOST_TRAINED / max(1, int(contexts.count.sum())))
     rng = np.random.default_rng(settings.seed)
     count = contexts.count

@@ -150,22 +150,10 @@ class Shrinking:
     def _sizes(self, predicate: str) -> tuple[int, ...]:
         return tuple(int(self.first[of][-1]) for of in self.posed.problem.model.predicates[predicate].types)
 
-    @cached_property
+    @property
     def projection(self) -> Projection:
         """Where the value of each old open atom stands."""
-        old, new = self.posed.problem, self.problem
-        atom = np.full(len(old.atoms), -1, np.int64)
-        known = np.zeros(len(old.atoms), np.bool_)
-        for name in old.atoms.predicates:
-            own = old.atoms.range_of(name)
-            if len(own):
-                code = self.moved(name, old.atoms.codes(name))
-                status = new.statuses[name].lookup(code)
-                numbers = np.full(len(code), -1, np.int64)
-                numbers[status == UNKNOWN] = new.atoms.numbers(name, code[status == UNKNOWN])
-                atom[own.start : own.stop] = numbers
-                known[own.start : own.stop] = status == TRUE
-        return Projection(atom, known)
+        return Projection(self.posed.problem, self.problem, self.moved)
 
     def _statuses(self, name: str) -> Statuses:
         """What is made of the members of each block."""

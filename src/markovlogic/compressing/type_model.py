@@ -330,6 +330,8 @@ class _Units:
         for number, row in enumerate(rows.tolist()):
             key = Key(name, tuple(None if p in places else row[p] for p in range(len(types))))
             classes = [row[p] for p in places]
+            if not classes:  # about no object that is counted, and no clause mentions it: one half
+                continue
             if len(classes) < 2 or row[-1]:
                 unit[number] = self._single.get((classes[0], key), 0)
             else:

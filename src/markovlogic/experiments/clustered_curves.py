@@ -61,7 +61,7 @@ def clustered_curves(posed: Posed, atoms: Int64, wish: ClusteredWish) -> tuple[l
     notes: list[str] = []
     own = grouping.shrunk(posed, partition)
     clustered = time.perf_counter() - begun
-    found += _followed(CGIBBS, _counting(own.posed, wish), own.projection.atom[atoms], clustered, wish)
+    found += _followed(CGIBBS, _counting(own.posed, wish), own.projection.at(atoms)[0], clustered, wish)
     try:
         blocks = block_network(posed, partition, grouping.reading)
         place = np.where(blocks.most[blocks.of_atom[atoms]] > 0, blocks.of_atom[atoms], -1).astype(np.int64)

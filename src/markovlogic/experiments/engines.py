@@ -95,9 +95,7 @@ def solved(task: Task, made: Compression | None, engine: Engine, scale: TaskScal
     seconds = time.process_time() - begun
     if made is None:
         return Solved(own, seconds)
-    back = made.projection
-    values = own[np.maximum(back.atom, 0)] if len(own) else np.zeros(len(back.atom))
-    return Solved(np.where(back.atom >= 0, values, back.known.astype(np.float64)), seconds)
+    return Solved(made.projection.values(own), seconds)
 
 
 def by_blocks(task: Task, prepared: Prepared, scale: TaskScale, seed: int) -> Solved | None:

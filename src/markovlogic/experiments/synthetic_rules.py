@@ -148,8 +148,7 @@ def exact_after(made: Compression) -> Float64:
     value = np.zeros(len(new.atoms))
     asked = new.atoms.range_of("R")
     value[asked.start : asked.stop] = exact_of_problem(made.posed)[new.atoms.codes("R")]
-    back = made.projection
-    return np.where(back.atom >= 0, value[np.maximum(back.atom, 0)], back.known.astype(np.float64))
+    return made.projection.values(value)
 
 
 def groupings(ratio: float, seed: int) -> dict[str, Grouping]:
