@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from markovlogic.compressing.base import refuse_numbers
+from markovlogic.compressing.base import refuse_large, refuse_numbers
 from markovlogic.compressing.table import compressor_of
 from markovlogic.errors import InferenceWarning, ResourceError
 from markovlogic.grounding.memory import show_bytes
@@ -103,6 +103,7 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         with watch("compress"):
             resources.progress.stage("compress")
             refuse_numbers(posed)
+            refuse_large(wish.compressor, posed.problem, resources.limit)
             made = wish.compressor.compress(posed, needs_problem=wish.method is not None)
             if made.blocks is None:
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.arrays import Bool, Int64
-from markovlogic.compressing.base import Compressor, projection, refuse_numbers, refuse_proposals
+from markovlogic.compressing.base import Compressor, projection, refuse_large, refuse_numbers, refuse_proposals
 from markovlogic.compressing.grouping import for_worlds
 from markovlogic.compressing.table import compressor_of
 from markovlogic.data.evidence import TRUE, UNKNOWN
@@ -241,6 +241,7 @@ class _Smaller:
         with self.watch("compress"):
             self.resources.progress.stage("compress")
             refuse_numbers(self.posed)
+            refuse_large(self.compressor, self.posed.problem, self.resources.limit)
             made = for_worlds(self.compressor, self.posed)
         if made.keeps(self.posed):  # nothing to project or to polish, and what is proved stays proved
             found_whole = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)

@@ -432,3 +432,33 @@ def test_files_give_the_answers_of_what_was_compressed(name, tmp_path):
     found = mln.infer(paths[0], str(paths[1]), query, method="exact")
     assert made.guarantee == mln.Guarantee.EXACT
     assert {round(p, 9) for p in found.probability} <= {round(p, 9) for p in truth.probability}
+
+
+UNRELATED = {
+    "a rule of three objects": ("Knows(p,p)\n0.01 Knows(x,y) ^ Knows(y,z) => Knows(x,z)\n", ""),
+    "a hard rule": ("Rich(p)\nPoor(p)\n!Rich(x) v !Poor(x).\n", ""),
+    "rules about what is known": ("L(p,p)\n1 L(x,y) ^ L(y,z) => L(x,z)\n!L(x,x).\n", "L(A,B)\nL(B,C)\n"),
+    "exclusive values": ("c={U,V}\nK(p,c!)\n0.7 K(x,U)\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", UNRELATED)
+def test_rules_that_the_query_cannot_depend_on_do_not_decide_how_it_is_answered(name):
+    text = "p={A,B,C,D,E}\nS(p)\nF(p,p)\n1.4 !S(x)\n2 !F(x,y)\n1.1 F(x,y) ^ S(x) => S(y)\n"
+    plain = mln.infer(mln.Model.parse(text), None, "S", compress=mln.RandomGroups())
+    rules, facts = UNRELATED[name]
+    model = mln.Model.parse(text + rules)
+    found = mln.infer(model, evidence_of(model, facts), "S", compress=mln.RandomGroups())
+    assert plain.guarantee == found.guarantee == "exact"
+    np.testing.assert_allclose(found.probability, plain.probability, atol=1e-12)
+    truth = mln.infer(mln.Model.parse(text), None, "S", method="lifted")
+    np.testing.assert_allclose(found.probability, truth.probability, atol=1e-9)
+
+
+def test_distances_that_do_not_fit_are_refused_before_they_are_made():
+    names = ",".join(f"A{i}" for i in range(2000))
+    model = mln.Model.parse(f"p={{{names}}}\nS(p)\nF(p,p)\n1 F(x,y) ^ S(x) => S(y)\n")
+    evidence = evidence_of(model, "F(A1,A2)\n")
+    for run in (mln.infer, mln.maximize):
+        with pytest.raises(mln.ResourceError, match=r"obj2vec would need about 0\.032 GB of memory for distances"):
+            run(model, evidence, "S", compress="obj2vec", memory_limit=20_000_000)

@@ -38,6 +38,15 @@ def rotated(points: np.ndarray, seed: int) -> np.ndarray:
     return points @ turn
 
 
+def to_the_last_bit(points: np.ndarray) -> np.ndarray:
+    """Distances as numbers that see every bit of them, oneself first."""
+    square = (points**2).sum(axis=1)
+    exact = np.sqrt(np.maximum(square[:, None] + square[None, :] - 2 * points @ points.T, 0.0))
+    made = np.unique(exact, return_inverse=True)[1].reshape(exact.shape).astype(np.int32)
+    np.fill_diagonal(made, -1)
+    return made
+
+
 def groups_of(points: np.ndarray, seed: int) -> list[list[int]]:
     wanted = max(2, len(points) // 4)
     return [group.members.tolist() for group in balanced(points, wanted, np.random.default_rng(seed), p_random=0.01)]
@@ -59,7 +68,7 @@ def test_rotations_change_no_clusters(seed):
 
 def test_the_test_sees_what_rounding_does(monkeypatch):
     """With distances to the last bit, groups of some lattices change under rotation: the test above has power."""
-    monkeypatch.setattr(obj2vec, "UNIT", 1e-16)
+    monkeypatch.setattr(obj2vec, "_distances", to_the_last_bit)
     changed = sum(groups_of(tied(seed), seed) != groups_of(rotated(tied(seed), seed), seed) for seed in range(60))
     assert changed > 10
 

@@ -12,7 +12,7 @@ import numpy as np
 from markovlogic.arrays import Bool, Float64, Int64, each_once
 from markovlogic.compressing.role import Role
 from markovlogic.data.evidence import TRUE, UNKNOWN
-from markovlogic.errors import Fault, InputError, UnsupportedError
+from markovlogic.errors import Fault, InputError, ResourceError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.counts import CountNetwork
 from markovlogic.posing import Posed
@@ -107,6 +107,10 @@ class Compressor(Protocol):
         """Whether it gives another target or proposes moves."""
         return "auto"
 
+    def memory_bytes(self, problem: Problem) -> int:
+        """What finding the other target takes, where that is far more than the problem itself."""
+        return 0
+
     def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """Another target, that is smaller or more symmetric.
 
@@ -122,6 +126,18 @@ class Compressor(Protocol):
 def projection(old: Problem, new: Problem) -> Projection:
     """The way back where both problems have the same ground atoms, some of which the new one may know."""
     return Projection(old, new, lambda _, code: code)
+
+
+def refuse_large(compressor: Compressor, problem: Problem, limit: int) -> None:
+    """Before anything long runs: what does not fit is refused with the estimate."""
+    needed = compressor.memory_bytes(problem)
+    if needed > limit:
+        raise ResourceError(
+            f"{compressor.name} would need about {needed / 1e9:.3g} GB of memory for distances between objects, the limit is"
+            f" {limit / 1e9:.3g} GB; take kmeans or dpmeans, or allow more with --memory-limit",
+            needed=needed,
+            limit=limit,
+        )
 
 
 def refuse_proposals(compressor: Compressor) -> None:

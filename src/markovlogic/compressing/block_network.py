@@ -30,10 +30,10 @@ def block_network(posed: Posed, partition: Partition, reading: Reading, *, propo
     if proposes:
         there = problem.statuses
         templates = tuple(t for t in templates if not isinf(t.weight) and all(x.predicate in there for x in t.literals))
-    _refuse(posed, proposes=proposes)
     mentioned = {literal.predicate for template in templates for literal in template.literals}
     mentioned |= set(problem.statuses) if proposes else set()  # every atom is to be proposed
     asked = set(queried_predicates(problem.query))
+    _refuse(posed, mentioned | asked, proposes=proposes)
     blocks = Blocks(problem, partition, split=reading.split)
     numbering = Numbering(blocks, tuple(name for name in problem.statuses if name in mentioned | asked))
     states = BlockStates.of(numbering, reading)
@@ -46,10 +46,10 @@ def block_network(posed: Posed, partition: Partition, reading: Reading, *, propo
     number = np.full(len(shown), -1, np.int64)
     number[shown] = np.arange(np.count_nonzero(shown))
     literal = (2 * number[literal >> 1] + (literal & 1)).astype(np.int32)
-    of_atom = np.zeros(len(problem.atoms), np.int32)
+    of_atom = np.zeros(len(problem.atoms), np.int32)  # of atoms that nobody asks about: never looked at, and may be many
     for name in numbering.predicates:
         own = problem.atoms.range_of(name)
-        if len(own):
+        if len(own) and (proposes or name in asked):
             of_atom[own.start : own.stop] = number[numbering.of_atoms(name, problem.atoms.codes(name))]
     forms = _forms(start, literal, weight, int(shown.sum()))
     known = numbering.joined([array.true + array.false for array in numbering.arrays])[shown]
@@ -77,7 +77,7 @@ def block_network(posed: Posed, partition: Partition, reading: Reading, *, propo
     )
 
 
-def _refuse(posed: Posed, *, proposes: bool) -> None:
+def _refuse(posed: Posed, names: set[str], *, proposes: bool) -> None:
     """What blocks have no place for."""
     problem, lowered = posed.problem, posed.lowered
     hint = "take propose=exchange" if proposes else "take weights=literal, which every rule allows"
@@ -87,7 +87,7 @@ def _refuse(posed: Posed, *, proposes: bool) -> None:
         if isinf(template.weight):
             rule = problem.model.rules[template.rule]
             raise UnsupportedError(Fault(f"blocks have no place for a hard rule: {rule.text}", rule.place, hint=hint))
-    for group in problem.groups:
+    for group in (group for group in problem.groups if group.predicate in names):
         own = problem.model.predicates[group.predicate]
         raise UnsupportedError(Fault(f"blocks have no place for the exclusive arguments of {own.name}", own.place, hint=hint))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from markovlogic.compressing.base import Compressor
 from markovlogic.compressing.bmf import Algorithm, BooleanMatrix, Factors, factorise
 from markovlogic.compressing.role import Role
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
@@ -29,7 +30,7 @@ MOST_CELLS = 50_000_000  # of a matrix that has to be listed cell by cell
 
 
 @dataclass(frozen=True)
-class BMF:
+class BMF(Compressor):
     """Settings of low-rank evidence.
 
     rank: factors of each matrix, None: by minimum description length. algorithm: "grecond" (from below) or "asso". unknown:

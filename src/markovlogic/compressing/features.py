@@ -86,6 +86,15 @@ def _features(counts: ObjectCounts, kind: FeatureKind) -> Float64:
     return standardised(np.log1p(np.concatenate(parts, axis=1)))
 
 
+def is_kept(problem: Problem, template: ClauseTemplate) -> bool:
+    """Whether what is known makes every grounding of a clause true; False where that would be too wide to count."""
+    statuses = [problem.statuses.get(literal.predicate) for literal in template.literals]
+    if not template.variables or any(own is None or own.n_open for own in statuses):
+        return False
+    _, falsified, unknown, exact = StatusArrays(problem).counted(template, template.variables[0][0])
+    return exact and not falsified.any() and not unknown.any()
+
+
 def standardised(columns: Float64) -> Float64:
     """Columns of mean 0 and deviation 1; constant ones are left out, equal ones are one that is longer by their number's root."""
     if not len(columns) or not columns.shape[1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from math import isinf
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy as np
 from markovlogic.compressing.base import Compression, Compressor, projection
 from markovlogic.compressing.block_network import block_network
 from markovlogic.compressing.block_states import Reading, Translation
+from markovlogic.compressing.features import is_kept
 from markovlogic.compressing.partition import Partition, held_apart, proposals_of
 from markovlogic.compressing.shares import Blocks
 from markovlogic.compressing.shrinking import Shrinking, Vote, n_scaled_rules
 from markovlogic.compressing.type_model import NoTypes, type_network
+from markovlogic.deciding.relevance import rules_that_matter
 from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.lower import lower
@@ -22,6 +25,7 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.counts import CountNetwork
 from markovlogic.posing import Posed
 from markovlogic.problem import Problem
+from markovlogic.problem.query import queried_predicates
 from markovlogic.said import check_words
 
 if TYPE_CHECKING:
@@ -122,8 +126,16 @@ class Grouping(Compressor, ABC):
         return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
 
     def network(self, posed: Posed, partition: Partition) -> tuple[CountNetwork, str]:
-        """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms."""
-        reading = self.reading
+        """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms.
+
+        Groups go by all rules; which network they make is decided by those that the query can depend on.
+        """
+        reading, queried = self.reading, queried_predicates(posed.problem.query)
+        rules = rules_that_matter(posed.problem, posed.lowered, queried)
+        left = tuple(
+            template for template in rules.templates if not isinf(template.weight) or not is_kept(posed.problem, template)
+        )
+        posed = replace(posed, rules=replace(rules, templates=left))
         if reading == Reading("count", "split", True) and self.alpha == "none":
             try:
                 types = type_network(posed, partition)

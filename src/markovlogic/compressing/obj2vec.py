@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64, each_once
+from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once
 from markovlogic.compressing.contexts import Contexts, Reading, Tokens, contexts_of
 from markovlogic.compressing.grouping import Grouping, group_number
 from markovlogic.compressing.groupings import RATIO, Cr, check_ratio, finer_ratio
@@ -24,6 +24,7 @@ MOST_TRAINED = 3_000_000  # pairs of one epoch; more are thinned, each in propor
 DENSE = 1500  # objects and contexts up to which all singular values are computed
 BEYOND = 16  # singular values that are looked at beyond those asked for
 EQUAL = 1e-6  # relative to the largest: singular values that differ by less are one, and lengths below are none
+ROWS = 1024  # of a matrix of distances that are made at once
 UNIT = 1e-6  # of distances: objects that are alike are equally far, whatever rounding says
 KEPT = 0.9  # share of objects that must keep a context under the shift by negatives
 
@@ -69,6 +70,10 @@ class Obj2Vec(Grouping):
     def finer(self) -> Self:
         """Twice as many groups."""
         return replace(self, ratio=finer_ratio(self.ratio, self.cr))
+
+    def memory_bytes(self, problem: Problem) -> int:
+        """Distances of all objects of a type, and the order of each one's neighbours."""
+        return 8 * max((len(domain) ** 2 for domain in problem.domains.values()), default=0)
 
     def partition(self, problem: Problem) -> Partition:
         """Balanced groups of near objects, type by type."""
@@ -230,7 +235,7 @@ def balanced(
     if wanted == 1:
         return [_rest(points, np.arange(n), rng)]
     distance = _distances(points)
-    order = np.argsort(distance, axis=1, kind="stable").astype(np.int32)
+    order = _orders(distance)
     alive = np.ones(n, np.bool_)
     neighbours, heap = 0, list[tuple[int, int]]()
     found: list[Group] = []
@@ -256,9 +261,12 @@ def balanced(
     return found
 
 
-def _sums(distance: Int64, order: Any, alive: Bool, neighbours: int) -> list[tuple[int, int]]:
+def _sums(distance: Int32, order: Any, alive: Bool, neighbours: int) -> list[tuple[int, int]]:
     """A heap of the distances to the nearest objects that are left, added up."""
-    heap = [(int(distance[i, _nearest(order[i], alive, i, neighbours)].sum()), i) for i in np.flatnonzero(alive).tolist()]
+    heap = [
+        (int(distance[i, _nearest(order[i], alive, i, neighbours)].sum(dtype=np.int64)), i)
+        for i in np.flatnonzero(alive).tolist()
+    ]
     heapq.heapify(heap)
     return heap
 
@@ -268,14 +276,23 @@ def _rest(points: Float64, members: Int64, rng: np.random.Generator) -> Group:
     return Group(chosen, members, float(np.sqrt(((points[members] - points[chosen]) ** 2).sum(axis=1)).max()))
 
 
-def _distances(points: Float64) -> Int64:
+def _distances(points: Float64) -> Int32:
     """Distances in whole units; -1 for oneself, who comes first."""
-    square = (points**2).sum(axis=1)
-    made = square[:, None] + square[None, :] - 2 * points @ points.T
-    np.fill_diagonal(made, 0.0)
-    whole = np.asarray(np.rint(np.sqrt(np.maximum(made, 0.0)) / UNIT), np.int64)
-    np.fill_diagonal(whole, -1)
-    return whole
+    square, made = (points**2).sum(axis=1), np.empty((len(points), len(points)), np.int32)
+    for low in range(0, len(points), ROWS):
+        rows = slice(low, min(low + ROWS, len(points)))
+        squared = square[rows, None] + square[None, :] - 2 * points[rows] @ points.T
+        made[rows] = np.rint(np.sqrt(np.maximum(squared, 0.0)) / UNIT)
+    np.fill_diagonal(made, -1)
+    return made
+
+
+def _orders(distance: Int32) -> Int32:
+    """For each object all others, the nearest first."""
+    made = np.empty(distance.shape, np.int32)
+    for low in range(0, len(distance), ROWS):
+        made[low : low + ROWS] = np.argsort(distance[low : low + ROWS], axis=1, kind="stable")
+    return made
 
 
 def _nearest(order: Any, alive: Bool, chosen: int, count: int) -> Int64:
@@ -283,13 +300,13 @@ def _nearest(order: Any, alive: Bool, chosen: int, count: int) -> Int64:
     return np.asarray(near[near != chosen][:count], np.int64)
 
 
-def _tightest(heap: list[tuple[int, int]], alive: Bool, order: Any, distance: Int64, count: int) -> int:
+def _tightest(heap: list[tuple[int, int]], alive: Bool, order: Any, distance: Int32, count: int) -> int:
     """The object that is nearest to its neighbours: sums only grow as objects leave, so the smallest is looked at again."""
     while True:
         before, chosen = heapq.heappop(heap)
         if not alive[chosen]:
             continue
-        now = int(distance[chosen, _nearest(order[chosen], alive, chosen, count)].sum())
+        now = int(distance[chosen, _nearest(order[chosen], alive, chosen, count)].sum(dtype=np.int64))
         if now <= before or not heap or now <= heap[0][0]:
             heapq.heappush(heap, (now, chosen))
             return chosen

@@ -46,11 +46,7 @@ class Relevant:
 
 def relevant(problem: Problem, lowered: LoweredModel, queried: Sequence[str]) -> Relevant | None:
     """The part that matters to the queried predicates; None where that is all, or all but a small rest."""
-    opened = {name for name, statuses in problem.statuses.items() if statuses.n_open}
-    changing = set(opened)
-    for definition in lowered.definitions:  # each before its users
-        if changing.intersection(_inside(definition)):
-            changing.add(definition.predicate)
+    opened, changing = _changing(problem, lowered)
     kept = _tied(lowered, changing, queried)
     rest = opened - kept
     if not queried or not rest:
@@ -76,6 +72,30 @@ def relevant(problem: Problem, lowered: LoweredModel, queried: Sequence[str]) ->
     )
     made = replace(lowered, templates=tuple(stays), definitions=_used(lowered, stays))
     return Relevant(with_statuses(problem, statuses), made, left)
+
+
+def rules_that_matter(problem: Problem, lowered: LoweredModel, queried: Sequence[str]) -> LoweredModel:
+    """The clauses that the queried predicates can depend on, and hard ones about what is known; all without a query.
+
+    For who has no place for every rule: what has no influence must not decide how the rest is solved.
+    """
+    if not queried:
+        return lowered
+    _, changing = _changing(problem, lowered)
+    kept = _tied(lowered, changing, queried)
+    named = [(t, changing.intersection(literal.predicate for literal in t.literals)) for t in lowered.templates]
+    stays = [template for template, names in named if kept.intersection(names) or (not names and isinf(template.weight))]
+    return replace(lowered, templates=tuple(stays), definitions=_used(lowered, stays))
+
+
+def _changing(problem: Problem, lowered: LoweredModel) -> tuple[set[str], set[str]]:
+    """Predicates with open atoms; and these with the hidden ones that depend on them."""
+    opened = {name for name, statuses in problem.statuses.items() if statuses.n_open}
+    changing = set(opened)
+    for definition in lowered.definitions:  # each before its users
+        if changing.intersection(_inside(definition)):
+            changing.add(definition.predicate)
+    return opened, changing
 
 
 def _unchecked(problem: Problem, templates: Sequence[ClauseTemplate], lowered: LoweredModel) -> set[int]:

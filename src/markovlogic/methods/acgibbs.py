@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Measured on full WebKB: seconds and bytes
 _LOADING = 0.3
 _BYTE = 0.6e-9  # a byte of the network, chain and sweep
-_UNIT_BYTES = 64  # of sums, a unit and chain
+_UNIT_BYTES = 64  # of sums, a unit or count and chain; and of an atom that is asked for
 
 
 WITH_WORLDS = "leave it out, or take --set weights=literal, which has worlds"
@@ -62,8 +62,10 @@ class BlockMethod(SamplingMethod):
             raise InputError(
                 f"blocks of atoms average conditionals, so there is no estimator {wish.sampling.estimator}", hint=said
             )
-        seconds = _LOADING + schedule.sweeps * schedule.chains * network.nbytes * _BYTE
-        memory = 3 * network.nbytes + _UNIT_BYTES * network.n_atoms + 8 * 4 * schedule.chains * network.nbytes // 64
+        swept = network.nbytes - network.of_atom.nbytes
+        seconds = _LOADING + schedule.sweeps * schedule.chains * swept * _BYTE
+        sums = _UNIT_BYTES * (schedule.chains * (network.n_units + network.n_counts) + len(case.asked.numbers))
+        memory = network.nbytes + 2 * swept + sums
         cost = Cost(seconds, memory, f"{schedule.chains} chains of {schedule.draws} draws")
         estimator = Estimator(conditional=True)
         return Plan(self, NetworkKind.NONE, reason, cost, estimator=estimator, settings=settings, schedule=schedule)

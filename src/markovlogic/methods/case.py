@@ -60,6 +60,11 @@ class Resources:
     threads: int | None = None  # None: all cores
     progress: Progress = SILENT
 
+    @property
+    def limit(self) -> int:
+        """The memory limit in bytes."""
+        return default_limit() if self.memory_limit is None else self.memory_limit
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -80,7 +85,7 @@ class Case:
         self.reduced, self.whole, self.decided = reduced, reduced.whole, reduced.decided
         self.posed = reduced.posed  # what is solved; narrowed as soon as the network shows what the query reaches
         self.resources, self.watch = resources, watch
-        self.memory_limit = default_limit() if resources.memory_limit is None else resources.memory_limit
+        self.memory_limit = resources.limit
         self.grounded: GroundNetwork | None = None  # all that was grounded
         self.network: GroundNetwork | None = None  # what methods work on
         self.narrowed: Narrowed | None = None
@@ -382,8 +387,7 @@ def case_of(
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
     reduction: what may be known or left out before the problem is solved.
     """
-    limit = default_limit() if resources.memory_limit is None else resources.memory_limit
-    with database_for(limit, resources.threads) as database:
+    with database_for(resources.limit, resources.threads) as database:
         _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
