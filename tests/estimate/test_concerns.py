@@ -100,6 +100,14 @@ def test_a_move_is_to_be_expected_from_five_on() -> None:
         assert len(told(replace(at, mean=at.mean + (-1e-6 if mean > 0.5 else 1e-6)), conditional=True)) == 1
 
 
+def test_conditionals_of_fewer_than_four_chains_excuse_no_atom_that_stood_still() -> None:
+    """One or two chains that are confined to a part of the worlds were sure of p = 0 where it was 1, in silence."""
+    rare = replace(made([np.nan], never=[True]), mean=np.array([1e-9]))
+    for chains, excused in ((1, False), (3, False), (4, True)):
+        course = Course("draws", chains, 100, True, None, ())
+        assert (course.conditional_draws is not None) == has_converged(rare, undefined(0), course) == excused
+
+
 def test_still_atoms_have_their_share_told() -> None:
     (sentence,) = told(made([np.nan, 1.0], ess=[np.nan, 1e4], never=[True, False]))
     assert "1 of 2" in sentence and "50.0%" in sentence and "P(0)" in sentence

@@ -329,6 +329,19 @@ def test_series_agree_with_plain_formulas(n_chains, draws, size, seed):
             assert rhat[row] == pytest.approx(expected, rel=1e-6)
 
 
+def test_means_that_hardly_vary_have_as_many_effective_draws_as_others():
+    """What was not seen is no part of an effective size, and a difference in the last bit is neither drift nor disagreement."""
+    rng = np.random.default_rng(2)
+    values = 0.3 + np.array([0.1, 1e-4, 1e-6, 1e-8, 0.0])[:, None, None] * rng.uniform(-1, 1, (5, 1600, 16))
+    halves = values.reshape(5, 2, 800, 16)
+    sums, squares = np.moveaxis(halves.sum(axis=2), 1, 0).copy(), np.moveaxis((halves**2).sum(axis=(2, 3)), 1, 0)
+    sums[1, 4] *= 1 + 1e-16 * rng.integers(3, 6, 16)
+    found = series_estimates(sums, squares, np.full(2, 800.0), np.ones(5))
+    assert (found.ess[:3] > 5000).all() and np.isnan(found.ess[3:]).all()
+    assert (found.rhat[:3] < 1.01).all() and np.isnan(found.rhat[3:]).all()
+    assert np.isnan(found.drift[3:]).all() and (np.abs(found.drift[:3]) < 5).all()
+
+
 # ---- how much it gains
 
 

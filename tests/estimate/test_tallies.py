@@ -134,16 +134,20 @@ def test_a_million_atoms_fit_beside_the_sampler() -> None:
 
 
 def test_bytes_are_those_of_planes_slots_and_sums() -> None:
-    """Planes of 64 bytes a row and batch; counts of two or four; sums have slots where chains are few or sweeps may drop."""
+    """Planes of 64 bytes a row and batch; counts of two or four; sums have slots where chains are not many or sweeps may drop."""
     size = {"n_all": 6, "n_query": 3, "n_events": 2, "draws": 70}
     assert tally_bytes(**size, n_chains=20, conditional=False) == (6 + 2) * 64 + 16 * 5 * 20 * 2
     assert tally_bytes(**size, n_chains=65, conditional=False) == 2 * (6 + 2) * 64 + 16 * 5 * 65 * 2
     assert tally_bytes(**size, n_chains=20, conditional=False, n_batches=7) == 7 * (6 + 2) * 64 + 16 * 5 * 20 * 2
-    plain = {chains: tally_bytes(**size, n_chains=chains, conditional=False) for chains in (7, 8)}
-    slots = {7: 32, 8: 1}
+    plain = {chains: tally_bytes(**size, n_chains=chains, conditional=False) for chains in (7, 8, 31, 32)}
+    slots = {7: 32, 8: 16, 31: 16, 32: 1}
     for chains, n_slots in slots.items():
         found = tally_bytes(**size, n_chains=chains, conditional=True) - plain[chains]
         assert found == 6 * chains * 4 + n_slots * 3 * chains * 8
+    for rows, n_slots in ((1 << 16, 16), ((1 << 16) + 1, 1)):  # 64 MiB of eight bytes
+        large = {"n_all": rows, "n_query": rows, "n_events": 0, "n_chains": 8, "draws": 70}
+        found = tally_bytes(**large, conditional=True) - tally_bytes(**large, conditional=False)
+        assert found == rows * 8 * (4 + n_slots * 8)
     dropping = [tally_bytes(**size, n_chains=8, conditional=conditional, dropping=True) for conditional in (False, True)]
     assert dropping[1] - dropping[0] == 6 * 8 * 4 + 32 * 3 * 8 * 8
     wide = {**size, "n_chains": 64, "conditional": False}

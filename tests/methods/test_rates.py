@@ -115,22 +115,21 @@ def test_bytes(use: Use, bytes_: float) -> None:
 
 def test_bytes_of_conditionals() -> None:
     plain = RATES.memory_bytes(SCALE, USE)
-    one_slot = 6 * 20 * 4 + 3 * 20 * 8
-    assert RATES.memory_bytes(SCALE, CONDITIONAL) == plain + one_slot
+    assert RATES.memory_bytes(SCALE, CONDITIONAL) == plain + 6 * 20 * 4 + 16 * 3 * 20 * 8
     few = Schedule(chains=4, draws=70, burn_in=30)
     alone = [RATES.memory_bytes(SCALE, replace(use, schedule=few)) for use in (USE, CONDITIONAL)]
-    assert alone[1] - alone[0] == 6 * 4 * 4 + 32 * 3 * 4 * 8  # with few chains, sums have slots too
+    assert alone[1] - alone[0] == 6 * 4 * 4 + 32 * 3 * 4 * 8  # with fewer chains, more slots
 
 
 def test_bytes_of_pooled_conditionals() -> None:
     """Members beside the query are tallied too, and sums of a batch's eight lanes are taken apart by members in the end."""
     found = RATES.memory_bytes(SCALE, BOTH)
-    tallies = PLANES + slots(5) + 6 * 20 * 4 + 5 * 20 * 8
+    tallies = PLANES + slots(5) + 6 * 20 * 4 + 16 * 5 * 20 * 8
     ends = max(2 * 16 * POOL_COUNTS, 4 * 8 * 5 * 8)
     assert found == int(NETWORK + ANSWER + ENDS + tallies + 17 * POOL_COUNTS + ends)
     many = replace(POOLS, member_start=np.array([0, 2, 5000], np.int64), member=np.ones(5000, np.int32) * 9)
     large = RATES.memory_bytes(SCALE, replace(BOTH, pools=many))
-    assert large - found == 4 * 8 * 5000 * 8 - ends - 2 * (16 * 20 * 2 + 20 * 8)  # atoms 2 and 3 are not tallied
+    assert large - found == 4 * 8 * 5000 * 8 - ends - 2 * 16 * 20 * (2 + 8)  # atoms 2 and 3 are not tallied
 
 
 def test_means_of_single_chains_are_kept_where_they_are_few() -> None:

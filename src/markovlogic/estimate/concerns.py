@@ -14,6 +14,7 @@ from markovlogic.estimate.quantiles import student_quantile
 RHAT_BELOW = 1.01  # Vehtari et al. 2021, section 4
 EXPECTED_MOVES = 5.0
 DRIFT_ALARM = 1e-3  # chance that a run in equilibrium is said to drift
+STARTS_APART = 4  # chains: fewer may all have started in one part of the worlds, and their conditionals know of no other
 APART = 0.1  # means that are told apart by how chains started
 ESS_ABOVE = 400.0  # the same: below it, variances and R-hat itself are not reliable
 
@@ -32,8 +33,8 @@ class Course:
 
     @property
     def conditional_draws(self) -> int | None:
-        """Draws whose conditionals were averaged, None where none were."""
-        return self.chains * self.draws if self.conditional else None
+        """Draws whose conditionals tell whether a row was to move; None where none were averaged, or by too few chains."""
+        return self.chains * self.draws if self.conditional and self.chains >= STARTS_APART else None
 
 
 Name = Callable[[int], str]

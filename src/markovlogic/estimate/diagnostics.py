@@ -1,8 +1,9 @@
 """Estimates with their Monte Carlo errors: mean, standard error, split R-hat and effective sample size, row by row.
 
 All chains are independent, so with eight or more of them the variance of a mean is read off the chains' means and nothing
-has to be assumed
-about the correlation inside a chain. With fewer chains, each is cut into segments (batch means). What cannot be known is nan.
+has to be assumed about the correlation inside a chain. Means of eight chains are alike by chance now and then, so up to 32 chains
+are cut into segments too (batch means), and the larger variance counts. Fewer than eight chains have their segments, unless they
+disagree. What cannot be known is nan.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ import numpy.typing as npt
 
 from markovlogic.arrays import Bool, Float64
 from markovlogic.estimate.quantiles import f_quantile, student_quantile
-from markovlogic.estimate.slots import REPLICATES
+from markovlogic.estimate.slots import ENOUGH_CHAINS, MANY_CHAINS, REPLICATES
 
-ENOUGH_CHAINS = 8  # from here on, the variance between chains alone gives the standard error
+LEAST_SEGMENTS = 4  # of a chain: the fewest whose correlation shows
 CELLS_AT_ONCE = 1 << 18  # what a processor cache holds, with a few temporary arrays
 FLOAT32_ERROR = 1e-6  # bound on the rounding of a mean of conditionals
 PSEUDO_DRAWS = 2.0  # Agresti and Coull 1998: two successes and two failures make intervals near 0 and 1 honest
@@ -142,9 +143,9 @@ def mean_variance(values: Float64, lengths: Float64) -> tuple[Float64, Float64]:
     between = np.full(n_rows, np.nan)
     if n_chains > 1:
         between = chain_mean.var(axis=1, ddof=1) / n_chains
-    if n_chains >= ENOUGH_CHAINS or n_slots < 2:
+    if n_chains >= MANY_CHAINS or n_slots < 2:
         return between, np.full(n_rows, max(n_chains - 1.0, 1.0))
-    sums, size = _merge_slots(values, lengths, -(-REPLICATES // n_chains))
+    sums, size = _merge_slots(values, lengths, max(-(-REPLICATES // n_chains), LEAST_SEGMENTS))
     replicates = len(size) * n_chains
     off = sums / size[:, None, None] - chain_mean.mean(axis=1)[None, :, None]  # (n_segments, n_rows, n_chains)
     weight = size / draws
@@ -154,7 +155,7 @@ def mean_variance(values: Float64, lengths: Float64) -> tuple[Float64, Float64]:
     if n_chains > 1:
         limit = f_quantile(n_chains - 1, replicates - n_chains, 1 - STUCK) if replicates > n_chains else 1.0
         stuck = between > limit * pooled
-        pooled = np.where(stuck, between, pooled)
+        pooled = np.where(stuck if n_chains < ENOUGH_CHAINS else between > pooled, between, pooled)
         degrees = np.where(stuck, n_chains - 1.0, degrees)
     return pooled, degrees
 
@@ -173,7 +174,7 @@ def _correlation_factor(off: Float64) -> Float64:
 
     For a first-order autoregression of segment means the factor is (1 + r)/(1 - r).
     """
-    if len(off) < 4:
+    if len(off) < LEAST_SEGMENTS:
         return np.ones(off.shape[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         lag_one = (off[1:] * off[:-1]).sum(axis=(0, 2)) / (off * off).sum(axis=(0, 2))

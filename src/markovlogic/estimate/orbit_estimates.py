@@ -6,6 +6,7 @@ orbit, and between draws, is inside; nothing is assumed about either. Source: [0
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-13  # a spread that is smaller than this share of the sum of squares is rounding
+ALIKE = math.sqrt(ROUNDING)  # the same for sums: so far apart are those of chains whose spread is rounding
 
 
 def orbit_estimates(
@@ -173,15 +175,17 @@ def series_estimates(
         mean = chain_mean.mean(axis=1)
     rhat, constant = split_rhat(sums, squares, lengths)
     unseen = pseudo * (worth / n_draws) ** 2
-    ess = effective_draws(spread, variance + unseen, n_draws)
-    same = (np.abs(total - total[:, :1]) <= ROUNDING * np.maximum(total[:, :1], 1.0)).all(axis=1)
+    # without what was not seen, which is on the scale of truth values: a mean over a block may hardly vary
+    ess = effective_draws(spread, variance, n_draws)
+    same = (np.abs(total - total[:, :1]) <= ALIKE * np.maximum(total[:, :1], 1.0)).all(axis=1)
     rhat[constant] = np.where(same[constant], np.nan, np.inf)
     ess[constant & same] = np.nan
     stderr = np.sqrt(variance + unseen) * student_factor(degrees)
     # an orbit whose share is constant but neither 0 nor 1 need not be stuck: values of one exclusive group are such
     never_moved = ((total <= 0) | (total >= draws * (1 - ROUNDING))).all(axis=1)
+    drift = np.where(constant, np.nan, drift_of(sums, lengths))  # sums of equal numbers differ by rounding, in all chains alike
     keep = n_rows * n_chains <= CHAIN_MEAN_CELLS
-    return Estimates(mean, stderr, rhat, ess, never_moved, chain_mean if keep else None, drift_of(sums, lengths))
+    return Estimates(mean, stderr, rhat, ess, never_moved, chain_mean if keep else None, drift)
 
 
 def split_rhat(sums: Float64, squares: Float64, lengths: Float64) -> tuple[Float64, Bool]:

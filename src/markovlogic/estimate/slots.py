@@ -19,6 +19,8 @@ from functools import lru_cache
 
 SHORTEST_SEGMENT = 8  # draws: shorter ones would make moving counts into slots dearer than drawing
 REPLICATES = 16  # segment means that a standard error from few chains rests on, at least
+ENOUGH_CHAINS = 8  # from here on, no standard error is smaller than the variance between chains tells
+MANY_CHAINS = 32  # from here on, it is that variance alone
 SMALL_TALLY_BYTES = 1 << 26  # below this, four times as many slots are kept
 
 
@@ -34,6 +36,13 @@ def slots_for(n_rows: int, n_chains: int, *, dropping: bool = False) -> int:
     while slots * n_chains < 2 * REPLICATES:
         slots *= 2
     return 4 * slots if 4 * slots * n_rows * n_chains * 2 <= SMALL_TALLY_BYTES else slots
+
+
+def sum_slots_for(n_slots: int, n_rows: int, n_chains: int, *, dropping: bool = False) -> int:
+    """How many of the slots sums of conditionals have: one where segments are not needed, or would be dear and can be spared."""
+    dear = n_slots * n_rows * n_chains * 8 > SMALL_TALLY_BYTES
+    spared = n_chains >= MANY_CHAINS or (n_chains >= ENOUGH_CHAINS and dear)
+    return 1 if spared and not dropping else n_slots
 
 
 @lru_cache(maxsize=256)  # asked for every segment, again and again

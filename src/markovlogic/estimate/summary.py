@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from markovlogic.arrays import Bool
-from markovlogic.estimate.diagnostics import ENOUGH_CHAINS, Estimates, Slices, blocks, estimate, joined, middle, undefined
+from markovlogic.estimate.diagnostics import Estimates, Slices, blocks, estimate, joined, middle, undefined
+from markovlogic.estimate.slots import MANY_CHAINS
 from markovlogic.estimate.tallies import Slots, Tallies
 
 CHAIN_MEAN_CELLS = 1 << 22  # up to so many numbers, the means of single chains are kept
@@ -39,7 +40,7 @@ def _estimates(tallies: Sequence[Tallies], slots: Sequence[Slots], decided: Bool
     n_chains = sum(tally.n_chains for tally in tallies)
     keep = n_rows * n_chains <= CHAIN_MEAN_CELLS
     pieces = [range(at, at + 1) for at in range(len(lengths))]
-    if n_chains >= ENOUGH_CHAINS and len(lengths) > 2:  # slots are for the halves only
+    if n_chains >= MANY_CHAINS and len(lengths) > 2:  # slots are for the halves only
         half = middle(lengths)
         pieces = [range(half), range(half, len(lengths))]
     sizes = np.array([sum(lengths[at] for at in piece) for piece in pieces], np.float64)

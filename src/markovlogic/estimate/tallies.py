@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.arrays import Int32, Int64, Words, offsets
-from markovlogic.estimate.slots import SlotClock, slots_for
+from markovlogic.estimate.slots import SlotClock, slots_for, sum_slots_for
 from markovlogic.restoring import Restored, require_counters, require_within
 
 Cells = npt.NDArray[np.number]  # (n_rows, n_chains)
@@ -24,7 +24,6 @@ Cells = npt.NDArray[np.number]  # (n_rows, n_chains)
 COUNTER_DRAWS = 255  # what eight planes hold
 SUM_DRAWS = 32  # float32 additions between emptyings: each rounds by at most 1e-6, so a mean is off by less than that
 SUM_SLACK = 1e-3  # what roundings may add to a sum of conditionals, at the very most
-SUM_SLOTS_UP_TO = 7  # with more chains, sums are needed by chain only, not by slot
 
 
 class Saved(NamedTuple):
@@ -138,8 +137,8 @@ class Counting:
 
     @property
     def n_sum_slots(self) -> int:
-        """Slots of time for sums of conditionals: with many chains, sums are needed by chain only, unless some do not count."""
-        return self.n_slots if self.chains <= SUM_SLOTS_UP_TO or self.burn_in else 1
+        """Slots of time for sums of conditionals."""
+        return sum_slots_for(self.n_slots, len(self.atoms), self.chains, dropping=self.burn_in > 0)
 
     def clock(self) -> SlotClock:
         """A clock for one batch."""
@@ -315,6 +314,6 @@ def tally_bytes(
     batches = -(-n_chains // 64) if n_batches is None else n_batches
     total = batches * (n_all * plane_bytes + n_events * 64) + n_slots * (n_query + n_events) * n_chains * cell
     if conditional:
-        sum_slots = n_slots if n_chains <= SUM_SLOTS_UP_TO or dropping else 1
+        sum_slots = sum_slots_for(n_slots, n_query, n_chains, dropping=dropping)
         total += n_all * n_chains * 4 + sum_slots * n_query * n_chains * 8
     return total

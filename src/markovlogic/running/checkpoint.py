@@ -32,7 +32,7 @@ from markovlogic.estimate.tallies import Saved
 from markovlogic.restoring import whole_number
 from markovlogic.temporary import try_lock
 
-FORMAT = 3  # to be raised when files are written differently, or when the same seed gives other draws than before
+FORMAT = 4  # to be raised when files are written differently, or when the same seed gives other draws than before
 MOST_COPIED = 1 << 28  # bytes
 MANIFEST = "manifest.json"
 PART = re.compile(r"part-([0-9]{6,12})\.bin")

@@ -81,7 +81,8 @@ class RunResult:
 
     def remarks(self, atom_name: Callable[[int], str] | None = None) -> tuple[str, ...]:
         """What should be known of the numbers though it is no reason to distrust them."""
-        if not self.taken.conditional or not self.draws:
+        draws = self.course.conditional_draws
+        if not draws:
             return ()
         name = atom_name or (lambda row: f"atom {self.query_atoms[row]}")
-        return still_remarks(self.atoms, name, "query atoms", conditional_draws=self.chains * self.draws)
+        return still_remarks(self.atoms, name, "query atoms", conditional_draws=draws)
