@@ -30,6 +30,7 @@ from markovlogic.running.sampling import Sampling
 
 if TYPE_CHECKING:
     from markovlogic.compressing.base import Compression, Compressor
+    from markovlogic.compressing.partition import Partition
 
 
 def infer(
@@ -128,30 +129,31 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         if moved is not None and wanted is not None:
             solved_for, answer = spread(answer, solved_for, wanted, moved)
         result = marginals(posed.problem, solved_for, answer, record)
-    if made is not None and answer.guarantee is not Guarantee.EXACT:
-        bias = _bias(posed, wish, resources, result, include_evidence=include_evidence)
+    if made is not None and made.partition is not None and answer.guarantee is not Guarantee.EXACT:
+        bias = _bias(posed, wish, made.partition, resources, result, include_evidence=include_evidence)
         said = replace(made, guarantee=answer.guarantee)
         result = replace(result, remarks=tuple(said.told(bias) if line == said.told() else line for line in result.remarks))
     return result
 
 
-def _bias(posed: Posed, wish: Wish, resources: Resources, found: Marginals, *, include_evidence: bool) -> str:
+def _bias(posed: Posed, wish: Wish, groups: Partition, resources: Resources, found: Marginals, *, include_evidence: bool) -> str:
     """How far the answers move on a ladder of finer partitions, in words; empty where none was asked for.
 
     Each rung's difference from the one before is a term of the bias; what lies beyond the last stays unknown.
     """
     from markovlogic.compressing.grouping import Grouping
+    from markovlogic.compressing.ladder import rungs, size
 
-    rung, before = wish.compressor, found
-    if not isinstance(rung, Grouping) or not rung.ladder or not len(found.probability):
+    before = found
+    if not isinstance(wish.compressor, Grouping) or not wish.compressor.ladder or not len(found.probability):
         return ""
     sampling = replace(wish.sampling, checkpoint=None, resume=False, worlds=None, keep_draws=False)
     steps = []
-    for _ in range(rung.ladder):
-        rung = rung.finer()
-        own = replace(wish, sampling=sampling, compressor=replace(rung, ladder=0))
+    for rung in rungs(wish.compressor, groups, posed.problem):
+        own = replace(wish, sampling=sampling, compressor=rung)
         finer = _answered(posed, own, resources, Stopwatch(), include_evidence=include_evidence)
-        steps.append(f"{float(abs(finer.probability - before.probability).mean()):.2g}")
+        change = float(abs(finer.probability - before.probability).mean())
+        steps.append(f"{change:.2g} with {size(rung.partition(posed.problem)):,} groups")
         before = finer
     moved = abs(before.probability - found.probability)
     noise = float((before.stderr**2 + found.stderr**2).mean() ** 0.5)

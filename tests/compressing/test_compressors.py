@@ -12,6 +12,7 @@ from tests.strategies import problems
 import markovlogic as mln
 from markovlogic.compressing.grouping import Grouping
 from markovlogic.compressing.groupings import CR_VALUES, RATIO
+from markovlogic.compressing.ladder import halved, rungs, size
 from markovlogic.compressing.partition import held_apart
 from markovlogic.compressing.table import TABLE, compressor_named, compressor_of, compressor_said
 from markovlogic.data.evidence import UNKNOWN, codes, decode
@@ -462,3 +463,21 @@ def test_distances_that_do_not_fit_are_refused_before_they_are_made():
     for run in (mln.infer, mln.maximize):
         with pytest.raises(mln.ResourceError, match=r"obj2vec would need about 0\.032 GB of memory for distances"):
             run(model, evidence, "S", compress="obj2vec", memory_limit=20_000_000)
+
+
+def test_rungs_of_a_ladder_are_finer_until_nobody_is_merged():
+    """All pages look alike to counts of groundings: k-means has one cluster whatever its ratio, and random halves go on."""
+    model = mln.Model.parse(
+        "p={A,B,C,D,E,F}\nS(p)\nL(p,p)\n1.5 L(x,y) ^ S(x) => S(y)\n-0.5 S(x)\n0.2 L(x,y) ^ L(y,z) => L(x,z)\n"
+    )
+    facts = "".join(f"L({a},{b})\n" for a, b in ("AB", "BC", "CD", "DE", "EF", "FA"))  # a ring
+    evidence = evidence_of(model, facts)
+    problem = pose_problem(model, evidence, "S").problem
+    grouping = mln.KMeans(ratio=0.2, ladder=5)
+    found = [size(rung.partition(problem)) for rung in rungs(grouping, grouping.partition(problem), problem)]
+    assert size(grouping.partition(problem)) == 1 and found == [2, 4, 6]
+    halves = halved(halved(grouping.partition(problem), problem, seed=0), problem, seed=1)
+    assert sorted(np.bincount(halves.class_of["p"]).tolist()) == [1, 1, 2, 2]
+    result = mln.infer(model, evidence, "S", compress=mln.KMeans(ratio=0.2, ladder=2, weights="literal"), method="exact")
+    line = next(remark for remark in result.remarks if "measured bias" in remark)
+    assert "measured bias 0 " not in line and "with 2 groups, then" in line
