@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.compressing.test_features import evidence_of
 
 import markovlogic as mln
 from markovlogic.compressing.dpmeans import Bounds, Search, dp_means, farthest_first
@@ -161,3 +162,14 @@ def test_switches_of_the_search(problem):
     assert kinds["feasible"].notes and not kinds["default"].notes
     with pytest.raises(mln.InputError, match="path=schedule"):
         mln.DPMeans(beta2="last")
+
+
+def test_where_nothing_is_open_all_blocks_count():
+    """Without a query everything is known: the bound on blocks still says how many groups there may be."""
+    names = [f"A{i}" for i in range(12)]
+    model = mln.Model.parse("p={" + ",".join(names) + "}\nL(p,p)\nS(p)\n1 L(x,y) ^ S(x) => S(y)\n")
+    facts = "".join(f"L(A{i},A{j})\n" for i in range(12) for j in range(i)) + "S(A3)\nS(A7)\n"
+    problem = pose_problem(model, evidence_of(model, facts), ()).problem
+    assert not len(problem.atoms)
+    sizes = [mln.DPMeans(most_blocks=most).partition(problem).n_groups("p") for most in (9, 40, 10_000)]
+    assert sizes[0] <= sizes[1] < sizes[2] == 12

@@ -167,3 +167,14 @@ def test_objects_without_contexts_have_no_vectors_whatever_makes_them():
         settings = mln.Obj2Vec(ratio=0.5, embedding=embedding)
         assert not settings.embedded(contexts_of(problem)).any()
         assert settings.partition(problem).n_groups("x") < 4
+
+
+def test_what_is_too_much_to_count_is_told(monkeypatch):
+    from markovlogic.compressing import contexts
+
+    monkeypatch.setattr(contexts, "MOST_PAIRS", 4)
+    problem = problem_of(EXAMPLE, FACTS + "S(X1,Y2)\n")
+    made = mln.Obj2Vec(ratio=0.5).partition(problem)
+    assert any("the first 4 pairs of objects were counted" in note for note in made.notes)
+    wide = mln.Obj2Vec(ratio=0.5, context="clause").partition(problem)
+    assert any("too many groundings to be read as a clause" in note for note in wide.notes)

@@ -8,7 +8,7 @@ which nothing is known to be true are left out of a join, so that formulas which
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 from typing import Any, Literal
@@ -39,6 +39,7 @@ class Contexts:
     object: Int64
     context: Int64
     count: Int64
+    notes: tuple[str, ...] = ()  # what was too much to count
 
     @property
     def matrix(self) -> Any:
@@ -61,9 +62,15 @@ def contexts_of(problem: Problem, *, reading: Reading = "conjunctive", tokens: T
         n += len(domain)
     gathered = _Gathered(n if tokens == "object" else 0)
     colour = _colours(problem, first, n) if tokens == "refined" else None
+    cut: list[str] = []  # rules with more pairs of objects than are kept
+    wide: list[str] = []  # clauses with too many groundings to look at
     for number, rule in enumerate(problem.model.rules):
         check()
-        for one, other, pairs in _pairs(problem, rule, window) if reading == "conjunctive" else _in_clauses(problem, number):
+        for one, other, pairs in (
+            _pairs(problem, rule, window) if reading == "conjunctive" else _in_clauses(problem, number, wide)
+        ):
+            if len(pairs) == MOST_PAIRS:
+                cut.append(rule.text)
             left, right = pairs[:, 0] + first[one[1]], pairs[:, 1] + first[other[1]]
             apart = left != right
             left, right, count = left[apart], right[apart], pairs[apart, 2]
@@ -78,7 +85,9 @@ def contexts_of(problem: Problem, *, reading: Reading = "conjunctive", tokens: T
         for name, label, size in _known_alone(problem, first, n):
             rows = np.flatnonzero(label >= 0)
             gathered.add_named(name, rows, label[rows], np.ones(len(rows), np.int64), size)
-    return gathered.contexts(first, n)
+    notes = [f"contexts: of {text} the first {MOST_PAIRS:,} pairs of objects were counted" for text in dict.fromkeys(cut)]
+    notes += [f"contexts: {text} has too many groundings to be read as a clause, and makes none" for text in dict.fromkeys(wide)]
+    return replace(gathered.contexts(first, n), notes=tuple(notes))
 
 
 class _Gathered:
@@ -163,13 +172,16 @@ def _joined(problem: Problem, atoms: Sequence[Atom], one: str, other: str) -> In
         return np.stack([np.asarray(found[name], np.int64) for name in ("x", "y", "n")], axis=1)
 
 
-def _in_clauses(problem: Problem, number: int) -> Pairs:
-    """The same for the clauses of a rule, under a closed world: groundings with a true literal."""
+def _in_clauses(problem: Problem, number: int, wide: list[str]) -> Pairs:
+    """The same for the clauses of a rule, under a closed world: groundings with a true literal; `wide` gets what is too large."""
     arrays = StatusArrays(problem)
     for template in lowered_of(problem).templates:
         sizes = {name: len(problem.domains[of]) for name, of in template.variables}
-        if template.rule != number or prod(sizes.values()) > MOST_PAIRS:
-            continue  # dense in every pair: no reading for large domains
+        if template.rule != number:
+            continue
+        if prod(sizes.values()) > MOST_PAIRS:  # dense in every pair: no reading for large domains
+            wide.append(problem.model.rules[number].text)
+            continue
         operands = arrays.operands(template, (False, True))  # what is unknown is false
         place = {name: at for at, name in enumerate(sizes)}
         inputs: list[Any] = []

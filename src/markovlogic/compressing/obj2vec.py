@@ -80,7 +80,7 @@ class Obj2Vec(Grouping):
         found = contexts_of(problem, reading=self.context, tokens=self.tokens, window=self.window)
         vectors = directions(self.embedded(found))
         unary = unary_classes(problem)
-        label, stands, notes = {}, {}, []
+        label, stands, notes = {}, {}, list(found.notes)
         seeds = np.random.SeedSequence(self.seed).spawn(len(problem.domains))
         for (of, domain), seed in zip(problem.domains.items(), seeds, strict=True):
             points = vectors[found.first[of] : found.first[of] + len(domain)]

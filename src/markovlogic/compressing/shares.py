@@ -224,5 +224,6 @@ def _gini(one: Float64, other: Float64) -> float:
 
 
 def meta_atoms(blocks: Blocks, predicates: Sequence[str]) -> int:
-    """S_G of [000] section 3.4: blocks that a sampler visits, those with an open atom."""
-    return sum(int(np.count_nonzero(array.unknown)) for name in predicates for array in blocks.of(name))
+    """S_G of [000] section 3.4: blocks that a sampler visits, those with an open atom; where no atom is open, all blocks."""
+    whole = not len(blocks.problem.atoms)
+    return sum(int(np.count_nonzero(array.size if whole else array.unknown)) for name in predicates for array in blocks.of(name))
