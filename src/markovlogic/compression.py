@@ -134,6 +134,7 @@ def compress(
     query: Queries = (),
     rank: int | None = None,
     ratio: float | None = None,
+    seed: int | None = None,
     open_: Sequence[str] = (),
     closed: Sequence[str] = (),
     closed_types: bool = False,
@@ -144,8 +145,9 @@ def compress(
     Weights stay as they are, as in the papers, so that marginals of the smaller model are those of the posed one only where the
     guarantee says so; `infer(..., compress=...)` does better. query: predicates that will be asked for: their missing facts are
     unknown. Without a query that holds for predicates with negative facts too, and evidence about all others is complete.
+    seed: of what is drawn, where the method's settings have none of their own.
     """
-    compressor = compressor_of(method, rank, ratio)
+    compressor = compressor_of(method, rank, ratio, seed)
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
     refuse_proposals(compressor)

@@ -78,7 +78,7 @@ def infer(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
     wish = wish_of(method, network, sampling)
-    wish = with_compressor(wish, compressor_of(compress, rank, ratio))
+    wish = with_compressor(wish, compressor_of(compress, rank, ratio, seed))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)

@@ -83,7 +83,7 @@ def maximize(
     )
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
-    compressor = compressor_of(compress, rank, ratio)
+    compressor = compressor_of(compress, rank, ratio, seed)
     if compressor is not None:
         refuse_proposals(compressor)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)

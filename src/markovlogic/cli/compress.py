@@ -30,10 +30,13 @@ def compress(
     closed_types: options.ClosedTypes = False,
     rank: options.Rank = None,
     ratio: options.Ratio = None,
+    seed: Annotated[int | None, options.seed_option(options.METHOD, "groups")] = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Write a smaller model with literal weights, its evidence, a mapping and a summary."""
+    options.at_least(seed, 0, "--seed")
+
     from markovlogic import compression
     from markovlogic.compressing.table import compressor_said
     from markovlogic.errors import InputError
@@ -49,6 +52,7 @@ def compress(
             evidence or (),
             compressor,
             query=query or (),
+            seed=seed,
             open_=options.names(open_),
             closed=options.names(closed),
             closed_types=closed_types,

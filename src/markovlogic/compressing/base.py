@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from operator import index
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ from markovlogic.symmetry.base import ConstantClasses
 
 if TYPE_CHECKING:
     from markovlogic.compressing.partition import Partition
+
+Source = TypeVar("Source")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +112,21 @@ def projection(old: Problem, new: Problem) -> Projection:
         atom[own.start : own.stop] = numbers
         known[own.start : own.stop] = status == TRUE
     return Projection(atom, known)
+
+
+def check_seed(name: str, seed: int | None) -> None:
+    """Refuse what no generator starts from; name: of the compressor."""
+    try:
+        fits = seed is None or index(seed) >= 0
+    except TypeError:
+        fits = False
+    if not fits:
+        raise InputError(f"{name}: the seed is {seed}, expected a whole number, 0 or more")
+
+
+def seeded(source: Source, seed: int | None) -> Source:
+    """A compressor that draws from the seed of the run, where it draws at all and has no seed of its own."""
+    return replace(source, seed=seed) if getattr(source, "seed", 0) is None else source  # type: ignore[type-var]
 
 
 def refuse_proposals(compressor: Compressor) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
-from markovlogic.compressing.base import Compression, Compressor, projection
+from markovlogic.compressing.base import Compression, Compressor, check_seed, projection
 from markovlogic.compressing.block_network import block_network
 from markovlogic.compressing.block_states import Reading, Translation
 from markovlogic.compressing.partition import Partition, held_apart, proposals_of
@@ -52,7 +52,7 @@ class Grouping(Compressor, ABC):
     member of each group, as [002] has it). diag: whether p(A,A) and p(A,B) with A
     and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
     `samplers.block_gibbs`. ladder: how many finer partitions are solved too, to measure how far the answers move with them. seed:
-    of what is drawn.
+    of what is drawn, None: that of the run, 0 where there is none.
 
     "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
     was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the paper's reading in the rest.
@@ -65,10 +65,11 @@ class Grouping(Compressor, ABC):
     diag: Diagonal = "default"
     alpha: Alpha = "none"
     ladder: int = 0
-    seed: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         check_words(self, self.name)
+        check_seed(self.name, self.seed)
         if self.ladder < 0:
             raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
         if self.weights == "uniform" and self.diag == "split":

@@ -73,7 +73,7 @@ class KMeans(Grouping):
             free = np.flatnonzero(~held_apart(problem)[of])
             own = np.arange(len(domain), dtype=np.int32)
             k = group_number(problem, of, self.ratio, self.cr)
-            own[free] = _clusters(features.points[of][free], k, self.seed) + len(domain)
+            own[free] = _clusters(features.points[of][free], k, self.seed or 0) + len(domain)
             label[of] = own
         return partition_of(problem, label, self.source, notes=features.notes)
 
@@ -123,7 +123,7 @@ class DPMeans(Grouping):
         apart = held_apart(problem)
         features = features_of(problem, lowered, self.features)
         points = {of: own[~apart[of]] for of, own in features.points.items()}
-        search = Search(points, partial(self._bounds, problem, lowered), self.seed, self.dp_distance == "squared")
+        search = Search(points, partial(self._bounds, problem, lowered), self.seed or 0, self.dp_distance == "squared")
         if self.path == "schedule":
             found = search.by_schedule(return_broken=self.beta2 == "last")
         else:
@@ -177,7 +177,7 @@ class RandomGroups(Grouping):
         """As many objects in each group as can be."""
         label = {}
         for (of, domain), own_seed in zip(
-            problem.domains.items(), np.random.SeedSequence(self.seed).spawn(len(problem.domains)), strict=True
+            problem.domains.items(), np.random.SeedSequence(self.seed or 0).spawn(len(problem.domains)), strict=True
         ):
             free = np.flatnonzero(~held_apart(problem)[of])
             own = np.arange(len(domain), dtype=np.int32)

@@ -76,7 +76,7 @@ class Obj2Vec(Grouping):
         vectors = directions(self.embedded(found))
         unary = unary_classes(problem)
         label, stands, notes = {}, {}, []
-        seeds = np.random.SeedSequence(self.seed).spawn(len(problem.domains))
+        seeds = np.random.SeedSequence(self.seed or 0).spawn(len(problem.domains))
         for (of, domain), seed in zip(problem.domains.items(), seeds, strict=True):
             points = vectors[found.first[of] : found.first[of] + len(domain)]
             free = ~held_apart(problem)[of]
@@ -175,8 +175,10 @@ def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
     from gensim.models import Word2Vec
 
     check()
+    if not contexts.count.sum():
+        return np.zeros((contexts.n_objects, size))  # gensim refuses to learn from nothing
     thinned = min(1.0, MOST_TRAINED / max(1, int(contexts.count.sum())))
-    rng = np.random.default_rng(settings.seed)
+    rng = np.random.default_rng(settings.seed or 0)
     count = contexts.count
     if thinned < 1.0:
         count = np.maximum(rng.binomial(count, thinned), 1)
@@ -199,7 +201,7 @@ def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
         negative=settings.negatives,
         epochs=settings.epochs,
         workers=1,
-        seed=settings.seed + 1,
+        seed=((settings.seed or 0) + 1) % 2**32,  # gensim takes no larger one
     )
     made = np.zeros((contexts.n_objects, size))
     for number, word in enumerate(words):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from markovlogic.compressing.base import seeded
 from markovlogic.compressing.block_network import block_network
 from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.evidence_factors import BMF
@@ -40,6 +41,13 @@ def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClas
             f"unknown source of proposals {source!r}", hint=nearest(source, sources) or f"known are {', '.join(sources)}"
         )
     return sources[source](problem)
+
+
+def seeded_source(source: Any, seed: int | None) -> Any:
+    """The source with the seed of the run, where it is a compressor that draws, by name or by itself, and has none of its own."""
+    if source == "kmeans" and seed is not None:
+        source = compressor_named(source)
+    return seeded(source, seed)
 
 
 def count_network(problem: Problem, classes: ConstantClasses) -> BlockNetwork:

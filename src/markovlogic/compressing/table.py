@@ -33,20 +33,27 @@ def compressor_named(name: str) -> Compressor:
     return made
 
 
-def compressor_of(wish: str | Compressor | None, rank: int | None = None, ratio: float | None = None) -> Compressor | None:
-    """What `--compress` names, with the options that are settings of its own; None where nothing is compressed."""
+def compressor_of(
+    wish: str | Compressor | None, rank: int | None = None, ratio: float | None = None, seed: int | None = None
+) -> Compressor | None:
+    """What `--compress` names, with the options that are settings of its own; None where nothing is compressed.
+
+    seed: of the run, which the compressor draws from unless it has one of its own.
+    """
+    from markovlogic.compressing.base import seeded
+
     given: dict[str, Any] = {name: value for name, value in (("rank", rank), ("ratio", ratio)) if value is not None}
     if wish is not None and not isinstance(wish, str):
         if given:
             name = next(iter(given))
             raise InputError(f"a {name} beside {wish!r}", hint=f"give it to the settings: {type(wish).__name__}({name}=…)")
-        return wish
+        return seeded(wish, seed)
     if wish is None or wish == NONE:
         for name in given:
             raise InputError(f"--{name} is a setting of --compress", hint="name the compression, or leave it out")
         return None
     made = compressor_named(wish)
-    return _with(made, given)
+    return seeded(_with(made, given), seed)
 
 
 def compressor_said(

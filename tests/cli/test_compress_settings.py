@@ -1,0 +1,79 @@
+"""Settings of `--compress` on the command line: every word reaches what it is about, or is refused."""
+
+import pytest
+
+import markovlogic as mln_package
+from markovlogic.compressing.proposals import seeded_source
+from markovlogic.compressing.table import TABLE, compressor_named, compressor_of
+
+DRAWING = ("kmeans", "dpmeans", "obj2vec", "random", "drop", "nimfa")
+
+
+@pytest.fixture
+def circle(tmp_path):
+    """A dozen people, most of them friends, so that votes of groups go both ways."""
+    model, facts = tmp_path / "circle.mln", tmp_path / "circle.db"
+    people = ", ".join(f"P{i}" for i in range(12))
+    model.write_text(
+        f"person = {{{people}}}\nSmokes(person)\nCancer(person)\nFriends(person, person)\n"
+        "1.5 Smokes(x) => Cancer(x)\n1.1 Friends(x,y) ^ Smokes(x) => Smokes(y)\n"
+    )
+    facts.write_text(
+        "".join(f"Friends(P{i},P{j})\n" for i in range(12) for j in range(12) if i * j % 5 != 2) + "Smokes(P0)\nCancer(P3)\n"
+    )
+    return model, facts
+
+
+def groups(mln, files, tmp_path, *words):
+    ran = mln("compress", files[0], "-e", files[1], "-q", "Smokes", "-o", tmp_path / "out", *words)
+    assert ran.code == 0, ran
+    return (tmp_path / "out" / "mapping.csv").read_text()
+
+
+def test_the_seed_of_the_run_is_that_of_the_groups(mln, circle, tmp_path):
+    call = ("--method", "random", "--ratio", "0.3")
+    plain, one, two = (groups(mln, circle, tmp_path, *call, *words) for words in ((), ("--seed", 1), ("--seed", 2)))
+    assert plain == groups(mln, circle, tmp_path, *call, "--seed", 0) == groups(mln, circle, tmp_path, *call, "--set", "seed=0")
+    assert len({plain, one, two}) == 3
+    assert one == groups(mln, circle, tmp_path, *call, "--set", "seed=1")
+    assert one == groups(mln, circle, tmp_path, *call, "--set", "seed=1", "--seed", 2)  # its own comes first
+
+    call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "random", "--ratio", "0.3", "--method", "exact")
+
+    def answer(*words):
+        ran = mln(*call, *words)  # which draws nothing itself
+        assert ran.code == 0, ran
+        return ran.out
+
+    assert answer() == answer("--seed", 0) != answer("--seed", 1)
+    assert answer("--seed", 1) == answer("--set", "seed=1")
+    ladders = {mln(*call, "--set", "ladder=1", "--seed", seed).err for seed in (1, 2)}
+    assert len(ladders) == 2 and all("measured bias" in said for said in ladders)
+
+
+def test_proposals_are_of_the_seed_of_the_run(circle):
+    from markovlogic.methods.table import method_named
+    from markovlogic.planner import wish_of, with_compressor
+    from markovlogic.running.sampling import Sampling
+    from markovlogic.samplers.lifted_mh import LiftedMH
+
+    method = method_named("lifted-mh")
+    wish = with_compressor(wish_of("lifted-mh", "auto", Sampling(seed=5)), compressor_of("random", seed=5))
+    assert method.settings(wish).source == mln_package.RandomGroups(seed=5)
+    for source in ("kmeans", mln_package.KMeans()):
+        assert method.settings(wish_of(LiftedMH(source=source), "auto", Sampling(seed=5))).source == mln_package.KMeans(seed=5)
+    assert seeded_source("unary", 5) == "unary" and seeded_source(mln_package.KMeans(seed=2), 5).seed == 2
+    assert seeded_source("kmeans", None) == "kmeans"
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_seeds_that_no_generator_starts_from_are_refused_and_large_ones_are_taken(name, mln, circle):
+    assert {other for other in TABLE if "seed" in vars(compressor_named(other))} == {*DRAWING, "twins"}
+    call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", name, "--method", "exact", "--quiet")
+    words = ("--set", "embedding=skipgram") if name == "obj2vec" else ()
+    ran = mln(*call, "--set", "seed=-1")
+    assert ran.code == 2 and f"{name}: the seed is -1" in ran.err
+    assert mln(*call, *words, "--set", "seed=99999999999").code == 0
+    assert mln(*call, *words, "--seed", "99999999999").code == 0
+    with pytest.raises(mln_package.InputError, match="whole number"):
+        type(compressor_named(name))(seed=1.5)
