@@ -77,3 +77,12 @@ def test_seeds_that_no_generator_starts_from_are_refused_and_large_ones_are_take
     assert mln(*call, *words, "--seed", "99999999999").code == 0
     with pytest.raises(mln_package.InputError, match="whole number"):
         type(compressor_named(name))(seed=1.5)
+
+
+def test_what_draws_nothing_says_so_and_not_that_the_numbers_are_exact(mln, circle):
+    call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "random", "--draws", 5, "--seed", 3)
+    for words in (("--method", "exact"), ("--method", "lifted"), ("--method", "bp"), ()):
+        ran = mln(*call, *words)
+        assert "guarantee unbounded" in ran.err and "numbers are exact" not in ran.err
+        assert "--draws had nothing to do" in ran.err  # the seed had: groups were drawn from it
+    assert "no sampling error, so --draws, --seed had nothing" in mln(*call, "--method", "exact", "--set", "seed=4").err
