@@ -86,3 +86,41 @@ def test_what_draws_nothing_says_so_and_not_that_the_numbers_are_exact(mln, circ
         assert "guarantee unbounded" in ran.err and "numbers are exact" not in ran.err
         assert "--draws had nothing to do" in ran.err  # the seed had: groups were drawn from it
     assert "no sampling error, so --draws, --seed had nothing" in mln(*call, "--method", "exact", "--set", "seed=4").err
+
+
+def test_words_that_nobody_knows_name_those_who_were_asked(mln, circle, tmp_path):
+    call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress")
+    for words, said in (
+        (
+            ("kmeans", "--set", "weight=literal"),
+            ("neither kmeans nor auto has a setting weight", "did you mean weights?", "ladder"),
+        ),
+        (("kmeans", "--set", "kmeans.weight=1"), ("neither kmeans nor auto has a setting weight",)),
+        (("kmeans", "--method", "bp", "--set", "dumping=0.1"), ("neither kmeans nor bp", "did you mean damping?", "of bp are")),
+        (("dpmeans", "--set", "cr=old/new"), ("cr is one of kmeans, obj2vec, random", "settings of dpmeans are")),
+        (("drop", "--set", "ladder=1"), ("neither drop nor auto has a setting ladder", "settings of drop are ratio, seed")),
+        (("bmf", "--set", "ladder=1"), ("neither bmf nor auto has a setting ladder",)),
+        (("kmeans", "--set", "ladder"), ("no value",)),
+        (("kmeans", "--ratio", "0.2", "--set", "ratio=0.3"), ("say the same",)),
+    ):
+        ran = mln(*call, *words)
+        assert ran.code == 2 and all(part in ran.err for part in said), ran
+    assert "named with --method" in mln(*call, "kmeans", "--set", "damping=0.1").err
+    assert mln(*call, "kmeans", "--method", "bp", "--set", "damping=0.1", "--set", "weights=literal").code == 0
+    for other in (("map", "--compress", "dpmeans"), ("compress", "--method", "dpmeans", "-o", tmp_path / "no")):
+        ran = mln(other[0], circle[0], "-e", circle[1], *other[1:], "--set", "most_block=3")
+        assert ran.code == 2 and "dpmeans has no setting most_block" in ran.err and "did you mean most_blocks?" in ran.err, ran
+    assert not (tmp_path / "no").exists()
+
+
+def test_settings_are_judged_together(mln, circle, tmp_path):
+    call = ("--method", "random")
+    tenth = groups(mln, circle, tmp_path, *call)
+    assert tenth == groups(mln, circle, tmp_path, *call, "--set", "cr=old/new")  # the default is the same share
+    assert groups(mln, circle, tmp_path, *call, "--ratio", 0.25) == groups(
+        mln, circle, tmp_path, *call, "--ratio", 4, "--set", "cr=old/new"
+    )
+    ran = mln("compress", circle[0], *call, "-o", tmp_path / "no", "--ratio", 0.1, "--set", "cr=old/new")
+    assert ran.code == 2 and "expected old over new size, 1 or more" in ran.err
+    finer, other = mln_package.KMeans(cr="old/new").finer(), mln_package.KMeans().finer()
+    assert finer.ratio == 5.0 and other.ratio == 0.2

@@ -38,13 +38,14 @@ def compress(
     options.at_least(seed, 0, "--seed")
 
     from markovlogic import compression
-    from markovlogic.compressing.table import compressor_said
+    from markovlogic.compressing.table import compressor_said, refuse_unknown
     from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
     compressor, rest = compressor_said(method, rank, ratio, set_ or ())
-    if compressor is None or rest:
-        raise InputError(f"--set {rest[0]}: {method} has no such setting" if rest else "compression none changes nothing")
+    if compressor is None:
+        raise InputError("compression none changes nothing", hint="name another method")
+    refuse_unknown(compressor, rest)
     refuse_overwriting((os.path.join(output, name) for name in compression.FILES), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         made = compression.compress(

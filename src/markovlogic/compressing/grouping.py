@@ -32,6 +32,7 @@ Evidence = Literal["default", "majority", "clamp", "split", "representatives"]
 Diagonal = Literal["default", "merged", "split"]
 Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 
+RATIO = 0.1  # groups over objects of a type, the K of [000]'s cgibbs
 MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
 _WEIGHTS = {
     "literal": "literal weights",
@@ -248,10 +249,10 @@ def _overridden(made: Shrinking) -> str:
     return f"; merging overrides {overridden:,} of {known:,} known atoms" if known else ""
 
 
-def group_number(problem: Problem, of: str, ratio: float, cr: str) -> int:
-    """How many groups a ratio asks for, among the constants of a type that may be merged; at least one."""
+def group_number(problem: Problem, of: str, ratio: float | None, cr: str) -> int:
+    """How many groups a ratio asks for, among the constants of a type that may be merged; at least one. None: the default."""
     n = int(np.count_nonzero(~held_apart(problem)[of]))
-    share = ratio if cr == "new/old" else 1.0 / ratio
+    share = RATIO if ratio is None else ratio if cr == "new/old" else 1.0 / ratio
     return min(n, max(1, round(share * n)))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from markovlogic.arrays import Bool, Float64, Int64, each_once
 from markovlogic.compressing.contexts import Contexts, Reading, Tokens, contexts_of
 from markovlogic.compressing.grouping import Grouping, group_number
-from markovlogic.compressing.groupings import RATIO, Cr, check_ratio, finer_ratio
+from markovlogic.compressing.groupings import Cr, check_ratio, finer_ratio
 from markovlogic.compressing.osa import unary_classes
 from markovlogic.compressing.partition import Partition, held_apart, partition_of
 from markovlogic.errors import InputError
@@ -43,7 +43,7 @@ class Obj2Vec(Grouping):
     paper_evidence = "representatives"  # [002]: evidence about other objects is removed
 
     dim: int = 300
-    ratio: float = RATIO
+    ratio: float | None = None
     cr: Cr = "new/old"
     embedding: Literal["auto", "svd", "skipgram"] = "auto"
     context: Reading = "conjunctive"
