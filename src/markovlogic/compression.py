@@ -16,6 +16,7 @@ import numpy as np
 from markovlogic.compressing.base import Compression, Compressor, refuse_proposals
 from markovlogic.compressing.grouping import Grouping
 from markovlogic.compressing.partition import Partition, singletons
+from markovlogic.compressing.purposes import TO_WRITE, refuse_unused
 from markovlogic.compressing.table import NONE, compressor_of
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence
 from markovlogic.data.names import atom_names
@@ -151,6 +152,7 @@ def compress(
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
     refuse_proposals(compressor)
+    refuse_unused(compressor, TO_WRITE)
     posed = pose_problem(model, evidence, query, Assumptions(open_, closed, closed_types), progress=progress)
     told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
     if told:

@@ -11,6 +11,7 @@ import numpy as np
 from markovlogic.arrays import Bool, Int64
 from markovlogic.compressing.base import Compressor, projection, refuse_numbers, refuse_proposals
 from markovlogic.compressing.grouping import for_worlds
+from markovlogic.compressing.purposes import TO_MAXIMIZE, refuse_unused
 from markovlogic.compressing.table import compressor_of
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
@@ -86,6 +87,7 @@ def maximize(
     compressor = compressor_of(compress, rank, ratio, seed)
     if compressor is not None:
         refuse_proposals(compressor)
+        refuse_unused(compressor, TO_MAXIMIZE)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)

@@ -1,5 +1,7 @@
 """Settings of `--compress` on the command line: every word reaches what it is about, or is refused."""
 
+import json
+
 import pytest
 
 import markovlogic as mln_package
@@ -124,3 +126,56 @@ def test_settings_are_judged_together(mln, circle, tmp_path):
     assert ran.code == 2 and "expected old over new size, 1 or more" in ran.err
     finer, other = mln_package.KMeans(cr="old/new").finer(), mln_package.KMeans().finer()
     assert finer.ratio == 5.0 and other.ratio == 0.2
+
+
+USES = {
+    "proposals": ("infer", "--method", "lifted-mh", "--compress", "random", "--draws", "20"),
+    "worlds": ("map", "--compress", "random"),
+    "files": ("compress", "--method", "random"),
+    "counts": ("infer", "--compress", "random"),
+}
+UNUSED = {
+    "proposals": ("weights=literal", "weights=count", "evidence=clamp", "diag=split", "random.alpha=lazy", "ladder=1"),
+    "worlds": ("weights=count", "weights=field", "evidence=split", "alpha=lazy", "ladder=1"),
+    "files": ("weights=uniform", "weights=count", "evidence=split", "alpha=scan", "ladder=2"),
+    "counts": ("orbits=twin",),
+}
+
+
+@pytest.mark.parametrize("use", UNUSED)
+def test_no_setting_is_taken_and_ignored(use, mln, circle, tmp_path):
+    call, stays = (USES[use][0], circle[0], "-e", circle[1], "-q", "Smokes", *USES[use][1:]), tmp_path / "out"
+    output = ("-o", stays) if use == "files" else ()
+    assert mln(*call, *output, "--set", "weights=default", "--set", "seed=1").code in (0, 1)
+    for words in UNUSED[use]:
+        ran = mln(*call, *output, "--set", words)
+        assert ran.code == 2 and "leave it out" in ran.err, (words, ran)
+    assert use != "proposals" or mln(*call, "--set", "features=sat").code == 2  # of kmeans
+
+
+def test_settings_that_have_a_say_have_one(mln, circle, tmp_path):
+    call = ("--method", "random", "--ratio", "0.3")
+    groups(mln, circle, tmp_path, *call)
+    facts = (tmp_path / "out" / "evidence.db").read_text()
+    for words in ("diag=split", "evidence=representatives"):
+        groups(mln, circle, tmp_path, *call, "--set", words)
+        assert (tmp_path / "out" / "evidence.db").read_text() != facts
+    with pytest.raises(mln_package.InputError, match="groups that only propose"):
+        mln_package.infer(*map(str, circle), "Smokes", method=mln_package.LiftedMH(source=mln_package.KMeans(weights="literal")))
+
+
+def test_counts_are_no_network(mln, circle):
+    call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "random")
+    for kind in ("counting", "ground"):
+        ran = mln(*call, "--network", kind)
+        assert ran.code == 2 and f"--network {kind}: a compression gave counts" in ran.err, ran
+        assert mln(*call, "--network", kind, "--set", "weights=literal", "--draws", "50", "--quiet").code in (0, 1)
+
+
+def test_twins_are_read_as_it_was_said(mln, circle, tmp_path):
+    stats = tmp_path / "s.json"
+    call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "twins", "--draws", "200", "--stats", stats)
+    assert "the problem stays as it is" in mln(*call, "--method", "exact").err
+    assert "the problem stays as it is" not in mln(*call, "--set", "alpha=lazy").err
+    assert json.loads(stats.read_text())["method"] == "acgibbs"
+    assert "merging overrides" in mln(*call, "--set", "evidence=clamp", "--method", "exact").err

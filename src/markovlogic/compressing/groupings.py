@@ -215,9 +215,10 @@ class Twins(Grouping):
         return twin_classes(problem)
 
     def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
-        """A smaller problem, or blocks, where that is exact or was asked for by its weights; else the problem itself."""
+        """A smaller problem, or blocks, where that is exact or was asked for by a reading of it; else the problem itself."""
         made = super().compress(posed, needs_problem=needs_problem)
-        if made.guarantee is Guarantee.EXACT or self.weights != "default":
+        usual = (self.weights, self.evidence, self.diag, self.alpha) == ("default", "default", "default", "none")
+        if made.guarantee is Guarantee.EXACT or not usual:
             return made
         same = projection(posed.problem, posed.problem)
         note = "twins: interchangeable objects meet in rules, so the problem stays as it is"

@@ -11,6 +11,7 @@ from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.evidence_factors import BMF
 from markovlogic.compressing.osa import unary_classes
 from markovlogic.compressing.partition import partition_of
+from markovlogic.compressing.purposes import TO_PROPOSE, refuse_unused
 from markovlogic.compressing.table import compressor_named
 from markovlogic.errors import InputError, nearest
 from markovlogic.networks.blocks import BlockNetwork
@@ -28,6 +29,7 @@ TOLERANCE, ROUNDS = 1.0, 2  # of colours: counts that differ by less than a fact
 def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClasses:
     """Classes by name, or those of a compressor."""
     if not isinstance(source, str):
+        refuse_unused(source, TO_PROPOSE)
         return source.classes(problem)
     sources: dict[str, Callable[[Problem], ConstantClasses]] = {
         "unary": unary_classes,

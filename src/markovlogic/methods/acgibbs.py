@@ -26,6 +26,7 @@ _UNIT_BYTES = 64  # of sums, a unit and chain
 
 
 WITH_WORLDS = "leave it out, or take --set weights=literal, which has worlds"
+WITH_NETWORKS = "leave it out, or take --set weights=literal, which has networks"
 
 
 def plan_over_counts(case: Case, wish: Wish, alpha: str) -> Plan:
@@ -34,6 +35,8 @@ def plan_over_counts(case: Case, wish: Wish, alpha: str) -> Plan:
 
     if case.asked.open_events:
         raise InputError("blocks of atoms tell single atoms, not conjunctions or negations", hint=WITH_WORLDS)
+    if wish.network is not None:
+        raise InputError(f"--network {wish.network}: a compression gave counts, which are no such network", hint=WITH_NETWORKS)
     offer = SUM.offer(case, SUM.cost(case, wish), wish)
     if alpha == "none" and offer.takes:
         return SUM.plan(case, wish, offer.reason)
@@ -62,6 +65,8 @@ class BlockMethod(SamplingMethod):
             raise InputError(
                 f"blocks of atoms average conditionals, so there is no estimator {wish.sampling.estimator}", hint=said
             )
+        if wish.sampling.orbits != "auto":
+            raise InputError("blocks of atoms have no orbits to average over", hint=WITH_NETWORKS)
         seconds = _LOADING + schedule.sweeps * schedule.chains * network.nbytes * _BYTE
         memory = 3 * network.nbytes + _UNIT_BYTES * network.n_atoms + 8 * 4 * schedule.chains * network.nbytes // 64
         cost = Cost(seconds, memory, f"{schedule.chains} chains of {schedule.draws} draws")
