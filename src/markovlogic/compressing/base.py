@@ -62,8 +62,14 @@ class Compression:
 
         bias: what was measured of it; by default it is unknown, or there is none.
         """
-        size = "no bias" if self.guarantee is Guarantee.EXACT else bias or "the bias is unknown"
-        return f"{self.summary} (guarantee {self.guarantee}, {size})"
+        return told_line(self.summary, self.guarantee, bias)
+
+
+def told_line(summary: str, guarantee: Guarantee, bias: str = "") -> str:
+    """What a compression did, what is promised of the answers, and how large their bias is; bias: see `Compression.told`."""
+    true_target = guarantee in (Guarantee.EXACT, Guarantee.CORRECTED)
+    size = "no bias" if true_target else bias or "the bias is unknown"
+    return f"{summary} (guarantee {guarantee}, {size})"
 
 
 class Compressor(Protocol):

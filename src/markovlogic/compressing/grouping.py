@@ -34,6 +34,10 @@ Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 
 RATIO = 0.1  # groups over objects of a type, the K of [000]'s cgibbs
 MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
+AS_THEY_WERE = (
+    "; weights and rules are as they were (literal), since --method names one that reads problems: without it, counts are taken"
+    " where rules allow it"
+)
 _WEIGHTS = {
     "literal": "literal weights",
     "uniform": "weights times group sizes",
@@ -109,7 +113,9 @@ class Grouping(Compressor, ABC):
             hint = "leave --method out, or take weights=literal or uniform with evidence=majority or clamp"
             raise InputError(f"{self.name}: these settings are of blocks, which have a chain of their own", hint=hint)
         if not self.wants_blocks and (literal or needs_problem or not partition.merges):
-            return self.shrunk(posed, partition)
+            made = self.shrunk(posed, partition)
+            chosen = literal or made.guarantee is Guarantee.EXACT
+            return made if chosen else replace(made, summary=made.summary + AS_THEY_WERE)
         try:
             network, what = self.network(posed, partition)
         except UnsupportedError as reason:
@@ -129,11 +135,12 @@ class Grouping(Compressor, ABC):
         if reading == Reading("count", "split", True) and self.alpha == "none":
             try:
                 types = type_network(posed, partition)
-                return types, f"counts of what objects are, {types.n_cells:,} cells"
+                return types, f"counts of what objects are, {types.n_cells:,} cell{'s' * (types.n_cells != 1)}"
             except NoTypes:
                 pass
         blocks = block_network(posed, partition, reading)
-        return blocks, f"{blocks.n_blocks:,} blocks of atoms with {_WEIGHTS[reading.weights]}"
+        several = "s" * (blocks.n_blocks != 1)
+        return blocks, f"{blocks.n_blocks:,} block{several} of atoms with {_WEIGHTS[reading.weights]}"
 
     def _put_together(self, problem: Problem, partition: Partition) -> str:
         """How much evidence is in blocks with atoms of another status: shares keep how much, not which; votes override it."""
@@ -183,15 +190,16 @@ def for_worlds(compressor: Compressor, posed: Posed) -> Compression:
     Then it weighs worlds that are constant on groups as the posed one does, up to what merging overrides. Where groups have so
     many sizes that rules would multiply, weights are left as they are.
     """
-    chooses = isinstance(compressor, Grouping) and compressor.weights == "default" and compressor.diag != "split"
-    if not isinstance(compressor, Grouping) or not chooses or compressor.wants_blocks:
+    if not isinstance(compressor, Grouping) or compressor.weights != "default" or compressor.wants_blocks:
         return compressor.compress(posed, needs_problem=True)
     partition, rules = compressor.partition(posed.problem), len(posed.problem.model.rules)
     scaled = n_scaled_rules(posed.problem.model, partition)
-    if scaled <= MOST_SCALED * rules:
+    if compressor.diag != "split" and scaled <= MOST_SCALED * rules:
         return replace(compressor, weights="uniform").shrunk(posed, partition)
     made = replace(compressor, weights="literal").shrunk(posed, partition)
     why = f"groups have so many sizes that weights times sizes would make {scaled:,} rules of {rules:,}"
+    if compressor.diag == "split":
+        why = "weights times sizes are a reading for merged diagonals"
     return replace(made, summary=f"{made.summary}; with literal weights, since {why}")
 
 
