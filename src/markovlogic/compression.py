@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.compressing.base import Compression, Compressor, refuse_proposals
+from markovlogic.compressing.base import Compression, Compressor, refuse_numbers, refuse_proposals
 from markovlogic.compressing.grouping import Grouping
 from markovlogic.compressing.partition import Partition, singletons
 from markovlogic.compressing.purposes import TO_WRITE, refuse_unused
@@ -46,6 +46,24 @@ class Compressed:
     guarantee: Guarantee
     told: str  # one sentence
     notes: tuple[str, ...] = ()  # what was assumed though nobody said it, and what should be known of the groups
+
+    def __repr__(self) -> str:
+        return f"<compressed by {self.told}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from html import escape
+
+        from markovlogic.report.notebook import code_html, dim_html, some_html, table_html
+
+        rows = []
+        for of, groups in self.groups.items():
+            largest = max(groups, key=len, default=[])
+            sizes = (f"{sum(map(len, groups)):,}", f"{len(groups):,}", f"{len(largest):,}", some_html(largest))
+            rows.append((code_html(of), *sizes))
+        notes = "".join(dim_html(escape(note)) for note in self.notes)
+        head = ["type", "objects", "groups", "in the largest", ""]
+        return f"<p>{escape(self.told)}</p>{table_html(head, rows, left=1, last=1)}{notes}"
 
     @property
     def model(self) -> Model:
@@ -157,6 +175,7 @@ def compress(
     told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
     if told:
         posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    refuse_numbers(posed, writes=True)
     opened = [
         f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false" for name in told
     ]

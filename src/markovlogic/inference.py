@@ -192,7 +192,11 @@ def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
     fewer, asked = "", len(case.asked.numbers)
     fitting = f" (about {int(asked * case.memory_limit / needed):,} of the {asked:,} atoms asked for would fit)" if asked else ""
     if plan.schedule is not None:
-        fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, take --estimator sample, or "
+        fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, "
+        if case.blocks is not None:  # which average conditionals, and nothing else
+            fewer += "let more be merged, or "
+        else:
+            fewer += "take --estimator sample, or " if plan.estimator_name != "sample" else "or "
     raise ResourceError(
         f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}"
         f"{fitting}; {fewer}allow more with --memory-limit",

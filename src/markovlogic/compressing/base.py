@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from markovlogic.compressing.partition import Partition
 
 Source = TypeVar("Source")
+UNCOMPRESSED = "leave the compression out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,20 +142,28 @@ def refuse_proposals(compressor: Compressor) -> None:
         raise InputError(f"{compressor.name} is to propose, and there is no chain to propose to", hint="leave osa=proposal out")
 
 
-def refuse_numbers(posed: Posed) -> None:
-    """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights."""
+def refuse_numbers(posed: Posed, *, writes: bool = False) -> None:
+    """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights.
+
+    writes: evidence is to be written, so that numbers are in the way though no rule uses them.
+    """
     faults = [
         Fault(
             f"soft evidence about {name} cannot be compressed",
             posed.problem.model.predicates[name].place,
-            hint="leave --compress out, or give facts instead of probabilities",
+            hint="leave the compression out, or give facts instead of probabilities",
         )
         for name in posed.problem.soft
     ]
     faults += [
-        Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, "leave --compress out")
+        Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, UNCOMPRESSED)
         for rule in posed.problem.model.rules
         if rule.factor is not None
+    ]
+    faults += [
+        Fault(f"the numbers of {name} cannot be written with facts of groups", predicate.place, hint=UNCOMPRESSED)
+        for name, predicate in posed.problem.model.declared.items()
+        if predicate.is_real and writes and not faults
     ]
     if faults:
         raise UnsupportedError(faults)
