@@ -67,7 +67,8 @@ def unknown_setting(text: str, owners: Mapping[str, Sequence[str]], hint: str = 
     lists = [f"settings of {owner} are {', '.join(names)}" for owner, names in able.items()]
     near = nearest(name, [other for names in able.values() for other in names])
     who = f"{next(iter(owners))} has no" if len(owners) == 1 else f"neither {' nor '.join(owners)} has a"
-    return InputError(f"--set {text}: {who} setting {name}", hint="; ".join(part for part in (near, hint, *lists) if part))
+    rest = "; ".join(part for part in (hint, *lists) if part)
+    return InputError(f"--set {text}: {who} setting {name}", hint=f"{near} {rest}".strip())
 
 
 def _hints(settings: Any) -> dict[str, Any]:
