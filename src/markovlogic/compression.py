@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from markovlogic.arrays import Bool, Int8, Int64, each_once
-from markovlogic.compressing.base import Compression, Compressor, refuse_proposals
+from markovlogic.compressing.base import Compression, Compressor, refuse_numbers, refuse_proposals
 from markovlogic.compressing.grouping import Grouping
 from markovlogic.compressing.partition import Partition, singletons
+from markovlogic.compressing.purposes import TO_WRITE, refuse_unused
 from markovlogic.compressing.table import NONE, compressor_of
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, decode
 from markovlogic.data.exclusive import group_of
@@ -47,6 +48,24 @@ class Compressed:
     guarantee: Guarantee
     told: str  # one sentence
     notes: tuple[str, ...] = ()  # what was assumed though nobody said it, and what should be known of the groups
+
+    def __repr__(self) -> str:
+        return f"<compressed by {self.told}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from html import escape
+
+        from markovlogic.report.notebook import code_html, dim_html, some_html, table_html
+
+        rows = []
+        for of, groups in self.groups.items():
+            largest = max(groups, key=len, default=[])
+            sizes = (f"{sum(map(len, groups)):,}", f"{len(groups):,}", f"{len(largest):,}", some_html(largest))
+            rows.append((code_html(of), *sizes))
+        notes = "".join(dim_html(escape(note)) for note in self.notes)
+        head = ["type", "objects", "groups", "in the largest", ""]
+        return f"<p>{escape(self.told)}</p>{table_html(head, rows, left=1, last=1)}{notes}"
 
     @property
     def model(self) -> Model:
@@ -145,6 +164,7 @@ def compress(
     query: Queries = (),
     rank: int | None = None,
     ratio: float | None = None,
+    seed: int | None = None,
     open_: Sequence[str] = (),
     closed: Sequence[str] = (),
     closed_types: bool = False,
@@ -155,15 +175,18 @@ def compress(
     Weights stay as they are, as in the papers, so that marginals of the smaller model are those of the posed one only where the
     guarantee says so; `infer(..., compress=...)` does better. query: predicates that will be asked for: their missing facts are
     unknown. Without a query that holds for predicates with negative facts too, and evidence about all others is complete.
+    seed: of what is drawn, where the method's settings have none of their own.
     """
-    compressor = compressor_of(method, rank, ratio)
+    compressor = compressor_of(method, rank, ratio, seed)
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
     refuse_proposals(compressor)
+    refuse_unused(compressor, TO_WRITE)
     posed = pose_problem(model, evidence, query, Assumptions(open_, closed, closed_types), progress=progress)
     told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
     if told:
         posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+    refuse_numbers(posed, writes=True)
     opened = [
         f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false" for name in told
     ]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from markovlogic.compressing.base import refuse_large, refuse_numbers
+from markovlogic.compressing.base import refuse_large, refuse_numbers, told_line
 from markovlogic.compressing.table import compressor_of
 from markovlogic.errors import InferenceWarning, ResourceError
 from markovlogic.grounding.memory import show_bytes
@@ -25,8 +25,9 @@ from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, p
 from markovlogic.progress import Progress
 from markovlogic.questions import Answer, Asked, asked, distinct, marginals, projected, spread
 from markovlogic.report.progress import progress_of
-from markovlogic.results import Marginals, RunRecord
+from markovlogic.results import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
+from markovlogic.samplers.base import Settings
 
 if TYPE_CHECKING:
     from markovlogic.compressing.base import Compression, Compressor
@@ -79,7 +80,7 @@ def infer(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
     wish = wish_of(method, network, sampling)
-    wish = with_compressor(wish, compressor_of(compress, rank, ratio))
+    wish = with_compressor(wish, compressor_of(compress, rank, ratio, seed))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
@@ -120,20 +121,29 @@ def _answered(posed: Posed, wish: Wish, resources: Resources, watch: Stopwatch, 
         answer = replace(answer, remarks=(*posed.notes, *plan.notes, *answer.remarks))
         if made is not None:
             notes = () if made.partition is None else made.partition.notes
-            promise = answer.guarantee | made.guarantee
-            told = replace(made, guarantee=promise).told()
-            answer = replace(answer, guarantee=promise, remarks=(told, *notes, *answer.remarks))
+            answer = replace(answer, guarantee=answer.guarantee | made.guarantee, remarks=(*notes, *answer.remarks))
         if made is not None and not made.keeps(posed):  # log_z of another problem
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
         record, solved_for = _record(case, plan, answer), answer.asked or case.asked
         if moved is not None and wanted is not None:
             solved_for, answer = spread(answer, solved_for, wanted, moved)
         result = marginals(posed.problem, solved_for, answer, record)
-    if made is not None and made.partition is not None and answer.guarantee is not Guarantee.EXACT:
-        bias = _bias(posed, wish, made.partition, resources, result, include_evidence=include_evidence)
-        said = replace(made, guarantee=answer.guarantee)
-        result = replace(result, remarks=tuple(said.told(bias) if line == said.told() else line for line in result.remarks))
+    if made is not None:
+        bias = ""
+        if made.partition is not None and answer.guarantee is not Guarantee.EXACT:
+            bias = _bias(posed, wish, made.partition, resources, result, include_evidence=include_evidence)
+        return _told(result, wish.compressor, made.summary, bias)
+    if wish.proposals is not None and isinstance(plan.settings, Settings):
+        return _told(result, wish.proposals, plan.settings.proposing)
     return result
+
+
+def _told(result: Marginals, compressor: Compressor | None, summary: str, bias: str = "") -> Marginals:
+    """The result with the line on what a compression did: first among the remarks, and in the record for files."""
+    assert compressor is not None
+    told = told_line(summary, result.guarantee, bias)
+    run = replace(result.run, compression=CompressionRecord(compressor.name, told))
+    return replace(result, run=run, remarks=(told, *result.remarks))
 
 
 def _bias(posed: Posed, wish: Wish, groups: Partition, resources: Resources, found: Marginals, *, include_evidence: bool) -> str:
@@ -186,7 +196,11 @@ def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
     fewer, asked = "", len(case.asked.numbers)
     fitting = f" (about {int(asked * case.memory_limit / needed):,} of the {asked:,} atoms asked for would fit)" if asked else ""
     if plan.schedule is not None:
-        fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, take --estimator sample, or "
+        fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, "
+        if case.blocks is not None:  # which average conditionals, and nothing else
+            fewer += "let more be merged, or "
+        else:
+            fewer += "take --estimator sample, or " if plan.estimator_name != "sample" else "or "
     raise ResourceError(
         f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}"
         f"{fitting}; {fewer}allow more with --memory-limit",

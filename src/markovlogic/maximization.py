@@ -11,6 +11,7 @@ import numpy as np
 from markovlogic.arrays import Bool, Int64
 from markovlogic.compressing.base import Compressor, projection, refuse_large, refuse_numbers, refuse_proposals
 from markovlogic.compressing.grouping import for_worlds
+from markovlogic.compressing.purposes import TO_MAXIMIZE, refuse_unused
 from markovlogic.compressing.table import compressor_of
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
@@ -38,7 +39,7 @@ from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, Wan
 from markovlogic.problem.assumed import MAXIMIZATION
 from markovlogic.progress import Progress
 from markovlogic.report.progress import progress_of
-from markovlogic.results import RunRecord
+from markovlogic.results import CompressionRecord, RunRecord
 from markovlogic.samplers.partition_reach import confining
 
 SHARE = 0.5  # of the time that is left, for a program over kinds of atoms
@@ -83,9 +84,10 @@ def maximize(
     )
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
-    compressor = compressor_of(compress, rank, ratio)
+    compressor = compressor_of(compress, rank, ratio, seed)
     if compressor is not None:
         refuse_proposals(compressor)
+        refuse_unused(compressor, TO_MAXIMIZE)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
@@ -245,7 +247,7 @@ class _Smaller:
             made = for_worlds(self.compressor, self.posed)
         if made.keeps(self.posed):  # nothing to project or to polish, and what is proved stays proved
             found_whole = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
-            return replace(found_whole, remarks=(made.summary, *found_whole.remarks))
+            return self._told(found_whole, made.summary)
         smaller = _asked(replace(made.posed, problem=replace(made.posed.problem, query=())))
         try:
             with share_of(current(), SHARE):
@@ -254,7 +256,7 @@ class _Smaller:
             found_without = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
             why = "took too long" if isinstance(reason, OutOfTimeError) else "has no world"
             note = f"{made.summary}; the smaller problem {why}, so this is a world of the model as posed, found without it"
-            return replace(found_without, remarks=(note, *found_without.remarks))
+            return self._told(found_without, note)
         world = made.projection.world(_open_truth(smaller.problem, inner))
         with (
             case_of(self.posed, self.resources, self.watch, include_evidence=include_evidence) as case,
@@ -263,9 +265,15 @@ class _Smaller:
             world = projection(case.posed.problem, self.posed.problem).world(world)
             found = self._weighed(case, world, inner, polish=polish)
             notes = () if made.partition is None else made.partition.notes
-            found = replace(found, optimum=replace(found.optimum, remarks=(made.summary, *notes, *found.optimum.remarks)))
+            found = replace(found, optimum=replace(found.optimum, remarks=(*notes, *found.optimum.remarks)))
             record = replace(_record(self.posed, found, self.work), method=inner.run.method)
-            return _world(self.posed.problem, case.asked.atoms, found, record)
+            return self._told(_world(self.posed.problem, case.asked.atoms, found, record), made.summary)
+
+    def _told(self, world: World, summary: str) -> World:
+        """The world with the line on what the compression did, and in which model it is judged."""
+        told = f"{summary} (guarantee {world.guarantee}: weight and bound are of the model as posed)"
+        run = replace(world.run, compression=CompressionRecord(self.compressor.name, told))
+        return replace(world, run=run, remarks=(told, *world.remarks))
 
     def _weighed(self, case: Case, world: Bool, inner: World, *, polish: bool) -> _Found:
         """The world as it weighs in the model as posed, polished on the network that fits."""

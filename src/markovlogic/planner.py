@@ -54,9 +54,12 @@ def with_compressor(wish: Wish, compressor: Compressor | None) -> Wish:
     """What was said of a compression too: it gives another problem, or proposals to a method that takes them."""
     if compressor is None:
         return wish
+    from markovlogic.compressing.purposes import TO_PROPOSE, refuse_unused
+
     takes = wish.method is not None and wish.method.takes_proposals
     if compressor.role != "proposal":
         if takes and compressor.role == "auto":
+            refuse_unused(compressor, TO_PROPOSE)  # before anything is read
             return replace(wish, proposals=compressor)
         return replace(wish, compressor=compressor)
     if not takes:

@@ -74,6 +74,18 @@ class Account:
     iterations: int | None = None  # rounds of messages
 
 
+@dataclass(frozen=True)
+class CompressionRecord:
+    """What was solved in place of the posed problem, or proposed to its chains."""
+
+    name: str  # as `--compress` spells it
+    told: str  # the line next to the results: what was merged or lost, what is promised, how large the bias is
+
+    def stats(self, guarantee: Guarantee) -> dict[str, str]:
+        """As files have it; guarantee: of the answers."""
+        return {"name": self.name, "told": self.told, "guarantee": guarantee.value}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunRecord(Account):
     """What was done: enough to judge the numbers and to repeat them."""
@@ -89,6 +101,7 @@ class RunRecord(Account):
     query: tuple[str, ...] = ()
     command: str = ""  # the command line, where there was one
     version: str = ""
+    compression: CompressionRecord | None = None
 
     def stats(self, guarantee: Guarantee) -> dict[str, Any]:
         """The record as `--stats` writes it: plain values; what does not exist is left out."""
@@ -120,6 +133,7 @@ class RunRecord(Account):
             "continued_with": self.continued_with,
             "iterations": self.iterations,
             "version": self.version or None,
+            "compression": self.compression and self.compression.stats(guarantee),
         }
         return always | {key: value for key, value in sometimes.items() if value is not None and value == value}
 
@@ -325,6 +339,8 @@ class Marginals:
             raise InputError("no draws were kept", hint="call infer(..., keep_draws=True) with a sampling method")
         names = self.atom.take(pa.array(self.draws.row)).to_pylist()
         about = {"method": self.run.method, "guarantee": self.guarantee.value}
+        if self.run.compression is not None:
+            about["compression"] = self.run.compression.told
         return to_arviz(self.draws.values, names, thin=self.draws.thin, attributes=about)
 
     def _repr_html_(self) -> str:
@@ -332,7 +348,8 @@ class Marginals:
         return str(_view("notebook").marginals_html(self))
 
     def __repr__(self) -> str:
-        return f"<{len(self)} marginals by {self.run.method}, guarantee: {self.guarantee.value}>"
+        compressed = "" if self.run.compression is None else f", compressed by {self.run.compression.name}"
+        return f"<{len(self)} marginals by {self.run.method}{compressed}, guarantee: {self.guarantee.value}>"
 
 
 def _view(name: str) -> Any:

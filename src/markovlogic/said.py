@@ -5,9 +5,10 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from markovlogic.errors import InputError
+from markovlogic.errors import InputError, nearest
 
 Made = TypeVar("Made")
 
@@ -26,7 +27,7 @@ def split_said(settings: Any, owner: str, said: Sequence[str], others: Mapping[s
     others: names of settings of something else, and whose they are. Where both have a name, `OWNER.NAME=VALUE` says which is
     meant.
     """
-    own = set(_hints(settings))
+    own = set(setting_names(settings))
     mine: dict[str, str] = {}
     rest = []
     for text in said:
@@ -42,12 +43,32 @@ def split_said(settings: Any, owner: str, said: Sequence[str], others: Mapping[s
     return mine, rest
 
 
-def changed(settings: Made, said: Mapping[str, str]) -> Made:
-    """The settings with some of them changed; a value is read as what the setting's type takes."""
-    hints, values = _hints(settings), {}
-    for name, text in said.items():
-        values[name] = _read(name, text, hints[name])
-    return replace(settings, **values) if values else settings  # type: ignore[type-var]
+def changed(settings: Made, said: Mapping[str, str], given: Mapping[str, Any] = MappingProxyType({})) -> Made:
+    """The settings with some of them changed; a value is read as what the setting's type takes.
+
+    given: settings that are values already. All are changed together, because some are checked by what others are.
+    """
+    hints = _hints(settings)
+    values = {name: _read(name, text, hints[name]) for name, text in said.items()}
+    return replace(settings, **values, **given) if values or given else settings  # type: ignore[type-var]
+
+
+def setting_names(settings: Any) -> list[str]:
+    """Names of the settings, in their order."""
+    return list(_hints(settings))
+
+
+def unknown_setting(text: str, owners: Mapping[str, Sequence[str]], hint: str = "") -> InputError:
+    """The error for a word of `--set` that nobody knows; owners: whose settings there are, with their names."""
+    name = text.partition("=")[0].strip()
+    for owner in owners:
+        name = name.removeprefix(f"{owner}.")
+    able = {owner: names for owner, names in owners.items() if names}
+    lists = [f"settings of {owner} are {', '.join(names)}" for owner, names in able.items()]
+    near = nearest(name, [other for names in able.values() for other in names])
+    who = f"{next(iter(owners))} has no" if len(owners) == 1 else f"neither {' nor '.join(owners)} has a"
+    rest = "; ".join(part for part in (hint, *lists) if part)
+    return InputError(f"--set {text}: {who} setting {name}", hint=f"{near} {rest}".strip())
 
 
 def _hints(settings: Any) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def test_switches(mln, smokers):
         ran = mln(*call, *wrong)
         assert ran.code == 2 and said in ran.err, (wrong, ran)
     assert mln("compress", smokers[0], "--method", "kmean", "-o", "x").code == 2
-    assert "no such setting" in mln("compress", smokers[0], "--method", "kmeans", "--set", "x=1", "-o", "y").err
+    assert "kmeans has no setting x" in mln("compress", smokers[0], "--method", "kmeans", "--set", "x=1", "-o", "y").err
 
 
 def test_assumptions_are_told(mln, smokers, tmp_path):

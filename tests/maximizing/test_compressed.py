@@ -109,7 +109,7 @@ def test_groups_of_many_sizes_leave_weights_as_they_are(monkeypatch):
 
 def test_what_is_refused():
     model = mln.Model.parse("x={A,B}\nR(x)\n1 R(a)\n")
-    with pytest.raises(mln.InputError, match="settings are of blocks"):
+    with pytest.raises(mln.InputError, match="nothing to do with the most probable world"):
         mln.maximize(model, None, compress=mln.KMeans(weights="count"))
     with pytest.raises(mln.UnsupportedError, match="cannot be compressed"):
         mln.maximize(model, evidence_of(model, "0.8 R(A)\n"), compress="kmeans")

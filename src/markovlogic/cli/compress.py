@@ -30,18 +30,22 @@ def compress(
     closed_types: options.ClosedTypes = False,
     rank: options.Rank = None,
     ratio: options.Ratio = None,
+    seed: Annotated[int | None, options.seed_option(options.METHOD, "groups")] = None,
     set_: options.Set = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Write a smaller model with literal weights, its evidence, a mapping and a summary."""
+    options.at_least(seed, 0, "--seed")
+
     from markovlogic import compression
-    from markovlogic.compressing.table import compressor_said
+    from markovlogic.compressing.table import compressor_said, refuse_unknown
     from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
     compressor, rest = compressor_said(method, rank, ratio, set_ or ())
-    if compressor is None or rest:
-        raise InputError(f"--set {rest[0]}: {method} has no such setting" if rest else "compression none changes nothing")
+    if compressor is None:
+        raise InputError("compression none changes nothing", hint="name another method")
+    refuse_unknown(compressor, rest)
     refuse_overwriting((os.path.join(output, name) for name in compression.FILES), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         made = compression.compress(
@@ -49,6 +53,7 @@ def compress(
             evidence or (),
             compressor,
             query=query or (),
+            seed=seed,
             open_=options.names(open_),
             closed=options.names(closed),
             closed_types=closed_types,

@@ -99,7 +99,7 @@ def infer(
     options.positive(target_stderr, "--target-stderr")
 
     from markovlogic import inference
-    from markovlogic.compressing.table import compressor_said
+    from markovlogic.compressing.table import compressor_said, refuse_unknown
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_of, settings_said
     from markovlogic.methods.sampling import two_sources
@@ -111,6 +111,7 @@ def infer(
     compressor, said = compressor_said(compress, rank, ratio, said, settings_of(method))
     if method == AUTO and compressor is not None and compressor.role == "proposal":
         method = proposing()[0].name  # what `auto` takes then
+    refuse_unknown(compressor, said, method, tuple(settings_of(method)))
     chosen = settings_said(method, said)
     proposes = compressor is not None and compressor.role != "target"
     if proposes and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in said):

@@ -83,13 +83,14 @@ def map_(
     options.positive(time_limit, "--time-limit")
 
     from markovlogic import maximization
-    from markovlogic.compressing.table import compressor_said
+    from markovlogic.compressing.table import compressor_said, refuse_unknown
     from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
     compressor, rest = compressor_said(compress, rank, ratio, set_ or ())
+    refuse_unknown(compressor, rest)
     if rest:
-        raise InputError(f"--set {rest[0]}: no setting of --compress {compress}", hint="map has no other settings of that kind")
+        raise InputError(f"--set {rest[0]} is about --compress", hint="name a compression, or leave it out")
     if compressor is None and not polish:
         raise InputError("--no-polish is about --compress", hint="name a compression, or leave it out")
     check_outputs((output, stats), (model, *(evidence or ())))

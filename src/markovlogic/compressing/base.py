@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from operator import index
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from markovlogic.symmetry.base import ConstantClasses
 
 if TYPE_CHECKING:
     from markovlogic.compressing.partition import Partition
+
+Source = TypeVar("Source")
+UNCOMPRESSED = "leave the compression out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +89,14 @@ class Compression:
 
         bias: what was measured of it; by default it is unknown, or there is none.
         """
-        size = "no bias" if self.guarantee is Guarantee.EXACT else bias or "the bias is unknown"
-        return f"{self.summary} (guarantee {self.guarantee}, {size})"
+        return told_line(self.summary, self.guarantee, bias)
+
+
+def told_line(summary: str, guarantee: Guarantee, bias: str = "") -> str:
+    """What a compression did, what is promised of the answers, and how large their bias is; bias: see `Compression.told`."""
+    true_target = guarantee in (Guarantee.EXACT, Guarantee.CORRECTED)
+    size = "no bias" if true_target else bias or "the bias is unknown"
+    return f"{summary} (guarantee {guarantee}, {size})"
 
 
 class Compressor(Protocol):
@@ -140,26 +150,49 @@ def refuse_large(compressor: Compressor, problem: Problem, limit: int) -> None:
         )
 
 
+def check_seed(name: str, seed: int | None) -> None:
+    """Refuse what no generator starts from; name: of the compressor."""
+    try:
+        fits = seed is None or index(seed) >= 0
+    except TypeError:
+        fits = False
+    if not fits:
+        raise InputError(f"{name}: the seed is {seed}, expected a whole number, 0 or more")
+
+
+def seeded(source: Source, seed: int | None) -> Source:
+    """A compressor that draws from the seed of the run, where it draws at all and has no seed of its own."""
+    return replace(source, seed=seed) if getattr(source, "seed", 0) is None else source  # type: ignore[type-var]
+
+
 def refuse_proposals(compressor: Compressor) -> None:
     """Where there are no chains, nothing can be proposed to them."""
     if compressor.role == "proposal":
         raise InputError(f"{compressor.name} is to propose, and there is no chain to propose to", hint="leave osa=proposal out")
 
 
-def refuse_numbers(posed: Posed) -> None:
-    """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights."""
+def refuse_numbers(posed: Posed, *, writes: bool = False) -> None:
+    """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights.
+
+    writes: evidence is to be written, so that numbers are in the way though no rule uses them.
+    """
     faults = [
         Fault(
             f"soft evidence about {name} cannot be compressed",
             posed.problem.model.predicates[name].place,
-            hint="leave --compress out, or give facts instead of probabilities",
+            hint="leave the compression out, or give facts instead of probabilities",
         )
         for name in posed.problem.soft
     ]
     faults += [
-        Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, "leave --compress out")
+        Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, UNCOMPRESSED)
         for rule in posed.problem.model.rules
         if rule.factor is not None
+    ]
+    faults += [
+        Fault(f"the numbers of {name} cannot be written with facts of groups", predicate.place, hint=UNCOMPRESSED)
+        for name, predicate in posed.problem.model.declared.items()
+        if predicate.is_real and writes and not faults
     ]
     if faults:
         raise UnsupportedError(faults)

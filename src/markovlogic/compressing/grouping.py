@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
-from markovlogic.compressing.base import Compression, Compressor, projection
+from markovlogic.compressing.base import Compression, Compressor, check_seed, projection
 from markovlogic.compressing.block_network import block_network
 from markovlogic.compressing.block_states import Reading, Translation
 from markovlogic.compressing.features import is_kept
@@ -36,7 +36,12 @@ Evidence = Literal["default", "majority", "clamp", "split", "representatives"]
 Diagonal = Literal["default", "merged", "split"]
 Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 
+RATIO = 0.1  # groups over objects of a type, the K of [000]'s cgibbs
 MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
+AS_THEY_WERE = (
+    "; weights and rules are as they were (literal), since --method names one that reads problems: without it, counts are taken"
+    " where rules allow it"
+)
 _WEIGHTS = {
     "literal": "literal weights",
     "uniform": "weights times group sizes",
@@ -56,7 +61,7 @@ class Grouping(Compressor, ABC):
     member of each group, as [002] has it). diag: whether p(A,A) and p(A,B) with A
     and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
     `samplers.block_gibbs`. ladder: how many finer partitions are solved too, to measure how far the answers move with them. seed:
-    of what is drawn.
+    of what is drawn, None: that of the run, 0 where there is none.
 
     "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
     was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the paper's reading in the rest.
@@ -69,10 +74,11 @@ class Grouping(Compressor, ABC):
     diag: Diagonal = "default"
     alpha: Alpha = "none"
     ladder: int = 0
-    seed: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         check_words(self, self.name)
+        check_seed(self.name, self.seed)
         if self.ladder < 0:
             raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
         if self.weights == "uniform" and self.diag == "split":
@@ -111,7 +117,9 @@ class Grouping(Compressor, ABC):
             hint = "leave --method out, or take weights=literal or uniform with evidence=majority or clamp"
             raise InputError(f"{self.name}: these settings are of blocks, which have a chain of their own", hint=hint)
         if not self.wants_blocks and (literal or needs_problem or not partition.merges):
-            return self.shrunk(posed, partition)
+            made = self.shrunk(posed, partition)
+            chosen = literal or made.guarantee is Guarantee.EXACT
+            return made if chosen else replace(made, summary=made.summary + AS_THEY_WERE)
         try:
             network, what = self.network(posed, partition)
         except UnsupportedError as reason:
@@ -139,11 +147,12 @@ class Grouping(Compressor, ABC):
         if reading == Reading("count", "split", True) and self.alpha == "none":
             try:
                 types = type_network(posed, partition)
-                return types, f"counts of what objects are, {types.n_cells:,} cells"
+                return types, f"counts of what objects are, {types.n_cells:,} cell{'s' * (types.n_cells != 1)}"
             except NoTypes:
                 pass
         blocks = block_network(posed, partition, reading)
-        return blocks, f"{blocks.n_blocks:,} blocks of atoms with {_WEIGHTS[reading.weights]}"
+        several = "s" * (blocks.n_blocks != 1)
+        return blocks, f"{blocks.n_blocks:,} block{several} of atoms with {_WEIGHTS[reading.weights]}"
 
     def _put_together(self, problem: Problem, partition: Partition) -> str:
         """How much evidence is in blocks with atoms of another status: shares keep how much, not which; votes override it."""
@@ -193,15 +202,16 @@ def for_worlds(compressor: Compressor, posed: Posed) -> Compression:
     Then it weighs worlds that are constant on groups as the posed one does, up to what merging overrides. Where groups have so
     many sizes that rules would multiply, weights are left as they are.
     """
-    chooses = isinstance(compressor, Grouping) and compressor.weights == "default" and compressor.diag != "split"
-    if not isinstance(compressor, Grouping) or not chooses or compressor.wants_blocks:
+    if not isinstance(compressor, Grouping) or compressor.weights != "default" or compressor.wants_blocks:
         return compressor.compress(posed, needs_problem=True)
     partition, rules = compressor.partition(posed.problem), len(posed.problem.model.rules)
     scaled = n_scaled_rules(posed.problem.model, partition)
-    if scaled <= MOST_SCALED * rules:
+    if compressor.diag != "split" and scaled <= MOST_SCALED * rules:
         return replace(compressor, weights="uniform").shrunk(posed, partition)
     made = replace(compressor, weights="literal").shrunk(posed, partition)
     why = f"groups have so many sizes that weights times sizes would make {scaled:,} rules of {rules:,}"
+    if compressor.diag == "split":
+        why = "weights times sizes are a reading for merged diagonals"
     return replace(made, summary=f"{made.summary}; with literal weights, since {why}")
 
 
@@ -259,10 +269,10 @@ def _overridden(made: Shrinking) -> str:
     return f"; merging overrides {overridden:,} of {known:,} known atoms" if known else ""
 
 
-def group_number(problem: Problem, of: str, ratio: float, cr: str) -> int:
-    """How many groups a ratio asks for, among the constants of a type that may be merged; at least one."""
+def group_number(problem: Problem, of: str, ratio: float | None, cr: str) -> int:
+    """How many groups a ratio asks for, among the constants of a type that may be merged; at least one. None: the default."""
     n = int(np.count_nonzero(~held_apart(problem)[of]))
-    share = ratio if cr == "new/old" else 1.0 / ratio
+    share = RATIO if ratio is None else ratio if cr == "new/old" else 1.0 / ratio
     return min(n, max(1, round(share * n)))
 
 

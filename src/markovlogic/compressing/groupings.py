@@ -12,7 +12,7 @@ from markovlogic.arrays import Float64, Int32
 from markovlogic.compressing.base import Compression, projection
 from markovlogic.compressing.dpmeans import Bounds, Clusters, Search
 from markovlogic.compressing.features import FeatureKind, features_of
-from markovlogic.compressing.grouping import Grouping, group_number, lowered_of
+from markovlogic.compressing.grouping import RATIO, Grouping, group_number, lowered_of
 from markovlogic.compressing.kmeans import k_means
 from markovlogic.compressing.partition import Partition, held_apart, partition_of
 from markovlogic.compressing.shares import Blocks, evidence_error, meta_atoms
@@ -24,20 +24,21 @@ from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import numbered, twin_classes
 
-RATIO = 0.1  # of the objects of a type, the K of [000]'s cgibbs
 Cr = Literal["new/old", "old/new"]
 CR_VALUES = get_args(Cr)
 
 
-def check_ratio(name: str, ratio: float, cr: str) -> None:
+def check_ratio(name: str, ratio: float | None, cr: str) -> None:
     """A share of the objects; in the literal reading of [002]'s text, its inverse (ALGORITHMS.md 2.9)."""
-    if not (0.0 < ratio <= 1.0 if cr == "new/old" else ratio >= 1.0):
+    if ratio is not None and not (0.0 < ratio <= 1.0 if cr == "new/old" else ratio >= 1.0):
         expected = "a share above 0, up to 1" if cr == "new/old" else "old over new size, 1 or more"
         raise InputError(f"{name}: the ratio is {ratio:g}, expected {expected}")
 
 
-def finer_ratio(ratio: float, cr: str) -> float:
+def finer_ratio(ratio: float | None, cr: str) -> float:
     """Of twice as many groups."""
+    if ratio is None:
+        ratio = RATIO if cr == "new/old" else 1.0 / RATIO
     return min(1.0, 2 * ratio) if cr == "new/old" else max(1.0, ratio / 2)
 
 
@@ -45,11 +46,11 @@ def finer_ratio(ratio: float, cr: str) -> float:
 class KMeans(Grouping):
     """Clusters of objects with similar counts of groundings: cgibbs of [000], VG of [002].
 
-    ratio: groups over objects of a type. features: "sat" counts satisfied groundings alone. cr: "old/new" reads the ratio as
-    [002]'s text has it. For the rest see `Grouping`.
+    ratio: groups over objects of a type; None: 0.1. features: "sat" counts satisfied groundings alone. cr: "old/new" reads
+    the ratio as [002]'s text has it. For the rest see `Grouping`.
     """
 
-    ratio: float = RATIO
+    ratio: float | None = None
     features: FeatureKind = "sat-fals-unk"
     cr: Cr = "new/old"
 
@@ -73,7 +74,7 @@ class KMeans(Grouping):
             free = np.flatnonzero(~held_apart(problem)[of])
             own = np.arange(len(domain), dtype=np.int32)
             k = group_number(problem, of, self.ratio, self.cr)
-            own[free] = _clusters(features.points[of][free], k, self.seed) + len(domain)
+            own[free] = _clusters(features.points[of][free], k, self.seed or 0) + len(domain)
             label[of] = own
         return partition_of(problem, label, self.source, notes=features.notes)
 
@@ -123,7 +124,7 @@ class DPMeans(Grouping):
         apart = held_apart(problem)
         features = features_of(problem, lowered, self.features)
         points = {of: own[~apart[of]] for of, own in features.points.items()}
-        search = Search(points, partial(self._bounds, problem, lowered), self.seed, self.dp_distance == "squared")
+        search = Search(points, partial(self._bounds, problem, lowered), self.seed or 0, self.dp_distance == "squared")
         if self.path == "schedule":
             found = search.by_schedule(return_broken=self.beta2 == "last")
         else:
@@ -157,7 +158,7 @@ class DPMeans(Grouping):
 class RandomGroups(Grouping):
     """Objects put into groups at random, as [000] does for its Figure 2; ratio and cr as of `KMeans`."""
 
-    ratio: float = RATIO
+    ratio: float | None = None
     cr: Cr = "new/old"
 
     def __post_init__(self) -> None:
@@ -177,7 +178,7 @@ class RandomGroups(Grouping):
         """As many objects in each group as can be."""
         label = {}
         for (of, domain), own_seed in zip(
-            problem.domains.items(), np.random.SeedSequence(self.seed).spawn(len(problem.domains)), strict=True
+            problem.domains.items(), np.random.SeedSequence(self.seed or 0).spawn(len(problem.domains)), strict=True
         ):
             free = np.flatnonzero(~held_apart(problem)[of])
             own = np.arange(len(domain), dtype=np.int32)
@@ -214,15 +215,16 @@ class Twins(Grouping):
         return twin_classes(problem)
 
     def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
-        """A smaller problem, or blocks, where that is exact or was asked for by its weights; else the problem itself."""
+        """A smaller problem, or blocks, where that is exact or was asked for by a reading of it; else the problem itself."""
         same = projection(posed.problem, posed.problem)
+        usual = (self.weights, self.evidence, self.diag, self.alpha) == ("default", "default", "default", "none")
         try:
             made = super().compress(posed, needs_problem=needs_problem)
         except ResourceError as reason:
-            if self.weights != "default":
+            if not usual:
                 raise
             return Compression(posed, same, Guarantee.EXACT, f"twins: the problem stays as it is, since {reason}")
-        if made.guarantee is Guarantee.EXACT or self.weights != "default":
+        if made.guarantee is Guarantee.EXACT or not usual:
             return made
         note = "twins: interchangeable objects meet in rules, so the problem stays as it is"
         return Compression(posed, same, Guarantee.EXACT, note, made.partition)

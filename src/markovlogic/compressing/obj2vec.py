@@ -12,7 +12,7 @@ import numpy as np
 from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once
 from markovlogic.compressing.contexts import Contexts, Reading, Tokens, contexts_of
 from markovlogic.compressing.grouping import Grouping, group_number
-from markovlogic.compressing.groupings import RATIO, Cr, check_ratio, finer_ratio
+from markovlogic.compressing.groupings import Cr, check_ratio, finer_ratio
 from markovlogic.compressing.osa import unary_classes
 from markovlogic.compressing.partition import Partition, held_apart, partition_of
 from markovlogic.errors import InputError
@@ -44,7 +44,7 @@ class Obj2Vec(Grouping):
     paper_evidence = "representatives"  # [002]: evidence about other objects is removed
 
     dim: int = 300
-    ratio: float = RATIO
+    ratio: float | None = None
     cr: Cr = "new/old"
     embedding: Literal["auto", "svd", "skipgram"] = "auto"
     context: Reading = "conjunctive"
@@ -81,7 +81,7 @@ class Obj2Vec(Grouping):
         vectors = directions(self.embedded(found))
         unary = unary_classes(problem)
         label, stands, notes = {}, {}, list(found.notes)
-        seeds = np.random.SeedSequence(self.seed).spawn(len(problem.domains))
+        seeds = np.random.SeedSequence(self.seed or 0).spawn(len(problem.domains))
         for (of, domain), seed in zip(problem.domains.items(), seeds, strict=True):
             points = vectors[found.first[of] : found.first[of] + len(domain)]
             free = ~held_apart(problem)[of]
@@ -180,10 +180,10 @@ def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
     from gensim.models import Word2Vec
 
     check()
-    if not len(contexts.object):
-        return np.zeros((contexts.n_objects, size))
+    if not contexts.count.sum():
+        return np.zeros((contexts.n_objects, size))  # gensim refuses to learn from nothing
     thinned = min(1.0, MOST_TRAINED / max(1, int(contexts.count.sum())))
-    rng = np.random.default_rng(settings.seed)
+    rng = np.random.default_rng(settings.seed or 0)
     count = contexts.count
     if thinned < 1.0:
         count = np.maximum(rng.binomial(count, thinned), 1)
@@ -206,7 +206,7 @@ def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
         negative=settings.negatives,
         epochs=settings.epochs,
         workers=1,
-        seed=settings.seed + 1,
+        seed=((settings.seed or 0) + 1) % 2**32,  # gensim takes no larger one
     )
     made = np.zeros((contexts.n_objects, size))
     for number, word in enumerate(words):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from markovlogic.compressing.base import seeded
 from markovlogic.compressing.block_network import block_network
 from markovlogic.compressing.block_states import Reading
 from markovlogic.compressing.evidence_factors import BMF
 from markovlogic.compressing.osa import unary_classes
 from markovlogic.compressing.partition import partition_of
+from markovlogic.compressing.purposes import TO_PROPOSE, refuse_unused
 from markovlogic.compressing.table import compressor_named
 from markovlogic.errors import InputError, nearest
 from markovlogic.networks.blocks import BlockNetwork
@@ -27,6 +29,7 @@ TOLERANCE, ROUNDS = 1.0, 2  # of colours: counts that differ by less than a fact
 def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClasses:
     """Classes by name, or those of a compressor."""
     if not isinstance(source, str):
+        refuse_unused(source, TO_PROPOSE)
         return source.classes(problem)
     sources: dict[str, Callable[[Problem], ConstantClasses]] = {
         "unary": unary_classes,
@@ -40,6 +43,21 @@ def proposal_classes(problem: Problem, source: str | Compressor) -> ConstantClas
             f"unknown source of proposals {source!r}", hint=nearest(source, sources) or f"known are {', '.join(sources)}"
         )
     return sources[source](problem)
+
+
+def seeded_source(source: Any, seed: int | None) -> Any:
+    """The source with the seed of the run, where it is a compressor that draws, by name or by itself, and has none of its own."""
+    if source == "kmeans" and seed is not None:
+        source = compressor_named(source)
+    return seeded(source, seed)
+
+
+def told_of(classes: ConstantClasses) -> str:
+    """What proposes, in one sentence."""
+    sizes = ((of, classes.n_classes(of), len(own)) for of, own in classes.class_of.items())
+    shares = [f"{n:,} {'class' if n == 1 else 'classes'} for {every:,} of {of}" for of, n, every in sizes if n < every]
+    found = ", ".join(shares) or "no two objects are in one class"
+    return f"{classes.source}: {found}; classes only propose, the target is the model as posed"
 
 
 def count_network(problem: Problem, classes: ConstantClasses) -> BlockNetwork:

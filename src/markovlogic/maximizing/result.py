@@ -164,4 +164,5 @@ class World:
         return f"{weight}, no world weighs more than {self.bound:.10g} (gap {self.gap:.3g}, {self.relative_gap:.2%})"
 
     def __repr__(self) -> str:
-        return f"<world of {len(self):,} true atom{'s' * (len(self) != 1)} by {self.run.method}: {self.told()}>"
+        compressed = "" if self.run.compression is None else f", compressed by {self.run.compression.name}"
+        return f"<world of {len(self):,} true atom{'s' * (len(self) != 1)} by {self.run.method}{compressed}: {self.told()}>"

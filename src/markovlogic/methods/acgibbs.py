@@ -26,6 +26,7 @@ _UNIT_BYTES = 64  # of sums, a unit or count and chain; and of an atom that is a
 
 
 WITH_WORLDS = "leave it out, or take --set weights=literal, which has worlds"
+WITH_NETWORKS = "leave it out, or take --set weights=literal, which has networks"
 
 
 def plan_over_counts(case: Case, wish: Wish, alpha: str) -> Plan:
@@ -34,6 +35,8 @@ def plan_over_counts(case: Case, wish: Wish, alpha: str) -> Plan:
 
     if case.asked.open_events:
         raise InputError("blocks of atoms tell single atoms, not conjunctions or negations", hint=WITH_WORLDS)
+    if wish.network is not None:
+        raise InputError(f"--network {wish.network}: a compression gave counts, which are no such network", hint=WITH_NETWORKS)
     offer = SUM.offer(case, SUM.cost(case, wish), wish)
     if alpha == "none" and offer.takes:
         return SUM.plan(case, wish, offer.reason)
@@ -62,6 +65,8 @@ class BlockMethod(SamplingMethod):
             raise InputError(
                 f"blocks of atoms average conditionals, so there is no estimator {wish.sampling.estimator}", hint=said
             )
+        if wish.sampling.orbits != "auto":
+            raise InputError("blocks of atoms have no orbits to average over", hint=WITH_NETWORKS)
         swept = network.nbytes - network.of_atom.nbytes
         seconds = _LOADING + schedule.sweeps * schedule.chains * swept * _BYTE
         sums = _UNIT_BYTES * (schedule.chains * (network.n_units + network.n_counts) + len(case.asked.numbers))

@@ -57,6 +57,14 @@ class Wish:
     compressor: Compressor | None = None  # what gives another problem in place of the posed one
     proposals: Compressor | None = None  # what the method takes as a source of proposals
 
+    def idle(self) -> list[str]:
+        """What was said about sampling and has nothing to do where nothing is drawn.
+
+        A time limit holds for every method, and groups may be drawn where answers are not.
+        """
+        seed = self.sampling.seed is not None and getattr(self.compressor, "seed", None) == self.sampling.seed
+        return [said for said in self.sampling.given() if said != "--time-limit" and not (seed and said == "--seed")]
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:

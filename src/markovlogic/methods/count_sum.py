@@ -47,7 +47,7 @@ class CountSumMethod(Method):
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
-        said = [name for name in wish.sampling.given() if name != "--time-limit"]
+        said = wish.idle()
         notes = (f"counts were summed over, so {', '.join(said)} had nothing to do",) if said else ()
         return Plan(self, NetworkKind.NONE, reason, self.cost(case, wish), notes=notes)
 

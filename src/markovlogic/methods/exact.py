@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from markovlogic.questions import Answer
 
 PATIENCE = 20.0  # seconds that `auto` gives to exact inference
+NO_DRAWS = "nothing was drawn and there is no sampling error"  # whatever may be said of the problem that was solved
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class ExactMethod(Method):
 
     def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
-        said = [name for name in wish.sampling.given() if name != "--time-limit"]  # which holds for every method
-        notes = (f"the numbers are exact, so {', '.join(said)} had nothing to do",) if said else ()
+        said = wish.idle()
+        notes = (f"{NO_DRAWS}, so {', '.join(said)} had nothing to do",) if said else ()
         return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), notes=notes)
 
     def answer(self, case: Case, plan: Plan) -> Answer:

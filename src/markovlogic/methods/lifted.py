@@ -14,6 +14,7 @@ from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.lifted.answer import MOST_ROUNDING, Refusal, Solution, Work
 from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
+from markovlogic.methods.exact import NO_DRAWS
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
@@ -82,8 +83,9 @@ class LiftedMethod(Method):
         """Whether worlds are drawn is all that is left to decide."""
         schedule = wish.sampling.schedule(1) if wish.sampling.worlds is not None else None
         used = {"--worlds", "--thin", "--draws", "--chains", "--seed"} if schedule is not None else set()
-        said = [name for name in wish.sampling.given() if name != "--time-limit" and name not in used]
-        notes = (f"the numbers are exact, so {', '.join(said)} had nothing to do",) if said else ()
+        said = [name for name in wish.idle() if name not in used]
+        why = NO_DRAWS if schedule is None else "probabilities are not estimated from draws"
+        notes = (f"{why}, so {', '.join(said)} had nothing to do",) if said else ()
         cost = self.cost(case, wish)
         if not cost.possible:
             reason = f"{reason}; would be refused: {cost.reason}"

@@ -96,7 +96,7 @@ class PropagationMethod(Method):
 
     def notes(self, wish: Wish) -> tuple[str, ...]:
         """Tell a user who spoke about sampling that there is none."""
-        said = [name for name in wish.sampling.given() if name != "--time-limit"]  # which holds for every method
+        said = wish.idle()
         return (f"messages are no draws, so {', '.join(said)} had nothing to do",) if said else ()
 
     def answer(self, case: Case, plan: Plan) -> Answer:

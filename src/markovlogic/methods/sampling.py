@@ -94,6 +94,10 @@ class SamplingMethod(Method):
             if said is not usual and not (isinstance(said, str) and said == usual):
                 raise two_sources(self.name)
             made = replace(made, source=wish.proposals)  # type: ignore[type-var]
+        if self.proposes:
+            from markovlogic.compressing.proposals import seeded_source
+
+            made = replace(made, source=seeded_source(vars(made)["source"], wish.sampling.seed))  # type: ignore[type-var]
         return made
 
     def network(self, case: Case) -> Network:

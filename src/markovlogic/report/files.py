@@ -69,6 +69,7 @@ def write_json(result: Marginals, file: BinaryIO) -> None:
     """One object: what is known about the run, and `marginals`, a list with one object a row; null where undefined."""
     head = {
         "guarantee": result.guarantee.value,
+        **_compression(result),
         "concerns": result.concerns(),
         "run": result.run.stats(result.guarantee),
     }
@@ -88,6 +89,12 @@ def write_json(result: Marginals, file: BinaryIO) -> None:
             file.write((separator + ",\n  ".join(rows)).encode())
             separator = ",\n  "
     file.write(b"\n ]\n}\n")
+
+
+def _compression(result: Marginals) -> dict[str, Any]:
+    """What was solved in place of the posed problem, beside the guarantee; nothing where that was solved."""
+    record = result.run.compression
+    return {} if record is None else {"compression": record.stats(result.guarantee)}
 
 
 def _json(number: str | None) -> str:

@@ -42,6 +42,7 @@ def page(result: Marginals) -> str:
         "script": _part("page.js"),
         "agreement": told,
         "guarantee": result.guarantee.value,
+        "compression": _compression(result),
         "meaning": GUARANTEES[result.guarantee.value],
         "concerns": "\n".join(concerns) or '<p class="dim">No reason was found to distrust the numbers.</p>',
         "left_out": _left_out(result),
@@ -97,6 +98,12 @@ def vega() -> str:
     return str(bundle(vl_version=vega_lite_version())).replace("</script", "<\\/script")
 
 
+def _compression(result: Marginals) -> str:
+    """The line on what was solved in place of the posed problem, beside the guarantee."""
+    record = result.run.compression
+    return "" if record is None else f'<p id="compression">Compression: {html.escape(record.told)}</p>\n'
+
+
 def _facts(result: Marginals) -> str:
     """What was asked and what was done, in lines."""
     run = result.run
@@ -107,7 +114,10 @@ def _facts(result: Marginals) -> str:
         "command": run.command,
     }
     lines = []
-    for key, value in {**{k: v for k, v in asked.items() if v}, **run.stats(result.guarantee)}.items():
+    done = run.stats(result.guarantee)
+    if run.compression is not None:
+        done["compression"] = run.compression.name  # its line stands beside the guarantee
+    for key, value in {**{k: v for k, v in asked.items() if v}, **done}.items():
         text = ", ".join(f"{k} {v:.3g}" for k, v in value.items()) if isinstance(value, dict) else str(value)
         lines.append(f"<tr><th>{html.escape(key.replace('_', ' '))}</th><td>{html.escape(text)}</td></tr>")
     return "".join(lines)

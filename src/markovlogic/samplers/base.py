@@ -180,6 +180,11 @@ class Settings(Protocol):
         return ()
 
     @property
+    def proposing(self) -> str:
+        """One sentence on the classes that propose, where settings that are bound have such; else nothing."""
+        return ""
+
+    @property
     def chains_per_batch(self) -> int:
         """Chains that one batch takes at most; fewer where the kernel gains nothing from words, so that cores share them."""
         return CHAINS_PER_BATCH

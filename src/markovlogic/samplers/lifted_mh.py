@@ -95,6 +95,15 @@ class LiftedMH(Settings):
         """As the base chain."""
         return self.base.fixed_order
 
+    @property
+    def proposing(self) -> str:
+        """How many classes, of the first partition where burn-in chooses among several."""
+        if self.proposals is None:
+            return ""
+        from markovlogic.compressing.proposals import told_of
+
+        return told_of(self.proposals.levels[0])
+
     def bind(self, target: Target) -> LiftedMH:
         """The same settings with classes of this problem's constants."""
         problem = target.problem
