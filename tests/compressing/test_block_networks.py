@@ -345,6 +345,7 @@ def test_interrupted_chains_go_on_as_they_would_have(tmp_path):
 
 def test_settings_of_every_grouping_reach_their_network():
     assert issubclass(mln.DPMeans, Grouping)
-    assert mln.DPMeans().reading == Reading("count", "split", True)
+    assert mln.DPMeans().reading == Reading("count", "split", True, True)
+    assert mln.DPMeans(independent="kept").reading == Reading("count", "split", True, False)
     assert mln.KMeans(weights="literal").reading == Reading("literal", "majority", False)
-    assert mln.KMeans(weights="field", evidence="clamp", diag="merged").reading == Reading("field", "clamp", False)
+    assert mln.KMeans(weights="field", evidence="clamp", diag="merged").reading == Reading("field", "clamp", False, True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isinf
 from typing import Any
 
 import numpy as np
 
 from markovlogic.arrays import Bool, Float64, Int32, Int64, frozen, offsets
-from markovlogic.compressing.block_rows import Rows
+from markovlogic.compressing.block_rows import Rows, ToldRows
 from markovlogic.compressing.block_states import BlockStates, Reading
 from markovlogic.compressing.partition import Partition
 from markovlogic.compressing.shares import Blocks, Numbering
+from markovlogic.compressing.summing_out import add_summed, independent
 from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.blocks import BlockNetwork
@@ -38,13 +40,20 @@ def block_network(posed: Posed, partition: Partition, reading: Reading, *, propo
     numbering = Numbering(blocks, tuple(name for name in problem.statuses if name in mentioned | asked))
     states = BlockStates.of(numbering, reading)
     rows = Rows(problem, partition, numbering, states, reading)
+    summed = independent(problem, templates) if reading.sums_out and not proposes else []
+    gone = {own.predicate for own in summed}
     for template in templates:
         check()
-        rows.add(template)
+        if not any(literal.predicate in gone for literal in template.literals):
+            rows.add(template)
+    told = [part for own in summed for part in add_summed(rows, own, told=own.predicate in asked)]
     start, literal, weight = rows.merged()
-    shown = states.reported | (np.bincount(literal >> 1, minlength=len(states.size)) > 0)
+    has_count = np.repeat([array.predicate not in gone for array in numbering.arrays], np.diff(numbering.start))
+    shown = has_count & (states.reported | (np.bincount(literal >> 1, minlength=len(states.size)) > 0))
     number = np.full(len(shown), -1, np.int64)
     number[shown] = np.arange(np.count_nonzero(shown))
+    told_of = np.flatnonzero(~has_count & states.reported & (len(told) > 0))
+    number[told_of] = np.count_nonzero(shown) + np.arange(len(told_of))
     literal = (2 * number[literal >> 1] + (literal & 1)).astype(np.int32)
     of_atom = np.zeros(len(problem.atoms), np.int32)  # of atoms that nobody asks about: never looked at, and may be many
     for name in numbering.predicates:
@@ -73,8 +82,32 @@ def block_network(posed: Posed, partition: Partition, reading: Reading, *, propo
             evidence=known / size,
             known_true=np.where(known > 0, true / np.maximum(known, 1), 0.5),
             guarantee=kept,
+            **_told_forms(told, number, int(shown.sum()), len(told_of)),
         )
     )
+
+
+def _told_forms(told: Sequence[ToldRows], number: Int64, n_blocks: int, n_told: int) -> dict[str, Any]:
+    """Rows that tell of atoms without counts, block by block; number: of blocks among those that are shown, then these."""
+    if not n_told:
+        return {}
+    block = np.concatenate([part.block for part in told])
+    width = max(part.literal.shape[1] for part in told)
+    literal = np.concatenate(
+        [np.pad(part.literal, ((0, 0), (0, width - part.literal.shape[1])), constant_values=-1) for part in told]
+    )
+    weight = np.concatenate([part.weight for part in told])
+    unit = number[block] - n_blocks
+    order = np.argsort(unit, kind="stable")
+    order = order[unit[order] >= 0]  # blocks without an open atom have nothing to tell
+    unit, literal, weight = unit[order], literal[order], weight[order]
+    held = literal >= 0
+    return {
+        "told_start": offsets(np.bincount(unit, minlength=n_told)),
+        "told_row_start": offsets(held.sum(axis=1)),
+        "told_literal": (2 * number[literal[held] >> 1] + (literal[held] & 1)).astype(np.int32),
+        "told_weight": weight,
+    }
 
 
 def _refuse(posed: Posed, names: set[str], *, proposes: bool) -> None:

@@ -30,8 +30,20 @@ class TooLong(Exception):
     """A clause holds more open literals than kernels take."""
 
 
+Atoms = Sequence[tuple[str, tuple[Term, ...], bool]]  # predicate, arguments and sign of each literal
+
+
+@dataclass(frozen=True, eq=False)
+class ToldRows:
+    """Parts of the chances of atoms that were summed out."""
+
+    block: Int64  # (n,) which block of theirs
+    literal: Int64  # (n, n_literals) 2·block + sign, -1 where the literal is known
+    weight: Float64  # (n,)
+
+
 @dataclass(frozen=True)
-class _Axis:
+class Axis:
     """A class of terms of a clause that stand for one object: its type, and its group where a rule names it."""
 
     type_name: str
@@ -63,13 +75,8 @@ class Rows:
 
     def add(self, template: ClauseTemplate) -> None:
         """Rows of a clause: one for each pattern of equal terms, and assignment of groups to what is left."""
-        types = dict(template.variables)
-        terms: list[Term] = [Variable(name) for name in types]
-        of: dict[Term, str] = {Variable(name): own for name, own in template.variables}
         atoms = [(x.predicate, tuple(_plain(t) for t in x.args), x.positive) for x in template.literals]
-        for predicate, args, _ in atoms:
-            for term, own in zip(args, self._problem.model.predicates[predicate].types, strict=True):
-                of.setdefault(term, own)
+        of = {Variable(name): own for name, own in template.variables} | self.types_of(atoms)
         equalities = [(_plain(e.left), _plain(e.right), e.positive) for e in template.equalities]
         for left, right, _ in equalities:
             own = of.get(left) or of[right]
@@ -78,16 +85,22 @@ class Rows:
         terms = list(of)
         idle = prod(self._domain(own) for _, own in template.idle)
         try:
-            for place in self._patterns(terms, of, [args for _, args, _ in atoms], equalities):
-                axes = self._axes(terms, of, place)
+            for place in self.patterns(terms, of, [args for _, args, _ in atoms], equalities):
+                axes = self.axes(terms, of, place)
                 holds = any((place[left] == place[right]) == positive for left, right, positive in equalities)
                 met = _met(atoms, place)
                 if axes is not None and not holds and met is not None:
-                    self._add(template.weight * idle, met, place, axes, self._edges(terms, of, atoms, equalities, place))
+                    weight = np.full(1, template.weight * idle)
+                    self.add_rows(weight, met, place, axes, self.edges(of, atoms, equalities, place))
         except TooLong as reason:
             rule = self._problem.model.rules[template.rule]
             hint = "take weights=literal, which every rule allows"
             raise UnsupportedError(Fault(f"{reason}: {rule.text}", rule.place, hint=hint)) from None
+
+    def types_of(self, atoms: Atoms) -> dict[Term, str]:
+        """The types of all terms of some atoms."""
+        predicates = self._problem.model.predicates
+        return {term: of for name, args, _ in atoms for term, of in zip(args, predicates[name].types, strict=True)}
 
     def _domain(self, of: str) -> int:
         """What a variable that a clause does not mention multiplies it by."""
@@ -95,7 +108,7 @@ class Rows:
             return self._partition.n_groups(of)
         return len(self._problem.domains[of])
 
-    def _patterns(
+    def patterns(
         self,
         terms: Sequence[Term],
         of: Mapping[Term, str],
@@ -125,11 +138,10 @@ class Rows:
                 seen.add(name)
                 yield place
 
-    def _edges(
+    def edges(
         self,
-        terms: Sequence[Term],
         of: Mapping[Term, str],
-        atoms: Sequence[tuple[str, tuple[Term, ...], bool]],
+        atoms: Atoms,
         equalities: Sequence[tuple[Term, Term, bool]],
         place: Mapping[Term, int],
     ) -> set[tuple[int, int]]:
@@ -140,9 +152,9 @@ class Rows:
         pairs = {(place[a], place[b]) for a, b in together if of[a] == of[b] and place[a] != place[b]}
         return {(min(pair), max(pair)) for pair in pairs}
 
-    def _axes(self, terms: Sequence[Term], of: Mapping[Term, str], place: Mapping[Term, int]) -> list[_Axis] | None:
+    def axes(self, terms: Sequence[Term], of: Mapping[Term, str], place: Mapping[Term, int]) -> list[Axis] | None:
         """The distinct objects of a pattern; None where it makes two constants one."""
-        found: dict[int, _Axis] = {}
+        found: dict[int, Axis] = {}
         for term in terms:
             group = None
             if isinstance(term, Constant):
@@ -152,45 +164,31 @@ class Rows:
             if before is not None and before.group is not None and group is not None:
                 return None
             kept = group if before is None or group is not None else before.group
-            found[place[term]] = _Axis(of[term], kept)
+            found[place[term]] = Axis(of[term], kept)
         return [found[at] for at in range(len(found))]
 
-    def _add(
+    def add_rows(
         self,
-        weight: float,
-        atoms: Sequence[tuple[str, tuple[Term, ...], bool]],
+        weight: Float64,
+        atoms: Atoms,
         place: Mapping[Term, int],
-        axes: Sequence[_Axis],
+        axes: Sequence[Axis],
         edges: set[tuple[int, int]],
+        *,
+        carried: frozenset[int] = frozenset(),
     ) -> None:
-        ranges = [
-            np.arange(self._partition.n_groups(axis.type_name)) if axis.group is None else np.array([axis.group]) for axis in axes
-        ]
-        shape = tuple(map(len, ranges)) or (1,)
-        if prod(shape) > MOST_CELLS:
-            raise ResourceError(
-                f"a rule over groups has {prod(shape):,} instances; at most {MOST_CELLS:,} fit. Fewer groups would do.",
-                needed=prod(shape),
-                limit=MOST_CELLS,
-            )
-        grid = np.ix_(*ranges) if ranges else ()
+        """Rows of a clause under one pattern, for every tuple of groups.
+
+        weight: one for all, or over the grid. carried: axes that the weight tells apart inside of groups.
+        """
+        grid = self.grid(axes)
+        shape = tuple(map(np.size, grid)) or (1,)
         mass = self._substitutions(axes, grid, edges)
         mass = weight * ((mass > 0).astype(np.float64) if self._reading.weights == "literal" else mass)
-        literals: list[Int64] = []
-        use: dict[int, set[int]] = {}  # for each axis the literals about it whose atoms are not all alike
-        for which, (predicate, args, positive) in enumerate(atoms):
-            own = [place[term] for term in args]
-            order = list(dict.fromkeys(own))
-            pattern: Pattern = tuple(order.index(at) for at in own) if self._reading.split else tuple(range(len(own)))
-            index = tuple(grid[at] for at in (order if self._reading.split else own))
-            number = self._numbering.numbers(predicate, pattern)[index] if own else self._numbering.numbers(predicate, pattern)
-            share = self._states.base[number]
-            is_open = self._states.most[number] > 0
-            mass = np.asarray(mass * np.where(is_open, 1.0, 1.0 - share if positive else share), np.float64)
-            literals.append(np.broadcast_to(np.where(is_open, 2 * number + positive, -1), shape))
-            if self._varied[predicate, pattern]:
-                for at in set(own):
-                    use.setdefault(at, set()).add(which)
+        falsity, literals, use = self._literals(atoms, place, grid, shape)
+        mass = mass * falsity
+        for at in carried:
+            use.setdefault(at, set()).add(-1)
         merged = [axis.group is None and self._partition.n_groups(axis.type_name) < self._domain_size(axis) for axis in axes]
         self.exact &= all(len(own) < 2 or not merged[at] for at, own in use.items())
         # different objects of one group: shares multiply as if they could be one, unless a single literal speaks of both
@@ -202,10 +200,83 @@ class Rows:
         apart = any(merged[one] and merged[other] for one, other in edges)
         self._keep(-np.sort(-rows, axis=1), mass[kept], apart=apart)
 
-    def _domain_size(self, axis: _Axis) -> int:
+    def _literals(
+        self, atoms: Atoms, place: Mapping[Term, int], grid: Sequence[Int64], shape: tuple[int, ...]
+    ) -> tuple[Float64, list[Int64], dict[int, set[int]]]:
+        """How false known literals are, the open ones, and for each axis the literals about it whose atoms are not all alike."""
+        falsity, literals, use = np.ones(1), list[Int64](), dict[int, set[int]]()
+        for which, (predicate, args, positive) in enumerate(atoms):
+            pattern, number = self._blocks(predicate, args, place, grid)
+            share = self._states.base[number]
+            is_open = self._states.most[number] > 0
+            falsity = np.asarray(falsity * np.where(is_open, 1.0, 1.0 - share if positive else share), np.float64)
+            literals.append(np.broadcast_to(np.where(is_open, 2 * number + positive, -1), shape))
+            if self._varied[predicate, pattern]:
+                for term in args:
+                    use.setdefault(place[term], set()).add(which)
+        return falsity, literals, use
+
+    def _blocks(
+        self, predicate: str, args: Sequence[Term], place: Mapping[Term, int], grid: Sequence[Int64]
+    ) -> tuple[Pattern, Int64]:
+        """The pattern of an atom, and the numbers of its blocks over the grid."""
+        own = [place[term] for term in args]
+        order = list(dict.fromkeys(own))
+        pattern: Pattern = tuple(order.index(at) for at in own) if self._reading.split else tuple(range(len(own)))
+        index = tuple(grid[at] for at in (order if self._reading.split else own))
+        number = self._numbering.numbers(predicate, pattern)
+        return pattern, number[index] if own else number
+
+    def grid(self, axes: Sequence[Axis]) -> tuple[Int64, ...]:
+        """All tuples of groups, one axis each; refused where they are too many."""
+        ranges = [
+            np.arange(self._partition.n_groups(axis.type_name)) if axis.group is None else np.array([axis.group]) for axis in axes
+        ]
+        if (cells := prod(map(len, ranges))) > MOST_CELLS:
+            raise ResourceError(
+                f"a rule over groups has {cells:,} instances; at most {MOST_CELLS:,} fit. Fewer groups would do.",
+                needed=cells,
+                limit=MOST_CELLS,
+            )
+        return np.ix_(*ranges) if ranges else ()
+
+    def shares(
+        self, predicate: str, args: Sequence[Term], place: Mapping[Term, int], grid: Sequence[Int64]
+    ) -> tuple[Float64, Float64]:
+        """Of the atoms of each block: how many are known to be true, and how many are open."""
+        _, number = self._blocks(predicate, args, place, grid)
+        return self._states.base[number], self._states.step[number] * self._states.most[number]
+
+    def mixed(self, predicate: str, args: Sequence[Term], place: Mapping[Term, int]) -> frozenset[int]:
+        """The axes of an atom where some block has atoms of several statuses; none where all are alike."""
+        pattern, _ = self._blocks(predicate, args, place, [np.zeros(1, np.int64)] * (max(place.values(), default=-1) + 1))
+        array = self._numbering.arrays[self._numbering.place[predicate, pattern]]
+        alike = bool((array.count.max(axis=0) == array.size).all())
+        return frozenset() if alike else frozenset(place[term] for term in args)
+
+    def told(
+        self,
+        own: tuple[str, Sequence[Term]],
+        weight: float,
+        atoms: Atoms,
+        place: Mapping[Term, int],
+        axes: Sequence[Axis],
+        edges: set[tuple[int, int]],
+    ) -> ToldRows:
+        """What tells of an atom that has no block of its own: weight · ∏ falsities, for every tuple of groups that has some."""
+        grid = self.grid(axes)
+        shape = tuple(map(np.size, grid)) or (1,)
+        falsity, literals, _ = self._literals(atoms, place, grid, shape)
+        _, number = self._blocks(own[0], own[1], place, grid)
+        value = np.broadcast_to(weight * falsity * (self._substitutions(axes, grid, edges) > 0), shape)
+        kept = np.nonzero(value)
+        rows = np.stack([one[kept] for one in literals], axis=1) if literals else np.zeros((len(kept[0]), 0), np.int64)
+        return ToldRows(np.broadcast_to(number, shape)[kept], rows, value[kept])
+
+    def _domain_size(self, axis: Axis) -> int:
         return len(self._problem.domains[axis.type_name])
 
-    def _substitutions(self, axes: Sequence[_Axis], grid: Sequence[Int64], edges: set[tuple[int, int]]) -> Float64:
+    def _substitutions(self, axes: Sequence[Axis], grid: Sequence[Int64], edges: set[tuple[int, int]]) -> Float64:
         """How many tuples of objects a tuple of groups stands for, those of an edge being different."""
         made = np.ones((1,) * len(axes))
         for at, axis in enumerate(axes):
@@ -261,9 +332,7 @@ def _constant(flat: Bool, states: BlockStates, numbering: Numbering, at: int) ->
     return bool(flat[own].all() and not states.reported[own].any())
 
 
-def _met(
-    atoms: Sequence[tuple[str, tuple[Term, ...], bool]], place: Mapping[Term, int]
-) -> list[tuple[str, tuple[Term, ...], bool]] | None:
+def _met(atoms: Atoms, place: Mapping[Term, int]) -> Atoms | None:
     """Literals of different atoms: those that a pattern makes one are one; None where an atom and its negation met."""
     found: dict[tuple[str, tuple[int, ...]], tuple[str, tuple[Term, ...], bool]] = {}
     for predicate, args, positive in atoms:

@@ -21,6 +21,7 @@ class Reading:
     weights: Weights
     evidence: Translation
     split: bool  # diagonals
+    sums_out: bool = False  # atoms that are independent given the rest
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,8 +60,9 @@ class Grouping(Compressor, ABC):
     (what most of its known ones say), "split" (shares, which enter counts as they are) or "representatives" (what is known of one
     member of each group, as [002] has it). diag: whether p(A,A) and p(A,B) with A
     and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
-    `samplers.block_gibbs`. ladder: how many finer partitions are solved too, to measure how far the answers move with them. seed:
-    of what is drawn, None: that of the run, 0 where there is none.
+    `samplers.block_gibbs`. independent: whether atoms that are independent given the rest are summed out of blocks with counts or
+    fields before anything is scaled. ladder: how many finer partitions are solved too, to measure how far the answers move with
+    them. seed: of what is drawn, None: that of the run.
 
     "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
     was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the paper's reading in the rest.
@@ -73,6 +74,7 @@ class Grouping(Compressor, ABC):
     evidence: Evidence = "default"
     diag: Diagonal = "default"
     alpha: Alpha = "none"
+    independent: Literal["summed", "kept"] = "summed"
     ladder: int = 0
     seed: int | None = None
 
@@ -83,6 +85,9 @@ class Grouping(Compressor, ABC):
             raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
         if self.weights == "uniform" and self.diag == "split":
             raise InputError(f"{self.name}: weights=uniform is a reading for merged diagonals", hint="leave diag out")
+        if self.independent == "kept" and self.weights in ("literal", "uniform"):
+            hint = "leave independent out, or take weights=count or field"
+            raise InputError(f"{self.name}: weights={self.weights} sums nothing out", hint=hint)
         if self.evidence == "representatives" and self.wants_blocks:
             hint = "take weights=literal or uniform, and leave alpha out"
             raise InputError(f"{self.name}: evidence=representatives is a reading for smaller problems", hint=hint)
@@ -144,7 +149,7 @@ class Grouping(Compressor, ABC):
             template for template in rules.templates if not isinf(template.weight) or not is_kept(posed.problem, template)
         )
         posed = replace(posed, rules=replace(rules, templates=left))
-        if reading == Reading("count", "split", True) and self.alpha == "none":
+        if reading == Reading("count", "split", True, True) and self.alpha == "none":
             try:
                 types = type_network(posed, partition)
                 return types, f"counts of what objects are, {types.n_cells:,} cell{'s' * (types.n_cells != 1)}"
@@ -173,7 +178,8 @@ class Grouping(Compressor, ABC):
         evidence: Translation = "majority" if literal else "split"
         if self.evidence == "majority" or self.evidence == "clamp" or self.evidence == "split":  # representatives are no blocks
             evidence = self.evidence
-        return Reading(weights, evidence, not self.merges_diagonals)
+        sums_out = self.independent == "summed" and weights in ("count", "field")
+        return Reading(weights, evidence, not self.merges_diagonals, sums_out)
 
     @property
     def merges_diagonals(self) -> bool:

@@ -21,11 +21,19 @@ class Purpose:
 _SMALLER_PROBLEM: dict[str, tuple[Any, ...]] = {
     "evidence": ("default", "majority", "clamp", "representatives"),
     "alpha": ("none",),
+    "independent": ("summed",),
     "ladder": (0,),
 }
 TO_PROPOSE = Purpose(
     "groups that only propose",
-    {"weights": ("default",), "evidence": ("default",), "diag": ("default",), "alpha": ("none",), "ladder": (0,)},
+    {
+        "weights": ("default",),
+        "evidence": ("default",),
+        "diag": ("default",),
+        "alpha": ("none",),
+        "independent": ("summed",),
+        "ladder": (0,),
+    },
     "leave it out, or let the compression change the target: another --method, or none",
 )
 TO_MAXIMIZE = Purpose(

@@ -100,7 +100,21 @@ class BlockSum:
         own = self.network
         length = np.diff(own.row_start)
         first = np.repeat(own.row_literal[own.row_start[:-1]] >> 1, length)
-        return _components(own.n_blocks, first.astype(np.int64), (own.row_literal >> 1).astype(np.int64))
+        # what tells of one block of summed-out atoms is looked at together
+        told, start = own.told_literal >> 1, own.told_row_start[own.told_start]
+        lead = np.repeat(told[np.minimum(start[:-1], max(len(told) - 1, 0))], np.diff(start)) if len(told) else told
+        one, other = np.concatenate([first, lead]), np.concatenate([own.row_literal >> 1, told])
+        return _components(own.n_blocks, one.astype(np.int64), other.astype(np.int64))
+
+    @cached_property
+    def _told(self) -> Int64:
+        """(n_told,) the component that tells of each block of summed-out atoms; -1 where its chance is always the same."""
+        own = self.network
+        start = own.told_row_start[own.told_start]
+        some = np.diff(start) > 0
+        found = np.full(own.n_told, -1, np.int64)
+        found[some] = self._component[own.told_literal[start[:-1][some]] >> 1]
+        return found
 
     @cached_property
     def _parts(self) -> list[tuple[Int64, Int64]]:
@@ -130,13 +144,19 @@ class BlockSum:
 
     def means(self) -> Float64:
         """(n_units,) the mean share of true atoms among the open ones of each block; of known blocks what is known."""
-        found = self.network.base.copy()
+        own = self.network
+        found = np.concatenate([own.base, own.told(np.zeros((1, own.n_blocks), np.int64))[0]])
         for blocks, rows in self._parts:
             check()
-            found[blocks] = self._part_means(blocks, rows) if len(rows) else 0.5
+            told = np.flatnonzero(self._told == self._component[blocks[0]])
+            if len(rows) or len(told):
+                found[np.concatenate([blocks, own.n_blocks + told])] = self._part_means(blocks, rows, told)
+            else:
+                found[blocks] = 0.5
         return found
 
-    def _part_means(self, blocks: Int64, rows: Int64) -> Float64:
+    def _part_means(self, blocks: Int64, rows: Int64, told: Int64) -> Float64:
+        """Of the blocks of a component, and of those without counts that it tells of."""
         from scipy.special import gammaln
 
         own = self.network
@@ -148,14 +168,19 @@ class BlockSum:
         base, step = own.base[blocks], own.step[blocks]
         if own.alone:
             base, step = np.zeros(len(blocks)), np.ones(len(blocks))
-        law = _Law(len(blocks))
-        for count in _grid((most + 1).tolist(), max(1, PIECE // (4 * len(blocks) + len(rows)))):
+        law = _Law(len(blocks) + len(told))
+        for count in _grid((most + 1).tolist(), max(1, PIECE // (4 * len(blocks) + len(rows) + len(own.told_literal)))):
             ways = (gammaln(most + 1.0) - gammaln(count + 1.0) - gammaln(most - count + 1.0)).sum(axis=1)
             share, loss = base + step * count, np.zeros(len(count))
             for literal, weight in zip(literals, weights, strict=True):
                 part = share[:, place[literal >> 1]]
                 loss += np.where(literal & 1, 1.0 - part, part).prod(axis=2) @ weight
-            law.add(ways - own.scale[blocks[0]] * loss, count / most)
+            values = count / most
+            if len(told):
+                every = np.zeros((len(count), own.n_blocks), np.int64)
+                every[:, blocks] = count
+                values = np.concatenate([values, own.told(every)[:, told]], axis=1)
+            law.add(ways - own.scale[blocks[0]] * loss, values)
         return law.mean
 
 

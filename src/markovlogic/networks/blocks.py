@@ -8,7 +8,7 @@ arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -38,6 +38,11 @@ class BlockNetwork(CountNetwork):
     block_row: Int32  # longer rows that hold the block, and those that hold it twice, increasing, each once
     evidence: Float64  # (n_blocks,) share of known atoms
     known_true: Float64  # (n_blocks,) share of true atoms among known ones
+    # blocks of atoms that were summed out have no count: their chance is Σ weight · ∏ falsities over rows of their own
+    told_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))  # (n_told + 1,) rows of each
+    told_row_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))
+    told_literal: Int32 = field(default_factory=lambda: np.zeros(0, np.int32))
+    told_weight: Float64 = field(default_factory=lambda: np.zeros(0))
 
     @property
     def n_blocks(self) -> int:
@@ -51,8 +56,13 @@ class BlockNetwork(CountNetwork):
 
     @property
     def n_units(self) -> int:
-        """A block tells its own mean."""
-        return self.n_blocks
+        """A block tells its own mean; then come those that have no count."""
+        return self.n_blocks + self.n_told
+
+    @property
+    def n_told(self) -> int:
+        """Blocks of atoms that were summed out and are asked for."""
+        return len(self.told_start) - 1
 
     @property
     def has_joint(self) -> bool:
@@ -61,7 +71,22 @@ class BlockNetwork(CountNetwork):
 
     def decided(self, atoms: Int32) -> Bool:
         """Atoms of known blocks."""
-        return np.asarray(self.most[self.of_atom[atoms]] == 0, np.bool_)
+        most = np.concatenate([self.most, np.ones(self.n_told, np.int64)])
+        return np.asarray(most[self.of_atom[atoms]] == 0, np.bool_)
+
+    def told(self, counts: Int64) -> Float64:
+        """(n_states, n_told) the chances of atoms that were summed out, in states (n_states, n_blocks)."""
+        share, length = self.base + self.step * counts, np.diff(self.told_row_start)
+        of_row = np.repeat(np.arange(self.n_told), np.diff(self.told_start))
+        found = np.zeros((len(counts), self.n_told))
+        for n in each_once(length).tolist():
+            own = np.flatnonzero(length == n)
+            literal = self.told_literal[self.told_row_start[own][:, None] + np.arange(n)]
+            part = share[:, literal >> 1]
+            value = np.where(literal & 1, 1.0 - part, part).prod(axis=2) * self.told_weight[own]
+            for state in range(len(counts)):
+                found[state] += np.bincount(of_row[own], value[state], minlength=self.n_told)
+        return found
 
     def log_weights(self, counts: Int64) -> Float64:
         """What all rows lose, with a minus."""
