@@ -9,7 +9,7 @@ import numpy as np
 
 from markovlogic.experiments.comparison import Interval, mean_interval
 from markovlogic.experiments.drawing import Lines, beside, lines
-from markovlogic.experiments.e13 import COLUMNS, SyntheticScale, by_run, measured_errors
+from markovlogic.experiments.e13 import COLUMNS, SyntheticScale, by_run, measured_errors, panel_title
 from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, Word
 from markovlogic.experiments.synthetic_rules import CORRECTED, DESATURATED, LITERAL, NE, SATURATED, VG
 from markovlogic.progress import Progress
@@ -56,6 +56,9 @@ def _verdict(gaps: dict[str, dict[int, list[float]]], scale: SyntheticScale) -> 
     return Verdict(word, tuple(reasons))
 
 
+TITLE = "E14: pre-processing with more and more rules"
+
+
 def draw(table: Table) -> Any:
     """Errors over the number of rules, averaged over ratios, for each evidence and weights."""
     charts = []
@@ -63,22 +66,25 @@ def draw(table: Table) -> Any:
         for weights in (SATURATED, DESATURATED):
             rows = [row for row in table.rows if row[1] == evidence and row[2] == weights and row[4] in (NE, VG)]
             panel = Lines(
-                f"{evidence}, {weights}",
+                panel_title(evidence, weights),
                 "rules",
                 "absolute_error",
                 ("preprocessor", "setting"),
-                "rules",
+                "number of rules",
                 "average absolute error of R",
                 log_x=False,
                 log_y=False,
+                pooled={"compression ratios": ("ratio",)},
+                points=True,
+                x_ticks=sorted({float(str(m)) for m in table.column("rules")}),
             )
             charts.append(lines(Table(COLUMNS, rows), panel))
-    return beside(charts)
+    return beside(charts, title=TITLE)
 
 
 EXPERIMENT = Experiment(
     id="E14",
-    title="E14: pre-processing with more and more rules",
+    title=TITLE,
     source="[002] Fig. 2(b)",
     claim="With more rules objects have more context, and embedding (NE) gains on k-means (VG).",
     quick=SyntheticScale(items=20, others=24, rules=(2, 6), ratios=(0.2, 0.4), ranks=(), runs=2),

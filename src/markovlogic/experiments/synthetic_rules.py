@@ -1,10 +1,12 @@
 """[002]'s synthetic model R(x) v S_i(x,y) v T_i(x,z): its worlds, exact marginals of R, and what pre-processing makes of them.
 
 S and T are known, so that P(R(x)) is a logistic function of Σ w_i·(y's with S_i(x,y) false)·(z's with T_i(x,z) false). Where
-merging leaves an atom of S or T without a majority it is unknown, and summed over: as counts, since all such atoms of one x are
-alike. The paper gives neither weights nor evidence: weights are drawn from [−1, 1], which saturates nearly all marginals, or
-divided by one number so that the mean entropy of R atoms is no less than 0.3 (ALGORITHMS.md 2.13); evidence is drawn by coins,
-which leaves nothing to be found, or by hidden topics of the objects.
+merging by votes leaves an atom of S or T without a majority it is unknown, and summed over: as counts, since all such atoms of
+one x are alike. Where it removes what is known of all but one member of each group, as [002] does, all atoms stay known.
+
+The paper gives neither weights nor evidence: weights are drawn from [−1, 1], which saturates nearly all marginals, or divided by
+one number so that the mean entropy of R atoms is no less than 0.3 (ALGORITHMS.md 2.13); evidence is drawn by coins, which leaves
+nothing to be found, or by hidden topics of the objects.
 """
 
 from __future__ import annotations
@@ -169,7 +171,10 @@ def changers(ratio: float, ranks: tuple[int, ...], seed: int) -> Iterator[tuple[
 
 
 def translated(grouping: Grouping, posed: Posed, partition: Partition) -> dict[str, Compression]:
-    """The papers' translation, a smaller problem with the weights as they are; and the corrected one, shares and counts."""
+    """The papers' translation, a smaller problem with the weights as they are; and the corrected one, shares and counts.
+
+    In the former evidence is that of one member of each group for NE, as [002] has it, else what most members say ([000]).
+    """
     from dataclasses import replace
 
     literal = replace(grouping, weights="literal").shrunk(posed, partition)
