@@ -63,6 +63,11 @@ class ClusteredScale:
     made: float = 1.0  # the size of made benchmarks, before they are cut
     data: str = ""
 
+    @property
+    def cut(self) -> float:
+        """The share of the domains that a part keeps: parts of the data are as small as those of what is made."""
+        return self.share * self.made if self.data else self.share
+
 
 def run(scale: ClusteredScale, seed: int, progress: Progress) -> Outcome:
     """All benchmarks, shares of evidence, settings and readings."""
@@ -74,7 +79,7 @@ def run(scale: ClusteredScale, seed: int, progress: Progress) -> Outcome:
         world = world_of(name, scale.data, seed, scale=scale.made)
         n = len(world.domains[world.form.main])
         for number in range(scale.runs):
-            (part,) = parts_of(world, (max(4, round(scale.share * n)),), seed + number, others=scale.share)
+            (part,) = parts_of(world, (max(4, round(scale.cut * n)),), seed + number, others=scale.cut)
             for share in scale.evidence:
                 own, told = _panel(partly_known(part, share, seed + number), scale, seed + number)
                 rhat = told["gold_mean_rhat"]
