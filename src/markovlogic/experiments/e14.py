@@ -11,8 +11,15 @@ from markovlogic.experiments.comparison import Interval, mean_interval
 from markovlogic.experiments.drawing import Lines, beside, lines
 from markovlogic.experiments.e13 import COLUMNS, SyntheticScale, by_run, measured_errors, panel_title
 from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, Word
-from markovlogic.experiments.synthetic_rules import CORRECTED, DESATURATED, LITERAL, NE, SATURATED, VG
+from markovlogic.experiments.synthetic_rules import CORRECTED, DESATURATED, LITERAL, NE, OTHER, SATURATED, VG
 from markovlogic.progress import Progress
+
+GAPS = (  # name, setting of VG, setting of NE
+    (LITERAL, LITERAL, LITERAL),
+    ("one member's evidence for both", OTHER, LITERAL),
+    ("votes for both", LITERAL, OTHER),
+    (CORRECTED, CORRECTED, CORRECTED),
+)
 
 
 def run(scale: SyntheticScale, seed: int, progress: Progress) -> Outcome:
@@ -21,17 +28,18 @@ def run(scale: SyntheticScale, seed: int, progress: Progress) -> Outcome:
     gaps = {}
     for evidence in scale.evidence:
         for weights in (SATURATED, DESATURATED):
-            for setting in (LITERAL, CORRECTED):
-                gaps[f"{evidence}, {weights}, {setting}"] = {
-                    m: _gap(table, setting, evidence=evidence, weights=weights, rules=m) for m in scale.rules
+            for name, of_vg, of_ne in GAPS:
+                gaps[f"{evidence}, {weights}, {name}"] = {
+                    m: _gap(table, of_vg, of_ne, evidence=evidence, weights=weights, rules=m) for m in scale.rules
                 }
     told = {name: {str(m): mean_interval(own).as_dict() for m, own in by.items()} for name, by in gaps.items()}
     verdict = _verdict({name: by for name, by in gaps.items() if name.endswith(LITERAL)}, scale)
     return Outcome(table, {"error of VG less that of NE": told, "truth": checks}, verdict, asdict(scale))
 
 
-def _gap(table: Table, setting: str, **where: Any) -> list[float]:
-    vg, ne = (by_run(table, name, setting, **where) for name in (VG, NE))
+def _gap(table: Table, of_vg: str, of_ne: str, **where: Any) -> list[float]:
+    """Error of VG in its setting less that of NE, of each run."""
+    vg, ne = (by_run(table, name, setting, **where) for name, setting in ((VG, of_vg), (NE, of_ne)))
     return [float(value) for value in np.array(vg) - np.array(ne)]
 
 
@@ -75,6 +83,7 @@ def draw(table: Table) -> Any:
                 log_x=False,
                 log_y=False,
                 pooled={"compression ratios": ("ratio",)},
+                band=False,
                 points=True,
                 x_ticks=sorted({float(str(m)) for m in table.column("rules")}),
             )
