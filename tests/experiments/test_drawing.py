@@ -16,7 +16,12 @@ from markovlogic.experiments.outcome import Table
 
 TABLE = Table(
     ("ratio", "sampler", "setting", "run", "score"),
-    [(ratio, "a", setting, run, 0.1 * run + ratio) for ratio in (1, 2) for setting in ("corrected", "literal") for run in (1, 2)],
+    [
+        (ratio, "a", setting, run, 0.1 * run + ratio)
+        for ratio in (1, 2)
+        for setting in ("other", "corrected", "literal")
+        for run in (1, 2)
+    ],
 )
 
 
@@ -48,14 +53,14 @@ def test_every_panel_has_a_legend_of_its_dashes_and_literal_is_solid_in_all():
     dashes = [
         layer["encoding"]["strokeDash"] for layer in made["vconcat"][0]["hconcat"][0]["layer"] if "order" in layer["encoding"]
     ]
-    assert [dash["scale"]["domain"] for dash in dashes] == [["literal", "corrected"]]
+    assert [dash["scale"]["domain"] for dash in dashes] == [["literal", "corrected", "other"]]
     assert dashes[0]["scale"]["range"][0] == [1, 0]
 
 
 def test_captions_count_what_is_averaged():
     assert caption(TABLE, drawn()) == "line: mean over 2 runs; band: their range"
     told = caption(TABLE, drawn(pooled={"settings": ("setting",), "samplers": ("sampler",)}, band=False))
-    assert told == "line: mean over 2 runs and 2 settings"
+    assert told == "line: mean over 2 runs and 3 settings"
 
 
 @pytest.mark.parametrize("name", ["E1", "E2", "E10", "E13", "E14", "E15"])

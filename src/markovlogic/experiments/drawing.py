@@ -26,7 +26,7 @@ KNOWN = {  # the same in all charts
 }
 FLOOR = 1e-12  # what is smaller is drawn here: a logarithmic scale has no zero
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
-SOLID = ("literal",)  # what has no dashes in any chart
+DASHED = ("literal", "corrected")  # these have the first dashes in all charts
 FEWEST_TICKS = 3
 TICK_STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))  # of a decade, the first that has enough
 
@@ -120,7 +120,7 @@ def _dash(values: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     import altair as alt
 
     found = list(dict.fromkeys(value[name] for value in values))
-    found = [one for one in SOLID if one in found] + [one for one in found if one not in SOLID]
+    found = [one for one in DASHED if one in found] + [one for one in found if one not in DASHED]
     if len(found) < 2:
         return {}
     scale = alt.Scale(domain=found, range=[DASHES[place % len(DASHES)] for place in range(len(found))])
