@@ -7,7 +7,8 @@ anywhere between worlds that weigh nearly the same, and on ER in one with nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from markovlogic.arrays import Float64
 from markovlogic.errors import ResourceError
+from markovlogic.experiments.best_ranks import Best, best_ranks, named_best
 from markovlogic.experiments.comparison import Interval, at_least, mean_interval
 from markovlogic.experiments.drawing import Lines, beside, lines
 from markovlogic.experiments.engines import Engine, Solved, best_world, by_blocks, solved
@@ -50,6 +52,11 @@ class Measure:
     of_worlds: bool = False
     floor: str = "between two runs with all evidence"
 
+    @property
+    def best(self) -> Best:
+        """Of several scores."""
+        return max if self.more_is_better else min
+
 
 def run_engine(
     panel: str, engine: Engine, measure: Measure, scale: TaskScale, context: tuple[int, Progress], *, blocks: bool = False
@@ -62,6 +69,8 @@ def run_engine(
     seed, progress = context
     rows: list[tuple[Cell, ...]] = []
     checks: dict[str, Any] = {}
+    refused: list[tuple[str, str]] = []
+    why = ""
     progress.stage(panel, len(scale.benchmarks) * scale.runs)
     done = 0
     for name in scale.benchmarks:
@@ -70,11 +79,15 @@ def run_engine(
             own, told = _scored(task, prepared(name, scale, seed + number), engine, measure, scale, seed + number, blocks=blocks)
             rows += [(name, *row[:5], number, *row[5:]) for row in own]
             checks[f"{name}, run {number}"] = told
+            refused += [(name, cell) for cell in told["corrected_does_not_fit"]]
+            why = next(iter(told["corrected_does_not_fit"].values()), why)
             done += 1
             progress.advance(done, name)
     table = Table(COLUMNS, rows)
     measured = {"measure": measure.name, "means": _means(table), "tasks": checks}
-    return Outcome(table, measured, verdict_of(table, measure), asdict(scale))
+    judged = verdict_of(table, measure)
+    left_out = does_not_fit(refused, why)
+    return Outcome(table, measured, Verdict(judged.word, (*judged.reasons, *left_out)), asdict(scale))
 
 
 def _scored(
@@ -119,40 +132,49 @@ def _row(setting: str, one: Prepared, score: float, found: Solved) -> tuple[Any,
     return (setting, one.preprocessor, one.ratio, one.rank, one.kept, score, one.seconds, found.seconds)
 
 
-def scores_by_run(
-    table: Table, benchmark: str, preprocessor: str, setting: str, *, best: Callable[[list[float]], float], ratio: Cell = None
-) -> list[float]:
-    """The score of each run, averaged over ratios (or at one); where there are ranks, of the best of them."""
-    found: dict[Cell, dict[Cell, list[float]]] = {}
+def does_not_fit(refused: Sequence[tuple[str, str]], why: str) -> tuple[str, ...]:
+    """One sentence on the corrected cells that were refused, (benchmark, what) of each run; none where all fit."""
+    if not refused:
+        return ()
+    times = Counter(refused)
+    told = "; ".join(f"{name}, {cell}, in {count} run{'s' * (count > 1)}" for (name, cell), count in times.items())
+    return (f"corrected means leave out what does not fit ({told}): {why.rstrip('.')}.",)
+
+
+def _best_of(table: Table, measure: Measure) -> Table:
+    """With the best rank of each run alone, where there are ranks."""
+    return best_ranks(table, ("benchmark", "setting", "preprocessor", "run"), "score", measure.best)
+
+
+def _by_run(table: Table, benchmark: str, preprocessor: str, setting: str) -> list[float]:
+    """The score of each run, averaged over ratios."""
+    found: dict[Cell, list[float]] = {}
     for r in table.records():
-        same = (r["benchmark"], r["preprocessor"], r["setting"]) == (benchmark, preprocessor, setting)
-        if same and (ratio is None or r["ratio"] in (ratio, None)):
-            found.setdefault(r["run"], {}).setdefault(r["rank"], []).append(float(r["score"]))  # type: ignore[arg-type]
-    return [
-        best([float(np.mean(own)) for own in ranks.values()]) for _, ranks in sorted(found.items(), key=lambda kv: str(kv[0]))
-    ]
+        if (r["benchmark"], r["preprocessor"], r["setting"]) == (benchmark, preprocessor, setting):
+            found.setdefault(r["run"], []).append(float(r["score"]))  # type: ignore[arg-type]
+    return [float(np.mean(own)) for _, own in sorted(found.items(), key=lambda kv: str(kv[0]))]
 
 
-def verdict_of(table: Table, measure: Measure) -> Verdict:
-    """NE is better than every other pre-processor on every benchmark, in the papers' translation, averaged over ratios."""
-    best: Callable[[list[float]], float] = max if measure.more_is_better else min
+def verdict_of(every: Table, measure: Measure) -> Verdict:
+    """NE is better than every other pre-processor on every benchmark, in the papers' translation, averaged over ratios.
+
+    Factors of evidence are judged by the best rank of each run.
+    """
+    table = _best_of(every, measure)
     ahead: dict[str, Interval] = {}
     notes = []
     for name in dict.fromkeys(str(r["benchmark"]) for r in table.records()):
-        own = {
-            other: np.array(scores_by_run(table, name, other, LITERAL, best=best))
-            for other in (NE, VG, NIMFA_NAME, GRECOND, RANDOM, FULL)
-        }
+        own = {other: np.array(_by_run(table, name, other, LITERAL)) for other in (NE, VG, NIMFA_NAME, GRECOND, RANDOM, FULL)}
         floor = float(np.mean([float(r["score"]) for r in table.records() if r["benchmark"] == name and r["setting"] == FLOOR]))  # type: ignore[arg-type]
         for other in (VG, NIMFA_NAME, RANDOM):
             gain = own[NE] - own[other] if measure.more_is_better else own[other] - own[NE]
             ahead[f"{name}, NE against {other}"] = mean_interval(gain)
-        right = {other: scores_by_run(table, name, other, CORRECTED, best=best) for other in (NE, VG)}
+        right = {other: _by_run(table, name, other, CORRECTED) for other in (NE, VG)}
         notes.append(
             f"{name}: {measure.name} "
             + ", ".join(f"{other} {values.mean():.3f}" for other, values in own.items())
             + "; corrected "
-            + ", ".join(f"{other} {np.mean(values):.3f}" for other, values in right.items())
+            + ", ".join(f"{other} {f'{np.mean(values):.3f}' if values else 'none fits'}" for other, values in right.items())
             + f"; {measure.floor} {floor:.3f}"
         )
     judged = at_least(ahead, 0, "is ahead by")
@@ -168,10 +190,11 @@ def _means(table: Table) -> Mapping[str, float]:
     return {key: float(np.mean(own)) for key, own in found.items()}
 
 
-def chart_of(title: str, y_title: str) -> Callable[[Table], Any]:
-    """A panel a benchmark; pre-processors without a ratio are drawn at all of them, with their best rank left to the table."""
+def chart_of(title: str, measure: Measure) -> Callable[[Table], Any]:
+    """A panel a benchmark; factors have no ratio: the best rank of each run is drawn at all ratios."""
 
-    def draw(table: Table) -> Any:
+    def draw(every: Table) -> Any:
+        table = named_best(_best_of(every, measure))
         charts = []
         ratios = sorted({float(r) for r in table.column("ratio") if r is not None})
         at = {name: table.columns.index(name) for name in COLUMNS}
@@ -185,17 +208,18 @@ def chart_of(title: str, y_title: str) -> Callable[[Table], Any]:
                 for ratio in ratios if row[at["ratio"]] is None else (row[at["ratio"]],):
                     rows.append((*row[: at["ratio"]], ratio, *row[at["ratio"] + 1 :]))
             panel = Lines(
-                f"{title}, {name}",
+                str(name),
                 "ratio",
                 "score",
                 ("preprocessor", "setting"),
-                "compression ratio",
-                y_title,
+                "compression ratio: share of objects kept, of facts for Random",
+                measure.name,
                 log_x=False,
                 log_y=False,
                 target=float(np.mean(floor)),
+                target_title=f"{FLOOR}: {measure.floor}",
             )
             charts.append(lines(Table(COLUMNS, rows), panel))
-        return beside(charts)
+        return beside(charts, title=title)
 
     return draw

@@ -9,8 +9,8 @@ from markovlogic.experiments.outcome import Experiment
 
 PANELS: dict[str, str] = {  # id -> what a listing shows
     "E1": "blocks of atoms: selection probabilities that follow the evidence ([000] Fig. 2)",
-    "E2": "clustered Gibbs on WebKB, Protein and ER cut to a tenth: errors ([000] Fig. 3)",
-    "E3": "Gibbs on full-size WebKB, Protein and ER: mixing ([000] Fig. 4)",
+    "E2": "clustered Gibbs on parts of WebKB, Protein and ER: errors ([000] Fig. 3)",
+    "E3": "Gibbs and clustered Gibbs on WebKB, Protein and ER: mixing ([000] Fig. 4)",
     "E4": "lifted blocked Gibbs: error over time on M1, R, S and T ([001] Fig. 2a)",
     "E5": "lifted blocked Gibbs: error over time on M2, asthma ([001] Fig. 2b)",
     "E6": "lifted blocked Gibbs: mixing on M3 ([001] Fig. 2c)",

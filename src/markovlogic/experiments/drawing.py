@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,10 @@ KNOWN = {  # the same in all charts
     "gibbs": "#2f2f2f",
 }
 FLOOR = 1e-12  # what is smaller is drawn here: a logarithmic scale has no zero
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
+DASHED = ("literal", "corrected")  # these have the first dashes in all charts
+FEWEST_TICKS = 3
+TICK_STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))  # of a decade, the first that has enough
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,8 @@ class Lines:
     """Means of y over runs as lines, with the range of the runs behind them; a colour for by[0], a dash for by[1].
 
     at: the column whose value tells the points of a line apart (default: x itself), for an x that differs a little by run.
-    target: a dashed level.
+    pooled: what a mean is taken over besides runs, in words, and the columns that tell its values apart; the caption says it.
+    band: whether the range is drawn. target: a dotted level, and target_title what it is.
     """
 
     title: str
@@ -45,7 +50,10 @@ class Lines:
     log_x: bool = True
     log_y: bool = True
     at: str | None = None
+    pooled: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    band: bool = True
     target: float | None = None
+    target_title: str = ""
     points: bool = False
     x_ticks: Sequence[float] | None = None
 
@@ -65,7 +73,8 @@ def lines(table: Table, drawn: Lines) -> Any:
     across = _axis([value["x"] for value in values], drawn.log_x, fine=True)
     if drawn.x_ticks is not None:
         across["axis"] = alt.Axis(values=list(drawn.x_ticks), gridOpacity=0.4, format="~g", labelOverlap=True)
-    levels = [value[name] for value in values for name in ("y", "low", "high")] + ([] if drawn.target is None else [drawn.target])
+    shown = ("y", "low", "high") if drawn.over is not None and drawn.band else ("y",)
+    levels = [value[name] for value in values for name in shown] + ([] if drawn.target is None else [drawn.target])
     up = _axis(levels, drawn.log_y, fine=False)
     detail = [f"{name}:N" for name in by[1:]]
     base = alt.Chart(alt.Data(values=values)).encode(
@@ -78,54 +87,97 @@ def lines(table: Table, drawn: Lines) -> Any:
         ),
         detail=detail,
     )
-    dash = {}
-    if len({value[by[1]] for value in values} if len(by) > 1 else ()) > 1:
-        dash["strokeDash"] = alt.StrokeDash(
-            f"{by[1]}:N", legend=alt.Legend(title=by[1], symbolType="stroke", symbolStrokeColor="black")
-        )
+    dash = _dash(values, by[1]) if len(by) > 1 else {}
     layers = []
-    if drawn.over is not None and any(value["low"] < value["high"] for value in values):
+    if drawn.over is not None and drawn.band and any(value["low"] < value["high"] for value in values):
         layers.append(base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=drawn.y_title, **up), y2="high:Q"))
     if drawn.points:
         layers.append(base.mark_circle(size=50, opacity=1).encode(y=alt.Y("y:Q", title=drawn.y_title, **up)))
     line = base.mark_line(strokeWidth=2)
     layers.append(line.encode(y=alt.Y("y:Q", title=drawn.y_title, **up), order="at:Q", **dash))
     if drawn.target is not None:
-        rule = alt.Chart(alt.Data(values=[{"y": drawn.target}])).mark_rule(color="#555555", strokeDash=[2, 3])
-        layers.append(rule.encode(y=alt.Y("y:Q", title=drawn.y_title, **up)))
-    subtitle = f"line: mean of the {_count(table, drawn.over)} runs; band: their range" if drawn.over is not None else ""
-    return alt.layer(*layers).properties(
-        width=480, height=320, title=alt.TitleParams(drawn.title, subtitle=subtitle, anchor="start", fontSize=14)
-    )
+        level = alt.Chart(alt.Data(values=[{"y": drawn.target}])).encode(y=alt.Y("y:Q", title=drawn.y_title, **up))
+        layers.append(level.mark_rule(color="#555555", strokeDash=[2, 3]))
+        if drawn.target_title:  # white behind the words: lines may pass there
+            words = {"text": drawn.target_title, "align": "left", "baseline": "bottom", "dx": 4, "dy": -4, "fontSize": 11}
+            for look in ({"color": "white", "stroke": "white", "strokeWidth": 3}, {"color": "#333333"}):
+                layers.append(level.mark_text(**words, **look).encode(x=alt.value(0)))
+    title = alt.TitleParams(drawn.title, subtitle=caption(table, drawn), anchor="start", fontSize=14)
+    return alt.layer(*layers).properties(width=480, height=320, title=title)
+
+
+def caption(table: Table, drawn: Lines) -> str:
+    """What a line and its band are: all that the mean is taken over, with numbers."""
+    if drawn.over is None:
+        return ""
+    counts = {what: _count(table, columns) for what, columns in ({"runs": (drawn.over,)} | dict(drawn.pooled)).items()}
+    told = [f"{count} {what}" for what, count in counts.items() if count > 1]
+    return f"line: mean over {' and '.join(told)}{'; band: their range' if drawn.band else ''}" if told else "one run"
+
+
+def _dash(values: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
+    """A dash for each value of a column, the same in all panels; nothing where there is but one."""
+    import altair as alt
+
+    found = list(dict.fromkeys(value[name] for value in values))
+    found = [one for one in DASHED if one in found] + [one for one in found if one not in DASHED]
+    if len(found) < 2:
+        return {}
+    scale = alt.Scale(domain=found, range=[DASHES[place % len(DASHES)] for place in range(len(found))])
+    legend = alt.Legend(title=name, symbolType="stroke", symbolStrokeColor="black", symbolSize=400, labelLimit=260)
+    return {"strokeDash": alt.StrokeDash(f"{name}:N", sort=found, scale=scale, legend=legend)}
 
 
 def _axis(values: Sequence[float], log: bool, *, fine: bool) -> dict[str, Any]:
-    """Scale and axis; on a logarithmic one, lines at powers of ten only, and 2 and 5 between them where there are few."""
+    """Scale and axis; on a logarithmic one, lines at powers of ten only, and numbers between them where there are few."""
     import altair as alt
 
     if not log:
         return {"scale": alt.Scale(zero=False), "axis": alt.Axis(gridOpacity=0.4, tickCount=6)}
     low, high = min(values), max(values)
     low, high = (low, high) if low < high else (low / 2, high * 2)
-    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    steps = (1, 2, 5) if fine and len(decades) <= 4 else (1,)
-    ticks = [round(step * 10.0**power, 15) for power in decades for step in steps]
     room = (high / low) ** 0.03
+    low, high = low / room, high * room
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    if fine and len(decades) <= 4:
+        ticks = [round(step * 10.0**power, 15) for power in decades for step in (1, 2, 5)]
+    else:
+        ticks = log_ticks(low, high)
+    powers = all(abs(np.log10(tick) % 1) < 1e-9 for tick in ticks)
     return {
-        "scale": alt.Scale(type="log", domain=[low / room, high * room], nice=False),
-        "axis": alt.Axis(values=ticks, gridOpacity=0.4, format="~g" if fine else ".0e", labelOverlap=True),
+        "scale": alt.Scale(type="log", domain=[low, high], nice=False),
+        "axis": alt.Axis(values=ticks, gridOpacity=0.4, format=".0e" if powers and not fine else "~g", labelOverlap=True),
     }
 
 
-def beside(charts: Iterable[Any], columns: int = 2) -> Any:
-    """Several charts in rows."""
+def log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two positive ones, no fewer than FEWEST_TICKS; powers of ten alone where there are enough."""
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    for steps in TICK_STEPS:
+        ticks = [float(f"{step}e{power}") for power in powers for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= FEWEST_TICKS:
+            return ticks
+    power = int(np.floor(np.log10(high - low)))
+    while True:  # less than a doubling: equal steps of 5, 2 or 1 times a power of ten
+        for step in (5, 2, 1):
+            first, last = np.ceil(low / (step * 10.0**power)), np.floor(high / (step * 10.0**power))
+            if last - first + 1 >= FEWEST_TICKS:
+                return [float(f"{step * number:.0f}e{power}") for number in np.arange(first, last + 1)]
+        power -= 1
+
+
+def beside(charts: Iterable[Any], columns: int = 2, title: str = "") -> Any:
+    """Several charts in rows, each with all its legends; title: of them together."""
     import altair as alt
 
     every = list(charts)
-    if len(every) == 1:
+    if len(every) == 1 and not title:
         return every[0]
-    rows = [alt.hconcat(*every[at : at + columns]).resolve_scale(color="independent") for at in range(0, len(every), columns)]
-    return alt.vconcat(*rows).resolve_scale(color="independent", strokeDash="independent")
+    apart = {"color": "independent", "strokeDash": "independent"}
+    rows = [alt.hconcat(*every[at : at + columns]).resolve_scale(**apart) for at in range(0, len(every), columns)]
+    made = alt.vconcat(*rows).resolve_scale(**apart)
+    return made.properties(title=alt.TitleParams(title, anchor="start", fontSize=16, offset=12)) if title else made
 
 
 def _summed(table: Table, x: str, y: str, by: Sequence[str], at: str, log_x: bool, log_y: bool) -> Iterable[dict[str, Any]]:
@@ -147,8 +199,9 @@ def _summed(table: Table, x: str, y: str, by: Sequence[str], at: str, log_x: boo
             "y": float(ys.mean()),
             "low": float(ys.min()),
             "high": float(ys.max()),
+            "of": len(ys),  # values that the mean is taken of
         }
 
 
-def _count(table: Table, over: str | None) -> int:
-    return len(set(table.column(over))) if over is not None else 0
+def _count(table: Table, columns: Sequence[str]) -> int:
+    return len(set(zip(*(table.column(name) for name in columns), strict=True)))

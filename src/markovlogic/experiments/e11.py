@@ -27,5 +27,5 @@ EXPERIMENT = Experiment(
     quick=SMALL,
     full=TENTH_GROUND,
     run=run,
-    draw=chart_of(TITLE, "F1 of true atoms"),
+    draw=chart_of(TITLE, MEASURE),
 )

@@ -27,5 +27,5 @@ EXPERIMENT = Experiment(
     quick=SMALL,
     full=TENTH,
     run=run,
-    draw=chart_of(TITLE, "average absolute error of marginals"),
+    draw=chart_of(TITLE, MEASURE),
 )

@@ -9,10 +9,17 @@ import numpy as np
 
 from markovlogic.experiments.comparison import Interval, mean_interval
 from markovlogic.experiments.drawing import Lines, beside, lines
-from markovlogic.experiments.e13 import COLUMNS, SyntheticScale, by_run, measured_errors
+from markovlogic.experiments.e13 import COLUMNS, SyntheticScale, by_run, measured_errors, panel_title
 from markovlogic.experiments.outcome import Experiment, Outcome, Table, Verdict, Word
-from markovlogic.experiments.synthetic_rules import CORRECTED, DESATURATED, LITERAL, NE, SATURATED, VG
+from markovlogic.experiments.synthetic_rules import CORRECTED, DESATURATED, LITERAL, NE, OTHER, SATURATED, VG
 from markovlogic.progress import Progress
+
+GAPS = (  # name, setting of VG, setting of NE
+    (LITERAL, LITERAL, LITERAL),
+    ("one member's evidence for both", OTHER, LITERAL),
+    ("votes for both", LITERAL, OTHER),
+    (CORRECTED, CORRECTED, CORRECTED),
+)
 
 
 def run(scale: SyntheticScale, seed: int, progress: Progress) -> Outcome:
@@ -21,17 +28,18 @@ def run(scale: SyntheticScale, seed: int, progress: Progress) -> Outcome:
     gaps = {}
     for evidence in scale.evidence:
         for weights in (SATURATED, DESATURATED):
-            for setting in (LITERAL, CORRECTED):
-                gaps[f"{evidence}, {weights}, {setting}"] = {
-                    m: _gap(table, setting, evidence=evidence, weights=weights, rules=m) for m in scale.rules
+            for name, of_vg, of_ne in GAPS:
+                gaps[f"{evidence}, {weights}, {name}"] = {
+                    m: _gap(table, of_vg, of_ne, evidence=evidence, weights=weights, rules=m) for m in scale.rules
                 }
     told = {name: {str(m): mean_interval(own).as_dict() for m, own in by.items()} for name, by in gaps.items()}
     verdict = _verdict({name: by for name, by in gaps.items() if name.endswith(LITERAL)}, scale)
     return Outcome(table, {"error of VG less that of NE": told, "truth": checks}, verdict, asdict(scale))
 
 
-def _gap(table: Table, setting: str, **where: Any) -> list[float]:
-    vg, ne = (by_run(table, name, setting, **where) for name in (VG, NE))
+def _gap(table: Table, of_vg: str, of_ne: str, **where: Any) -> list[float]:
+    """Error of VG in its setting less that of NE, of each run."""
+    vg, ne = (by_run(table, name, setting, **where) for name, setting in ((VG, of_vg), (NE, of_ne)))
     return [float(value) for value in np.array(vg) - np.array(ne)]
 
 
@@ -56,6 +64,9 @@ def _verdict(gaps: dict[str, dict[int, list[float]]], scale: SyntheticScale) -> 
     return Verdict(word, tuple(reasons))
 
 
+TITLE = "E14: pre-processing with more and more rules"
+
+
 def draw(table: Table) -> Any:
     """Errors over the number of rules, averaged over ratios, for each evidence and weights."""
     charts = []
@@ -63,22 +74,26 @@ def draw(table: Table) -> Any:
         for weights in (SATURATED, DESATURATED):
             rows = [row for row in table.rows if row[1] == evidence and row[2] == weights and row[4] in (NE, VG)]
             panel = Lines(
-                f"{evidence}, {weights}",
+                panel_title(evidence, weights),
                 "rules",
                 "absolute_error",
                 ("preprocessor", "setting"),
-                "rules",
+                "number of rules",
                 "average absolute error of R",
                 log_x=False,
                 log_y=False,
+                pooled={"compression ratios": ("ratio",)},
+                band=False,
+                points=True,
+                x_ticks=sorted({float(str(m)) for m in table.column("rules")}),
             )
             charts.append(lines(Table(COLUMNS, rows), panel))
-    return beside(charts)
+    return beside(charts, title=TITLE)
 
 
 EXPERIMENT = Experiment(
     id="E14",
-    title="E14: pre-processing with more and more rules",
+    title=TITLE,
     source="[002] Fig. 2(b)",
     claim="With more rules objects have more context, and embedding (NE) gains on k-means (VG).",
     quick=SyntheticScale(items=20, others=24, rules=(2, 6), ratios=(0.2, 0.4), ranks=(), runs=2),

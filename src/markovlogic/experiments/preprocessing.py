@@ -82,7 +82,7 @@ class Prepared:
         return task.posed if self.compression is None else self.compression.posed
 
     def corrected(self, task: Task) -> Compression | None:
-        """The same groups with diagonals apart, as a smaller problem; None where nobody is merged."""
+        """The same groups and rule of evidence with diagonals apart, as a smaller problem; None where nobody is merged."""
         if self.grouping is None or self._partition is None:
             return None
         return replace(self.grouping, weights="default").shrunk(task.posed, self._partition)
@@ -114,7 +114,11 @@ def task_of(name: str, scale: TaskScale, seed: int) -> Task:
 
 
 def grouping_of(preprocessor: str, ratio: float, seed: int, **more: Any) -> Grouping:
-    """A pre-processor that merges objects, with the papers' translation."""
+    """A pre-processor that merges objects, with its paper's translation: weights stay, diagonals are merged.
+
+    Of evidence NE keeps what is known of one member of each group and removes the rest ([002] section 4), VG what most atoms of
+    a block say ([000] section 3).
+    """
     if preprocessor == NE:
         return Obj2Vec(ratio=ratio, weights="literal", seed=seed, **more)
     return KMeans(ratio=ratio, features="sat", weights="literal", seed=seed, **more)

@@ -1,10 +1,12 @@
 """[002]'s synthetic model R(x) v S_i(x,y) v T_i(x,z): its worlds, exact marginals of R, and what pre-processing makes of them.
 
 S and T are known, so that P(R(x)) is a logistic function of Σ w_i·(y's with S_i(x,y) false)·(z's with T_i(x,z) false). Where
-merging leaves an atom of S or T without a majority it is unknown, and summed over: as counts, since all such atoms of one x are
-alike. The paper gives neither weights nor evidence: weights are drawn from [−1, 1], which saturates nearly all marginals, or
-divided by one number so that the mean entropy of R atoms is no less than 0.3 (ALGORITHMS.md 2.13); evidence is drawn by coins,
-which leaves nothing to be found, or by hidden topics of the objects.
+merging by votes leaves an atom of S or T without a majority it is unknown, and summed over: as counts, since all such atoms of
+one x are alike. Where it removes what is known of all but one member of each group, as [002] does, all atoms stay known.
+
+The paper gives neither weights nor evidence: weights are drawn from [−1, 1], which saturates nearly all marginals, or divided by
+one number so that the mean entropy of R atoms is no less than 0.3 (ALGORITHMS.md 2.13); evidence is drawn by coins, which leaves
+nothing to be found, or by hidden topics of the objects.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 
 from markovlogic.arrays import Bool, Float64, Int8
 from markovlogic.compressing.base import Compression, Compressor
+from markovlogic.compressing.grouping import Evidence as Rule
 from markovlogic.compressing.grouping import Grouping
 from markovlogic.compressing.groupings import KMeans, RandomGroups
 from markovlogic.compressing.obj2vec import Obj2Vec
@@ -32,7 +35,7 @@ from markovlogic.networks.types import TypeNetwork
 from markovlogic.posing import Posed, pose_problem
 
 NE, VG, BMF, RANDOM, GROUPS = "NE (obj2vec)", "VG (k-means)", "BMF (nimfa)", "Random (facts dropped)", "random groups"
-LITERAL, CORRECTED = "literal", "corrected"
+LITERAL, CORRECTED, OTHER = "literal", "corrected", "literal, other rule of evidence"
 SATURATED, DESATURATED = "weights in [-1, 1]", "desaturated"
 COINS, TOPICS = "coins", "topics"
 ENTROPY = 0.3  # mean of the R atoms, in nats, that desaturated weights leave
@@ -168,13 +171,19 @@ def changers(ratio: float, ranks: tuple[int, ...], seed: int) -> Iterator[tuple[
 
 
 def translated(grouping: Grouping, posed: Posed, partition: Partition) -> dict[str, Compression]:
-    """The papers' translation, a smaller problem with the weights as they are; and the corrected one, shares and counts."""
+    """The papers' translation, a smaller problem with the weights as they are; and the corrected one, shares and counts.
+
+    In the former evidence is that of one member of each group for NE, as [002] has it, else what most members say ([000]). The
+    other way round it is run as well: what the rule does is told from what the groups do.
+    """
     from dataclasses import replace
 
-    literal = replace(grouping, weights="literal").shrunk(posed, partition)
+    paper = replace(grouping, weights="literal")
+    literal = paper.shrunk(posed, partition)
+    rule: Rule = "majority" if paper.paper_evidence == "representatives" else "representatives"
     network, what = replace(grouping, weights="count").network(posed, partition)
     corrected = Compression(posed, literal.projection, network.guarantee, what, partition, network)
-    return {LITERAL: literal, CORRECTED: corrected}
+    return {LITERAL: literal, OTHER: replace(paper, evidence=rule).shrunk(posed, partition), CORRECTED: corrected}
 
 
 def error(world: Synthetic, made: Compression) -> float:
