@@ -117,6 +117,8 @@ class _Model:
             raise NoTypes("a rule counts three or more objects")
         if any(len(key.open_positions) > 1 for group in layout.factors.groups for key in group):
             raise NoTypes("an exclusive argument ties two objects together")
+        if len(layout.objects.classes) > MOST_CELLS:
+            raise NoTypes(f"there are {len(layout.objects.classes):,} classes of objects, more than {MOST_CELLS:,}")
         single = live(layout.factors.single, self.given)
         self.cells: list[Cells] = []
         for at in range(len(layout.objects.classes)):
