@@ -172,14 +172,15 @@ def polynomial(loss, degree, k):
 @called
 def sweep_blocks(
     mode, alone, base, step, most, scale, row_start, row_literal, row_weight, near_start, near_block, near_weight,
-    block_start, block_row, alpha, cumulated, known_true, count, value, field, generator, loss, one, logs, law,
+    block_start, block_row, alpha, cumulated, known_true, count, value, field, seen, generator, loss, one, logs, law,
 ):  # fmt: skip
     """One sweep of one chain.
 
     mode: EVERY block in turn; SCAN: as many updates as there are blocks, each drawn in proportion to alpha (`cumulated` are the
     sums of alpha); LAZY: each in turn with probability alpha; CLAMP: each in turn, drawn with probability alpha, else set to what
     its evidence says, by the share of true facts. count: (n_blocks, 1) int64, value: (n_blocks,) float64, the mean of an open
-    atom given the rest when the block was last updated, and field: (n_blocks,) float64, see `block_fields`, are changed.
+    atom given the rest when the block was last updated, field: (n_blocks,) float64, see `block_fields`, and seen: (n_blocks,)
+    float64, the field that a value was computed from, are changed: most fields stay as they are, and so do their values.
     generator: (4,) uint64; loss, one: (DEGREE,) float64 and law: (largest most + 1,) float64 are scratch; logs: as long as law,
     see `fill_weights`. Gives the number of updates.
     """
@@ -206,29 +207,32 @@ def sweep_blocks(
             true = next_uniform(generator) < known_true[block]
             count[block, 0] = most[block] if true else 0
             value[block] = 1.0 if true else 0.0
+            seen[block] = np.nan
         else:
             updates += 1
-            degree = 1
-            if not alone and block_start[block] == block_start[block + 1]:
-                loss[0], loss[1] = 0.0, step[block] * field[block]
+            if not alone and block_start[block] == block_start[block + 1]:  # short rows alone: the loss is linear
+                if field[block] != seen[block]:
+                    seen[block] = field[block]
+                    value[block] = logistic(-scale[block] * (step[block] * field[block]))
+                count[block, 0] = binomial(most[block], value[block], generator)
             else:
                 degree = losses(
                     block, alone, base, step, count, 0, row_start, row_literal, row_weight, block_start, block_row,
                     field[block], loss, one,
                 )  # fmt: skip
-            if degree <= 1 or most[block] == 1:
-                slope = polynomial(loss, degree, 1) - loss[0]
-                chance = logistic(-scale[block] * slope)
-                count[block, 0] = binomial(most[block], chance, generator)
-                value[block] = chance
-            else:
-                n = most[block]
-                fill_weights(n, 0, degree, scale[block], loss, logs, law)
-                count[block, 0] = draw_law(n, law, generator)
-                mean = 0.0
-                for k in range(n + 1):
-                    mean += k * law[k]
-                value[block] = min(mean / n, 1.0)
+                if degree <= 1 or most[block] == 1:
+                    slope = polynomial(loss, degree, 1) - loss[0]
+                    chance = logistic(-scale[block] * slope)
+                    count[block, 0] = binomial(most[block], chance, generator)
+                    value[block] = chance
+                else:
+                    n = most[block]
+                    fill_weights(n, 0, degree, scale[block], loss, logs, law)
+                    count[block, 0] = draw_law(n, law, generator)
+                    mean = 0.0
+                    for k in range(n + 1):
+                        mean += k * law[k]
+                    value[block] = min(mean / n, 1.0)
         if count[block, 0] != before:
             change = step[block] * (count[block, 0] - before)
             for at in range(near_start[block], near_start[block + 1]):

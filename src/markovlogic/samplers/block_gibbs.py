@@ -21,7 +21,7 @@ from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.types import TypeNetwork
 from markovlogic.restoring import require_within
 from markovlogic.samplers.base import Settings
-from markovlogic.samplers.count_chains import CountSampler, CountState
+from markovlogic.samplers.count_chains import DRIFT, CountSampler, CountState
 from markovlogic.samplers.type_gibbs import TypeGibbsSampler
 
 Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
@@ -138,6 +138,7 @@ class BlockGibbsSampler(CountSampler):
             state.counts[chain][:, None],
             state.value[chain],
             state.field[chain],
+            state.seen[chain],
             state.generator[chain],
             scratch[0],
             scratch[1],
@@ -152,8 +153,14 @@ class BlockGibbsSampler(CountSampler):
         return np.concatenate([state.value.T, np.clip(self.network.told(state.counts), 0.0, 1.0).T])
 
     def check(self, state: CountState) -> None:
-        """Counts that blocks can have."""
-        require_within(state.counts, 0, np.broadcast_to(self.network.most, state.counts.shape), "counts of blocks")
+        """Counts that blocks can have, and chances that follow from their fields."""
+        own = self.network
+        require_within(state.counts, 0, np.broadcast_to(own.most, state.counts.shape), "counts of blocks")
+        short = (own.block_start[1:] == own.block_start[:-1]) & (own.most > 0) & (not own.alone)
+        with np.errstate(over="ignore"):
+            told = 1.0 / (1.0 + np.exp(own.scale * own.step * state.seen))
+        if not (np.isnan(state.seen) | (short & (np.abs(told - state.value) <= DRIFT))).all():
+            raise ValueError("chances of blocks do not belong to the fields that they were computed from")
         super().check(state)
 
     def guarantee(self, counts: Mapping[str, int]) -> Guarantee:

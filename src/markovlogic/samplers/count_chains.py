@@ -31,6 +31,7 @@ class CountState(NamedTuple):
     counts: Int64  # (n_chains, n_counts)
     value: Float64  # (n_chains, n_counts) the chance of one member given the rest, when its count was drawn last
     field: Float64  # (n_chains, n_counts)
+    seen: Float64  # (n_chains, n_counts) the field that a chance was computed from last; nan: it may be any
     age: Int64  # (n_chains,) sweeps since the fields were added up
     generator: npt.NDArray[np.uint64]  # (n_chains, 4)
     world: Words  # counts have no atoms of their own
@@ -77,7 +78,9 @@ class CountSampler(Sampler):
             generators[chain] = scalar_generator(moves)
         field = np.zeros(counts.shape)
         age = np.full(self.n_chains, FRESH, np.int64)
-        return CountState(counts, self.shares(counts), field, age, generators, np.zeros(0, np.uint64))
+        return CountState(
+            counts, self.shares(counts), field, np.full(counts.shape, np.nan), age, generators, np.zeros(0, np.uint64)
+        )
 
     def starts(self, first: int) -> tuple[str, ...]:
         """A word a chain."""

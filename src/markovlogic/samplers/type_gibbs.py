@@ -74,4 +74,6 @@ class TypeGibbsSampler(CountSampler):
         sums = np.add.reduceat(state.counts, own.class_start[:-1], axis=1) if own.n_cells else state.counts
         if (state.counts < 0).any() or (own.n_cells and (sums != own.class_size).any()):
             raise ValueError("counts of cells do not add up to the objects of their class")
+        if not np.isnan(state.seen).all():
+            raise ValueError("chances of cells are computed anew in every sweep")
         super().check(state)
