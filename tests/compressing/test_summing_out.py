@@ -108,3 +108,15 @@ def test_atoms_that_were_summed_out_can_be_asked_for():
 def test_keeping_them_is_refused_where_it_changes_nothing():
     with pytest.raises(mln.InputError, match="weights=literal sums nothing out"):
         mln.KMeans(weights="literal", independent="kept")
+
+
+def test_without_a_query_every_atom_has_its_block():
+    model = mln.Model.parse(SMOKERS.format("A,B,C,D"))
+    for sums_out in (False, True):
+        network = {}
+        for query in ((), "S,F"):
+            posed = pose_problem(model, None, query)
+            partition = mln.RandomGroups(ratio=0.5).partition(posed.problem)
+            network[query] = block_network(posed, partition, Reading("count", "split", True, sums_out))
+        np.testing.assert_array_equal(network[()].of_atom, network["S,F"].of_atom)
+        assert len(set(network[()].of_atom.tolist())) == network[()].n_units

@@ -34,7 +34,7 @@ def block_network(posed: Posed, partition: Partition, reading: Reading, *, propo
         templates = tuple(t for t in templates if not isinf(t.weight) and all(x.predicate in there for x in t.literals))
     mentioned = {literal.predicate for template in templates for literal in template.literals}
     mentioned |= set(problem.statuses) if proposes else set()  # every atom is to be proposed
-    asked = set(queried_predicates(problem.query))
+    asked = set(queried_predicates(problem.query)) or mentioned  # without a query all are
     _refuse(posed, mentioned | asked, proposes=proposes)
     blocks = Blocks(problem, partition, split=reading.split)
     numbering = Numbering(blocks, tuple(name for name in problem.statuses if name in mentioned | asked))
