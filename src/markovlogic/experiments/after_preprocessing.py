@@ -80,7 +80,7 @@ def run_engine(
             rows += [(name, *row[:5], number, *row[5:]) for row in own]
             checks[f"{name}, run {number}"] = told
             refused += [(name, cell) for cell in told["corrected_does_not_fit"]]
-            why = next(iter(told["corrected_does_not_fit"].values()), why)
+            why = why or next(iter(told["corrected_does_not_fit"].values()), "")
             done += 1
             progress.advance(done, name)
     table = Table(COLUMNS, rows)

@@ -55,7 +55,7 @@ def run(scale: EmbeddingScale, seed: int, progress: Progress) -> Outcome:
                         if setting == LITERAL:
                             raise
                         refused.append((name, f"size {size}"))
-                        why = str(reason)
+                        why = why or str(reason)
                         continue
                     rows.append((name, setting, size, number, f1_of_true_atoms(gold, found.values), one.seconds))
             done += 1
