@@ -8,26 +8,27 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Int8, Int64, each_once
+from markovlogic.arrays import Int8, Int64, all_but, each_once
 from markovlogic.compressing.base import Compression, Compressor, refuse_numbers, refuse_proposals
 from markovlogic.compressing.grouping import Grouping
 from markovlogic.compressing.partition import Partition, singletons
 from markovlogic.compressing.purposes import TO_WRITE, refuse_unused
 from markovlogic.compressing.table import NONE, compressor_of
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, decode
-from markovlogic.data.exclusive import group_of
+from markovlogic.data.exclusive import atoms_of_groups, group_of, group_sizes
 from markovlogic.data.names import atom_names
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.show import show_model
 from markovlogic.language.syntax import Model
 from markovlogic.posing import Assumptions, Evidences, Models, Posed, Queries, pose_problem
-from markovlogic.problem import Problem
+from markovlogic.problem import Problem, Statuses
 from markovlogic.problem.assumed import COMPRESSION
 from markovlogic.progress import SILENT, Progress
 from markovlogic.report.atomic import atomic_file
@@ -132,14 +133,15 @@ class Compressed:
             statuses, predicate = problem.statuses[name], problem.model.predicates[name]
             domains = [problem.domains[of] for of in predicate.types]
             code, status = statuses.code, statuses.status
-            if statuses.default != self.original.statuses[name].default:  # whoever reads the file takes what is missing for that
+            if any(predicate.exclusive):
+                code, status = _said_of_groups(statuses, predicate.exclusive)
+            elif (
+                statuses.default != self.original.statuses[name].default
+            ):  # whoever reads the file takes what is missing for that
                 every = np.arange(statuses.n_ground, dtype=np.int64)
                 status = statuses.lookup(every)
                 listed = status != self.original.statuses[name].default
                 code, status = every[listed], status[listed]
-            elif any(predicate.exclusive):
-                told = _not_implied(code, status, statuses.sizes, predicate.exclusive)
-                code, status = code[told], status[told]
             elif statuses.default == FALSE and not len(code) and statuses.n_ground:
                 code, status = np.zeros(1, np.int64), np.zeros(1, np.int8)
             for text, truth in zip(atom_names(name, code, statuses.sizes, domains).to_pylist(), status.tolist(), strict=True):
@@ -206,11 +208,14 @@ def _compressed(posed: Posed, compressor: Compressor) -> tuple[Compression, Part
     return made, made.partition or singletons(posed.problem, compressor.source)
 
 
-def _not_implied(code: Int64, status: Int8, sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> Bool:
-    """Which facts about values of exclusive arguments have to be said: true ones, and false ones of groups without any."""
-    group = group_of(decode(code, sizes), sizes, exclusive)
-    decided = each_once(group[status == TRUE])
-    return np.asarray((status == TRUE) | ((status == FALSE) & ~np.isin(group, decided)), np.bool_)
+def _said_of_groups(statuses: Statuses, exclusive: tuple[bool, ...]) -> tuple[Int64, Int8]:
+    """Facts about values of exclusive arguments: the true ones, and of groups without any the false ones; all else follows."""
+    true = statuses.code[statuses.status == TRUE]
+    decided = each_once(group_of(decode(true, statuses.sizes), statuses.sizes, exclusive))
+    undecided = all_but(prod(group_sizes(statuses.sizes, exclusive)), decided)
+    code = np.sort(atoms_of_groups(undecided, statuses.sizes, exclusive), axis=None)
+    false = code[statuses.lookup(code) == FALSE]
+    return np.concatenate([true, false]), np.repeat(np.array([TRUE, FALSE], np.int8), [len(true), len(false)])
 
 
 def _given(problem: Problem) -> int:

@@ -167,9 +167,10 @@ def _bias(posed: Posed, wish: Wish, groups: Partition, resources: Resources, fou
         before = finer
     moved = abs(before.probability - found.probability)
     noise = float((before.stderr**2 + found.stderr**2).mean() ** 0.5)
+    told = f", sampling error {noise:.1g}" if math.isfinite(noise) else ""
     last = f"{before.guarantee} there" if before.guarantee is Guarantee.EXACT else "what lies beyond is unknown"
     return (
-        f"measured bias {float(moved.mean()):.2g} on average and {float(moved.max()):.2g} at most, sampling error {noise:.1g}:"
+        f"measured bias {float(moved.mean()):.2g} on average and {float(moved.max()):.2g} at most{told}:"
         f" finer partitions move the answers by {', then '.join(steps)}; {last}"
     )
 

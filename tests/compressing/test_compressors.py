@@ -349,6 +349,12 @@ PROMISES = {
         "S",
         {},
     ),
+    "beside what is known and what is open": (
+        "t={E,F}\nR(p)\nL(p,t)\n1 L(x,u) => R(x)\n-1 R(x) ^ R(y) ^ R(z)\n",
+        "R(A)\n",
+        "R,L",
+        {"weights": "count"},
+    ),
     "nobody is counted": ("G(p,p,p)\n1 G(x,x,x)\n", "!G(A,A,A)\n!G(B,B,B)\n!G(C,C,C)\n", "G", {}),
     "long rules": (
         "".join(f"P{i}(p)\n" for i in range(9)) + "1 " + " v ".join(f"!P{i}(x)" for i in range(9)) + "\n",
@@ -412,6 +418,7 @@ def test_files_hold_all_that_is_known(random_problem):
 
 
 FILES = {
+    "values that are ruled out beside known ones": ("c={X,Y,Z}\nC(p,c!)\n1 C(x,X)\n", "C(A,X)\n!C(B,X)\n", "C", "twins"),
     "values that are ruled out": ("c={X,Y,Z}\nC(p,c!)\n1 C(x,X)\n", "!C(A,X)\n!C(B,X)\n!C(C,X)\n", "C", "twins"),
     "mostly false": (
         "F(p,p)\nR(p)\n1 F(x,y) ^ R(x) => R(y)\n0.5 R(x)\n",
@@ -481,3 +488,24 @@ def test_rungs_of_a_ladder_are_finer_until_nobody_is_merged():
     result = mln.infer(model, evidence, "S", compress=mln.KMeans(ratio=0.2, ladder=2, weights="literal"), method="exact")
     line = next(remark for remark in result.remarks if "measured bias" in remark)
     assert "measured bias 0 " not in line and "with 2 groups, then" in line
+
+
+def test_small_faults_of_settings():
+    model = mln.Model.parse("p={A,B,C,D}\nR(p)\nS(p,p)\n1 S(x,y) ^ R(x) => R(y)\n0.4 R(x)\n0.2 S(x,y) ^ S(y,z) => S(x,z)\n")
+    evidence = evidence_of(model, "S(A,B)\nS(C,D)\nR(B)\n")
+    default = mln.infer(model, evidence, "R", compress=mln.RandomGroups(ratio=0.5), draws=50)
+    kept = mln.infer(model, evidence, "R", compress=mln.RandomGroups(ratio=0.5, evidence="representatives"), draws=50)
+    literal = mln.RandomGroups(ratio=0.5, evidence="representatives", diag="split", weights="literal")
+    assert "blocks" in default.remarks[0] and "blocks" not in kept.remarks[0]
+    np.testing.assert_allclose(kept.probability, mln.infer(model, evidence, "R", compress=literal).probability, atol=1e-9)
+    with pytest.raises(mln.InputError, match="these settings are of blocks"):
+        mln.infer(model, evidence, "R", compress=mln.RandomGroups(independent="kept"), method="exact")
+    told = mln.infer(model, evidence, "R", compress=mln.RandomGroups(ratio=0.5, ladder=1), method="bp").remarks[0]
+    assert "measured bias" in told and "nan" not in told
+
+
+def test_means_are_probabilities():
+    model = mln.Model.parse("p={A,B,C}\nR(p)\nL(p,p)\n48.8 L(x,y) => R(x)\n3.6 L(x,y)\n48.0 R(x)\n")
+    for how in ("kept", "summed"):
+        found = mln.infer(model, None, "R,L", compress=mln.RandomGroups(independent=how))
+        assert found.probability.max() <= 1.0

@@ -112,12 +112,13 @@ class Grouping(Compressor, ABC):
     @property
     def wants_blocks(self) -> bool:
         """Whether settings were given that no smaller problem has a place for."""
-        return self.weights in ("field", "count") or self.evidence == "split" or self.alpha != "none"
+        of_chains = self.alpha != "none" or self.independent == "kept"
+        return self.weights in ("field", "count") or self.evidence == "split" or of_chains
 
     def compress(self, posed: Posed, *, needs_problem: bool = False) -> Compression:
         """Blocks of atoms, or another problem with groups in the place of objects."""
         partition = self.partition(posed.problem)
-        literal = self.weights in ("literal", "uniform")
+        literal = self.weights in ("literal", "uniform") or self.evidence == "representatives"
         if needs_problem and self.wants_blocks:
             hint = "leave --method out, or take weights=literal or uniform with evidence=majority or clamp"
             raise InputError(f"{self.name}: these settings are of blocks, which have a chain of their own", hint=hint)

@@ -98,6 +98,8 @@ def add_summed(rows: Rows, own: Independent, *, told: bool) -> list[ToldRows]:
                     break  # an atom and its negation met
             else:
                 clauses.append((positive, false, weight))
+        if told and any(rows.mixed(*atom, place) for atom in distinct.values()):
+            rows.exact = False  # beside what is known an atom has another chance than beside what is open, and a block tells one
         grid = rows.grid(axes)
         true, open_ = rows.shares(own.predicate, own.places, place, grid)
         carried = rows.mixed(own.predicate, own.places, place)

@@ -181,7 +181,7 @@ class BlockSum:
                 every[:, blocks] = count
                 values = np.concatenate([values, own.told(every)[:, told]], axis=1)
             law.add(ways - own.scale[blocks[0]] * loss, values)
-        return law.mean
+        return np.clip(law.mean, 0.0, 1.0)  # rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +289,7 @@ class TypeSum:
         n = real.class_size[real.class_of_cell]
         number = n[link[:, 0]] * (n[link[:, 1]] - (real.class_of_cell[link[:, 0]] == real.class_of_cell[link[:, 1]]))
         expected = number * chance[at[link[:, 0]], at[link[:, 1]]]
-        return real.unit_means((share / size)[at][None, :], expected[None, :])[:, 0]
+        return np.clip(real.unit_means((share / size)[at][None, :], expected[None, :])[:, 0], 0.0, 1.0)  # rounding
 
     @cached_property
     def _place(self) -> Int64:
