@@ -178,3 +178,9 @@ def test_what_is_too_much_to_count_is_told(monkeypatch):
     assert any("the first 4 pairs of objects were counted" in note for note in made.notes)
     wide = mln.Obj2Vec(ratio=0.5, context="clause").partition(problem)
     assert any("too many groundings to be read as a clause" in note for note in wide.notes)
+
+
+def test_epochs_are_refused_where_there_are_none():
+    with pytest.raises(mln.InputError, match="epochs are those of skip-gram"):
+        mln.Obj2Vec(embedding="svd", epochs=9)
+    assert mln.Obj2Vec(embedding="skipgram", epochs=9).epochs == 9

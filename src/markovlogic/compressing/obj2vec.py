@@ -26,6 +26,7 @@ BEYOND = 16  # singular values that are looked at beyond those asked for
 EQUAL = 1e-6  # relative to the largest: singular values that differ by less are one, and lengths below are none
 ROWS = 1024  # of a matrix of distances that are made at once
 UNIT = 1e-6  # of distances: objects that are alike are equally far, whatever rounding says
+EPOCHS = 5  # of skip-gram
 KEPT = 0.9  # share of objects that must keep a context under the shift by negatives
 
 
@@ -53,7 +54,7 @@ class Obj2Vec(Grouping):
     p_random: float = 0.01
     K: Literal["n/a-1", "n/a"] = "n/a-1"
     unary: Literal["equal", "any"] = "equal"
-    epochs: int = 5
+    epochs: int = EPOCHS
     negatives: int = 5
 
     def __post_init__(self) -> None:
@@ -61,6 +62,8 @@ class Obj2Vec(Grouping):
         check_ratio(self.name, self.ratio, self.cr)
         if self.dim < 1 or self.window < 0 or self.epochs < 1 or self.negatives < 1 or not 0 <= self.p_random <= 1:
             raise InputError("obj2vec: dim, epochs and negatives are at least 1, window at least 0, p_random a share")
+        if self.embedding == "svd" and self.epochs != EPOCHS:
+            raise InputError("obj2vec: epochs are those of skip-gram", hint="leave epochs out, or take embedding=skipgram")
 
     @property
     def name(self) -> str:
