@@ -11,10 +11,10 @@ import pytest
 from benchmarks.test_gibbs import random_clauses
 from tests.running.made import run
 
+from markovlogic.methods.sampling.base import Settings
+from markovlogic.methods.sampling.blocked import Blocked
+from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.samplers.base import Settings
-from markovlogic.samplers.blocked import Blocked
-from markovlogic.samplers.gibbs import Gibbs
 
 
 def equal_neighbours(pairs: np.ndarray, n: int, weight: float) -> GroundNetwork:

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import markovlogic as mln
-from markovlogic.compressing.features import object_features
-from markovlogic.compressing.grouping import lowered_of
+from markovlogic.compression.features import object_features
+from markovlogic.compression.grouping import lowered_of
 from markovlogic.data.readers import read_evidence
 from markovlogic.grounding.ground import grounding
 from markovlogic.language.load import load
+from markovlogic.methods.sampling.block_gibbs import BlockGibbs
+from markovlogic.methods.sampling.counting_gibbs import CountingGibbs
+from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.networks.counting.building import counting_plan
-from markovlogic.posing import Posed
 from markovlogic.problem import pose
-from markovlogic.samplers.block_gibbs import BlockGibbs
-from markovlogic.samplers.counting_gibbs import CountingGibbs
-from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.problem.prepare import PreparedProblem
 
 pytestmark = pytest.mark.benchmark(group="compress")
 
@@ -60,7 +60,7 @@ def test_sweeps_over_blocks_against_sweeps_over_atoms(benchmark, webkb):
     Aim: a sweep over blocks takes a tenth of one over atoms. Of 64 chains a sweep over atoms takes little longer than of one,
     which the chains over blocks have nothing to set against.
     """
-    posed = Posed(webkb)
+    posed = PreparedProblem(webkb)
     network, _ = mln.KMeans().network(posed, mln.KMeans().partition(webkb))
     with grounding(webkb, posed.lowered) as way:
         ground = way.network()

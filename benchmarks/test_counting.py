@@ -12,39 +12,39 @@ import numpy as np
 import pytest
 
 from markovlogic.data.evidence import FALSE, TRUE
-from markovlogic.experiments.full_size import CLASSES, full_size
 from markovlogic.kernels.counting.layout import Chain
 from markovlogic.language.load import parse
 from markovlogic.networks.counting.building import counting_plan
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.counting.sweeping import sweep
-from markovlogic.posing import Posed
 from markovlogic.problem import Statuses, pose, with_statuses
+from markovlogic.problem.prepare import PreparedProblem
+from markovlogic_papers.experiments.full_size import CLASSES, full_size
 
 BUSY = os.getloadavg()[0] > 0.5
 AIMS = {"webkb": 0.3, "protein": 0.1, "er": 0.8, "transitivity": 0.15}
 SIZES = (200, 400, 800, 1400, 2000)
 
 
-def grouped(n: int) -> Posed:
+def grouped(n: int) -> PreparedProblem:
     """Exclusive classes over random links, with constants and an inequality."""
     pages = ", ".join(f"P{number}" for number in range(n))
     model = parse(
         f"page = {{{pages}}}\nkind = {{A, B, C, D, E}}\nK(page, kind!)\nL(page, page)\n0.3 K(x, k) ^ L(x, y) => K(y, k)\n"
         "0.2 K(x, A) ^ L(x, y) => K(y, B)\n-0.1 L(x, y) ^ L(y, x) ^ x != y\n"
     )
-    return Posed(pose(model, None, ["K", "L"]))
+    return PreparedProblem(pose(model, None, ["K", "L"]))
 
 
-def quantified(n: int) -> Posed:
+def quantified(n: int) -> PreparedProblem:
     """Atoms that hidden ones depend on: each is drawn by what its flip changes."""
     people = ", ".join(f"P{number}" for number in range(n))
     rules = "0.6 EXIST y (F(x, y) ^ S(y))\n-0.2 F(x, y)\n0.3 F(x, y) ^ S(x) => S(y)\n"
     model = parse(f"p = {{{people}}}\nF(p, p)\nS(p)\n{rules}")
-    return Posed(pose(model, None, ["F", "S"]))
+    return PreparedProblem(pose(model, None, ["F", "S"]))
 
 
-def linked(n: int, links: int = 3) -> Posed:
+def linked(n: int, links: int = 3) -> PreparedProblem:
     """Classes of n pages over known words and links, as in WebKB; links are few, so many a page, and kept as lists."""
     rng = np.random.default_rng(n)
     classes = CLASSES[:5]
@@ -58,7 +58,7 @@ def linked(n: int, links: int = 3) -> Posed:
     for name, size, per_page in (("HasWord", 200 * n, 20), ("Linked", n * n, links)):
         code = np.unique(rng.integers(0, size, per_page * n))
         statuses[name] = Statuses(name, statuses[name].sizes, FALSE, code, np.full(len(code), TRUE, np.int8))
-    return Posed(with_statuses(problem, statuses))
+    return PreparedProblem(with_statuses(problem, statuses))
 
 
 PROBLEMS = {

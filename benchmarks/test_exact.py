@@ -8,11 +8,11 @@ import resource
 import numpy as np
 import pytest
 
-from markovlogic.arrays import frozen
 from markovlogic.errors import ResourceError
-from markovlogic.exact.solve import solve
+from markovlogic.methods.exact.solve import solve
 from markovlogic.networks.components import components
 from markovlogic.networks.ground import GroundNetwork, atom_rows
+from markovlogic.system.arrays import frozen
 
 pytestmark = pytest.mark.benchmark(group="exact")
 

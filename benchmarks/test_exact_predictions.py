@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from benchmarks.test_exact import grid, of_rows
 
-from markovlogic.exact.planning import plan_exact
-from markovlogic.exact.solve import solve
+from markovlogic.methods.exact.planning import plan_exact
+from markovlogic.methods.exact.solve import solve
 from markovlogic.networks.components import components
 from markovlogic.networks.ground import GroundNetwork, network_of
 

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 from markovlogic import MCSAT, Blocked, Gibbs
 from markovlogic.networks.ground import network_of
-from markovlogic.progress import SILENT
+from markovlogic.system.progress import SILENT
 from markovlogic.running.warm_up import warm_up
 network = {network}
 begun = time.perf_counter()

@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 
 import markovlogic as mln
-from markovlogic.arrays import frozen
 from markovlogic.grounding.ground import ground
 from markovlogic.kernels.literals import broken_word
+from markovlogic.methods.planner import pose_problem
+from markovlogic.methods.sampling.base import Sampler
+from markovlogic.methods.sampling.gibbs import LONG_FROM, Gibbs, GibbsSampler
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.planner import pose_problem
-from markovlogic.running.crew import Crew
-from markovlogic.samplers.base import Sampler
-from markovlogic.samplers.gibbs import LONG_FROM, Gibbs, GibbsSampler
+from markovlogic.running.crew import WorkerPool
+from markovlogic.system.arrays import frozen
 
 SKETCH = Path(__file__).resolve().parents[2] / "shared" / "prototypes" / "gibbs64_vectors.py"
 BUSY = os.getloadavg()[0] > 0.5
@@ -217,7 +217,7 @@ def test_one_batch_on_two_cores(benchmark, n, recording):
         return taken / sweeps
 
     pairs: list[tuple[float, float]] = []
-    with Crew(2) as crew:
+    with WorkerPool(2) as crew:
         halves = whole.sampler.shared(crew.together)
         assert halves is not whole.sampler
         seconds(halves)
@@ -270,7 +270,7 @@ MEMORY = """
 import resource
 import numpy as np
 from benchmarks.test_gibbs import random_clauses
-from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.methods.sampling.gibbs import Gibbs
 network = random_clauses(1_000_000, {3: 10_000_000}, 1)
 sampler = Gibbs().build(network, 64)
 state = sampler.init(np.random.SeedSequence(1))

@@ -11,17 +11,17 @@ import pytest
 
 from markovlogic.generate.smokers import DECLARATIONS, RULES
 from markovlogic.language.load import parse
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.cells import plan_cells
-from markovlogic.posing import Posed
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.cells import plan_cells
 from markovlogic.problem import pose
+from markovlogic.problem.prepare import PreparedProblem
 
 pytestmark = pytest.mark.benchmark(group="lifted")
 
 AIM = {100: 0.2, 1_000: 1.0, 10_000: 10.0}
 
 
-def smokers(people: int, tmp_path, *, cancer: bool) -> Posed:
+def smokers(people: int, tmp_path, *, cancer: bool) -> PreparedProblem:
     from markovlogic.data.readers import read_evidence
 
     rng = np.random.default_rng(0)
@@ -32,12 +32,12 @@ def smokers(people: int, tmp_path, *, cancer: bool) -> Posed:
         facts += [f"{'' if rng.random() < 0.3 else '!'}Cancer(P{i})\n" for i in rng.permutation(people)[: people // 10]]
     (tmp_path / "facts.db").write_text("".join(facts))
     evidence = read_evidence(model, [str(tmp_path / "facts.db")])
-    made = Posed(pose(model, evidence, "Smokes,Cancer"))
+    made = PreparedProblem(pose(model, evidence, "Smokes,Cancer"))
     assert made.lowered
     return made
 
 
-def all_marginals(posed: Posed) -> float:
+def all_marginals(posed: PreparedProblem) -> float:
     work = plan_cells(posed.problem, posed.lowered)
     assert not isinstance(work, Refusal)
     solution = work.solve()

@@ -11,11 +11,11 @@ import time
 import numpy as np
 import pytest
 
-from markovlogic.experiments.contest import Contender
 from markovlogic.generate import make, write
-from markovlogic.lifted.blocks.network import TensorNetwork
-from markovlogic.posing import pose_problem
-from markovlogic.samplers.lifted_blocked import LiftedBlocked
+from markovlogic.methods.lifted.blocks.network import TensorNetwork
+from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
+from markovlogic.problem.prepare import pose_problem
+from markovlogic_papers.experiments.contest import Contender
 
 pytestmark = pytest.mark.benchmark(group="lifted blocked")
 

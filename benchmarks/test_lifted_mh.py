@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from tests.running.made import run
 
-from markovlogic.compressing.bmf import BooleanMatrix, asso, grecond
+from markovlogic.compression.bmf import BooleanMatrix, asso, grecond
 from markovlogic.data.readers import read_evidence
 from markovlogic.generate import make, write
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import load
 from markovlogic.language.lower import lower
+from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.methods.sampling.lifted_mh import LiftedMH
 from markovlogic.problem import pose
-from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.lifted_mh import LiftedMH
 
 LEADER = """\
 page = {PAGES}

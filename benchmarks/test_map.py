@@ -16,10 +16,10 @@ import pytest
 
 from markovlogic.grounding.ground import ground
 from markovlogic.kernels.random import scalar_generator
-from markovlogic.maximizing.roof import roof
-from markovlogic.maximizing.search import Walk, flips_of, search_network
-from markovlogic.maximizing.weighing import log_weight, most_conceivable
-from markovlogic.posing import pose_problem
+from markovlogic.map_inference.roof import roof
+from markovlogic.map_inference.search import Walk, flips_of, search_network
+from markovlogic.map_inference.weighing import log_weight, most_conceivable
+from markovlogic.problem.prepare import pose_problem
 
 MLN = str(Path(sys.executable).with_name("mln"))
 CLASSES = "Course,Faculty,ResearchProject,Staff,Student"

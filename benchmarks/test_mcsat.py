@@ -15,9 +15,9 @@ from markovlogic.generate import make, write
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import load
 from markovlogic.language.lower import lower
+from markovlogic.methods.sampling.base import Target
+from markovlogic.methods.sampling.mcsat import MCSAT
 from markovlogic.problem import pose
-from markovlogic.samplers.base import Target
-from markovlogic.samplers.mcsat import MCSAT
 
 
 @pytest.fixture(scope="module")

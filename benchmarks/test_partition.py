@@ -14,10 +14,10 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.generate import make, write
-from markovlogic.measures import Stopwatch, peak_memory
 from markovlogic.methods.case import Resources, case_of
-from markovlogic.posing import pose_problem
-from markovlogic.samplers.partition import Partition
+from markovlogic.methods.sampling.partition import Partition
+from markovlogic.problem.prepare import pose_problem
+from markovlogic.system.measures import Stopwatch, peak_memory
 
 
 @pytest.mark.parametrize(("method", "variant"), [("partition", ""), ("partition", "hard"), ("mcsat", "")])

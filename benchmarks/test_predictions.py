@@ -21,15 +21,15 @@ import pytest
 
 from markovlogic.errors import MarkovLogicError
 from markovlogic.generate import make, write
-from markovlogic.measures import Stopwatch
 from markovlogic.methods.base import Plan
 from markovlogic.methods.case import Resources, case_of
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.planner import make_plan, wish_of
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
-from markovlogic.planner import make_plan, wish_of
-from markovlogic.posing import pose_problem
+from markovlogic.problem.prepare import pose_problem
 from markovlogic.running.crew import cores
 from markovlogic.running.sampling import Sampling
+from markovlogic.system.measures import Stopwatch
 
 pytestmark = pytest.mark.benchmark(group="predictions")
 
@@ -41,8 +41,8 @@ MLN = "import sys; from markovlogic.cli.main import main; sys.exit(main())"
 GROUND = """
 import json, sys, time
 from markovlogic.grounding.ground import ground
-from markovlogic.measures import peak_memory
-from markovlogic.posing import pose_problem
+from markovlogic.system.measures import peak_memory
+from markovlogic.problem.prepare import pose_problem
 posed = pose_problem(sys.argv[1], sys.argv[2].split(","), sys.argv[3])
 begun = time.perf_counter()
 ground(posed.problem, posed.lowered)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import markovlogic as mln
-from markovlogic.arrays import frozen, offsets
+from markovlogic.methods.messages.graph import ground_graph
+from markovlogic.methods.messages.run import Rounds, propagate
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.propagation.graph import ground_graph
-from markovlogic.propagation.run import Rounds, propagate
+from markovlogic.system.arrays import frozen, offsets
 
 PEOPLE = 60
 

@@ -13,13 +13,13 @@ import pytest
 from tests.running.made import run
 
 from markovlogic.data.readers import read_evidence
-from markovlogic.estimate.orbit_pools import orbit_pools
-from markovlogic.estimate.summary import atom_estimates
+from markovlogic.estimation.orbit_pools import orbit_pools
+from markovlogic.estimation.summary import atom_estimates
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import parse
 from markovlogic.language.lower import lower
+from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.problem import pose
-from markovlogic.samplers.gibbs import Gibbs
 from markovlogic.symmetry.groups import RenamingGroup
 from markovlogic.symmetry.twins import twin_classes
 

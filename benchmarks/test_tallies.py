@@ -5,8 +5,8 @@ import resource
 import numpy as np
 import pytest
 
-from markovlogic.estimate.summary import atom_estimates
-from markovlogic.estimate.tallies import Events, Tallies, tally_bytes
+from markovlogic.estimation.summary import atom_estimates
+from markovlogic.estimation.tallies import Events, Tallies, tally_bytes
 from markovlogic.kernels import counters, tally_sums
 
 pytestmark = pytest.mark.benchmark(group="tallies")

@@ -11,10 +11,10 @@ from benchmarks.test_gibbs import random_clauses
 from tests.multimodal import by_counts, phases
 from tests.oracle.worlds import all_worlds, random_network
 from tests.running.made import run
-from tests.samplers.test_tempered import STARTS, grounded, run_from
+from tests.sampling.test_tempered import STARTS, grounded, run_from
 
-from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.tempered import Tempered
+from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.methods.sampling.tempered import Tempered
 
 ROUNDS = 15
 NETWORKS = {

@@ -9,8 +9,8 @@ import numpy as np
 from tests.oracle.worlds import all_worlds, random_network
 from tests.running.made import run
 
+from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.samplers.gibbs import Gibbs
 
 MOST_ERRORS = 6.0  # as in test_multimodal
 

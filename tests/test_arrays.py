@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markovlogic.arrays import all_but, each_once, frozen, offsets, packed, unpacked
+from markovlogic.system.arrays import all_but, each_once, frozen, offsets, packed, unpacked
 
 
 class Pair(NamedTuple):

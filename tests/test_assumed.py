@@ -133,7 +133,7 @@ def test_every_command_tells_what_it_assumed(tmp_path):
 
 
 def test_clusters_tell_it_too(tmp_path):
-    from markovlogic.clustering import cluster
+    from markovlogic.api.cluster import cluster
 
     rules = "r = {A, B, C}\nSame(r, r)\nOdd(r)\nSame(x, x).\nSame(x, y) ^ Same(x, z) => Same(y, z).\n0.5 Same(x, y) ^ Odd(x)\n"
     found = cluster(mln.Model.parse(rules), None, "Same")

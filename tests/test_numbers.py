@@ -16,12 +16,12 @@ from tests.oracle.evaluation import holds
 
 import markovlogic as mln
 from markovlogic.errors import InputError, UnsupportedError
-from markovlogic.exact.solve import solve
 from markovlogic.grounding.ground import ground
 from markovlogic.language.syntax import Constant
+from markovlogic.methods.exact.solve import solve
 from markovlogic.methods.table import TABLE, method_named
-from markovlogic.posing import Posed
 from markovlogic.problem import pose
+from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.symmetry.twins import twin_classes
 
 RULES = """r = {A, B, C}
@@ -85,7 +85,7 @@ def test_ground_network_and_the_problem_told_by_rules_mean_what_was_said(data: s
     model = mln.Model.parse(RULES + "".join(rules))
     same = pa.table({"a": list("ABCAB"), "b": list("ABCBC"), "truth": [None] * 5})  # the others are closed
     evidence = model.evidence(**tables(numbers), Same=same)
-    posed = Posed(pose(model, evidence, "Good"))
+    posed = PreparedProblem(pose(model, evidence, "Good"))
     expected = judged(model, numbers, names_of(posed.problem))
     told = posed.told_by_rules
     assert not told.problem.numbers and not told.lowered.has_numbers
@@ -128,7 +128,10 @@ def test_constants_with_different_numbers_are_no_twins() -> None:
     table = pa.table({"x": list("ABCD"), "value": [1.0, 1.0, 2.0, 0.5]})
     classes = twin_classes(pose(model, model.evidence(Old=table), "S")).class_of["p"].tolist()
     assert classes[0] == classes[1] and len(set(classes)) == 3
-    marks = {Posed(pose(model, model.evidence(Old=pa.table({"x": ["A"], "value": [v]})), "S")).fingerprint for v in (1.0, 2.0)}
+    marks = {
+        PreparedProblem(pose(model, model.evidence(Old=pa.table({"x": ["A"], "value": [v]})), "S")).fingerprint
+        for v in (1.0, 2.0)
+    }
     assert len(marks) == 2
 
 

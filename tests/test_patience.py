@@ -1,4 +1,4 @@
-"""Patience: who may end a run, and when."""
+"""Deadline: who may end a run, and when."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import time
 
 import pytest
 
-from markovlogic import patience
 from markovlogic.errors import Interrupted, ResourceError
-from markovlogic.patience import LONG, SURE, OutOfTimeError, Patience
+from markovlogic.system import cancellation
+from markovlogic.system.cancellation import LONG, SURE, Deadline, OutOfTimeError
 
 
 def test_nobody_asks_by_default() -> None:
-    patience.check()
-    assert patience.current().left is None and not patience.current().asked
+    cancellation.check()
+    assert cancellation.current().left is None and not cancellation.current().asked
 
 
 def test_who_asks_the_outer_asks_the_inner() -> None:
-    outer = Patience()
-    inner = Patience(1000.0, outer)
+    outer = Deadline()
+    inner = Deadline(1000.0, outer)
     with inner.of_this_run():
-        patience.check()
+        cancellation.check()
         outer.ask()
         assert inner.asked
         with pytest.raises(Interrupted, match="older file of that name is kept"):
-            patience.check()
-    patience.check()  # the block is over
+            cancellation.check()
+    cancellation.check()  # the block is over
 
 
 def test_time_ends_a_run_that_has_no_answer_and_lets_one_come_that_is_sure() -> None:
-    own = Patience(1.0)
+    own = Deadline(1.0)
     own.spend(0.5)
     own.check()
     own.spend(0.6)  # over, but not by more than is allowed
@@ -46,7 +46,7 @@ def test_time_ends_a_run_that_has_no_answer_and_lets_one_come_that_is_sure() -> 
 
 
 def test_pauses_do_not_count() -> None:
-    own = Patience(100.0)
+    own = Deadline(100.0)
     with own.paused():
         before = own.left
         time.sleep(0.05)
@@ -55,8 +55,8 @@ def test_pauses_do_not_count() -> None:
 
 
 def test_the_outer_one_is_late_when_the_inner_one_is_unless_there_is_an_answer() -> None:
-    outer = Patience()
-    inner = Patience(0.001, outer)
+    outer = Deadline()
+    inner = Deadline(0.001, outer)
     inner.spend(10.0)
     assert outer.overdue() > 4
     inner.allowance = SURE
@@ -70,7 +70,7 @@ def test_the_outer_one_is_late_when_the_inner_one_is_unless_there_is_an_answer()
 
 @pytest.mark.parametrize("how", ["asked", "time"])
 def test_what_cannot_ask_is_ended_from_outside(how: str) -> None:
-    own = Patience(None if how == "asked" else 0.01)
+    own = Deadline(None if how == "asked" else 0.01)
     own.allowance = LONG
     ended = threading.Event()
     with own.ending(ended.set):
@@ -82,7 +82,7 @@ def test_what_cannot_ask_is_ended_from_outside(how: str) -> None:
 
 
 def test_it_is_ended_as_soon_as_it_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = Patience(1000.0)
+    own = Deadline(1000.0)
     monkeypatch.setattr(own, "overdue", lambda: 0.5)
     ended = threading.Event()
     with own.ending(ended.set):
@@ -91,14 +91,14 @@ def test_it_is_ended_as_soon_as_it_is_late(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_need_not_end_is_left_alone() -> None:
     ended = threading.Event()
-    with Patience(1000.0).ending(ended.set):
+    with Deadline(1000.0).ending(ended.set):
         assert not ended.wait(0.2)
 
 
 def test_a_run_that_is_over_binds_nobody() -> None:
-    """A limited run that failed long ago would else make everything overdue that has no patience of its own, like `explain`."""
-    outer = Patience()
-    with pytest.raises(KeyError), outer.of_this_run(), Patience(0.1, outer=outer).of_this_run() as inner:
+    """A limited run that failed long ago would else make everything overdue that has no deadline of its own, like `explain`."""
+    outer = Deadline()
+    with pytest.raises(KeyError), outer.of_this_run(), Deadline(0.1, outer=outer).of_this_run() as inner:
         inner._begun -= 100.0  # as if it had begun then
         assert outer.overdue() > 90
         with inner.of_this_run():
@@ -106,6 +106,6 @@ def test_a_run_that_is_over_binds_nobody() -> None:
         assert outer.inner is inner  # a part of it has ended, not all
         raise KeyError
     assert outer.inner is None and outer.overdue() == 0
-    with Patience(0.1, outer=outer).of_this_run() as inner:
+    with Deadline(0.1, outer=outer).of_this_run() as inner:
         inner.has_answer = True
     assert outer.has_answer

@@ -6,9 +6,9 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.methods import case as case_module
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.planner import needs_network
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
-from markovlogic.planner import needs_network
 
 RULES = """
 person = {A, B, C, D}

@@ -8,7 +8,7 @@ import markovlogic as mln
 from markovlogic.data.domains import Domain
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.results import Draws, Estimate, without_spaces
+from markovlogic.results.marginals import Draws, Estimate, without_spaces
 
 
 def test_rows_are_sorted_by_code_point_and_names_are_written_as_they_are_read():

@@ -25,15 +25,15 @@ import markovlogic as mln
 from markovlogic.data.evidence import codes
 from markovlogic.data.readers import read_evidence
 from markovlogic.errors import InputError, UnsupportedError
-from markovlogic.exact.solve import solve
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import parse
 from markovlogic.language.syntax import Model
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.engines import plan_lifted
+from markovlogic.methods.exact.solve import solve
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.engines import plan_lifted
 from markovlogic.methods.table import TABLE, method_named
-from markovlogic.posing import Posed
 from markovlogic.problem import pose
+from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.symmetry.twins import twin_classes
 
 SOFT_FACT = re.compile(r"([\d.]+) (\w+)(?:\((.*)\))?")
@@ -70,10 +70,10 @@ def soft_judge(model: Model, drawn: RandomProblem) -> Judged:
     return Judged(judged.open, worlds)
 
 
-def posed_of(model: Model, drawn: RandomProblem, folder: Path) -> Posed:
+def posed_of(model: Model, drawn: RandomProblem, folder: Path) -> PreparedProblem:
     file = folder / "facts.db"
     file.write_text(drawn.db)
-    return Posed(pose(model, read_evidence(model, [file]), list(drawn.query)))
+    return PreparedProblem(pose(model, read_evidence(model, [file]), list(drawn.query)))
 
 
 @settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -268,7 +268,8 @@ def test_too_many_numbers_for_rules_are_refused_by_what_works_on_rules() -> None
 def test_another_number_is_another_problem() -> None:
     model = mln.Model.parse("S(p)\n1 S(x)\n")
     marks = {
-        Posed(pose(model, model.evidence(S=pa.table({"x": ["A"], "probability": [p]})), "S")).fingerprint for p in (0.2, 0.3, 0.5)
+        PreparedProblem(pose(model, model.evidence(S=pa.table({"x": ["A"], "probability": [p]})), "S")).fingerprint
+        for p in (0.2, 0.3, 0.5)
     }
     assert len(marks) == 3
 

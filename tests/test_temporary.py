@@ -8,11 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from markovlogic.temporary import TemporaryFolder
+from markovlogic.system.temporary import TemporaryFolder
 
 CHILD = """
 import sys, time
-from markovlogic.temporary import TemporaryFolder
+from markovlogic.system.temporary import TemporaryFolder
 folder = TemporaryFolder("made-", sys.argv[1])
 (folder.path / "deep").mkdir()
 (folder.path / "deep" / "file").write_text("x")

@@ -11,8 +11,8 @@ FEW = 3  # files of tests
 KERNELS = "kernels"
 # What neither names nor imports tell, by the first part of a path: what was recorded of whole runs and of plans holds everything
 # that they are made of, steps of samplers hold all that chains start from and run on.
-_STEPS = "tests/samplers/test_recorded_steps.py"
-_STAGES, _CHAINS = "tests/networks/test_said.py", "tests/samplers/test_said.py"
+_STEPS = "tests/sampling/test_recorded_steps.py"
+_STAGES, _CHAINS = "tests/networks/test_said.py", "tests/sampling/test_said.py"
 _PLANS, _ANSWERS, _MANY = "tests/methods/test_said.py", "tests/methods/test_answers.py", "tests/methods/test_many.py"
 _SOFT, _NUMBERS, _DEFAULTS = "tests/test_soft_evidence.py", "tests/test_numbers.py", "tests/test_signatures.py"
 ALSO = (
@@ -26,7 +26,7 @@ ALSO = (
         "language": (_NUMBERS, _MANY),
     }
     | {"symmetry": ("tests/symmetry/test_said.py", _ANSWERS, _MANY), "learning": (_NUMBERS, _DEFAULTS)}
-    | {"compressing": ("tests/compressing/test_said.py", _ANSWERS, _MANY)}
+    | {"compressing": ("tests/compression/test_said.py", _ANSWERS, _MANY)}
     | dict.fromkeys(("inference.py", "methods", "planner.py"), ("tests/test_planner.py", _ANSWERS, _PLANS, _MANY, _DEFAULTS))
     | {"maximization.py": ("tests/cli/test_map.py", _ANSWERS, _DEFAULTS), "clustering.py": (_ANSWERS, _DEFAULTS)}
     | dict.fromkeys(("model.py", "symmetry_report.py", "compression.py", "evaluation"), (_DEFAULTS,))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import markovlogic
-from markovlogic import compression
+from markovlogic.api import compress as api
 
 TARGET = Path(__file__).parents[1] / "docs" / "reference.md"
 HEAD = """# Python reference
@@ -39,7 +39,7 @@ def reference() -> str:
 def _public(name: str) -> Any:
     """What a name stands for; a package that can be called stands before the function that it calls."""
     found = getattr(markovlogic, name)
-    return compression.compress if inspect.ismodule(found) else found
+    return api.compress if inspect.ismodule(found) else found
 
 
 def _entry(name: str, found: Any) -> str:

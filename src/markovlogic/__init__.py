@@ -14,79 +14,79 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from markovlogic.version import __version__
+from markovlogic._version import __version__
 
 if TYPE_CHECKING:
-    from markovlogic.compressing.evidence_factors import BMF
-    from markovlogic.compressing.groupings import DPMeans, KMeans, RandomGroups, Twins
-    from markovlogic.compressing.obj2vec import Obj2Vec
-    from markovlogic.compressing.thinning import NIMFA, Drop
-    from markovlogic.compression import compress
+    from markovlogic.api.compress import compress
+    from markovlogic.api.infer import infer
+    from markovlogic.api.maximize import maximize
+    from markovlogic.api.symmetries import symmetries
+    from markovlogic.compression.evidence_factors import BMF
+    from markovlogic.compression.groupings import DPMeans, KMeans, RandomGroups, Twins
+    from markovlogic.compression.obj2vec import Obj2Vec
+    from markovlogic.compression.thinning import NIMFA, Drop
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
-    from markovlogic.inference import infer
     from markovlogic.learning.learn import learn
     from markovlogic.learning.result import Learned
-    from markovlogic.maximization import maximize
-    from markovlogic.maximizing.result import World
+    from markovlogic.map_inference.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
-    from markovlogic.model import Model, load
-    from markovlogic.planner import explain
-    from markovlogic.results import Marginals
-    from markovlogic.samplers.blocked import Blocked
-    from markovlogic.samplers.gibbs import Gibbs
-    from markovlogic.samplers.lifted_blocked import LiftedBlocked
-    from markovlogic.samplers.lifted_mh import LiftedMH
-    from markovlogic.samplers.mcsat import MCSAT
-    from markovlogic.samplers.orbital import Orbital
-    from markovlogic.samplers.partition import Partition
-    from markovlogic.samplers.tempered import Tempered
-    from markovlogic.symmetry_report import symmetries
+    from markovlogic.methods.planner import explain
+    from markovlogic.methods.sampling.blocked import Blocked
+    from markovlogic.methods.sampling.gibbs import Gibbs
+    from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
+    from markovlogic.methods.sampling.lifted_mh import LiftedMH
+    from markovlogic.methods.sampling.mcsat import MCSAT
+    from markovlogic.methods.sampling.orbital import Orbital
+    from markovlogic.methods.sampling.partition import Partition
+    from markovlogic.methods.sampling.tempered import Tempered
+    from markovlogic.problem.model import Model, load
+    from markovlogic.results.marginals import Marginals
 
 
 _HOME = {
-    "BMF": "compressing.evidence_factors",
+    "BMF": "compression.evidence_factors",
     "BP": "methods.bp",
-    "Blocked": "samplers.blocked",
-    "DPMeans": "compressing.groupings",
-    "Drop": "compressing.thinning",
+    "Blocked": "methods.sampling.blocked",
+    "DPMeans": "compression.groupings",
+    "Drop": "compression.thinning",
     "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
-    "Gibbs": "samplers.gibbs",
+    "Gibbs": "methods.sampling.gibbs",
     "Guarantee": "guarantee",
     "InferenceWarning": "errors",
     "InputError": "errors",
     "Interrupted": "errors",
-    "KMeans": "compressing.groupings",
+    "KMeans": "compression.groupings",
     "Learned": "learning.result",
     "LiftedBP": "methods.lifted_bp",
-    "LiftedBlocked": "samplers.lifted_blocked",
-    "LiftedMH": "samplers.lifted_mh",
-    "MCSAT": "samplers.mcsat",
-    "Marginals": "results",
+    "LiftedBlocked": "methods.sampling.lifted_blocked",
+    "LiftedMH": "methods.sampling.lifted_mh",
+    "MCSAT": "methods.sampling.mcsat",
+    "Marginals": "results.marginals",
     "MarkovLogicError": "errors",
-    "Model": "model",
-    "NIMFA": "compressing.thinning",
-    "Obj2Vec": "compressing.obj2vec",
-    "Orbital": "samplers.orbital",
-    "Partition": "samplers.partition",
-    "RandomGroups": "compressing.groupings",
+    "Model": "problem.model",
+    "NIMFA": "compression.thinning",
+    "Obj2Vec": "compression.obj2vec",
+    "Orbital": "methods.sampling.orbital",
+    "Partition": "methods.sampling.partition",
+    "RandomGroups": "compression.groupings",
     "ResourceError": "errors",
-    "Tempered": "samplers.tempered",
-    "Twins": "compressing.groupings",
+    "Tempered": "methods.sampling.tempered",
+    "Twins": "compression.groupings",
     "UnsupportedError": "errors",
-    "World": "maximizing.result",
-    "compress": "compression",
+    "World": "map_inference.result",
+    "compress": "api.compress",
     "evaluate": "evaluation.evaluate",
-    "explain": "planner",
-    "infer": "inference",
+    "explain": "methods.planner",
+    "infer": "api.infer",
     "learn": "learning.learn",
-    "load": "model",
-    "maximize": "maximization",
-    "symmetries": "symmetry_report",
+    "load": "problem.model",
+    "maximize": "api.maximize",
+    "symmetries": "api.symmetries",
 }
 
 __all__ = [

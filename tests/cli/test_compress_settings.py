@@ -5,8 +5,8 @@ import json
 import pytest
 
 import markovlogic as mln_package
-from markovlogic.compressing.proposals import seeded_source
-from markovlogic.compressing.table import TABLE, compressor_named, compressor_of
+from markovlogic.compression.proposals import seeded_source
+from markovlogic.compression.table import TABLE, compressor_named, compressor_of
 
 DRAWING = ("kmeans", "dpmeans", "obj2vec", "random", "drop", "nimfa")
 
@@ -54,10 +54,10 @@ def test_the_seed_of_the_run_is_that_of_the_groups(mln, circle, tmp_path):
 
 
 def test_proposals_are_of_the_seed_of_the_run(circle):
+    from markovlogic.methods.planner import wish_of, with_compressor
+    from markovlogic.methods.sampling.lifted_mh import LiftedMH
     from markovlogic.methods.table import method_named
-    from markovlogic.planner import wish_of, with_compressor
     from markovlogic.running.sampling import Sampling
-    from markovlogic.samplers.lifted_mh import LiftedMH
 
     method = method_named("lifted-mh")
     wish = with_compressor(wish_of("lifted-mh", "auto", Sampling(seed=5)), compressor_of("random", seed=5))

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 import markovlogic as mln_package
-from markovlogic.compressing.base import told_line
+from markovlogic.compression.base import told_line
 from markovlogic.guarantee import Guarantee
 from markovlogic.report.tables import summary
 

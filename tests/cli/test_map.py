@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from markovlogic.patience import current
+from markovlogic.system.cancellation import current
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_time_limit_gives_the_best_world_so_far(mln, tmp_path):
 
 
 def test_who_asks_to_stop_gets_the_best_world_so_far(mln, tmp_path, monkeypatch):
-    from markovlogic.maximizing import solve
+    from markovlogic.map_inference import solve
 
     (tmp_path / "m.mln").write_text(HARD_TO_PROVE)
     walked = solve.search

@@ -126,7 +126,7 @@ def test_what_a_killed_run_left_behind_is_removed_by_the_next(smokers, tmp_path)
     child.kill()
     child.wait()
     assert list(place.iterdir())
-    left = f"from markovlogic.temporary import TemporaryFolder; TemporaryFolder('markovlogic-', {str(temporary)!r})"
+    left = f"from markovlogic.system.temporary import TemporaryFolder; TemporaryFolder('markovlogic-', {str(temporary)!r})"
     code = left + "; import os; os.kill(os.getpid(), 9)"
     subprocess.run([sys.executable, "-c", code], check=False)
     assert list(temporary.iterdir())

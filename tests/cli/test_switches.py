@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from markovlogic.compressing.groupings import DPMeans
-from markovlogic.compressing.table import TABLE, compressor_named, compressor_said
+from markovlogic.compression.groupings import DPMeans
+from markovlogic.compression.table import TABLE, compressor_named, compressor_said
 from markovlogic.methods.said import settings_said
-from markovlogic.posing import pose_problem
+from markovlogic.problem.prepare import pose_problem
 
 GROUPINGS = ("kmeans", "dpmeans", "obj2vec", "random", "twins")
 SWITCHES = {  # ALGORITHMS.md 3.15: what it is a setting of, and all its values

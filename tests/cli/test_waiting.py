@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from markovlogic import patience
 from markovlogic.cli import waiting
 from markovlogic.errors import Interrupted
-from markovlogic.patience import OutOfTimeError, Patience
+from markovlogic.system import cancellation
+from markovlogic.system.cancellation import Deadline, OutOfTimeError
 
 HANGS = 60.0  # seconds that a planted stage would take
 SOON = 20.0  # for a busy machine
@@ -168,8 +168,8 @@ def test_a_stage_that_never_asks_is_left_behind_by_its_limit() -> None:
     release = threading.Event()
 
     def work() -> int:
-        with Patience(0.1, patience.current()).of_this_run() as own:
-            own.allowance = patience.LONG
+        with Deadline(0.1, cancellation.current()).of_this_run() as own:
+            own.allowance = cancellation.LONG
             return deaf(release)
 
     begun = time.monotonic()
@@ -189,7 +189,7 @@ def test_the_tests_above_would_notice_if_nobody_were_left_behind(monkeypatch: py
 
 def test_whoever_has_an_answer_is_waited_for_until_the_second_signal() -> None:
     def work() -> int:
-        own = Patience(outer=patience.current())
+        own = Deadline(outer=cancellation.current())
         own.has_answer = True
         time.sleep(1.5)
         return 5
@@ -199,7 +199,7 @@ def test_whoever_has_an_answer_is_waited_for_until_the_second_signal() -> None:
     release = threading.Event()
 
     def forever() -> int:
-        Patience(outer=patience.current()).has_answer = True
+        Deadline(outer=cancellation.current()).has_answer = True
         return deaf(release)
 
     later(signal.SIGINT, 0.2)

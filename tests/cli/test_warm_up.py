@@ -10,7 +10,7 @@ from markovlogic.cli.warm_up import (
     compile_for_learning,
     compile_for_map,
 )
-from markovlogic.compressing.table import TABLE
+from markovlogic.compression.table import TABLE
 from markovlogic.methods.table import all_methods, method_named
 
 COMPILED = [method.name for method in all_methods() if method.samples or method.plain_settings() is not None]

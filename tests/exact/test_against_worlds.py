@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.oracle.worlds import all_worlds, random_network
 
 from markovlogic.errors import InputError
-from markovlogic.exact import elimination, enumeration, ordering, widths
-from markovlogic.exact.solve import solve
+from markovlogic.methods.exact import elimination, enumeration, ordering, widths
+from markovlogic.methods.exact.solve import solve
 
 METHODS = ["exact", "enumerate", "eliminate"]
 TOLERANCE = 1e-10

@@ -7,7 +7,7 @@ import pytest
 from tests.exact.test_known_answers import pairwise
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.exact.solve import solve
+from markovlogic.methods.exact.solve import solve
 from markovlogic.networks.ground import GroundNetwork, network_of
 
 

@@ -20,11 +20,11 @@ from tests.strategies import RandomProblem, problems
 from markovlogic.data.evidence import decode
 from markovlogic.data.readers import read_evidence
 from markovlogic.errors import InputError
-from markovlogic.exact.solve import solve
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import parse
 from markovlogic.language.lower import lower
 from markovlogic.language.syntax import Model
+from markovlogic.methods.exact.solve import solve
 from markovlogic.problem import Problem, pose
 
 METHODS = ["enumerate", "eliminate", "exact"]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tests.oracle.worlds import all_worlds, random_network
 
-from markovlogic.arrays import frozen
 from markovlogic.errors import InputError
-from markovlogic.exact.solve import solve
+from markovlogic.methods.exact.solve import solve
 from markovlogic.networks.ground import GroundNetwork, atom_rows, network_of
+from markovlogic.system.arrays import frozen
 
 
 def pairwise(n_atoms: int, literals: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> GroundNetwork:

@@ -13,13 +13,13 @@ from tests.exact.test_known_answers import pairwise
 from tests.exact.test_ordering import random_graph
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.exact.cores import core
-from markovlogic.exact.effort import ONE_SECOND
-from markovlogic.exact.factors import factor_model
-from markovlogic.exact.interaction import contracted_pairs, rows_of, split_graph
-from markovlogic.exact.planning import plan_exact
-from markovlogic.exact.shapes import shapes_of
-from markovlogic.exact.solve import solve
+from markovlogic.methods.exact.cores import core
+from markovlogic.methods.exact.effort import ONE_SECOND
+from markovlogic.methods.exact.factors import factor_model
+from markovlogic.methods.exact.interaction import contracted_pairs, rows_of, split_graph
+from markovlogic.methods.exact.planning import plan_exact
+from markovlogic.methods.exact.shapes import shapes_of
+from markovlogic.methods.exact.solve import solve
 from markovlogic.networks.components import components
 from markovlogic.networks.ground import GroundNetwork, atom_rows, frozen, network_of
 

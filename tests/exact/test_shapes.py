@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.oracle.worlds import random_network
 
-from markovlogic.exact.shapes import UNDECIDED, _classes, shapes_of
+from markovlogic.methods.exact.shapes import UNDECIDED, _classes, shapes_of
 from markovlogic.networks.components import components
 
 

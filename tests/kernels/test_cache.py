@@ -12,10 +12,10 @@ import pytest
 
 import markovlogic
 from markovlogic.kernels import are_cold, drop_stale_kernels, sources_digest
+from markovlogic.methods.sampling.blocked import Blocked
+from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.methods.sampling.mcsat import MCSAT
 from markovlogic.networks.ground import network_of
-from markovlogic.samplers.blocked import Blocked
-from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.mcsat import MCSAT
 
 
 def test_the_digest_changes_with_any_source(tmp_path):

@@ -12,9 +12,9 @@ from tests.oracle.worlds import random_network
 
 import markovlogic as mln
 from markovlogic import kernels
-from markovlogic.samplers.blocked import Blocked
-from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.mcsat import MCSAT
+from markovlogic.methods.sampling.blocked import Blocked
+from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.methods.sampling.mcsat import MCSAT
 
 BORROWED = {"local_search.tally_of"}  # hands on arrays to kernels that count no references either
 

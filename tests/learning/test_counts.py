@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.learning.made import Training, random_training, training
 from tests.strategies import RandomProblem, problems
 
-from markovlogic.arrays import packed
 from markovlogic.errors import InputError
 from markovlogic.language.load import parse
 from markovlogic.learning.divergence import Likelihood
 from markovlogic.learning.pseudolikelihood import design_of
+from markovlogic.system.arrays import packed
 
 STEP = 1e-5
 

@@ -15,20 +15,20 @@ from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import parse
-from markovlogic.lifted.answer import Solution
-from markovlogic.lifted.cells.closed import ClosedSums, free_set
-from markovlogic.lifted.cells.lattice import Sums
-from markovlogic.lifted.cells.merging import Component
-from markovlogic.lifted.cells.numbers import Numbers
-from markovlogic.posing import Posed
+from markovlogic.methods.lifted.answer import Solution
+from markovlogic.methods.lifted.cells.closed import ClosedSums, free_set
+from markovlogic.methods.lifted.cells.lattice import Sums
+from markovlogic.methods.lifted.cells.merging import Component
+from markovlogic.methods.lifted.cells.numbers import Numbers
 from markovlogic.problem import Problem, pose
+from markovlogic.problem.prepare import PreparedProblem
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 WEIGHTS = ["0.7", "-0.4", "1.3", "-2", "0.1"]
 
 
-def posed(mln: str, db: str = "", query: str = "", **worlds: Any) -> Posed:
+def posed(mln: str, db: str = "", query: str = "", **worlds: Any) -> PreparedProblem:
     """A problem from its texts."""
     import tempfile
     from pathlib import Path
@@ -38,10 +38,10 @@ def posed(mln: str, db: str = "", query: str = "", **worlds: Any) -> Posed:
         file = Path(folder) / "facts.db"
         file.write_text(db)
         evidence = read_evidence(model, evidence_sources([str(file)] if db else None))
-    return Posed(pose(model, evidence, query, **worlds))
+    return PreparedProblem(pose(model, evidence, query, **worlds))
 
 
-def enumerated(problem: Posed) -> Worlds:
+def enumerated(problem: PreparedProblem) -> Worlds:
     """Every world."""
     return all_worlds(ground(problem.problem, problem.lowered))
 

@@ -12,11 +12,11 @@ from tests.lifted.liftable import all_marginals, always_closed, enumerated, lift
 from tests.strategies import RandomProblem, problems
 
 from markovlogic.errors import InputError
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.cells import CellWork, plan_cells
-from markovlogic.lifted.cells.closed import ClosedSums
-from markovlogic.lifted.cells.costs import cheapest
-from markovlogic.lifted.cells.lattice import Sums
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.cells import CellWork, plan_cells
+from markovlogic.methods.lifted.cells.closed import ClosedSums
+from markovlogic.methods.lifted.cells.costs import cheapest
+from markovlogic.methods.lifted.cells.lattice import Sums
 
 TOLERANCE = 1e-10
 MANY = settings(
@@ -56,7 +56,7 @@ def compare(problem: RandomProblem) -> bool | None:
 
 @pytest.mark.parametrize("way", [cheapest, Sums, always_closed], ids=["cheapest", "plain", "closed"])
 def test_models_of_one_and_two_objects(monkeypatch: pytest.MonkeyPatch, way: Callable[..., Sums | ClosedSums]) -> None:
-    monkeypatch.setattr("markovlogic.lifted.cells.state.cheapest", way)
+    monkeypatch.setattr("markovlogic.methods.lifted.cells.state.cheapest", way)
     seen = {True: 0, False: 0, None: 0}
 
     @MANY

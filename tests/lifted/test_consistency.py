@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.lifted.liftable import posed
 
-from markovlogic.lifted.answer import Refusal, Solution
-from markovlogic.lifted.cells import plan_cells
-from markovlogic.lifted.conditioned import conditioned
-from markovlogic.posing import Posed
+from markovlogic.methods.lifted.answer import Refusal, Solution
+from markovlogic.methods.lifted.cells import plan_cells
+from markovlogic.methods.lifted.conditioned import conditioned
 from markovlogic.problem import Problem
+from markovlogic.problem.prepare import PreparedProblem
 
 RULES = {
     "friends": "0.02 F(x, y) ^ S(x) => S(y)\n-0.3 S(x)\n0.5 T(x) v S(x)\n",
@@ -30,7 +30,7 @@ RULES = {
 }
 
 
-def solved(problem: Problem, made: Posed) -> Solution:
+def solved(problem: Problem, made: PreparedProblem) -> Solution:
     work = plan_cells(problem, made.lowered)
     assert not isinstance(work, Refusal), work.reason
     return work.solve()

@@ -14,10 +14,10 @@ from scipy.stats import chi2
 from tests.lifted.liftable import always_closed, enumerated, posed
 
 from markovlogic.errors import UnsupportedError
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.cells import CellSolution, plan_cells
-from markovlogic.lifted.cells.lattice import Sums
-from markovlogic.posing import Posed
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.cells import CellSolution, plan_cells
+from markovlogic.methods.lifted.cells.lattice import Sums
+from markovlogic.problem.prepare import PreparedProblem
 
 FALSE_ALARM = 1e-6
 DRAWS = 40_000
@@ -33,7 +33,7 @@ PROBLEMS = {
 }
 
 
-def solution_of(made: Posed) -> CellSolution:
+def solution_of(made: PreparedProblem) -> CellSolution:
     work = plan_cells(made.problem, made.lowered)
     assert not isinstance(work, Refusal)
     return work.solve()
@@ -56,7 +56,7 @@ def surprise(worlds: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]
 @pytest.mark.parametrize("way", [Sums, always_closed], ids=["plain", "closed"])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_draws_have_the_law_of_the_model(monkeypatch: pytest.MonkeyPatch, name: str, way: Callable[..., object]) -> None:
-    monkeypatch.setattr("markovlogic.lifted.cells.state.cheapest", way)
+    monkeypatch.setattr("markovlogic.methods.lifted.cells.state.cheapest", way)
     made = posed(*PROBLEMS[name])
     assert len(made.problem.atoms) <= 12
     draws = solution_of(made).draw(DRAWS, 7)

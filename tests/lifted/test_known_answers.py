@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.lifted.liftable import posed
 
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.cells import CellSolution, plan_cells
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.cells import CellSolution, plan_cells
 
 SMOKERS = """
 Smokes(person)

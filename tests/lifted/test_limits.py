@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.lifted.liftable import posed
 
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.cells import closed, lattice, plan_cells
-from markovlogic.lifted.cells.lattice import falsifying
-from markovlogic.lifted.cells.merging import CountTerm
-from markovlogic.lifted.proving import plan_proof
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.cells import closed, lattice, plan_cells
+from markovlogic.methods.lifted.cells.lattice import falsifying
+from markovlogic.methods.lifted.cells.merging import CountTerm
+from markovlogic.methods.lifted.proving import plan_proof
 
 VARIABLES = "xyzuwabc"
 
@@ -99,7 +99,7 @@ def test_listed_and_spread_products_are_equal(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(lattice, "is_dense", lambda keys, products, listed=listed: not listed)
         work = plan_cells(made.problem, made.lowered)
         assert not isinstance(work, Refusal)
-        monkeypatch.setattr("markovlogic.lifted.cells.state.cheapest", lattice.Sums)
+        monkeypatch.setattr("markovlogic.methods.lifted.cells.state.cheapest", lattice.Sums)
         solution = work.solve()
         found.append([solution.log_z, *solution.marginal("S", np.arange(9)), *solution.marginal("F", np.arange(81))])
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12)

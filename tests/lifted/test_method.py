@@ -143,7 +143,7 @@ def test_conjunctions_that_are_alike_are_summed_once(monkeypatch: pytest.MonkeyP
     asked = ",".join(f"S(P{i})^!F(P{i},P{j}),S(P{j})^F(P{j},P{i})^!S(P5)" for i, j in pairs if i != 5 != j)
     together = mln.infer(model, None, asked, method="lifted").table().to_pydict()
     calls: list[int] = []
-    from markovlogic.lifted import events
+    from markovlogic.methods.lifted import events
 
     plan = events.plan_event
     monkeypatch.setattr(events, "plan_event", lambda *args: calls.append(1) or plan(*args))

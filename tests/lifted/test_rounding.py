@@ -8,11 +8,11 @@ from tests.grounding.from_text import posed
 
 import markovlogic as mln
 from markovlogic.errors import InferenceWarning
-from markovlogic.lifted import engines
-from markovlogic.lifted.answer import MOST_ROUNDING
-from markovlogic.lifted.cells import plan
-from markovlogic.lifted.cells.numbers import Decimals, Logarithms
-from markovlogic.lifted.proving import plan_proof
+from markovlogic.methods.lifted import engines
+from markovlogic.methods.lifted.answer import MOST_ROUNDING
+from markovlogic.methods.lifted.cells import plan
+from markovlogic.methods.lifted.cells.numbers import Decimals, Logarithms
+from markovlogic.methods.lifted.proving import plan_proof
 
 PEOPLE = f"p = {{{', '.join(f'P{i}' for i in range(40))}}}\nS(p)\nC(p)\n"
 

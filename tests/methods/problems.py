@@ -12,9 +12,9 @@ import markovlogic as mln
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.grounding.ground import ground
-from markovlogic.posing import Posed
 from markovlogic.problem import pose
 from markovlogic.problem.names import atom_name
+from markovlogic.problem.prepare import PreparedProblem
 
 # name -> rules, facts by predicate, query
 PROBLEMS: Mapping[str, tuple[str, Mapping[str, list[tuple[str, ...]]], str]] = {
@@ -45,13 +45,13 @@ PROBLEMS: Mapping[str, tuple[str, Mapping[str, list[tuple[str, ...]]], str]] = {
 
 
 @cache
-def posed(name: str) -> Posed:
+def posed(name: str) -> PreparedProblem:
     """The problem, posed."""
     text, facts, query = PROBLEMS[name]
     model = mln.Model.parse(text)
     tables = {predicate: _table(rows) for predicate, rows in facts.items()}
     evidence = read_evidence(model, evidence_sources(tables))
-    return Posed(pose(model, evidence, query))
+    return PreparedProblem(pose(model, evidence, query))
 
 
 def _table(rows: list[tuple[str, ...]]) -> object:

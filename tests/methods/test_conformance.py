@@ -12,8 +12,8 @@ from tests.methods.problems import PROBLEMS, inputs, truth, worst_error
 import markovlogic as mln
 from markovlogic.errors import UnsupportedError
 from markovlogic.methods.base import Method
+from markovlogic.methods.planner import explain
 from markovlogic.methods.table import TABLE, all_methods, method_named
-from markovlogic.planner import explain
 
 # methods as they choose their network, and on the counting network where they can
 ENTRIES = [*TABLE, *(f"{m.name} on counting" for m in all_methods() if "counting" in m.networks)]

@@ -9,18 +9,18 @@ from dataclasses import replace
 import pytest
 
 import markovlogic as mln
-from markovlogic.estimate.estimator import Estimator
-from markovlogic.measures import Stopwatch
+from markovlogic.estimation.estimator import Estimator
 from markovlogic.methods import case as case_module
-from markovlogic.methods.base import Wish
+from markovlogic.methods.base import InferOptions
 from markovlogic.methods.case import Case, Resources, Scale, case_of
 from markovlogic.methods.rates import Use
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import method_named
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.posing import Posed
 from markovlogic.problem import pose
+from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.running.sampling import Sampling
+from markovlogic.system.measures import Stopwatch
 
 RULES = """
 person = {A, B, C}
@@ -32,13 +32,13 @@ In(person, class!)
 0.4 In(p, X) => Smokes(p)
 0.2 Smokes(x) => EXIST y Friends(x, y)
 """
-WISH = Wish(Sampling(draws=100))
+WISH = InferOptions(Sampling(draws=100))
 
 
 @contextmanager
 def opened(rules: str = RULES, memory_limit: int | None = None) -> Iterator[Case]:
     model = mln.Model.parse(rules)
-    posed = Posed(pose(model, model.evidence(), ["Friends", "Smokes", "In"]))
+    posed = PreparedProblem(pose(model, model.evidence(), ["Friends", "Smokes", "In"]))
     with case_of(posed, Resources(memory_limit=memory_limit), Stopwatch()) as case:
         yield case
 

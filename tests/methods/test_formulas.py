@@ -22,7 +22,7 @@ from markovlogic.language.syntax import atoms_of
 from markovlogic.methods.table import TABLE, method_named
 from markovlogic.problem import pose
 from markovlogic.problem.names import atom_name
-from markovlogic.questions import AskedEvent, asked
+from markovlogic.results.answers import AskedEvent, asked
 
 FORMULAS = {
     "soft": ["Smokes(A) v Smokes(B)", "Smokes(A)<=>Smokes(C)", "(Smokes(A)=>Smokes(B))^!Smokes(C)", "Smokes(A) v !Smokes(A)",

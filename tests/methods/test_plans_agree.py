@@ -8,13 +8,13 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.generate import NAMES, make, write
-from markovlogic.measures import Stopwatch
-from markovlogic.methods.base import Wish
+from markovlogic.methods.base import InferOptions
 from markovlogic.methods.case import Resources, case_of
+from markovlogic.methods.planner import explanation, make_plan
 from markovlogic.methods.table import TABLE, all_methods, method_named
-from markovlogic.planner import explanation, make_plan
-from markovlogic.posing import pose_problem
+from markovlogic.problem.prepare import pose_problem
 from markovlogic.running.sampling import Sampling
+from markovlogic.system.measures import Stopwatch
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -71,7 +71,7 @@ def test_what_explain_says_of_the_benchmarks_is_planned(name: str) -> None:
     posed = pose_problem(DATA / name / f"{name}.mln", [DATA / name / file for file in files], query)
     with case_of(posed, Resources(), Stopwatch()) as explained, case_of(posed, Resources(), Stopwatch()) as run:
         for method in (None, *all_methods()):
-            wish = Wish(Sampling(), method)
+            wish = InferOptions(Sampling(), method)
             told = explanation(explained, wish).plan
             try:
                 plan = make_plan(run, wish)

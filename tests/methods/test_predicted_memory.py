@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from markovlogic.generate import make, write
-from markovlogic.measures import Stopwatch
 from markovlogic.methods.case import Resources, case_of
+from markovlogic.methods.planner import make_plan, wish_of
 from markovlogic.methods.rates import Use
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.planner import make_plan, wish_of
-from markovlogic.posing import pose_problem
+from markovlogic.problem.prepare import pose_problem
 from markovlogic.running.sampling import Sampling
+from markovlogic.system.measures import Stopwatch
 
 SAMPLING = [m.name for m in all_methods() if isinstance(m, SamplingMethod) and NetworkKind.GROUND in m.networks]
 PROBLEMS = {"ising": ("ising", 60), "asthma": ("asthma", 70), "transitivity": ("transitivity", 16)}

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from markovlogic.estimate.estimator import Estimator
-from markovlogic.estimate.orbit_pools import OrbitPools
+from markovlogic.estimation.estimator import Estimator
+from markovlogic.estimation.orbit_pools import OrbitPools
 from markovlogic.methods.case import Scale
 from markovlogic.methods.rates import Rates, Use
 from markovlogic.running import crew
@@ -133,7 +133,7 @@ def test_bytes_of_pooled_conditionals() -> None:
 
 
 def test_means_of_single_chains_are_kept_where_they_are_few() -> None:
-    from markovlogic.estimate.summary import CHAIN_MEAN_CELLS
+    from markovlogic.estimation.summary import CHAIN_MEAN_CELLS
 
     most = CHAIN_MEAN_CELLS // 20
     few, many = (RATES.memory_bytes(SCALE, replace(USE, n_query=n)) for n in (most, most + 1))

@@ -12,10 +12,10 @@ import pytest
 import markovlogic as mln
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods import table
-from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
+from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
 from markovlogic.methods.case import Case
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.questions import Answer, Values
+from markovlogic.results.answers import Answer, Values
 
 MODEL = "p = {A, B, C}\nS(p)\nT(p, p)\n0.5 S(x)\n0.1 T(x, y) ^ T(y, z) => T(x, z)\n"
 
@@ -24,13 +24,13 @@ MODEL = "p = {A, B, C}\nS(p)\nT(p, p)\n0.5 S(x)\n0.1 T(x, y) ^ T(y, z) => T(x, z
 class Dummy(Method):
     """Says one half of everything."""
 
-    def cost(self, case: Case, wish: Wish) -> Cost:
+    def cost(self, case: Case, wish: InferOptions) -> Cost:
         return Cost(0.0, 0, "nothing is computed")
 
-    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer:
+    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer:
         return Offer(True, "it is always there")
 
-    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
         return Plan(self, NetworkKind.NONE, reason, self.cost(case, wish))
 
     def answer(self, case: Case, plan: Plan) -> Answer:

@@ -12,24 +12,24 @@ from typing import Any
 import numpy as np
 from tests.oracle.worlds import random_network
 
-from markovlogic.exact.planning import plan_exact
-from markovlogic.exact.solve import solve
-from markovlogic.maximizing.program import Program
-from markovlogic.maximizing.restricting import decided_by_hard_rules, restricted
-from markovlogic.maximizing.roof import is_pairwise, roof
-from markovlogic.maximizing.search import search, search_network
-from markovlogic.maximizing.settings import SearchSettings
-from markovlogic.maximizing.solve import Work, maximize_network
-from markovlogic.maximizing.ways import way_named
-from markovlogic.maximizing.weighing import with_hidden
+from markovlogic.map_inference.program import Program
+from markovlogic.map_inference.restricting import decided_by_hard_rules, restricted
+from markovlogic.map_inference.roof import is_pairwise, roof
+from markovlogic.map_inference.search import search, search_network
+from markovlogic.map_inference.settings import SearchSettings
+from markovlogic.map_inference.solve import Work, maximize_network
+from markovlogic.map_inference.ways import way_named
+from markovlogic.map_inference.weighing import with_hidden
+from markovlogic.methods.exact.planning import plan_exact
+from markovlogic.methods.exact.solve import solve
+from markovlogic.methods.messages.graph import ground_graph
+from markovlogic.methods.sampling.blocked import Blocked
+from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.methods.sampling.irreducible import single_site_reach
+from markovlogic.methods.sampling.mcsat import MCSAT
+from markovlogic.methods.sampling.tempered import Tempered
 from markovlogic.networks.components import components
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.propagation.graph import ground_graph
-from markovlogic.samplers.blocked import Blocked
-from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.irreducible import single_site_reach
-from markovlogic.samplers.mcsat import MCSAT
-from markovlogic.samplers.tempered import Tempered
 from markovlogic.symmetry.refinement import refine_network
 
 FILE = Path(__file__).with_name("said.json")

@@ -143,10 +143,10 @@ def test_pieces_are_cut_by_the_clock(step: float, pieces: list[int], monkeypatch
 
 def test_an_interrupt_ends_a_walk() -> None:
     from markovlogic.errors import Interrupted
-    from markovlogic.patience import Patience, current
+    from markovlogic.system.cancellation import Deadline, current
 
     part = hard_part(network_of(2, [(np.inf, [a, b]) for a in (0, 1) for b in (2, 3)]))
-    with Patience().of_this_run():
+    with Deadline().of_this_run():
         current().ask()
         with pytest.raises(Interrupted):
             Walk(part, part.value.copy()).go(np.zeros(2, np.uint8), np.arange(1, 5, dtype=np.uint64), 10**6, np.inf)

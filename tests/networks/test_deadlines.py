@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from markovlogic import patience
 from markovlogic.networks import conflicts, search
-from markovlogic.patience import Patience
+from markovlogic.system import cancellation
+from markovlogic.system.cancellation import Deadline
 
 
 class Clock:
@@ -32,15 +32,15 @@ class Clock:
 )
 def test_a_search_ends_before_the_limit(monkeypatch: pytest.MonkeyPatch, seconds: float, spent: float, until: float) -> None:
     clock = Clock()
-    monkeypatch.setattr(patience, "time", clock)
+    monkeypatch.setattr(cancellation, "time", clock)
     monkeypatch.setattr(search, "time", clock)
-    with Patience(seconds).of_this_run() as own:
+    with Deadline(seconds).of_this_run() as own:
         own.spend(spent)
         assert search._deadline() - clock.now == pytest.approx(until, abs=1e-9)
 
 
 def test_without_a_limit_it_never_ends() -> None:
-    with Patience(None).of_this_run():
+    with Deadline(None).of_this_run():
         assert search._deadline() == math.inf
 
 

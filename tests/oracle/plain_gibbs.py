@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from markovlogic.guarantee import Guarantee
+from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.samplers.base import Sampler, Settings, StepInfo
 
 
 class PlainState(NamedTuple):

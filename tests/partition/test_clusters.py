@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import markovlogic as mln
+from markovlogic.api.cluster import cluster
 from markovlogic.cli.main import main
-from markovlogic.clustering import cluster
 from markovlogic.errors import InputError
-from markovlogic.partition.clusters import Pairs, disagreement, exactly_right, least_disagreeing
+from markovlogic.methods.partition.clusters import Pairs, disagreement, exactly_right, least_disagreeing
 
 
 def all_labels(n: int) -> np.ndarray:

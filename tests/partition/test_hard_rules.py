@@ -7,9 +7,9 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.errors import UnsupportedError
-from markovlogic.measures import Stopwatch
 from markovlogic.methods.case import Resources, case_of
-from markovlogic.posing import pose_problem
+from markovlogic.problem.prepare import pose_problem
+from markovlogic.system.measures import Stopwatch
 
 AXIOMS = "Same(r, r)\nSource(r, s)\nCity(r, c)\nSame(x, x).\nSame(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) => Same(x, z).\n"
 NAMES = ["A0", "A1", "A2", "B0", "B1", "B2"]

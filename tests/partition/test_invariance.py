@@ -21,10 +21,10 @@ from markovlogic.data.readers import read_evidence
 from markovlogic.grounding.ground import ground
 from markovlogic.kernels.partition.layout import Chain, Layout
 from markovlogic.language.equivalence import equivalences
-from markovlogic.partition.layout import layout_of, room_for
-from markovlogic.partition.network import PartitionNetwork, partition_network
-from markovlogic.posing import Posed
+from markovlogic.methods.partition.layout import layout_of, room_for
+from markovlogic.methods.partition.network import PartitionNetwork, partition_network
 from markovlogic.problem import pose
+from markovlogic.problem.prepare import PreparedProblem
 
 Move = Callable[[dict[str, Any], Layout, Chain, Tape], Any]
 
@@ -32,7 +32,7 @@ Move = Callable[[dict[str, Any], Layout, Chain, Tape], Any]
 def network_of(text: str) -> PartitionNetwork:
     """The network of a model without facts."""
     model = mln.Model.parse(text)
-    posed = Posed(pose(model, read_evidence(model, ()), list(model.predicates)))
+    posed = PreparedProblem(pose(model, read_evidence(model, ()), list(model.predicates)))
     found = equivalences(model, posed.lowered)
     return partition_network(posed.problem, ground(posed.problem, found.without_axioms(posed.lowered)), found.relations)
 

@@ -15,8 +15,8 @@ from tests.partition.models import random_model
 import markovlogic as mln
 from markovlogic.cli.main import main
 from markovlogic.errors import InputError
-from markovlogic.maximizing import partitions, ways
-from markovlogic.partition import exact
+from markovlogic.map_inference import partitions, ways
+from markovlogic.methods.partition import exact
 
 SEEDS = range(14)
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 from markovlogic.data.domains import Domain
 from markovlogic.data.names import atom_names
 from markovlogic.guarantee import Guarantee
-from markovlogic.results import EVENT, Marginals, RunRecord
+from markovlogic.results.marginals import EVENT, Marginals, RunRecord
 
 PEOPLE = Domain("person", ("Ann", "Bob", 'odd "one", x', "é"))
 RUN = RunRecord(

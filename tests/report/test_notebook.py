@@ -128,7 +128,7 @@ def test_an_old_arviz_gets_what_it_knows(monkeypatch):
 
     import numpy as np
 
-    from markovlogic.estimate.export import to_arviz
+    from markovlogic.estimation.export import to_arviz
 
     old = types.ModuleType("arviz")
     old.InferenceData = lambda posterior: ("inference data", posterior)

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from markovlogic.progress import Silent
 from markovlogic.report.progress import LogLines, shown_progress, stage_line
+from markovlogic.system.progress import Silent
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def all_atoms(network: GroundNetwork) -> np.ndarray:
 
 def run(settings: Any, network: GroundNetwork, *, query_atoms: np.ndarray, **options: Any) -> RunResult:
     """A run by keywords: what is about the task, the schedule and the call, each to its own."""
-    from markovlogic.estimate.estimator import resolved
+    from markovlogic.estimation.estimator import resolved
     from markovlogic.running.run import Task
     from markovlogic.running.run import run as run_task
     from markovlogic.running.sampling import Sampling

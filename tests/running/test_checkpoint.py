@@ -19,7 +19,7 @@ from tests.oracle.plain_gibbs import PlainGibbs
 from tests.running.made import assert_same, plain_run, random_network
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.estimate.tallies import Saved
+from markovlogic.estimation.tallies import Saved
 from markovlogic.running import checkpoint as checkpoint_module
 from markovlogic.running import loop as loop_module
 from markovlogic.running.checkpoint import Checkpoint, sealed

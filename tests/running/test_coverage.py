@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.running.made import all_atoms, marginals, random_network, run
 
-from markovlogic.samplers.gibbs import Gibbs
+from markovlogic.methods.sampling.gibbs import Gibbs
 
 
 @cache

@@ -14,8 +14,8 @@ import pytest
 from tests.oracle.plain_gibbs import PlainGibbs
 from tests.running.made import assert_same, plain_run, random_network
 
-from markovlogic.patience import Patience
 from markovlogic.running.interrupts import Interrupts
+from markovlogic.system.cancellation import Deadline
 
 NETWORK = random_network(4)
 
@@ -72,9 +72,9 @@ def test_a_run_in_another_thread_leaves_signals_alone() -> None:
 def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        patience = Patience()
-        with Interrupts(patience):
+        deadline = Deadline()
+        with Interrupts(deadline):
             os.kill(os.getpid(), signal.SIGINT)
-            assert not patience.asked
+            assert not deadline.asked
     finally:
         signal.signal(signal.SIGINT, before)

@@ -14,11 +14,11 @@ from tests.oracle.plain_gibbs import PlainGibbs
 from tests.running.made import assert_same, plain_run, random_network
 
 from markovlogic.errors import Interrupted
-from markovlogic.patience import OutOfTimeError
 from markovlogic.running import pace
 from markovlogic.running.loop import Loop
 from markovlogic.running.result import RunResult
 from markovlogic.running.worlds import WorldsSink
+from markovlogic.system.cancellation import OutOfTimeError
 
 NETWORK = random_network(4)
 EVENTS = [np.array([1, 3], np.int32)]

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.grounding.from_text import posed
 
-from markovlogic.estimate.estimator import Estimator
+from markovlogic.estimation.estimator import Estimator
+from markovlogic.methods.sampling.counting_gibbs import CountingGibbs, CountingGibbsSampler
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.running.result import RunResult
 from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Sampling
-from markovlogic.samplers.counting_gibbs import CountingGibbs, CountingGibbsSampler
 
 PEOPLE = 30
 MODEL = f"p = {{1,...,{PEOPLE}}}\nF(p, p)\nS(p)\nT(p)\n0.3 F(x, y) ^ S(x) => S(y)\n-0.2 F(x, y)\n0.4 S(x) ^ T(x)\n"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.oracle.plain_gibbs import pack
 from tests.running.test_tampered_checkpoints import CASES
 
-from markovlogic.estimate.slots import SlotClock
+from markovlogic.estimation.slots import SlotClock
 from markovlogic.kernels.counters import add_world
-from markovlogic.restoring import Restored, duration, require_counters, whole_number
+from markovlogic.system.checkpoint_validation import Restored, duration, require_counters, whole_number
 
 
 def test_arrays_are_handed_out_once_as_expected() -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from tests.running.made import all_atoms, assert_same, random_network, run
 
-from markovlogic.estimate.tallies import Saved
+from markovlogic.estimation.tallies import Saved
+from markovlogic.methods.sampling import gibbs_halves
+from markovlogic.methods.sampling.gibbs import SHARED_FROM, Gibbs
+from markovlogic.methods.sampling.mcsat import MCSAT
 from markovlogic.running import loop as loop_module
 from markovlogic.running.checkpoint import Checkpoint
-from markovlogic.samplers import gibbs_halves
-from markovlogic.samplers.gibbs import SHARED_FROM, Gibbs
-from markovlogic.samplers.mcsat import MCSAT
 
 NETWORK = random_network(9, n_atoms=7, n_clauses=9)
 SAMPLERS = [Gibbs(), Gibbs(scan="random"), MCSAT()]

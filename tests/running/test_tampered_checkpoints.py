@@ -21,18 +21,18 @@ from tests.running.tampering import CAREFUL, careless
 
 import markovlogic as mln
 from markovlogic.errors import InputError
-from markovlogic.estimate.tallies import Saved
+from markovlogic.estimation.tallies import Saved
+from markovlogic.methods.sampling.blocked import Blocked
+from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.methods.sampling.lifted_mh import LiftedMH, Proposals
+from markovlogic.methods.sampling.mcsat import MCSAT
+from markovlogic.methods.sampling.orbital import Orbital
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.running import checkpoint as checkpoint_module
 from markovlogic.running import loop as loop_module
 from markovlogic.running.checkpoint import Checkpoint
 from markovlogic.running.result import RunResult
 from markovlogic.running.worlds import WorldsSink
-from markovlogic.samplers.blocked import Blocked
-from markovlogic.samplers.gibbs import Gibbs
-from markovlogic.samplers.lifted_mh import LiftedMH, Proposals
-from markovlogic.samplers.mcsat import MCSAT
-from markovlogic.samplers.orbital import Orbital
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.groups import GeneratedGroup
 
@@ -57,11 +57,11 @@ def _swap(*pairs: tuple[int, int]) -> np.ndarray:
 
 def _lifted() -> tuple[Any, GroundNetwork]:
     from markovlogic.grounding.ground import ground
-    from markovlogic.posing import Posed
     from markovlogic.problem import pose
+    from markovlogic.problem.prepare import PreparedProblem
 
     model = mln.Model.parse("p = {A, B, C, D, E}\nS(p)\nF(p, p)\n0.5 S(x) ^ F(x, y) => S(y)\n0.3 F(x, y)\nS(A) v S(B).\n")
-    posed = Posed(pose(model, model.evidence(), "S"))
+    posed = PreparedProblem(pose(model, model.evidence(), "S"))
     classes = ConstantClasses({"p": np.array([0, 0, 1, 1, 1], np.int32)}, False, "made")
     return LiftedMH(proposals=Proposals(posed.problem, (classes,))), ground(posed.problem, posed.lowered)
 

@@ -11,8 +11,8 @@ import pytest
 from tests.oracle.plain_gibbs import PlainGibbs, PlainSampler, unpack
 from tests.running.made import all_atoms, assert_same, marginals, random_network, run
 
+from markovlogic.methods.sampling.base import Units
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.samplers.base import Units
 
 BLOCK = np.array([0, 0, 1, 1, 1], np.int32)
 

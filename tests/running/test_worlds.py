@@ -9,7 +9,7 @@ import pytest
 from tests.running.made import plain_run, random_network
 
 from markovlogic.errors import InputError
-from markovlogic.estimate.export import to_arviz
+from markovlogic.estimation.export import to_arviz
 from markovlogic.networks.ground import network_of
 from markovlogic.running import worlds as worlds_module
 from markovlogic.running.worlds import WorldsSink

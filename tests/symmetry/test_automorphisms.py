@@ -17,7 +17,7 @@ from tests.symmetry.test_refinement import MODEL, cycles
 from markovlogic.networks.ground import network_of
 from markovlogic.symmetry import bliss
 from markovlogic.symmetry.automorphisms import fewest_orbits, flips_everything, network_automorphisms
-from markovlogic.symmetry.find import SymmetryDoor
+from markovlogic.symmetry.find import SymmetryFinder
 from markovlogic.symmetry.renamings import evidence_automorphisms
 from markovlogic.symmetry.twins import twin_classes
 
@@ -244,16 +244,16 @@ def test_past_the_budget_twins_are_used_and_the_reason_is_said(monkeypatch):
     assert group.is_trivial  # nothing was found, and nothing is made up
     assert group.orbits().n_orbits == 30 * 30
     assert "stopped after 0.001 s" in group.notes[0]
-    found = SymmetryDoor(problem, budget_seconds=0.001).found("refined")
+    found = SymmetryFinder(problem, budget_seconds=0.001).found("refined")
     assert found.notes
-    assert SymmetryDoor(problem).found("refined").orbits.n_orbits == 16
+    assert SymmetryFinder(problem).found("refined").orbits.n_orbits == 16
 
 
 def test_a_search_that_fails_costs_symmetry_only(monkeypatch):
     monkeypatch.setattr(bliss, "SMALL", 2)
     monkeypatch.setattr(bliss.sys, "executable", "/bin/false")
     problem = posed(MODEL, cycles(5))
-    found = SymmetryDoor(problem, budget_seconds=60).found("refined")
+    found = SymmetryFinder(problem, budget_seconds=60).found("refined")
     assert "failed" in found.notes[0] and found.orbits.n_orbits == 25
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from tests.oracle.worlds import all_worlds, random_network
-from tests.samplers.gibbs_checks import conditional, sites
+from tests.sampling.gibbs_checks import conditional, sites
 from tests.symmetry import brute_force
 from tests.symmetry.made import posed
 

@@ -12,7 +12,7 @@ from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
-    from markovlogic.clustering import Clustering
+    from markovlogic.api.cluster import Clustering
 
 ROWS_AT_ONCE = 1 << 18
 
@@ -44,9 +44,9 @@ def cluster(
     quiet: options.Quiet = False,
 ) -> int:
     """Write the clusters of an equivalence relation: constant,cluster,probability that the cluster is exactly right."""
-    from markovlogic.clustering import cluster as find_clusters
+    from markovlogic.api.cluster import cluster as find_clusters
     from markovlogic.errors import InputError
-    from markovlogic.posing import Assumptions
+    from markovlogic.problem.prepare import Assumptions
     from markovlogic.report.progress import shown_progress
     from markovlogic.running.sampling import Sampling
 

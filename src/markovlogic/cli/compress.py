@@ -37,8 +37,8 @@ def compress(
     """Write a smaller model with literal weights, its evidence, a mapping and a summary."""
     options.at_least(seed, 0, "--seed")
 
-    from markovlogic import compression
-    from markovlogic.compressing.table import compressor_said, refuse_unknown
+    from markovlogic.api import compress as api
+    from markovlogic.compression.table import compressor_said, refuse_unknown
     from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
@@ -46,9 +46,9 @@ def compress(
     if compressor is None:
         raise InputError("compression none changes nothing", hint="name another method")
     refuse_unknown(compressor, rest)
-    refuse_overwriting((os.path.join(output, name) for name in compression.FILES), (model, *(evidence or ())))
+    refuse_overwriting((os.path.join(output, name) for name in api.FILES), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
-        made = compression.compress(
+        made = api.compress(
             model,
             evidence or (),
             compressor,

@@ -30,7 +30,7 @@ def explain(
     """Say how big the problem is, what would be done and what that would cost; nothing long runs."""
     limit = options.memory_size(memory_limit)
 
-    from markovlogic import planner
+    from markovlogic.methods import planner
     from markovlogic.report.progress import shown_progress
 
     with shown_progress(quiet=quiet) as progress:

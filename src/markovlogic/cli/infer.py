@@ -15,7 +15,7 @@ from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
-    from markovlogic.results import Marginals
+    from markovlogic.results.marginals import Marginals
 
 
 def infer(
@@ -98,11 +98,11 @@ def infer(
     options.positive(time_limit, "--time-limit")
     options.positive(target_stderr, "--target-stderr")
 
-    from markovlogic import inference
-    from markovlogic.compressing.table import compressor_said, refuse_unknown
+    from markovlogic.api import infer as api
+    from markovlogic.compression.table import compressor_said, refuse_unknown
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_of, settings_said
-    from markovlogic.methods.sampling import two_sources
+    from markovlogic.methods.sampler_method import two_sources
     from markovlogic.methods.table import AUTO, proposing
     from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
@@ -121,7 +121,7 @@ def infer(
         check_ending(output)
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
-        result = inference.infer(
+        result = api.infer(
             model,
             evidence or (),
             query,

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from markovlogic._version import __version__
 from markovlogic.cli import (
     cluster,
     compress,
@@ -27,10 +28,9 @@ from markovlogic.cli import (
     warm_up,
 )
 from markovlogic.cli.telling import tell
-from markovlogic.collector import collect_seldom
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
-from markovlogic.patience import interrupted
-from markovlogic.version import __version__
+from markovlogic.system.cancellation import interrupted
+from markovlogic.system.gc_control import collect_seldom
 
 DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
 DEBUG_VARIABLE = "MLN_DEBUG"

@@ -10,10 +10,10 @@ import typer
 from markovlogic.cli import options
 from markovlogic.cli.outputs import check_outputs
 from markovlogic.cli.telling import tell
-from markovlogic.compressing.table import NONE
+from markovlogic.compression.table import NONE
 
 if TYPE_CHECKING:
-    from markovlogic.maximizing.result import World
+    from markovlogic.map_inference.result import World
 
 SEARCH = "Search"
 Queried = Annotated[
@@ -82,8 +82,8 @@ def map_(
     options.share(noise, "--noise")
     options.positive(time_limit, "--time-limit")
 
-    from markovlogic import maximization
-    from markovlogic.compressing.table import compressor_said, refuse_unknown
+    from markovlogic.api import maximize as api
+    from markovlogic.compression.table import compressor_said, refuse_unknown
     from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
@@ -95,7 +95,7 @@ def map_(
         raise InputError("--no-polish is about --compress", hint="name a compression, or leave it out")
     check_outputs((output, stats), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
-        world = maximization.maximize(
+        world = api.maximize(
             model,
             evidence or (),
             query,

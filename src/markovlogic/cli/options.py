@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from markovlogic.compressing.table import NONE
-from markovlogic.compressing.table import TABLE as COMPRESSORS
+from markovlogic.compression.table import NONE
+from markovlogic.compression.table import TABLE as COMPRESSORS
 from markovlogic.errors import InputError
 from markovlogic.methods.table import AUTO, TABLE
 

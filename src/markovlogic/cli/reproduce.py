@@ -10,7 +10,7 @@ import typer
 from markovlogic.cli import options
 
 if TYPE_CHECKING:
-    from markovlogic.experiments.reproduce import Done
+    from markovlogic_papers.experiments.reproduce import Done
 
 
 def reproduce(
@@ -41,7 +41,7 @@ def reproduce(
 ) -> int:
     """Run experiments of the papers: data, chart, and a verdict on what the paper claims."""
     from markovlogic.errors import InputError
-    from markovlogic.experiments import catalogue
+    from markovlogic_papers.experiments import catalogue
 
     options.at_least(seed, 0, "--seed")
     if name == "list" and set_:
@@ -61,8 +61,8 @@ def reproduce(
         if setting.strip() == "data":
             raise InputError(f"--set {text}: the benchmarks have an option of their own", hint="write --data DIR")
         said[setting.strip()] = value.strip().replace("‖", "||")
-    from markovlogic.experiments.reproduce import reproduce as run_all
     from markovlogic.report.progress import shown_progress
+    from markovlogic_papers.experiments.reproduce import reproduce as run_all
 
     def tell(done: Done) -> None:
         if quiet:

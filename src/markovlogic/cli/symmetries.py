@@ -11,7 +11,7 @@ import typer
 from markovlogic.cli import options
 
 if TYPE_CHECKING:
-    from markovlogic.symmetry_report import SymmetryReport
+    from markovlogic.api.symmetries import SymmetryReport
 
 CLASSES_SHOWN = 8
 NAMES_SHOWN = 5
@@ -53,7 +53,7 @@ def symmetries(
     """Show which constants are interchangeable, which facts broke it, and how many orbits the open atoms have."""
     options.positive(budget, "--budget")
 
-    from markovlogic import symmetry_report
+    from markovlogic.api import symmetries as api
     from markovlogic.report.atomic import check_writable
     from markovlogic.report.progress import shown_progress
     from markovlogic.symmetry.find import DEFAULT_BUDGET
@@ -61,7 +61,7 @@ def symmetries(
     if orbits is not None:
         check_writable(orbits)
     with shown_progress(quiet=quiet) as progress:
-        found = symmetry_report.symmetries(
+        found = api.symmetries(
             model,
             evidence or (),
             query or (),

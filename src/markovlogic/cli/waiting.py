@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from markovlogic.errors import Interrupted, MarkovLogicError
-from markovlogic.patience import Patience, interrupted
+from markovlogic.system.cancellation import Deadline, interrupted
 
 GRACE = 0.5  # seconds that a stage has to end by itself
 LOOK_SECONDS = 0.05
@@ -33,14 +33,14 @@ def wait_for(work: Callable[[], int]) -> int:
 
     The first signal lets a run end with what it has found; a second one ends the command at once.
     """
-    patience = Patience()
-    worker = _Worker(work, patience)
-    with _signals(patience):
+    deadline = Deadline()
+    worker = _Worker(work, deadline)
+    with _signals(deadline):
         worker.start()
         try:
             while not worker.done.wait(LOOK_SECONDS):
-                if patience.overdue() > GRACE:
-                    raise interrupted() if patience.asked or patience.inner is None else patience.inner.out_of_time()
+                if deadline.overdue() > GRACE:
+                    raise interrupted() if deadline.asked or deadline.inner is None else deadline.inner.out_of_time()
         except (MarkovLogicError, KeyboardInterrupt) as end:
             _left_behind.append((worker.thread, end.exit_code if isinstance(end, MarkovLogicError) else Interrupted.exit_code))
             raise
@@ -50,9 +50,9 @@ def wait_for(work: Callable[[], int]) -> int:
 class _Worker:
     """The work in a thread of its own, and what came of it."""
 
-    def __init__(self, work: Callable[[], int], patience: Patience) -> None:
+    def __init__(self, work: Callable[[], int], deadline: Deadline) -> None:
         self.done = threading.Event()
-        self._work, self._patience = work, patience
+        self._work, self._deadline = work, deadline
         self._code: int | None = None
         self._error: BaseException | None = None
         context = contextvars.copy_context()
@@ -68,7 +68,7 @@ class _Worker:
 
     def _run(self) -> None:
         try:
-            with self._patience.of_this_run():
+            with self._deadline.of_this_run():
                 self._code = self._work()
         except BaseException as error:  # handed to the thread that waits, whatever it is
             self._error = error
@@ -84,13 +84,13 @@ class _Worker:
 
 
 @contextmanager
-def _signals(patience: Patience) -> Iterator[None]:
+def _signals(deadline: Deadline) -> Iterator[None]:
     """The first signal asks, the second raises KeyboardInterrupt; earlier handlers come back at the end."""
 
     def receive(number: int, frame: FrameType | None) -> None:
-        if patience.asked:
+        if deadline.asked:
             raise KeyboardInterrupt
-        patience.ask()
+        deadline.ask()
 
     before = {}
     if threading.current_thread() is threading.main_thread():

@@ -59,11 +59,11 @@ def warm_up(quiet: options.Quiet = False) -> int:
 
 def compile_for(method: str) -> int:
     """Run a method on every kind of network that it can do, for a moment; gives the number of runs."""
+    from markovlogic.api.infer import infer
     from markovlogic.errors import InferenceWarning, UnsupportedError
-    from markovlogic.inference import infer
     from markovlogic.methods.table import AUTO, method_named
-    from markovlogic.model import Model
     from markovlogic.networks.kinds import NetworkKind
+    from markovlogic.problem.model import Model
 
     counting = NetworkKind.COUNTING
     asked = [(AUTO, chains) for chains in CHAINS]
@@ -81,11 +81,11 @@ def compile_for(method: str) -> int:
 
 def compile_compressions() -> int:
     """Run every compression for a moment, by counts of what objects are and by blocks of atoms; gives the number of runs."""
-    from markovlogic.compressing.table import TABLE, compressor_said
+    from markovlogic.api.infer import infer
+    from markovlogic.compression.table import TABLE, compressor_said
     from markovlogic.errors import InferenceWarning
-    from markovlogic.inference import infer
-    from markovlogic.model import Model
-    from markovlogic.samplers.lifted_mh import LiftedMH
+    from markovlogic.methods.sampling.lifted_mh import LiftedMH
+    from markovlogic.problem.model import Model
 
     text, query = MODELS["soft rules"]
     runs = 1
@@ -108,9 +108,9 @@ def compile_compressions() -> int:
 
 def compile_for_map() -> int:
     """Look for the most probable world of every kind of network, in every way; gives the number of runs."""
-    from markovlogic.maximization import maximize
-    from markovlogic.maximizing.ways import WAYS
-    from markovlogic.model import Model
+    from markovlogic.api.maximize import maximize
+    from markovlogic.map_inference.ways import WAYS
+    from markovlogic.problem.model import Model
 
     for way in WAYS:
         for text, _ in MODELS.values():
@@ -124,7 +124,7 @@ def compile_for_learning() -> int:
     from markovlogic.learning.counted import counted_rules
     from markovlogic.learning.databases import database_of
     from markovlogic.learning.features import FeatureIndex, prepare
-    from markovlogic.model import Model
+    from markovlogic.problem.model import Model
 
     model = Model.parse(MODELS["everything"][0])
     database = database_of(model, read_evidence(model, []), list(model.predicates), "nothing")
@@ -133,8 +133,8 @@ def compile_for_learning() -> int:
 
 def compile_for_clusters() -> int:
     """Cluster the constants of an equivalence relation, some of them by chains; gives the number of clusters."""
-    from markovlogic.clustering import cluster
-    from markovlogic.model import Model
+    from markovlogic.api.cluster import cluster
+    from markovlogic.problem.model import Model
     from markovlogic.running.sampling import Sampling
 
     people = ", ".join(f"A{i}" for i in range(14))  # more than are solved by a visit of all partitions

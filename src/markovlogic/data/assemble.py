@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Int64, frozen
 from markovlogic.data.blocks import Block
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
@@ -16,6 +15,7 @@ from markovlogic.data.faults import FaultLog
 from markovlogic.data.soft import SoftRows, shown, with_shared_rest
 from markovlogic.errors import MOST_SHOWN, Fault, Place
 from markovlogic.language.syntax import Predicate, show_constant
+from markovlogic.system.arrays import Int64, frozen
 
 TRUTH_WORD = {FALSE: "false", TRUE: "true", UNKNOWN: "unknown", SOFT: "given as probable"}
 PlaceOf = Callable[[int, int], Place]  # source and line → where that is

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int64
 from markovlogic.data.arrow import numpy_numbers
 from markovlogic.data.vocabulary import Column, Vocabulary, number_columns
 from markovlogic.language.syntax import Predicate
+from markovlogic.system.arrays import Float64, Int64
 
 
 class SoftColumn(NamedTuple):

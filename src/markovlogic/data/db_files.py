@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Int64, each_once
 from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
 from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact, with_number
 from markovlogic.data.db_scan import Scan, scan
@@ -18,7 +17,8 @@ from markovlogic.data.sources import read_bytes
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, Place
 from markovlogic.language.syntax import Model, Predicate
-from markovlogic.progress import SILENT, Progress
+from markovlogic.system.arrays import Int64, each_once
+from markovlogic.system.progress import SILENT, Progress
 
 PIECE = 2 << 20  # bytes: the temporaries of the fast path stay in the cache
 PIECES_TOGETHER = 16  # constants are looked up once for so many

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Int64
 from markovlogic.data.arrow import numpy_numbers
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.system.arrays import Bool, Int64
 
 SPACE, NEWLINE, TOKEN, OPEN, COMMA, CLOSE, SIGN, OTHER = range(8)
 STEPS = (

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64
 from markovlogic.data.evidence import TRUE, UNKNOWN, Facts, codes
+from markovlogic.system.arrays import Int64
 
 
 def group_sizes(sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> tuple[int, ...]:

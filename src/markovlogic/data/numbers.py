@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from markovlogic.arrays import Int64, frozen
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import TRUE, Facts
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.language.integers import INTEGER, LESS, Relation
 from markovlogic.language.syntax import show_constant
+from markovlogic.system.arrays import Int64, frozen
 
 MOST_COMPARED = 4000  # constants: eight million facts
 

@@ -18,7 +18,7 @@ from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, InputError, Place, nearest
 from markovlogic.language.syntax import Model
-from markovlogic.progress import SILENT, Progress
+from markovlogic.system.progress import SILENT, Progress
 
 __all__ = ["Source", "evidence_of", "parse_source", "parse_sources", "read_evidence"]
 

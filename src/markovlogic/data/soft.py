@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int8, Int64, all_but, each_once
 from markovlogic.data.blocks import Block, SoftColumn
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Facts, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, group_of
 from markovlogic.errors import MOST_SHOWN
 from markovlogic.language.syntax import Predicate
+from markovlogic.system.arrays import Bool, Float64, Int8, Int64, all_but, each_once
 
 TOLERANCE = 0.01  # probabilities of a group may miss one by so much: people round them
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool
 from markovlogic.data.blocks import Block, NamedBlock, Piece, SoftColumn, join_pieces, number_blocks
 from markovlogic.data.db_lines import unlisted
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN
@@ -20,7 +19,8 @@ from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
 from markovlogic.language.syntax import Predicate, show_constant
-from markovlogic.progress import SILENT, Progress
+from markovlogic.system.arrays import Bool
+from markovlogic.system.progress import SILENT, Progress
 
 TRUTH, PROBABILITY, WEIGHT = "truth", "probability", "weight"
 VALUE = "value"  # of predicates with numbers

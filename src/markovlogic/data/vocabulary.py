@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64
 from markovlogic.data.arrow import arrow_numbers
 from markovlogic.data.domains import Domain
 from markovlogic.language.syntax import Model
+from markovlogic.system.arrays import Int32, Int64
 
 
 class Column(NamedTuple):

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.evaluation.reading import Said, Truth, read_result, read_truth
 from markovlogic.evaluation.scores import SMALLEST, Scores, scores_of
-from markovlogic.results import Marginals
+from markovlogic.results.marginals import Marginals
+from markovlogic.system.arrays import Bool, Float64, Int64
 
 ALL = "all"
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Float64
 from markovlogic.data.arrow import arrow_texts
 from markovlogic.data.db_lines import LineError, parse_fact, with_number
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Evidence, codes
@@ -23,7 +22,8 @@ from markovlogic.data.table_files import open_table
 from markovlogic.data.tables import Table
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.syntax import Model, Predicate, show_constant
-from markovlogic.results import Marginals, without_spaces
+from markovlogic.results.marginals import Marginals, without_spaces
+from markovlogic.system.arrays import Float64
 
 EXPECTED = "what mln infer wrote: .csv, .parquet, .json, or lines of an atom and its probability"
 PREDICATE = re.compile(r"[A-Za-z_][A-Za-z0-9_'-]*")

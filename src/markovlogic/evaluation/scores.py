@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64
+from markovlogic.system.arrays import Bool, Float64, Int64
 
 SMALLEST = 1e-6  # probabilities are kept so far from 0 and 1 inside a logarithm
 BINS = 10

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Int64
 from markovlogic.generate.problem_files import FactBlock
+from markovlogic.system.arrays import Bool, Int64
 
 CONSTANTS_A_LINE = 10_000  # a rule file has no lines of a megabyte
 

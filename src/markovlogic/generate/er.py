@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Int64, each_once
 from markovlogic.generate.draws import facts, known_ones, structure, type_line, weights
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import FactBlock, Generated
+from markovlogic.system.arrays import Int64, each_once
 
 CITATIONS_A_PAPER = 5
 PAPERS_A_VENUE = 4

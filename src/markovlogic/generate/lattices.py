@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.arrays import Int64
 from markovlogic.generate.draws import facts, known_ones, structure, type_line
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import Generated
+from markovlogic.system.arrays import Int64
 
 CHIMERA_SIDE = 4  # qubits on each side of a cell
 COUPLING = 0.4  # log-odds of being equal; in the ±1 convention J = 0.2, below the square grid's critical 0.4407

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.arrays import Int64, each_once
 from markovlogic.generate.draws import facts, known_ones, structure, type_line, weights
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import Generated
+from markovlogic.system.arrays import Int64, each_once
 
 N_FUNCTIONS = 10
 FUNCTIONS = tuple(f"Func_{number}" for number in range(1, N_FUNCTIONS + 1))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Float64, Int64, each_once
 from markovlogic.generate.draws import facts, known_ones, structure, type_line
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import FactBlock, Generated
+from markovlogic.system.arrays import Float64, Int64, each_once
 
 LARGEST_FAMILY = 5
 VALUES = 12  # of each field

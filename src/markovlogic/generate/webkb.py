@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.arrays import Int64, each_once
 from markovlogic.generate.draws import facts, known_ones, random_atoms, structure, type_line, weights
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import Generated
+from markovlogic.system.arrays import Int64, each_once
 
 CLASSES = ("Course", "Faculty", "ResearchProject", "Staff", "Student")
 N_WORDS = 100

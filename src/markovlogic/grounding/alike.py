@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Float64, Int32
 from markovlogic.grounding.assemble import Assembler
 from markovlogic.grounding.direct import codes_of, is_small
 from markovlogic.grounding.plan import Argument, Plan
 from markovlogic.grounding.rows import from_columns
 from markovlogic.language.templates import ClauseTemplate
+from markovlogic.system.arrays import Float64, Int32
 
 _ROWS_AT_ONCE = 1 << 20
 

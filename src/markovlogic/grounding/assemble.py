@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once, frozen, offsets
 from markovlogic.grounding.definitions import Nodes
 from markovlogic.grounding.rows import Rows, concatenated, order_of
 from markovlogic.grounding.surviving import Counts
 from markovlogic.networks.ground import GroundNetwork, atom_rows
 from markovlogic.problem import ExclusiveGroups
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, each_once, frozen, offsets
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Assembler:
     def network(self, groups: tuple[ExclusiveGroups, ...]) -> GroundNetwork:
         """The network of all that was added."""
         rows, weight, rule = self._merged()
-        patience.check()
+        cancellation.check()
         length = rows.length
         unit = length == 1
         hard = np.isinf(weight)
@@ -87,7 +87,7 @@ class Assembler:
         if hard.any():
             order = np.argsort(hard, kind="stable")
             rows, weight = rows.take(order), weight[order]
-        patience.check()
+        cancellation.check()
         return self._numbered(rows, weight, bias, groups, (rule, unit_rule))
 
     def _merged(self) -> tuple[Rows, Float64, Int32]:

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, each_once, offsets
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.grounding.engine import Engine
@@ -23,6 +22,7 @@ from markovlogic.grounding.rows import Rows, canonical, concatenated, expanded, 
 from markovlogic.grounding.surviving import joined, surviving
 from markovlogic.language.templates import Cube, Definition, EqualityLiteral, Literal
 from markovlogic.problem import Statuses
+from markovlogic.system.arrays import Int32, Int64, each_once, offsets
 
 INLINED_AT_MOST = 20_000_000  # literals; past that, shared disjunctions become atoms where that saves most of the space
 INLINED_SAVING = 4

@@ -13,11 +13,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Int64
 from markovlogic.data.evidence import UNKNOWN
 from markovlogic.grounding.engine import Columns
 from markovlogic.grounding.plan import Access, Argument, Part, Plan
 from markovlogic.grounding.sql import needs_rank
+from markovlogic.system.arrays import Bool, Int64
 
 MOST_SUBSTITUTIONS = 1 << 14  # a grid of so many takes about as long as a query
 

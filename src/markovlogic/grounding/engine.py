@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic import patience
 from markovlogic.data.arrow import numpy_numbers
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.plan import Plan
 from markovlogic.grounding.relations import Relation
-from markovlogic.temporary import TemporaryFolder, remove_abandoned
+from markovlogic.system import cancellation
+from markovlogic.system.temporary import TemporaryFolder, remove_abandoned
 
 Columns = dict[str, npt.NDArray[np.integer]]
 
@@ -47,7 +47,7 @@ class Engine:
         connection = duckdb.connect(":memory:", config=self._settings)
         self._at_end.callback(connection.close)
         connection.execute("SET enable_progress_bar = false")  # it would stand among the results on standard output
-        self._at_end.enter_context(patience.current().ending(connection.interrupt))
+        self._at_end.enter_context(cancellation.current().ending(connection.interrupt))
         return connection
 
     def close(self) -> None:
@@ -120,17 +120,17 @@ class Engine:
 
 @contextmanager
 def _told_in_our_words() -> Iterator[None]:
-    """Let the end of the run's patience be told as such, Ctrl-C as KeyboardInterrupt, lack of memory as a ResourceError.
+    """Let the end of the run's deadline be told as such, Ctrl-C as KeyboardInterrupt, lack of memory as a ResourceError.
 
     DuckDB tells of Ctrl-C by a RuntimeError, of an interruption from another thread by an exception of its own, or of Arrow's.
     """
     import duckdb
 
-    patience.check()
+    cancellation.check()
     try:
         yield
     except duckdb.InterruptException:
-        patience.check()
+        cancellation.check()
         raise
     except duckdb.OutOfMemoryException as error:
         raise ResourceError(
@@ -141,7 +141,7 @@ def _told_in_our_words() -> Iterator[None]:
             raise KeyboardInterrupt from error
         raise
     except OSError:  # Arrow's, from a reader whose query was interrupted
-        patience.check()
+        cancellation.check()
         raise
 
 

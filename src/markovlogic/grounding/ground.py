@@ -10,9 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Float64
-from markovlogic.collector import without_collection
 from markovlogic.errors import Fault, InputError, ResourceError
 from markovlogic.grounding.alike import Alike
 from markovlogic.grounding.assemble import Assembler, Contradiction
@@ -31,7 +28,10 @@ from markovlogic.problem import Problem
 from markovlogic.problem.names import atom_name
 from markovlogic.problem.numbers import sizes_at, total_size, variables_of
 from markovlogic.problem.soft import soft_log_odds
-from markovlogic.progress import SILENT, Progress
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Float64
+from markovlogic.system.gc_control import without_collection
+from markovlogic.system.progress import SILENT, Progress
 
 _MOST_ATOMS = 2**30  # literals are 32-bit integers
 _DATABASE_SHARE = 0.5  # of the memory limit; the arrays take the rest
@@ -141,9 +141,9 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
     done = 0
     for number, n_rows in enumerate(sizes.rows):
         seen = done
-        patience.check()
+        cancellation.check()
         for n_seen in _ground_template(number, work, hidden):
-            patience.check()
+            cancellation.check()
             seen = min(seen + n_seen, done + n_rows)
             progress.advance(seen)
         done += n_rows
@@ -152,7 +152,7 @@ def _ground_templates(work: _Work, sizes: Sizes, progress: Progress) -> GroundNe
         raise ResourceError(_too_many_atoms(problem), needed=len(problem.atoms) + len(nodes), limit=_MOST_ATOMS)
     work.alike.close()
     progress.stage("assemble")
-    patience.check()
+    cancellation.check()
     soft = soft_log_odds(problem)
     assembler.constant(soft.constant)
     assembler.soft(soft.atom, soft.log_odds)

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int8, Int32, Int64
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.problem import AtomIndex, Statuses
+from markovlogic.system.arrays import Int8, Int32, Int64
 
 MISSING = np.int32(2**31 - 1)  # stands where a literal is falsified; sorts behind every literal
 _DENSE_RANKS = 1 << 27  # up to this many ground atoms, ranks are looked up in an array

@@ -11,9 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Bool, Int32, Int64, offsets
 from markovlogic.grounding.relations import MISSING
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool, Int32, Int64, offsets
 
 _BLOCK = 1 << 20  # rows that are gathered at once, to keep index arrays small
 
@@ -158,7 +158,7 @@ def order_of(rows: Rows) -> tuple[Int64, Bool]:
         for position in range(depth, depth + n_packed):
             key <<= bits
             _add_literal(key, rows, member if depth else None, position)
-        patience.check()
+        cancellation.check()
         by_key = np.argsort(key)
         order[active] = member[by_key]
         key = key[by_key]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64
 from markovlogic.grounding.direct import columns_of, is_small
 from markovlogic.grounding.engine import Columns, Engine
 from markovlogic.grounding.plan import Access, Pattern, Plan
 from markovlogic.grounding.relations import MISSING
 from markovlogic.grounding.rows import Rows, concatenated, from_columns
 from markovlogic.grounding.sql import needs_rank, query
+from markovlogic.system.arrays import Int64
 
 Counts = npt.NDArray[Any]  # integers, or floating where 64 bits may not do
 

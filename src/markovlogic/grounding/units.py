@@ -11,10 +11,10 @@ from math import prod
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Int32
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.grounding.plan import Access, Argument, Plan
 from markovlogic.grounding.rows import Rows
+from markovlogic.system.arrays import Bool, Int32
 
 
 @dataclass(frozen=True, eq=False)

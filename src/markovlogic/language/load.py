@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from markovlogic.collector import without_collection
 from markovlogic.errors import InputError
 from markovlogic.language.parser import parse_statements
 from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import Model
 from markovlogic.language.typing import build_model
+from markovlogic.system.gc_control import without_collection
 
 
 def load(path: str | os.PathLike[str]) -> Model:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from markovlogic.collector import without_collection
 from markovlogic.errors import Fault, InputError, UnsupportedError, capped
 from markovlogic.language.propositional import (
     MAX_CUBES,
@@ -54,6 +53,7 @@ from markovlogic.language.templates import (
     Number,
     NumberConstant,
 )
+from markovlogic.system.gc_control import without_collection
 
 _PULLED_EQUIVALENCES = 2  # nested `<=>` that are expanded so that a quantifier inside needs no hidden predicate
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64, Words, frozen
 from markovlogic.grounding.rows import Rows, concatenated, order_of
 from markovlogic.learning.counts import CountingRows, true_literals
+from markovlogic.methods.sampling.gibbs import Gibbs, GibbsSampler, GibbsState
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.samplers.gibbs import Gibbs, GibbsSampler, GibbsState
+from markovlogic.system.arrays import Bool, Float64, Int64, Words, frozen
 
 CHAINS = 64
 

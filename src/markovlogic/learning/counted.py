@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64, all_but
 from markovlogic.language.templates import ClauseTemplate
 from markovlogic.learning.databases import Database
 from markovlogic.learning.features import FeatureIndex, LearningRules
@@ -18,6 +17,7 @@ from markovlogic.networks.counting.building import CountingPlan, counting_plan
 from markovlogic.networks.counting.compiling import Rated
 from markovlogic.networks.counting.counts import false_sums
 from markovlogic.networks.counting.network import CountingNetwork
+from markovlogic.system.arrays import Bool, Float64, Int64, all_but
 
 LEAST_CHANNELS = 3  # with two, the network would plan sweeps, which nobody makes here
 

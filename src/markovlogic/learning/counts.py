@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Bool, Float64, Int32, Int64, all_but, each_once, offsets
 from markovlogic.data.domains import Domain
 from markovlogic.errors import Fault, InputError, ResourceError, UnsupportedError
 from markovlogic.grounding.definitions import Nodes, ground_definition
@@ -32,7 +30,9 @@ from markovlogic.learning.databases import Database, decided_database
 from markovlogic.learning.features import FeatureIndex, LearningRule, LearningRules, parted
 from markovlogic.problem.numbers import signed_at, variables_of
 from markovlogic.problem.soft import soft_log_odds
-from markovlogic.progress import SILENT, Progress
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, all_but, each_once, offsets
+from markovlogic.system.progress import SILENT, Progress
 
 _DATABASE_SHARE = 0.5
 _COUNTING_SECONDS = 2.0
@@ -121,7 +121,7 @@ def _ground(rules: LearningRules, database: Database, index: FeatureIndex, at: E
     met: set[int] = set()
     for rule in rules.rules:
         for number in rule.templates:
-            patience.check()
+            cancellation.check()
             for part in _of_template(work, templates[number], rule):
                 parts.append(part)
                 met.add(rule.number)

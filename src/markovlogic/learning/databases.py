@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, each_once, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
 from markovlogic.data.exclusive import group_of
 from markovlogic.data.names import atom_names
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
-from markovlogic.deciding import decide
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.hard_rules import decide
 from markovlogic.language.integers import is_built_in
 from markovlogic.language.syntax import Model, atoms_of
 from markovlogic.language.templates import LoweredModel
@@ -24,7 +23,8 @@ from markovlogic.problem import Problem, pose
 from markovlogic.problem.assumed import LEARNING, assumed_notes
 from markovlogic.problem.query import queried_predicates, resolve_query
 from markovlogic.problem.values import QueryItem, WantedAtoms
-from markovlogic.progress import SILENT, Progress
+from markovlogic.system.arrays import Bool, each_once, frozen
+from markovlogic.system.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Float64
 from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
 from markovlogic.learning.information import Solver
 from markovlogic.learning.priors import Penalty
-from markovlogic.progress import Progress
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Float64
+from markovlogic.system.progress import Progress
 
 SWEEPS = 5  # of each step
 FIRST_SWEEPS = 50  # before the first one
@@ -75,7 +75,7 @@ class Likelihood:
         """An estimate after some more sweeps of all chains."""
         total = np.zeros_like(weights)
         for network, free, clamped, observed in zip(self.networks, self._free, self._clamped, self._observed, strict=True):
-            patience.check()
+            cancellation.check()
             world = free.sweep(weights, sweeps)
             total -= network.mean_counts(world)
             if clamped is not None:
@@ -110,7 +110,7 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
     distances: list[float] = []
     distance, converged, steps = np.inf, False, 0
     for step in range(MOST_STEPS):
-        left = patience.current().left
+        left = cancellation.current().left
         if left is not None and left <= 0:
             break
         gradient = likelihood.gradient(weights, SWEEPS) - penalty.gradient(weights)

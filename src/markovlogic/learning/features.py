@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from markovlogic.arrays import Int64
 from markovlogic.data.domains import Domain
 from markovlogic.errors import InputError
 from markovlogic.language.lower import lower
@@ -30,6 +29,7 @@ from markovlogic.language.syntax import (
     atoms_of,
 )
 from markovlogic.language.templates import ClauseTemplate, Cube, LoweredModel
+from markovlogic.system.arrays import Int64
 
 
 @dataclass(frozen=True)

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from markovlogic.api.infer import infer
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import Evidence
 from markovlogic.errors import InputError
 from markovlogic.evaluation.evaluate import Evaluation, evaluate
-from markovlogic.inference import infer
 from markovlogic.language import syntax
 from markovlogic.language.load import load
 from markovlogic.learning.databases import read_databases, targets_of
 from markovlogic.learning.learn import learn
 from markovlogic.learning.result import Learned
-from markovlogic.posing import Models, Queries
-from markovlogic.progress import SILENT, Progress
-from markovlogic.results import Marginals
+from markovlogic.problem.prepare import Models, Queries
+from markovlogic.results.marginals import Marginals
+from markovlogic.system.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)

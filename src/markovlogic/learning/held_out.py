@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Float64
 from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
 from markovlogic.learning.optimise import maximise
 from markovlogic.learning.preparing import Prepared
 from markovlogic.learning.priors import NO_COUPLINGS, Prior, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
-from markovlogic.progress import Progress
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Float64
+from markovlogic.system.progress import Progress
 
 COUPLINGS = (NO_COUPLINGS, 0.03, 0.1, 0.3, 1.0, 3.0)  # scales that are tried
 BURN_IN, SNAPSHOTS, BETWEEN = 40, 20, 3  # sweeps thrown away, worlds looked at, sweeps between them
@@ -33,7 +33,7 @@ def marginal_log_likelihood(network: WeightedNetwork, weights: Float64, seed: Se
     n = len(database.truth)
     true = np.zeros(n)
     for _ in range(SNAPSHOTS):
-        patience.check()
+        cancellation.check()
         true += np.bitwise_count(chains.sweep(weights, BETWEEN)[:n])
     share = (true + 0.5) / (SNAPSHOTS * CHAINS + 1)
     said = np.log(np.where(database.truth, share, 1 - share))

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from markovlogic.arrays import Float64
+from markovlogic.system.arrays import Float64
 
 MOST_DENSE = 2500  # weights of a block whose information matrix is inverted as a whole
 MOST_FACTORED = 8000  # whose Cholesky factor is made, once for many steps; 0.5 GB

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic import measures
-from markovlogic.arrays import Bool, Float64
 from markovlogic.errors import known_name
 from markovlogic.language import syntax
 from markovlogic.language.load import load
@@ -27,10 +25,12 @@ from markovlogic.learning.pseudolikelihood import Design
 from markovlogic.learning.references import diagonal_newton, voted_perceptron
 from markovlogic.learning.result import Learned, LearnedWeight
 from markovlogic.learning.telling import Told, assumed, undecided
-from markovlogic.measures import Stopwatch, peak_memory
-from markovlogic.patience import Patience, current
-from markovlogic.posing import Models, Queries
-from markovlogic.progress import SILENT, Progress
+from markovlogic.problem.prepare import Models, Queries
+from markovlogic.system import measures
+from markovlogic.system.arrays import Bool, Float64
+from markovlogic.system.cancellation import Deadline, current
+from markovlogic.system.measures import Stopwatch, peak_memory
+from markovlogic.system.progress import SILENT, Progress
 
 PSEUDO, CD, NEWTON, PERCEPTRON, AUTO = "pseudolikelihood", "cd", "newton", "perceptron", "auto"
 METHODS = (AUTO, PSEUDO, CD, NEWTON, PERCEPTRON)
@@ -64,7 +64,7 @@ def learn(
     wish = prior_wish(prior)
     watch = Stopwatch(STAGES)
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
-    with Patience(limit, outer=current()).of_this_run():
+    with Deadline(limit, outer=current()).of_this_run():
         with watch("read"):
             progress.stage("read")
             source = model if isinstance(model, syntax.Model) else load(model)
@@ -235,7 +235,7 @@ def _went_on(
 
 
 def _confined(ready: Prepared, weights: Float64) -> list[str]:
-    from markovlogic.samplers.irreducible import Reach, single_site_reach
+    from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
 
     hard = [network for network in ready.networks if len(network.hard)]
     if hard and any(single_site_reach(network.network(weights)) is not Reach.ALL for network in hard):

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Bool, Float64, each_once
 from markovlogic.learning.information import Preconditioner
 from markovlogic.learning.priors import BASE, NO_COUPLINGS, SCALES, Penalty, Prior, PriorWish, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
-from markovlogic.progress import SILENT, Progress
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool, Float64, each_once
+from markovlogic.system.progress import SILENT, Progress
 
 FOLDS = 5
 MOST_STEPS = 1000
@@ -75,8 +75,8 @@ def _maximised(
         nonlocal best, steps
         best = found[:n] - found[n:] if penalty.is_l1 else found
         steps += 1
-        left = patience.current().left
-        if patience.current().asked or (left is not None and left <= 0):
+        left = cancellation.current().left
+        if cancellation.current().asked or (left is not None and left <= 0):
             raise _OutOfTime
         if told is not None:
             told(steps, 0.0)
@@ -134,7 +134,7 @@ def cross_validated(
         penalty = penalty_of(Prior(wish.kind, scale, BASE, NO_COUPLINGS), is_base, left_aside)
         total = 0.0
         for at, (learned, held_out) in enumerate(parts):
-            patience.check()
+            cancellation.check()
             weights, _ = maximise(learned, penalty, starts[at], tolerance=1e-6)
             done += 1
             progress.advance(done, f"prior of scale {scale:g}")

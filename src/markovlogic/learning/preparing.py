@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from markovlogic.arrays import Bool
 from markovlogic.data.evidence import Evidence
 from markovlogic.language import syntax
 from markovlogic.learning.chains import WeightedNetwork, weighted_network
@@ -17,9 +16,10 @@ from markovlogic.learning.counts import CountingRows, count_rows
 from markovlogic.learning.databases import Database, database_of
 from markovlogic.learning.features import FeatureIndex, LearningRules, prepare
 from markovlogic.learning.pseudolikelihood import Design, design_of
-from markovlogic.measures import Stopwatch
-from markovlogic.patience import SURE, current
-from markovlogic.progress import Progress
+from markovlogic.system.arrays import Bool
+from markovlogic.system.cancellation import SURE, current
+from markovlogic.system.measures import Stopwatch
+from markovlogic.system.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64
 from markovlogic.errors import InputError, known_name
+from markovlogic.system.arrays import Bool, Float64
 
 KINDS = ("l2", "l1", "none")
 SCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # what is tried where nothing was said

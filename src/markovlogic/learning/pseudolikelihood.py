@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int32, Int64, offsets
 from markovlogic.errors import Fault, InputError
 from markovlogic.learning.counted import CountedRules
 from markovlogic.learning.counts import CountingRows, true_literals
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, offsets
 
 BREAKS = "correct the data, or give the hard rules weights to be learned"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Float64
 from markovlogic.learning.chains import CHAINS, Chains
 from markovlogic.learning.divergence import FIRST_SWEEPS, Found, Likelihood
 from markovlogic.learning.priors import Penalty
-from markovlogic.progress import Progress
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Float64
+from markovlogic.system.progress import Progress
 
 NEWTON_STEPS, NEWTON_SWEEPS = 100, 10
 PERCEPTRON_STEPS = 60
@@ -27,7 +27,7 @@ def diagonal_newton(likelihood: Likelihood, start: Float64, penalty: Penalty, pr
     damping, steps, distance = 1.0, 0, np.inf
     history: list[Float64] = []
     for step in range(NEWTON_STEPS):
-        left = patience.current().left
+        left = cancellation.current().left
         if left is not None and left <= 0:
             break
         counts, clamped = likelihood.counts(weights, NEWTON_SWEEPS)
@@ -61,7 +61,7 @@ def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, s
     weights, total, steps, updates = start.copy(), np.zeros_like(start), 0, 0
     previous = weights
     for step in range(PERCEPTRON_STEPS):
-        left = patience.current().left
+        left = cancellation.current().left
         if left is not None and left <= 0:
             break
         counts, drawn = _most_probable_counts(likelihood, weights, seed + step)

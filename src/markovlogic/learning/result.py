@@ -12,7 +12,7 @@ from typing import Any
 from markovlogic.language import syntax
 from markovlogic.language.show import show_formula
 from markovlogic.learning.text import WrittenRule, learned_text
-from markovlogic.model import Model
+from markovlogic.problem.model import Model
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64
 from markovlogic.data.evidence import FALSE
 from markovlogic.language import syntax
 from markovlogic.learning.databases import Database, assumed_of
 from markovlogic.learning.preparing import Prepared, Task
 from markovlogic.learning.priors import Prior
 from markovlogic.learning.pseudolikelihood import Design
+from markovlogic.system.arrays import Bool, Float64
 
 MOST_NAMED = 5  # rules in a note
 UNSURE = 30.0  # a standard error of so much: nothing holds the weight

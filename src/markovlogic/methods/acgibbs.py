@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markovlogic.errors import InputError
-from markovlogic.estimate.estimator import Estimator
+from markovlogic.estimation.estimator import Estimator
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Plan, Wish
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.base import Cost, InferOptions, Plan
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ WITH_WORLDS = "leave it out, or take --set weights=literal, which has worlds"
 WITH_NETWORKS = "leave it out, or take --set weights=literal, which has networks"
 
 
-def plan_over_counts(case: Case, wish: Wish, alpha: str) -> Plan:
+def plan_over_counts(case: Case, wish: InferOptions, alpha: str) -> Plan:
     """The plan where a compression gave counts: as on any problem, exact where that is cheap and no draws are asked for."""
     from markovlogic.methods.count_sum import METHOD as SUM
 
@@ -53,9 +53,9 @@ class BlockMethod(SamplingMethod):
         assert case.blocks is not None
         return case.blocks
 
-    def over_blocks(self, case: Case, wish: Wish, alpha: str, reason: str) -> Plan:
+    def over_blocks(self, case: Case, wish: InferOptions, alpha: str, reason: str) -> Plan:
         """The plan; refuses what blocks cannot tell."""
-        from markovlogic.samplers.block_gibbs import BlockGibbs
+        from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 
         settings = BlockGibbs(alpha)  # type: ignore[arg-type]
         network, schedule, said = self.network(case), wish.sampling.schedule(self.chains), WITH_WORLDS
@@ -81,6 +81,6 @@ METHOD = BlockMethod(
     summary="Gibbs sampling of blocks of atoms",
     networks=(NetworkKind.NONE,),
     promise=Guarantee.UNBOUNDED,
-    home=("markovlogic.samplers.block_gibbs", "BlockGibbs"),
+    home=("markovlogic.methods.sampling.block_gibbs", "BlockGibbs"),
     chains=16,
 )

@@ -10,11 +10,11 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
-    from markovlogic.compressing.base import Compressor
-    from markovlogic.estimate.estimator import Estimator
-    from markovlogic.estimate.orbit_pools import OrbitPools
+    from markovlogic.compression.base import Compressor
+    from markovlogic.estimation.estimator import Estimator
+    from markovlogic.estimation.orbit_pools import OrbitPools
     from markovlogic.methods.case import Case
-    from markovlogic.questions import Answer
+    from markovlogic.results.answers import Answer
     from markovlogic.running.sampling import Sampling, Schedule
 
 
@@ -47,7 +47,7 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Wish:
+class InferOptions:
     """What a user said about the method; None leaves the choice to `auto`."""
 
     sampling: Sampling
@@ -119,22 +119,22 @@ class Method(ABC):
         return False
 
     @abstractmethod
-    def cost(self, case: Case, wish: Wish) -> Cost:
+    def cost(self, case: Case, wish: InferOptions) -> Cost:
         """What it would take: from predicted sizes, or from the ground network where there is one."""
 
-    def network_for(self, case: Case, wish: Wish) -> NetworkKind:
+    def network_for(self, case: Case, wish: InferOptions) -> NetworkKind:
         """The network that it would work on; found from predicted sizes, so that everybody who asks gets the same answer."""
         return self.networks[0]
 
-    def costs(self, case: Case, wish: Wish) -> tuple[tuple[NetworkKind, Cost], ...]:
+    def costs(self, case: Case, wish: InferOptions) -> tuple[tuple[NetworkKind, Cost], ...]:
         """What it would take on each network that it can work on."""
         return ((self.networks[0], self.cost(case, wish)),)
 
-    def passes(self, case: Case, wish: Wish) -> bool:
+    def passes(self, case: Case, wish: InferOptions) -> bool:
         """Whether `auto` need not even ask what it would cost: nothing is planned, and nothing loaded for that."""
         return False
 
-    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer | None:
+    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer | None:
         """What it says when `auto` asks; None: it is for those who ask for it by name."""
         return None
 
@@ -143,7 +143,7 @@ class Method(ABC):
         return False
 
     @abstractmethod
-    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
         """All decisions that are left, taken once."""
 
     @abstractmethod

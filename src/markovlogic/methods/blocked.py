@@ -2,7 +2,7 @@
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.rates import Rates
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 
 METHOD = SamplingMethod(
@@ -11,7 +11,7 @@ METHOD = SamplingMethod(
     "for strong couplings, tree-like parts and hard rules that tie a few atoms",
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.EXACT,
-    home=("markovlogic.samplers.blocked", "Blocked"),
+    home=("markovlogic.methods.sampling.blocked", "Blocked"),
     # A phase of weight 0.004 (twenty people, `2 !S(x)`, `0.006 S(x) ^ S(y) ^ S(z)`) was missed in silence by 6 of 10 runs with 8
     # chains, 5 with 16, 2 with 32 and none with 64. Eight chains are one batch, so this costs as many times more.
     chains=64,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Plan, Wish
+from markovlogic.methods.base import Cost, InferOptions, Plan
+from markovlogic.methods.messages.conjunctions import AtomBeliefs
+from markovlogic.methods.messages.graph import ground_graph
+from markovlogic.methods.messages.run import Rounds, Schedule, propagate
 from markovlogic.methods.propagation import Found, Messages, PropagationMethod, asked_on_network, ground_cost
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.propagation.conjunctions import AtomBeliefs
-from markovlogic.propagation.graph import ground_graph
-from markovlogic.propagation.run import Rounds, Schedule, propagate
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -49,11 +49,11 @@ class BeliefPropagation(PropagationMethod):
         """As the name alone says."""
         return BP()
 
-    def cost(self, case: Case, wish: Wish) -> Cost:
+    def cost(self, case: Case, wish: InferOptions) -> Cost:
         """Some rounds over all literals."""
         return ground_cost(case, "messages along every literal, as many rounds as it takes")
 
-    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
         """Nothing is left to decide."""
         settings = self.settings(wish)
         return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), settings=settings, notes=self.notes(wish))

@@ -10,38 +10,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markovlogic.arrays import Int8
 from markovlogic.data.names import atom_names
 from markovlogic.errors import ResourceError, UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit, show_bytes
-from markovlogic.measures import Stopwatch
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.methods.reduced import Narrowed, Reduced, Reduction, narrowed, not_reduced, reached, reduced
-from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
-from markovlogic.posing import Posed
+from markovlogic.methods.sampling.base import Target
+from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.query import most_rows
-from markovlogic.progress import SILENT, Progress
-from markovlogic.questions import Asked, asked, restated
-from markovlogic.samplers.base import Target
+from markovlogic.results.answers import ResolvedQuery, asked, restated
+from markovlogic.system.arrays import Int8
+from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
+from markovlogic.system.measures import Stopwatch
+from markovlogic.system.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from markovlogic.errors import Fault
-    from markovlogic.exact.planning import ExactPlan
-    from markovlogic.exact.planning import Method as ExactWay
     from markovlogic.grounding.predict import Sizes
-    from markovlogic.lifted.answer import Refusal, Work
-    from markovlogic.lifted.events import EventPlans
+    from markovlogic.methods.exact.planning import ExactPlan
+    from markovlogic.methods.exact.planning import Method as ExactWay
+    from markovlogic.methods.lifted.answer import Refusal, Work
+    from markovlogic.methods.lifted.events import EventPlans
     from markovlogic.methods.partition_case import PartitionCase
     from markovlogic.methods.rest import OfAll
+    from markovlogic.methods.sampling.irreducible import Reach
     from markovlogic.networks.components import Components
     from markovlogic.networks.counting.building import CountingPlan
     from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.counts import CountNetwork
     from markovlogic.networks.ground import GroundNetwork
-    from markovlogic.samplers.irreducible import Reach
-    from markovlogic.symmetry.find import SymmetryDoor
+    from markovlogic.symmetry.find import SymmetryFinder
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
 MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
@@ -197,13 +197,13 @@ class Case:
             return self.counting_plan.network()
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> ResolvedQuery:
         """The questions. One row an atom, so not before it is known that the problem fits the memory limit."""
         with self.watch("read"):
             return restated(self.asked_as_posed, self.whole.problem, self.posed.problem)
 
     @cached_property
-    def asked_as_posed(self) -> Asked:
+    def asked_as_posed(self) -> ResolvedQuery:
         """The questions in the numbers of the problem as it was posed; refuses where their rows would not fit the limit."""
         needed = ANSWER_ROW_BYTES * self.rows
         if needed > self.memory_limit and self.rows > MANY_ROWS:  # fewer are listed, and the plan is refused with its figures
@@ -252,8 +252,8 @@ class Case:
     @cached_property
     def lifting(self) -> Case:
         """The case that lifted inference takes: as posed, unless it is only quick, or only possible, when it is reduced."""
-        from markovlogic.lifted.answer import Refusal
-        from markovlogic.lifted.engines import QUICK_SECONDS
+        from markovlogic.methods.lifted.answer import Refusal
+        from markovlogic.methods.lifted.engines import QUICK_SECONDS
 
         whole, other = self.as_posed, self.not_narrowed
         if whole is other or (not isinstance(whole.lifted, Refusal) and whole.lifted.seconds < QUICK_SECONDS):
@@ -294,8 +294,8 @@ class Case:
     def exact_plan(self, way: ExactWay) -> ExactPlan | str:
         """How exact inference would go within the effort that planning may take; or why it would not."""
         from markovlogic.errors import ResourceError
-        from markovlogic.exact.effort import ONE_SECOND
-        from markovlogic.exact.planning import SAMPLE_INSTEAD, plan_exact
+        from markovlogic.methods.exact.effort import ONE_SECOND
+        from markovlogic.methods.exact.planning import SAMPLE_INSTEAD, plan_exact
 
         if way not in self._exact_plans:
             self.resources.progress.stage("plan")
@@ -311,8 +311,8 @@ class Case:
     @cached_property
     def lifted(self) -> Work | Refusal:
         """How the problem would be solved with nothing grounded, or why not."""
-        from markovlogic.lifted.answer import Refusal
-        from markovlogic.lifted.engines import plan_lifted
+        from markovlogic.methods.lifted.answer import Refusal
+        from markovlogic.methods.lifted.engines import plan_lifted
 
         self.resources.progress.stage("plan")
         try:
@@ -324,8 +324,8 @@ class Case:
     @cached_property
     def lifted_draws(self) -> Work | Refusal:
         """The same where worlds are drawn too: the plan above, or another one where its solution gives no draws."""
-        from markovlogic.lifted.answer import Refusal
-        from markovlogic.lifted.engines import plan_lifted
+        from markovlogic.methods.lifted.answer import Refusal
+        from markovlogic.methods.lifted.engines import plan_lifted
 
         if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
             return self.lifted
@@ -335,7 +335,7 @@ class Case:
     @cached_property
     def lifted_events(self) -> EventPlans:
         """The same with a conjunction as evidence, for each cube of a formula of the query with more than one literal."""
-        from markovlogic.lifted.events import EventPlans
+        from markovlogic.methods.lifted.events import EventPlans
 
         events = [literals.tolist() for literals in self.asked.cubes if len(literals) > 1]
         told = self.posed.told_by_rules
@@ -344,20 +344,20 @@ class Case:
     @cached_property
     def reach(self) -> Reach:
         """Whether single-site moves reach every possible world, as far as it is known."""
-        from markovlogic.samplers.irreducible import Reach, single_site_reach
+        from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
 
         if self.network is not None:
             return single_site_reach(self.network)
         return Reach.UNKNOWN if self.posed.lowered.has_hard else Reach.ALL
 
     @cached_property
-    def symmetry(self) -> SymmetryDoor:
+    def symmetry(self) -> SymmetryFinder:
         """The door to the problem's symmetries."""
-        from markovlogic.symmetry.find import DEFAULT_BUDGET, SymmetryDoor
+        from markovlogic.symmetry.find import DEFAULT_BUDGET, SymmetryFinder
 
         left = current().left
         budget = DEFAULT_BUDGET if left is None else min(DEFAULT_BUDGET, max(left * SEARCHING_SHARE, 0.0))
-        return SymmetryDoor(self.posed.problem, self.network, budget_seconds=budget, orbits=self.orbits)
+        return SymmetryFinder(self.posed.problem, self.network, budget_seconds=budget, orbits=self.orbits)
 
     @cached_property
     def partition(self) -> PartitionCase:
@@ -374,12 +374,12 @@ class Case:
 
 @contextmanager
 def case_of(
-    posed: Posed,
+    posed: PreparedProblem,
     resources: Resources,
     watch: Stopwatch,
     *,
     include_evidence: bool = False,
-    wanted: Asked | None = None,
+    wanted: ResolvedQuery | None = None,
     reduction: Reduction = Reduction.BY_RULES,
 ) -> Iterator[Case]:
     """A case whose way to the ground network is open while the block lasts.

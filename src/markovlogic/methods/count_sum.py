@@ -9,24 +9,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Method, Offer, Plan, Wish
-from markovlogic.methods.exact import PATIENCE
+from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
+from markovlogic.methods.exact_method import LONGEST_SECONDS
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.patience import SHORT_SECONDS
+from markovlogic.system.cancellation import SHORT_SECONDS
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
-    from markovlogic.questions import Answer
+    from markovlogic.results.answers import Answer
 
 
 @dataclass(frozen=True)
 class CountSumMethod(Method):
     """Means of all units, by components."""
 
-    def cost(self, case: Case, wish: Wish) -> Cost:
+    def cost(self, case: Case, wish: InferOptions) -> Cost:
         """By the states of every component."""
-        from markovlogic.exact.counts import PIECE, sum_of
+        from markovlogic.methods.exact.counts import PIECE, sum_of
 
         assert case.blocks is not None
         own = sum_of(case.blocks).cost
@@ -35,17 +35,17 @@ class CountSumMethod(Method):
         memory = case.blocks.nbytes + 16 * PIECE + ANSWER_ROW_BYTES * case.rows
         return Cost(own.seconds, memory, f"counts have {own.states:,} states")
 
-    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer:
+    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer:
         """Take what is cheap, unless draws themselves are wanted."""
         if wish.sampling.needs_draws:
             return Offer(False, "draws are asked for")
         limit = wish.sampling.time_limit
-        patience = PATIENCE if limit is None else min(PATIENCE, max(limit, SHORT_SECONDS))
-        if cost.seconds is None or cost.seconds > patience:
+        deadline = LONGEST_SECONDS if limit is None else min(LONGEST_SECONDS, max(limit, SHORT_SECONDS))
+        if cost.seconds is None or cost.seconds > deadline:
             return Offer(False, cost.reason if cost.seconds is None else f"a sum over counts would take {cost.seconds:,.0f} s")
         return Offer(True, f"a compression gave counts, and a sum over them is cheap: {cost.reason}")
 
-    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
         said = wish.idle()
         notes = (f"counts were summed over, so {', '.join(said)} had nothing to do",) if said else ()
@@ -53,9 +53,9 @@ class CountSumMethod(Method):
 
     def answer(self, case: Case, plan: Plan) -> Answer:
         """Means of units, for the atoms that they stand for."""
-        from markovlogic.exact.counts import sum_of
-        from markovlogic.questions import Answer, Values
-        from markovlogic.results import Account
+        from markovlogic.methods.exact.counts import sum_of
+        from markovlogic.results.answers import Answer, Values
+        from markovlogic.results.marginals import Account
 
         assert case.blocks is not None
         network = case.blocks

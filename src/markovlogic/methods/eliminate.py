@@ -1,7 +1,7 @@
 """Exact inference by eliminating the variables of every component."""
 
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.exact import ExactMethod
+from markovlogic.methods.exact_method import ExactMethod
 from markovlogic.networks.kinds import NetworkKind
 
 METHOD = ExactMethod(

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markovlogic.errors import ResourceError
-from markovlogic.estimate.estimator import Estimator
+from markovlogic.estimation.estimator import Estimator
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Offer, Plan, Wish
+from markovlogic.methods.base import Cost, InferOptions, Offer, Plan
 from markovlogic.methods.rates import Rates, Use, counting_bytes, counting_rates, counting_scale
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampler_method import SamplingMethod
+from markovlogic.methods.sampling.base import Settings
+from markovlogic.methods.sampling.irreducible import Reach
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.samplers.base import Settings
-from markovlogic.samplers.irreducible import Reach
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -29,7 +29,7 @@ class GibbsMethod(SamplingMethod):
 
     counting_chains: int = 8  # each is a pass of its own
 
-    def network_for(self, case: Case, wish: Wish) -> NetworkKind:
+    def network_for(self, case: Case, wish: InferOptions) -> NetworkKind:
         """Count where grounding does not fit, or where it would take much longer, all chains considered."""
         if wish.network is not None:
             return wish.network
@@ -42,11 +42,11 @@ class GibbsMethod(SamplingMethod):
         counted = counting_rates(case).seconds(counting_scale(case), use)
         return NetworkKind.COUNTING if counted < CHEAPER * grounded else NetworkKind.GROUND
 
-    def _counting_fits(self, case: Case, wish: Wish) -> bool:
+    def _counting_fits(self, case: Case, wish: InferOptions) -> bool:
         """Whether relations and chains fit, whatever is asked of them."""
         return counting_bytes(case, wish.sampling.schedule(self.counting_chains).chains) <= case.memory_limit
 
-    def cost_on(self, network: NetworkKind, case: Case, wish: Wish) -> Cost:
+    def cost_on(self, network: NetworkKind, case: Case, wish: InferOptions) -> Cost:
         """As any sampler's; but the questions are not listed where not even the chains fit."""
         if network is NetworkKind.COUNTING and wish.network is None and (outweighs := case.planning_outweighs) is not None:
             return Cost(None, None, f"{outweighs}; --network counting plans it all the same", possible=False)
@@ -57,7 +57,7 @@ class GibbsMethod(SamplingMethod):
             return Cost(None, needed, f"relations and chains need {show_bytes(needed)}", possible=False)
         return super().cost_on(network, case, wish)
 
-    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
         """As any sampler's; refuses chains that do not fit, before the questions are listed."""
         if self.network_for(case, wish) is NetworkKind.COUNTING and not self._counting_fits(case, wish):
             chains, atoms = wish.sampling.schedule(self.counting_chains).chains, len(case.posed.problem.atoms)
@@ -71,7 +71,7 @@ class GibbsMethod(SamplingMethod):
             )
         return super().plan(case, wish, reason)
 
-    def costs(self, case: Case, wish: Wish) -> tuple[tuple[NetworkKind, Cost], ...]:
+    def costs(self, case: Case, wish: InferOptions) -> tuple[tuple[NetworkKind, Cost], ...]:
         """What it would take on either network."""
         wanted = self.networks if wish.network is None else (wish.network,)
         return tuple((network, self.cost_on(network, case, wish)) for network in wanted)
@@ -80,19 +80,19 @@ class GibbsMethod(SamplingMethod):
         """Fewer where they share no pass."""
         return self.counting_chains if network is NetworkKind.COUNTING else self.chains
 
-    def settings_on(self, network: NetworkKind, case: Case, wish: Wish) -> Settings:
+    def settings_on(self, network: NetworkKind, case: Case, wish: InferOptions) -> Settings:
         """On the counting network another sampler does what the settings say."""
         made = self.settings(wish)
         if network is not NetworkKind.COUNTING:
             return made
-        from markovlogic.samplers.counting_gibbs import CountingGibbs
-        from markovlogic.samplers.gibbs import Gibbs
+        from markovlogic.methods.sampling.counting_gibbs import CountingGibbs
+        from markovlogic.methods.sampling.gibbs import Gibbs
 
         assert isinstance(made, Gibbs)
         confined = case.posed.lowered.has_hard and case.reach is not Reach.ALL
         return CountingGibbs(made.scan, made.start, confined)
 
-    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer:
+    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer:
         """Take everything but what hard rules confine; and that too where the other methods' network does not fit."""
         counts = self.network_for(case, wish) is NetworkKind.COUNTING
         if case.reach is Reach.ALL:
@@ -114,7 +114,7 @@ METHOD = GibbsMethod(
     summary="Gibbs sampling, 64 chains in one pass over the network; averages conditionals",
     networks=(NetworkKind.GROUND, NetworkKind.COUNTING),
     promise=Guarantee.EXACT,
-    home=("markovlogic.samplers.gibbs", "Gibbs"),
+    home=("markovlogic.methods.sampling.gibbs", "Gibbs"),
     chains=64,
     rates=Rates(row=45e-9, literal=3e-9),
 )

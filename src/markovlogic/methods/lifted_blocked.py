@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from markovlogic.errors import UnsupportedError
-from markovlogic.estimate.tallies import tally_bytes
+from markovlogic.estimation.tallies import tally_bytes
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, MethodSettings, Plan, Wish
+from markovlogic.methods.base import Cost, InferOptions, MethodSettings, Plan
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
-from markovlogic.methods.sampling import Intended, SamplingMethod
+from markovlogic.methods.sampler_method import Intended, SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
-    from markovlogic.lifted.blocks.clusters import ClusterGraph
-    from markovlogic.lifted.blocks.network import TensorNetwork
     from markovlogic.methods.case import Case
-    from markovlogic.questions import Answer
+    from markovlogic.methods.lifted.blocks.clusters import ClusterGraph
+    from markovlogic.methods.lifted.blocks.network import TensorNetwork
+    from markovlogic.results.answers import Answer
 
 # Measured (benchmarks/test_lifted_blocked.py): seconds and bytes
 _LOADING = 0.3
@@ -34,13 +34,13 @@ class LiftedBlockedMethod(SamplingMethod):
 
     def network(self, case: Case) -> TensorNetwork:
         """One array a predicate."""
-        from markovlogic.lifted.blocks.network import TensorNetwork
+        from markovlogic.methods.lifted.blocks.network import TensorNetwork
 
         told = case.posed.told_by_rules
         return TensorNetwork.of(told.problem, told.lowered)
 
     def _graph(self, case: Case, settings: MethodSettings | None) -> ClusterGraph:
-        from markovlogic.samplers.lifted_blocked import LiftedBlocked
+        from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 
         assert isinstance(settings, LiftedBlocked)
         return settings.graph(self.network(case))
@@ -51,8 +51,8 @@ class LiftedBlockedMethod(SamplingMethod):
 
     def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
         """By cells of the clusters' arrays."""
+        from markovlogic.methods.sampling.lifted_blocked import CHAINS_A_BATCH
         from markovlogic.running.crew import cores
-        from markovlogic.samplers.lifted_blocked import CHAINS_A_BATCH
 
         try:
             graph = self._graph(case, intended.settings)
@@ -83,7 +83,7 @@ class LiftedBlockedMethod(SamplingMethod):
         reason = f"{schedule.chains} chains of {schedule.draws} draws over {' '.join(together)}"
         return Cost(search_seconds + _LOADING + work / min(batches, cores()), memory, reason)
 
-    def cost(self, case: Case, wish: Wish) -> Cost:
+    def cost(self, case: Case, wish: InferOptions) -> Cost:
         """As any sampler's; whole predicates are drawn, so components of a ground network do not matter."""
         if wish.method is not self and (outweighs := case.planning_outweighs) is not None:
             return Cost(None, None, f"{outweighs}; --method lifted-blocked plans it all the same", possible=False)
@@ -93,7 +93,7 @@ class LiftedBlockedMethod(SamplingMethod):
         """As any sampler's."""
         return super().answer(case.not_narrowed, plan)
 
-    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
         """As any sampler's, with the cluster graph."""
         case = case.not_narrowed
         made = super().plan(case, wish, reason)
@@ -105,6 +105,6 @@ METHOD = LiftedBlockedMethod(
     summary="lifted blocked Gibbs: whole predicates drawn at once by theorem proving, nothing is grounded",
     networks=(NetworkKind.NONE,),
     promise=Guarantee.EXACT,
-    home=("markovlogic.samplers.lifted_blocked", "LiftedBlocked"),
+    home=("markovlogic.methods.sampling.lifted_blocked", "LiftedBlocked"),
     chains=16,
 )

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markovlogic.arrays import frozen
 from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Plan, Wish
+from markovlogic.methods.base import Cost, InferOptions, Plan
+from markovlogic.methods.messages.colours import quotient
+from markovlogic.methods.messages.conjunctions import AtomBeliefs
+from markovlogic.methods.messages.lifting import MOST_WORK, lift, work_of
+from markovlogic.methods.messages.orbits import TooManyError
+from markovlogic.methods.messages.run import ImpossibleError, Rounds, propagate
 from markovlogic.methods.propagation import (
     LOADING,
     Found,
@@ -23,11 +27,7 @@ from markovlogic.methods.propagation import (
 )
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.propagation.colours import quotient
-from markovlogic.propagation.conjunctions import AtomBeliefs
-from markovlogic.propagation.lifting import MOST_WORK, lift, work_of
-from markovlogic.propagation.orbits import TooManyError
-from markovlogic.propagation.run import ImpossibleError, Rounds, propagate
+from markovlogic.system.arrays import frozen
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -55,7 +55,7 @@ class LiftedBeliefPropagation(PropagationMethod):
         """As the name alone says."""
         return LiftedBP()
 
-    def cost(self, case: Case, wish: Wish) -> Cost:
+    def cost(self, case: Case, wish: InferOptions) -> Cost:
         """At most what it takes on the ground network; where that is long, what it takes without."""
         if case.network is None and not case.can_refine:
             work = _work(case, wish)
@@ -68,7 +68,7 @@ class LiftedBeliefPropagation(PropagationMethod):
             edge_bytes=REFINING_BYTES,
         )
 
-    def plan(self, case: Case, wish: Wish, reason: str) -> Plan:
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
         """Without grounding where constants fall into few classes and the rules allow it, else by the network's colours."""
         settings, notes = self.settings(wish), self.notes(wish)
         with case.watch("symmetry"):
@@ -89,7 +89,7 @@ class LiftedBeliefPropagation(PropagationMethod):
         return _by_colours(case, case.ground(), rounds)
 
 
-def _work(case: Case, wish: Wish) -> int | str:
+def _work(case: Case, wish: InferOptions) -> int | str:
     """Forms of clauses and atoms to look at where nothing is grounded; or why something has to be."""
     case = case.as_posed
     if wish.network is NetworkKind.GROUND:

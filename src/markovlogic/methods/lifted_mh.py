@@ -2,7 +2,7 @@
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.rates import Rates
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 
 METHOD = SamplingMethod(
@@ -10,7 +10,7 @@ METHOD = SamplingMethod(
     summary="lifted Metropolis-Hastings: approximate symmetries propose, the true model accepts or rejects",
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.CORRECTED,
-    home=("markovlogic.samplers.lifted_mh", "LiftedMH"),
+    home=("markovlogic.methods.sampling.lifted_mh", "LiftedMH"),
     # As many as a batch of the base chain has: 64 take hardly twice the seconds of 8. A phase of weight 0.004 was missed in
     # silence by 3 of 10 runs with 8 chains, 1 with 16, none with 32 and 64.
     chains=64,

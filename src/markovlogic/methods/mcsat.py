@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Offer, Wish
+from markovlogic.methods.base import Cost, InferOptions, Offer
 from markovlogic.methods.rates import Rates
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class MCSATMethod(SamplingMethod):
     """Worlds that satisfy a random set of the clauses that hold now."""
 
-    def offer(self, case: Case, cost: Cost, wish: Wish) -> Offer:
+    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer:
         """Take what is left."""
         return Offer(True, "")
 
@@ -29,7 +29,7 @@ METHOD = MCSATMethod(
     summary="MC-SAT slice sampling, for models with hard rules; `unbounded` as soon as a step needed SampleSAT",
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.EXACT,
-    home=("markovlogic.samplers.mcsat", "MCSAT"),
+    home=("markovlogic.methods.sampling.mcsat", "MCSAT"),
     chains=32,  # of 16, two runs in five miss a phase of "triples, small" in tests/multimodal.py in silence; of 32, none
     rates=Rates(row=110e-9, literal=30e-9, prepare=5e-7, literal_bytes=25, work_bytes=22, batch_chains=2),
     confined_moves="",

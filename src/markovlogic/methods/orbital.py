@@ -2,7 +2,7 @@
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.rates import Rates
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 
 METHOD = SamplingMethod(
@@ -10,7 +10,7 @@ METHOD = SamplingMethod(
     summary="Gibbs with a random symmetry of model and evidence after each sweep",
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.EXACT,
-    home=("markovlogic.samplers.orbital", "Orbital"),
+    home=("markovlogic.methods.sampling.orbital", "Orbital"),
     chains=64,  # lanes of one pass: 8 miss a phase in silence in 7 of 10 runs of tests/multimodal.py "triples, small", 64 in none
     rates=Rates(
         row=175e-9,  # most of it for a symmetry a sweep, as a permutation of all atoms

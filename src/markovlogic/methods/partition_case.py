@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markovlogic.grounding.ground import Grounding
-from markovlogic.patience import LONG, SHORT_SECONDS, SURE, current
+from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 
 if TYPE_CHECKING:
-    from markovlogic.arrays import Bool
     from markovlogic.errors import Fault
     from markovlogic.grounding.engine import Engine
     from markovlogic.grounding.predict import Sizes
     from markovlogic.language.equivalence import Found
     from markovlogic.methods.case import Case
-    from markovlogic.partition.network import PartitionNetwork
-    from markovlogic.partition.parts import Parts
+    from markovlogic.methods.partition.network import PartitionNetwork
+    from markovlogic.methods.partition.parts import Parts
+    from markovlogic.system.arrays import Bool
 
 LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
 
@@ -58,7 +58,7 @@ class PartitionCase:
     @cached_property
     def network(self) -> PartitionNetwork:
         """The network that partitions are weighed by; refuses what would not fit the memory limit."""
-        from markovlogic.partition.network import partition_network
+        from markovlogic.methods.partition.network import partition_network
 
         problem, relations = self.case.posed.problem, self.equivalences.relations
         current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
@@ -73,7 +73,7 @@ class PartitionCase:
     @cached_property
     def parts(self) -> Parts:
         """Its independent parts."""
-        from markovlogic.partition.parts import parts_of
+        from markovlogic.methods.partition.parts import parts_of
 
         return parts_of(self.network)
 
@@ -90,9 +90,9 @@ class PartitionCase:
     @cached_property
     def confining(self) -> Fault | None:
         """A hard rule that may keep chains over partitions from some worlds, in parts that are too large to be solved."""
-        from markovlogic.partition.exact import small_parts
-        from markovlogic.partition.parts import only
-        from markovlogic.samplers.partition_reach import confining
+        from markovlogic.methods.partition.exact import small_parts
+        from markovlogic.methods.partition.parts import only
+        from markovlogic.methods.sampling.partition_reach import confining
 
         small = small_parts(self.network, self.parts, self.parts_asked)
         return confining(self.case.posed.problem, only(self.network, self.parts, ~small))

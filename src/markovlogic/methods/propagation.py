@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markovlogic.arrays import Float64
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, Method, Plan, Wish
+from markovlogic.methods.base import Cost, InferOptions, Method, Plan
+from markovlogic.methods.messages.conjunctions import AtomBeliefs, conjunction
+from markovlogic.methods.messages.run import ImpossibleError, Rounds
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.conflicts import NoWorldError, no_world, what_happened
 from markovlogic.networks.hard import hard_part
-from markovlogic.patience import SURE, current
-from markovlogic.propagation.conjunctions import AtomBeliefs, conjunction
-from markovlogic.propagation.run import ImpossibleError, Rounds
+from markovlogic.system.arrays import Float64
+from markovlogic.system.cancellation import SURE, current
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
     from markovlogic.networks.ground import GroundNetwork
-    from markovlogic.questions import Answer, Asked, Values
+    from markovlogic.results.answers import Answer, ResolvedQuery, Values
 
 EXPECTED_ROUNDS = 60  # that a prediction counts on; how many it takes nobody knows before
 LOADING = 0.3  # seconds until kernels that were compiled before are there
@@ -64,7 +64,7 @@ class Found:
     converged: bool  # all messages, those for conjunctions too
     concerns: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    asked: Asked | None = None  # the questions, where they are not the case's
+    asked: ResolvedQuery | None = None  # the questions, where they are not the case's
     left_out: tuple[str, ...] = ()  # remarks on what the query does not depend on
     log_z_bethe: float | None = None  # of the whole model
 
@@ -87,22 +87,22 @@ class PropagationMethod(Method):
     def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
         """Run the messages and ask them."""
 
-    def settings(self, wish: Wish) -> Messages:
+    def settings(self, wish: InferOptions) -> Messages:
         """What the user said, or the defaults; refuses what makes no sense before anything long runs."""
         made = self.defaults() if wish.settings is None else wish.settings
         assert isinstance(made, Messages)
         _ = made.rounds
         return made
 
-    def notes(self, wish: Wish) -> tuple[str, ...]:
+    def notes(self, wish: InferOptions) -> tuple[str, ...]:
         """Tell a user who spoke about sampling that there is none."""
         said = wish.idle()
         return (f"messages are no draws, so {', '.join(said)} had nothing to do",) if said else ()
 
     def answer(self, case: Case, plan: Plan) -> Answer:
         """Marginals, and the Bethe approximation of log Z."""
-        from markovlogic.questions import Answer
-        from markovlogic.results import Account
+        from markovlogic.results.answers import Answer
+        from markovlogic.results.marginals import Account
 
         assert isinstance(plan.settings, Messages)
         rounds = plan.settings.rounds
@@ -180,7 +180,7 @@ def _more(damping: float) -> float:
 
 def _without_errors(probability: Float64) -> Values:
     """Numbers whose error nobody knows: a standard error of 0 would be a promise."""
-    from markovlogic.questions import Values
+    from markovlogic.results.answers import Values
 
     nothing = np.full(len(probability), np.nan)
     return Values(probability, nothing, nothing, nothing)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from markovlogic.estimate.diagnostics import CELLS_AT_ONCE
-from markovlogic.estimate.slots import slots_for
-from markovlogic.estimate.summary import CHAIN_MEAN_CELLS
-from markovlogic.estimate.tallies import tally_bytes
+from markovlogic.estimation.diagnostics import CELLS_AT_ONCE
+from markovlogic.estimation.slots import slots_for
+from markovlogic.estimation.summary import CHAIN_MEAN_CELLS
+from markovlogic.estimation.tallies import tally_bytes
 
 if TYPE_CHECKING:
-    from markovlogic.estimate.estimator import Estimator
-    from markovlogic.estimate.orbit_pools import OrbitPools
+    from markovlogic.estimation.estimator import Estimator
+    from markovlogic.estimation.orbit_pools import OrbitPools
     from markovlogic.methods.case import Case, Scale
     from markovlogic.running.sampling import Schedule
 

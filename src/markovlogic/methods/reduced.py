@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markovlogic.arrays import Bool, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
-from markovlogic.deciding import Decided, LeftOut, decide, relevant
+from markovlogic.grounding.hard_rules import Decided, LeftOut, decide, relevant
 from markovlogic.networks.part import part_of
-from markovlogic.posing import Posed
 from markovlogic.problem import Problem, Statuses, with_statuses
+from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.query import queried_predicates
+from markovlogic.system.arrays import Bool, frozen
 
 if TYPE_CHECKING:
     from markovlogic.grounding.engine import Engine
     from markovlogic.networks.components import Components
     from markovlogic.networks.ground import GroundNetwork
-    from markovlogic.questions import Asked
+    from markovlogic.results.answers import ResolvedQuery
 
 
 class Reduction(Enum):
@@ -38,18 +38,18 @@ class Reduction(Enum):
 class Reduced:
     """A problem as posed, and as it is solved: with what is decided known, without what the query cannot depend on."""
 
-    whole: Posed
-    posed: Posed
+    whole: PreparedProblem
+    posed: PreparedProblem
     decided: Decided
     left_out: LeftOut | None
 
 
-def not_reduced(posed: Posed) -> Reduced:
+def not_reduced(posed: PreparedProblem) -> Reduced:
     """All of it, as it was posed."""
     return Reduced(posed, posed, Decided(posed.problem, 0, {}, complete=True), None)
 
 
-def reduced(posed: Posed, database: Engine, reduction: Reduction, *, memory_limit: int | None = None) -> Reduced:
+def reduced(posed: PreparedProblem, database: Engine, reduction: Reduction, *, memory_limit: int | None = None) -> Reduced:
     """What is left of a problem. Raises InputError where hard rules contradict each other, or the evidence."""
     if reduction is Reduction.NONE:
         return not_reduced(posed)
@@ -66,7 +66,7 @@ def reduced(posed: Posed, database: Engine, reduction: Reduction, *, memory_limi
 class Narrowed:
     """The components of a ground network that a query reaches, as a problem and a network of their own."""
 
-    posed: Posed  # for names and symmetries: atoms of other components count as false there
+    posed: PreparedProblem  # for names and symmetries: atoms of other components count as false there
     network: GroundNetwork
     keep: Bool  # (n_all,) which atoms of the whole network they are
     atoms: int  # open ones that are left out
@@ -74,7 +74,7 @@ class Narrowed:
     has_hard: bool  # whether hard rules tie what is left out
 
 
-def reached(asked: Asked, parts: Components) -> Bool:
+def reached(asked: ResolvedQuery, parts: Components) -> Bool:
     """Which components hold an atom of the questions."""
     found = np.zeros(parts.n_components, np.bool_)
     found[parts.component_of[asked.numbers]] = True
@@ -83,7 +83,7 @@ def reached(asked: Asked, parts: Components) -> Bool:
     return found
 
 
-def narrowed(posed: Posed, network: GroundNetwork, parts: Components, stays: Bool) -> Narrowed:
+def narrowed(posed: PreparedProblem, network: GroundNetwork, parts: Components, stays: Bool) -> Narrowed:
     """Leave out the components that do not stay; stays: (n_components,).
 
     Renamings that preserve the statuses made here map the clauses of the kept components onto each other, so twins are as sound

@@ -71,9 +71,9 @@ def of_all(case: Case, log_z: float | None) -> OfAll:
 
 def _log_z_of_rest(case: Case, narrowed: Narrowed) -> float | None:
     """Log Z of the components that were left out, where it is exact and soon there; refuses where they leave no world."""
-    from markovlogic.exact.effort import ONE_SECOND
-    from markovlogic.exact.planning import plan_exact
-    from markovlogic.exact.solve import solve
+    from markovlogic.methods.exact.effort import ONE_SECOND
+    from markovlogic.methods.exact.planning import plan_exact
+    from markovlogic.methods.exact.solve import solve
     from markovlogic.networks.components import components
     from markovlogic.networks.part import part_of
 

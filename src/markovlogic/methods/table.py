@@ -37,7 +37,8 @@ PLANNED: tuple[str, ...] = ()
 def method_named(name: str) -> Method:
     """One method; an unknown name is an error that lists the known ones."""
     known_name(name, "method", (AUTO, *TABLE), PLANNED)
-    module = importlib.import_module(f"markovlogic.methods.{name.replace('-', '_')}")
+    home = {"exact": "exact_method", "lifted": "lifted_method", "partition": "partition_method"}.get(name, name.replace("-", "_"))
+    module = importlib.import_module(f"markovlogic.methods.{home}")
     made: Method = module.METHOD
     return made
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.rates import Rates
-from markovlogic.methods.sampling import SamplingMethod
+from markovlogic.methods.sampler_method import SamplingMethod
+from markovlogic.methods.sampling.irreducible import Reach
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.samplers.irreducible import Reach
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -29,7 +29,7 @@ METHOD = TemperedMethod(
     summary="replica exchange: ladders of temperatures in the 64 lanes, so that chains cross between modes; estimates log Z too",
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.EXACT,
-    home=("markovlogic.samplers.tempered", "Tempered"),
+    home=("markovlogic.methods.sampling.tempered", "Tempered"),
     # Ladders of 16 rungs, two batches: each crosses between phases by itself, and eight are enough for errors from their spread.
     chains=8,
     rates=Rates(row=60e-9, literal=6e-9, row_bytes=230, literal_bytes=40, batch_chains=4, single_steps=True),

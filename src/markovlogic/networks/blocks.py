@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int32, Int64, each_once
 from markovlogic.networks.counts import CountNetwork
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, each_once
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64, frozen, offsets
 from markovlogic.networks.connected import connected_parts
 from markovlogic.networks.ground import GroundNetwork
+from markovlogic.system.arrays import Int32, Int64, frozen, offsets
 
 
 @dataclass(frozen=True, eq=False)

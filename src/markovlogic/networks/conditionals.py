@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import each_once
+from markovlogic.system.arrays import each_once
 
 if TYPE_CHECKING:
     from markovlogic.networks.ground import GroundNetwork

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Int32
 from markovlogic.errors import InputError
 from markovlogic.networks.hard import HardPart
 from markovlogic.networks.search import TELLING_SECONDS, Value, Walk
-from markovlogic.patience import current
+from markovlogic.system.arrays import Int32
+from markovlogic.system.cancellation import current
 
 FLIPS = 20_000  # of each trial, and a few more for each clause
 FLIPS_A_CLAUSE = 4

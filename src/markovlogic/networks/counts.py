@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int32, Int64
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int32, Int64, frozen, offsets
 from markovlogic.networks import conditionals
 from markovlogic.networks.base import Bools, StartKind
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.system.arrays import Float64, Int32, Int64, frozen, offsets
 
 NO_RULES: Int32 = frozen(np.zeros(0, np.int32))
 FOR_MESSAGES = ("hard_rule", "unit_rule")  # fields that say nothing of the distribution

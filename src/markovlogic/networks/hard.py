@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Int32, Int64, each_once, frozen, offsets
 from markovlogic.networks.ground import atom_rows, group_of, with_definitions
+from markovlogic.system.arrays import Bool, Int32, Int64, each_once, frozen, offsets
 
 if TYPE_CHECKING:
     from markovlogic.networks.ground import GroundNetwork

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Int32, Int64, frozen, offsets
 from markovlogic.networks.ground import GroundNetwork, atom_rows
+from markovlogic.system.arrays import Bool, Int32, Int64, frozen, offsets
 
 
 def part_of(network: GroundNetwork, keep: Bool, *, log_constant: float) -> GroundNetwork:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from markovlogic.arrays import Words, frozen
 from markovlogic.networks.ground import GroundNetwork
+from markovlogic.system.arrays import Words, frozen
 
 
 def require_worlds(network: GroundNetwork, world: Words, n_chains: int, *, hard: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""The search for a world that obeys all hard rules: bounded pieces of it, between which the run's patience is asked."""
+"""The search for a world that obeys all hard rules: bounded pieces of it, between which the run's deadline is asked."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic import patience
 from markovlogic.networks.hard import HardPart
+from markovlogic.system import cancellation
 
 NOISE = 0.5  # of WalkSAT, as ALGORITHMS.md 3.13 has it for MaxWalkSAT
 RESTARTS = 20
@@ -73,9 +73,9 @@ class Walk:
 
 def _pause_for_others(walk: Walk) -> None:
     """Between two pieces: end where somebody asked for it, and say why it takes long."""
-    own = patience.current()
+    own = cancellation.current()
     if own.asked:
-        raise patience.interrupted()
+        raise cancellation.interrupted()
     own.tell(f"no world that obeys the hard rules yet, {walk.least:,} ground rules broken at best")
 
 
@@ -120,7 +120,7 @@ class Search:
 
 def _deadline() -> float:
     """When the search has to end, by the monotonic clock."""
-    own = patience.current()
+    own = cancellation.current()
     left = own.left
     if left is None or own.seconds is None:
         return math.inf

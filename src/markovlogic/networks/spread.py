@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int32, Int64, frozen
 from markovlogic.networks.ground import GroundNetwork, group_of
+from markovlogic.system.arrays import Float64, Int32, Int64, frozen
 
 WAYS = ("coins", "true", "false", "density", "uphill", "annealed", "downhill", "high density")
 MOST_VISITS = 100_000_000  # of literals, over all chains: hills are climbed within a second or two, or left alone

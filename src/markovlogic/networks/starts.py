@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Words, frozen
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.conflicts import no_world, propagates
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard import HardPart, hard_part
 from markovlogic.networks.search import Search
 from markovlogic.networks.spread import Spread
+from markovlogic.system.arrays import Int32, Words, frozen
 
 
 def start_worlds(network: GroundNetwork, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int32, Int64
 from markovlogic.networks.counts import CountNetwork
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Int64
 from markovlogic.data.exclusive import group_sizes
 from markovlogic.language.syntax import Atom, Constant, Model, Rule, atoms_of, show_constant
 from markovlogic.problem.query import queried_predicates
 from markovlogic.problem.values import Problem
+from markovlogic.system.arrays import Int64
 
 SHOWN = 4  # examples of one kind
 MOST_CONSTANTS = 20_000  # of a type, among which one letter's difference is looked for

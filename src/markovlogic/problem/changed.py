@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from markovlogic.arrays import frozen, offsets
 from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import Problem
 from markovlogic.problem.worlds import open_groups
+from markovlogic.system.arrays import frozen, offsets
 
 
 def with_statuses(problem: Problem, statuses: Mapping[str, Statuses]) -> Problem:

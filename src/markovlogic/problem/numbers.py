@@ -12,13 +12,13 @@ from math import prod
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64, frozen
 from markovlogic.data.evidence import FALSE, TRUE, codes, decode
 from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.language.syntax import Constant, Predicate, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, Literal, LoweredModel, Number
 from markovlogic.problem.statuses import Statuses
 from markovlogic.problem.values import Problem
+from markovlogic.system.arrays import Bool, Float64, Int64, frozen
 
 MOST_NUMBERS = 200  # different ones of one predicate that are told by rules
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from markovlogic.arrays import frozen
 from markovlogic.data.domains import Domain, Domains
 from markovlogic.data.evidence import Evidence
 from markovlogic.data.numbers import facts_of_numbers
@@ -20,6 +19,7 @@ from markovlogic.problem.soft import numbered_atoms, soft_atoms
 from markovlogic.problem.statuses import AtomIndex
 from markovlogic.problem.values import Problem
 from markovlogic.problem.worlds import open_groups, statuses_of
+from markovlogic.system.arrays import frozen
 
 MOST_ATOMS = 1 << 62  # of all predicates together: their numbers are 64-bit integers
 

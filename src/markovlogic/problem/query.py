@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64, each_once
 from markovlogic.data.domains import Domain, Domains
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.errors import Fault, InputError, nearest
@@ -17,6 +16,7 @@ from markovlogic.language.propositional import Node, conj, disj, iff, negate
 from markovlogic.language.query import ParsedItem, parse_query
 from markovlogic.language.syntax import And, Atom, Constant, Equal, Formula, Iff, Implies, Model, Not, Or, show_constant
 from markovlogic.problem.values import GroundAtom, Problem, QueryItem, WantedAtoms, WantedFormula
+from markovlogic.system.arrays import Int64, each_once
 
 
 def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | None) -> tuple[QueryItem, ...]:

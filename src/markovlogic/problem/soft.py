@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Float64, Int64, frozen
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, codes
 from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.language.syntax import And, Atom, Model, Predicate, Rule, Variable
@@ -21,6 +20,7 @@ from markovlogic.language.templates import ClauseTemplate, Literal, LoweredModel
 from markovlogic.problem.numbers import told_without_numbers
 from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import NumberedAtoms, Problem, SoftAtoms
+from markovlogic.system.arrays import Float64, Int64, frozen
 
 MOST_VALUES = 200  # of soft evidence about one predicate that are told by rules, one rule each
 

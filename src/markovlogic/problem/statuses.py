@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from markovlogic.arrays import Int8, Int64
 from markovlogic.data.evidence import UNKNOWN
+from markovlogic.system.arrays import Int8, Int64
 
 
 @dataclass(frozen=True, eq=False)

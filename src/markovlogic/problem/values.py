@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Float64, Int64
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import Evidence
 from markovlogic.language.propositional import Node
 from markovlogic.language.syntax import Model
 from markovlogic.problem.statuses import AtomIndex, Statuses
+from markovlogic.system.arrays import Float64, Int64
 
 
 @dataclass(frozen=True)

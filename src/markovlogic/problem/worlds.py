@@ -7,7 +7,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int64, all_but, each_once, frozen
 from markovlogic.data.domains import Domains
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, conflicts, group_of, group_sizes, n_values
@@ -15,6 +14,7 @@ from markovlogic.errors import Fault, InputError, ResourceError
 from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import ExclusiveGroups
+from markovlogic.system.arrays import Int64, all_but, each_once, frozen
 
 MOST_SHOWN = 20
 

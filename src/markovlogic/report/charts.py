@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Float64
 from markovlogic.report.tables import most_probable
-from markovlogic.results import Marginals
+from markovlogic.results.marginals import Marginals
+from markovlogic.system.arrays import Float64
 
 ATOMS_ONE_BY_ONE = 60
 ATOMS_ON_TOP = 30

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from markovlogic.errors import InputError, nearest
-from markovlogic.partition.clusters import SURE, Pairs, exactly_right, least_disagreeing
+from markovlogic.methods.partition.clusters import SURE, Pairs, exactly_right, least_disagreeing
 
 if TYPE_CHECKING:
-    from markovlogic.arrays import Int32
-    from markovlogic.results import Marginals
+    from markovlogic.results.marginals import Marginals
+    from markovlogic.system.arrays import Int32
 
 
 def clusters_table(result: Marginals, name: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from markovlogic.data.arrow import arrow_text
 from markovlogic.errors import InputError
 from markovlogic.report.atomic import atomic_file
-from markovlogic.results import Marginals
+from markovlogic.results.marginals import Marginals
 
 ROWS_AT_ONCE = 65_536
 ALCHEMY_ENDINGS = ("", ".result", ".results", ".txt")

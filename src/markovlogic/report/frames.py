@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Int64
 from markovlogic.data.arrow import arrow_numbers
 from markovlogic.data.evidence import codes, decode
 from markovlogic.errors import InputError, known_name, nearest
-from markovlogic.results import Marginals
+from markovlogic.results.marginals import Marginals
+from markovlogic.system.arrays import Int64
 
 FRAMES = ("pandas", "polars", "arrow")
 NUMBERS = ("probability", "stderr", "rhat", "ess")

@@ -12,7 +12,7 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence
 from markovlogic.language.show import show_formula, show_predicate, show_weight
 from markovlogic.language.syntax import Model, Rule
 from markovlogic.report.tables import agreement, effective, most_probable, number, probability, summary
-from markovlogic.results import Marginals
+from markovlogic.results.marginals import Marginals
 
 ROWS_SHOWN = 20
 RULES_SHOWN = 50

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.data.arrow import arrow_numbers
-from markovlogic.estimate.diagnostics import most_effective
+from markovlogic.estimation.diagnostics import most_effective
 from markovlogic.report.charts import chart, vega_lite_version
 from markovlogic.report.tables import agreement, most_probable
-from markovlogic.results import Marginals
+from markovlogic.results.marginals import Marginals
 
 ROWS_ON_PAGE = 50_000
 INFINITE = 1e308

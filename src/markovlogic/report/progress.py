@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
-from markovlogic.progress import SILENT, Progress
+from markovlogic.system.progress import SILENT, Progress
 
 FIRST_LINE_AFTER = 2.0  # seconds into a stage; shorter ones stay silent
 LINE_EVERY = 5.0

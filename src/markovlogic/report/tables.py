@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.report.terminal import visible
-from markovlogic.results import Marginals
+from markovlogic.results.marginals import Marginals
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.series import Series
-from markovlogic.estimate.tallies import Counting, Saved, Tallies
-from markovlogic.restoring import Restored, whole_number
+from markovlogic.estimation.series import Series
+from markovlogic.estimation.tallies import Counting, Saved, Tallies
+from markovlogic.methods.sampling.base import SWEEPS_PER_STEP, Sampler
 from markovlogic.running.observers import Observer
-from markovlogic.samplers.base import SWEEPS_PER_STEP, Sampler
+from markovlogic.system.checkpoint_validation import Restored, whole_number
 
 
 class Batch:

@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import Fault, InputError, Place, ResourceError
-from markovlogic.estimate.tallies import Saved
-from markovlogic.restoring import whole_number
-from markovlogic.temporary import try_lock
+from markovlogic.estimation.tallies import Saved
+from markovlogic.system.checkpoint_validation import whole_number
+from markovlogic.system.temporary import try_lock
 
 FORMAT = 4  # to be raised when files are written differently, or when the same seed gives other draws than before
 MOST_COPIED = 1 << 28  # bytes

@@ -42,7 +42,7 @@ class _Piece:
             self.ended.set()
 
 
-class Crew:
+class WorkerPool:
     """Daemon threads; the calling thread only waits, so that it can answer signals while kernels run without the lock."""
 
     def __init__(self, n_threads: int) -> None:
@@ -73,7 +73,7 @@ class Crew:
             return call
 
         for at in range(len(items)):
-            self._tasks.put(partial(contextvars.copy_context().run, task(at)))  # the run's patience goes along
+            self._tasks.put(partial(contextvars.copy_context().run, task(at)))  # the run's deadline goes along
         for _ in items:
             ended.get()
         for error in errors:
@@ -97,7 +97,7 @@ class Crew:
             if piece.error is not None:
                 raise piece.error
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.diagnostics import Estimates, with_decided
-from markovlogic.estimate.estimator import Estimator
-from markovlogic.estimate.orbit_estimates import batch_estimates, chosen_rows, orbit_estimates
-from markovlogic.estimate.orbit_pools import PoolObserver
-from markovlogic.estimate.summary import atom_estimates, event_estimates
+from markovlogic.estimation.diagnostics import Estimates, with_decided
+from markovlogic.estimation.estimator import Estimator
+from markovlogic.estimation.orbit_estimates import batch_estimates, chosen_rows, orbit_estimates
+from markovlogic.estimation.orbit_pools import PoolObserver
+from markovlogic.estimation.summary import atom_estimates, event_estimates
 from markovlogic.running.batch import Batch
 
 

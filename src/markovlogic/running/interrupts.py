@@ -7,7 +7,7 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-from markovlogic.patience import Patience
+from markovlogic.system.cancellation import Deadline
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -19,14 +19,14 @@ class Interrupts:
     Signals reach the main thread only; in another thread this does nothing, and whoever owns the main thread asks the run.
     """
 
-    def __init__(self, patience: Patience) -> None:
-        self._patience = patience
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
         self._before: dict[signal.Signals, Any] = {}
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        if self._patience.asked:
+        if self._deadline.asked:
             raise KeyboardInterrupt
-        self._patience.ask()
+        self._deadline.ask()
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markovlogic.estimate.concerns import worst_rhat, worst_stderr
-from markovlogic.estimate.tallies import Saved
-from markovlogic.patience import Patience
-from markovlogic.progress import Progress, Silent
-from markovlogic.restoring import duration
+from markovlogic.estimation.concerns import worst_rhat, worst_stderr
+from markovlogic.estimation.tallies import Saved
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged, require_same_run
-from markovlogic.running.crew import Crew
+from markovlogic.running.crew import WorkerPool
 from markovlogic.running.estimating import Estimating
 from markovlogic.running.pace import Pace, next_check
 from markovlogic.running.recording import Recording
+from markovlogic.system.cancellation import Deadline
+from markovlogic.system.checkpoint_validation import duration
+from markovlogic.system.progress import Progress, Silent
 
 CHECKPOINT_SECONDS = 0.6  # with a round of 0.15 s before it, at least one a second
 WRITE_SPACING = 2  # what is too large to be written in the background may take half of the time, not more
@@ -30,7 +30,7 @@ LOOK_SHARE = 20  # progress looks at R-hat so rarely that it takes a twentieth o
 class Limits:
     """What may end a run before its draws are made."""
 
-    patience: Patience
+    deadline: Deadline
     target_stderr: float | None
     judged_at: int | None = None  # sweeps after which chains that disagree end the run, since something else will go on
 
@@ -50,7 +50,7 @@ class Loop:
     def __init__(
         self,
         batches: Sequence[Batch],
-        crew: Crew,
+        crew: WorkerPool,
         saving: Saving | None,
         limits: Limits,
         estimating: Estimating,
@@ -76,7 +76,7 @@ class Loop:
         require_same_run(store.directory, loaded.run, self._saving.identity)
         try:
             self._seconds_before = duration(loaded.facts, "seconds")
-            self._limits.patience.spend(self._seconds_before)
+            self._limits.deadline.spend(self._seconds_before)
             self.stopped = loaded.facts["stopped"] if loaded.facts["stopped"] in FINAL else ""
             for number, (batch, facts) in enumerate(zip(self._batches, loaded.facts["batches"], strict=True)):
                 head = f"{number}."
@@ -93,15 +93,15 @@ class Loop:
 
     def go(self, total: int) -> None:
         """Make rounds until something ends the run; `stopped` says what."""
-        pace, patience = Pace(), self._limits.patience
+        pace, deadline = Pace(), self._limits.deadline
         if self._saving is not None:
             self._write(background=False)  # a directory that cannot be written is found out before anything is drawn
         while not self.stopped:
-            done, left = self._batches[0].sweeps, patience.left
-            patience.has_answer = self._batches[0].draws > 0
+            done, left = self._batches[0].sweeps, deadline.left
+            deadline.has_answer = self._batches[0].draws > 0
             if done >= total:
                 self.stopped = "draws"
-            elif patience.asked:
+            elif deadline.asked:
                 self.stopped = "interrupt"
             elif left is not None and left <= 0 and self._may_end_by_time():
                 self.stopped = "time"
@@ -136,8 +136,8 @@ class Loop:
             self._look(draws)
             rate = self.seconds() / done
             left = (total - done) * rate
-            if self._limits.patience.left is not None:
-                left = min(left, self._limits.patience.left)
+            if self._limits.deadline.left is not None:
+                left = min(left, self._limits.deadline.left)
             self._progress.advance(done, f"{self._note}{max(left, 0.0):.0f} s left")
 
     def _target_reached(self) -> bool:

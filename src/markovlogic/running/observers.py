@@ -13,10 +13,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Words
 from markovlogic.errors import ResourceError
-from markovlogic.estimate.tallies import Saved
-from markovlogic.restoring import Restored, require_lanes
+from markovlogic.estimation.tallies import Saved
+from markovlogic.system.arrays import Int32, Words
+from markovlogic.system.checkpoint_validation import Restored, require_lanes
 
 DRAWS_A_CHUNK = 64
 

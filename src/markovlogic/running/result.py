@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimate.concerns import Course, has_converged, run_concerns, still_remarks
-from markovlogic.estimate.diagnostics import Estimates
-from markovlogic.estimate.estimator import Estimator
-from markovlogic.estimate.orbit_pools import PoolObserver
-from markovlogic.estimate.tallies import Tallies
+from markovlogic.estimation.concerns import Course, has_converged, run_concerns, still_remarks
+from markovlogic.estimation.diagnostics import Estimates
+from markovlogic.estimation.estimator import Estimator
+from markovlogic.estimation.orbit_pools import PoolObserver
+from markovlogic.estimation.tallies import Tallies
 from markovlogic.guarantee import Guarantee
-from markovlogic.samplers.base import LogZ
+from markovlogic.methods.sampling.base import LogZ
 
 
 @dataclass(frozen=True, eq=False)

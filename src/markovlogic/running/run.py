@@ -12,18 +12,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, offsets
 from markovlogic.errors import InputError
-from markovlogic.estimate.estimator import NAMED, Estimator
-from markovlogic.estimate.orbit_pools import OrbitPools, PoolObserver
-from markovlogic.estimate.tallies import Counting, Cubes, Events
+from markovlogic.estimation.estimator import NAMED, Estimator
+from markovlogic.estimation.orbit_pools import OrbitPools, PoolObserver
+from markovlogic.estimation.tallies import Counting, Cubes, Events
 from markovlogic.guarantee import Guarantee
+from markovlogic.methods.sampling.base import CHAINS_PER_BATCH, Sampler, Settings, Units, total_counts
 from markovlogic.networks.base import Network
-from markovlogic.patience import SURE, Patience, current, interrupted
-from markovlogic.progress import SILENT, Progress
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged
-from markovlogic.running.crew import Crew, cores
+from markovlogic.running.crew import WorkerPool, cores
 from markovlogic.running.estimating import Estimating
 from markovlogic.running.interrupts import Interrupts
 from markovlogic.running.loop import Limits, Loop, Saving
@@ -33,7 +31,9 @@ from markovlogic.running.result import RunResult
 from markovlogic.running.sampling import Schedule
 from markovlogic.running.warm_up import warm_up
 from markovlogic.running.worlds import WorldsSink
-from markovlogic.samplers.base import CHAINS_PER_BATCH, Sampler, Settings, Units, total_counts
+from markovlogic.system.arrays import Int32, offsets
+from markovlogic.system.cancellation import SURE, Deadline, current, interrupted
+from markovlogic.system.progress import SILENT, Progress
 
 THREADS_A_BATCH = 2  # that may share one
 
@@ -104,19 +104,19 @@ def run(
     """Sample a network and estimate query atoms and events.
 
     The result depends on task and schedule, and never on threads, speed, checkpoints or resumption; a time limit or an interrupt
-    only cut it short. The time limit is that of the patience that goes on (see `infer`), or counts from here; it counts the
+    only cut it short. The time limit is that of the deadline that goes on (see `infer`), or counts from here; it counts the
     seconds before a resumption too, and not those in which kernels are compiled for the first time. With a limit, burn-in adapts
     to the sweeps that were made. A run that is stopped before its first draw raises.
     """
     if threads is not None and threads < 1:
         raise InputError(f"threads is {threads}, it must be 1 or more")
     outer = current()
-    patience = outer if outer.seconds is not None else Patience(schedule.time_limit, outer)
+    deadline = outer if outer.seconds is not None else Deadline(schedule.time_limit, outer)
     task.check()
     samplers = _build(task.settings, task.network, schedule.chains)
     with ExitStack() as stack:
-        stack.enter_context(patience.of_this_run())
-        patience.allowance = SURE
+        stack.enter_context(deadline.of_this_run())
+        deadline.allowance = SURE
         store = _opened(schedule, stack)
         loaded = store.load() if store is not None and schedule.resume and store.exists() else None
         recording = _recording(schedule, store, loaded)
@@ -128,19 +128,19 @@ def run(
             stack.callback(worlds.close)
         watching = [*observers, *(o for o in (keeper, worlds, pooling) if o is not None)]
         n_threads = min(threads or cores(), THREADS_A_BATCH * len(samplers))
-        crew = stack.enter_context(Crew(n_threads))
+        crew = stack.enter_context(WorkerPool(n_threads))
         if n_threads == THREADS_A_BATCH * len(samplers):  # with fewer, each has a batch of its own to do
             samplers = _shared(samplers, crew)
         batches = _batches(task, schedule, recording, samplers, watching)
         saving = None if store is None else Saving(store, _identity(task, schedule, recording, watching), recording)
         decided = task.network.decided(task.query_atoms)
         estimating = Estimating(batches, task.query_atoms, decided, task.estimator, pooling)
-        stack.enter_context(Interrupts(patience))
-        with patience.paused():  # a time limit is for sampling, not for what happens once on a machine
+        stack.enter_context(Interrupts(deadline))
+        with deadline.paused():  # a time limit is for sampling, not for what happens once on a machine
             warm_up(samplers[0], progress)
         total = recording.burn_in + schedule.draws
-        patience.listener = _Waiting(progress).tell
-        loop = Loop(batches, crew, saving, Limits(patience, schedule.target_stderr, schedule.judged_at), estimating, progress)
+        deadline.listener = _Waiting(progress).tell
+        loop = Loop(batches, crew, saving, Limits(deadline, schedule.target_stderr, schedule.judged_at), estimating, progress)
         crew.each(Batch.start, batches)
         progress.stage("sample", total)
         resumed_at = None if loaded is None else loop.resume(loaded)
@@ -152,7 +152,7 @@ def run(
         loop.go(total)
         seconds = loop.seconds()
         if not batches[0].draws:  # nothing to tell: nothing takes the place of what an earlier run told
-            raise interrupted() if loop.stopped == "interrupt" else patience.out_of_time()
+            raise interrupted() if loop.stopped == "interrupt" else deadline.out_of_time()
         if worlds is not None:
             worlds.finish(batches[0].dropped)
         kept = keeper.worlds(batches[0].dropped) if keeper is not None else None
@@ -289,7 +289,7 @@ def _build(settings: Settings, network: Network, chains: int) -> list[Sampler]:
     return [made[size] for size in sizes]
 
 
-def _shared(samplers: Sequence[Sampler], crew: Crew) -> list[Sampler]:
+def _shared(samplers: Sequence[Sampler], crew: WorkerPool) -> list[Sampler]:
     """Samplers whose steps may use free threads of the crew; batches that share one go on doing so."""
     made = {id(sampler): sampler.shared(crew.together) for sampler in {id(sampler): sampler for sampler in samplers}.values()}
     return [made[id(sampler)] for sampler in samplers]

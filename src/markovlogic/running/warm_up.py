@@ -4,10 +4,10 @@ import time
 
 import numpy as np
 
-from markovlogic.collector import without_collection
 from markovlogic.kernels import are_cold
-from markovlogic.progress import Progress, Silent
-from markovlogic.samplers.base import Sampler
+from markovlogic.methods.sampling.base import Sampler
+from markovlogic.system.gc_control import without_collection
+from markovlogic.system.progress import Progress, Silent
 
 
 def warm_up(sampler: Sampler, progress: Progress | Silent) -> float:

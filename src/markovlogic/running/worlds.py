@@ -24,13 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.arrays import Int8, Int32, Words
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.estimate.tallies import Saved
-from markovlogic.restoring import Restored
+from markovlogic.estimation.tallies import Saved
 from markovlogic.running.observers import Watcher
-from markovlogic.temporary import TemporaryFolder
+from markovlogic.system.arrays import Int8, Int32, Words
+from markovlogic.system.checkpoint_validation import Restored
+from markovlogic.system.temporary import TemporaryFolder
 
 MOST_COLUMNS = 1000
 BYTES_AT_ONCE = 1 << 24  # read back from a spool file

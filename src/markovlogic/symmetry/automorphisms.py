@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, each_once
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.symmetry.base import OrbitPartition
 from markovlogic.symmetry.factors import FactorGroup
 from markovlogic.symmetry.orbits import partition
 from markovlogic.symmetry.rows import graph_of, rows_of, verified
 from markovlogic.symmetry.search import automorphism_factors, refined
+from markovlogic.system.arrays import Int32, each_once
 
 
 class NetworkGroup:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64, short_digest
+from markovlogic.system.arrays import Int32, Int64, short_digest
 
 
 @dataclass(frozen=True, eq=False)

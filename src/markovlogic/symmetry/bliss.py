@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic import patience
-from markovlogic.arrays import Int32
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Int32
 
 SMALL = 200  # vertices of a graph that may be searched in this process
 
@@ -81,7 +81,7 @@ def search_all(graphs: Sequence[tuple[ColouredGraph, bool]], *, seconds: float) 
     found: list[Searched | None] = [None] * len(graphs)
     large = sorted((i for i, (g, _) in enumerate(graphs) if len(g.colour) > SMALL), key=lambda i: len(graphs[i][0].colour))
     for number, (graph, canonical) in enumerate(graphs):
-        patience.check()
+        cancellation.check()
         if len(graph.colour) <= SMALL and time.monotonic() < deadline:
             found[number] = search(graph, canonical=canonical)
     left = deadline - time.monotonic()
@@ -98,7 +98,7 @@ def _in_a_process(graphs: Sequence[tuple[ColouredGraph, bool]], seconds: float) 
         command = [sys.executable, "-m", "markovlogic.symmetry.bliss", file.name]
         with (
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
-            patience.current().ending(process.kill),
+            cancellation.current().ending(process.kill),
         ):
             try:
                 output, _ = process.communicate(timeout=seconds)
@@ -108,7 +108,7 @@ def _in_a_process(graphs: Sequence[tuple[ColouredGraph, bool]], seconds: float) 
             except BaseException:
                 process.kill()
                 raise
-    patience.check()
+    cancellation.check()
     stream = io.BytesIO(output)
     found: list[Searched] = []
     while True:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Int32
 from markovlogic.data.evidence import FALSE, TRUE, codes
 from markovlogic.language.integers import is_built_in, relation_name, shown_relation
 from markovlogic.language.syntax import Atom, Constant, show_constant
 from markovlogic.problem import Problem
 from markovlogic.symmetry.twins import Relation, classes_by_evidence, exchanged, named_constants, relations_of
+from markovlogic.system.arrays import Int32
 
 WORDS = {FALSE: "false", TRUE: "true"}
 

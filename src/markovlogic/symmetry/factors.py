@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64
 from markovlogic.symmetry.orbits import orbits_by_generators
 from markovlogic.symmetry.walks import ProductReplacement, slots_for
+from markovlogic.system.arrays import Int32, Int64
 
 MOST_LISTED = 1 << 20  # numbers that a list of a part's own group elements may take
 

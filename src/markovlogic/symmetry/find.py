@@ -41,7 +41,7 @@ class Symmetries:
         return bool((self.orbits.size > 1).any())
 
 
-class SymmetryDoor:
+class SymmetryFinder:
     """The symmetries of one problem, each kind looked for when it is first asked for, and kept.
 
     orbits: one of ORBITS, what chains and estimators use; "auto" leaves it to them.

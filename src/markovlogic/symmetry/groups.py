@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64
 from markovlogic.data.evidence import decode
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.orbits import check_atoms, orbits_by_generators, orbits_by_key
 from markovlogic.symmetry.walks import ProductReplacement, slots_for
+from markovlogic.system.arrays import Int32, Int64
 
 NO_MEMORY = np.zeros(0, np.int32)
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, frozen
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.errors import ResourceError
 from markovlogic.networks.connected import connected_parts
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
+from markovlogic.system.arrays import Int32, Int64, frozen
 
 MOST_KEY = 1 << 62
 MOST_ATOMS = np.iinfo(np.int32).max

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64, UInt64, frozen
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import named_constants, numbered, relations_of
+from markovlogic.system.arrays import Int32, Int64, UInt64, frozen
 
 
 @dataclass(frozen=True, eq=False)

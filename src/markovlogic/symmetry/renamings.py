@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64, each_once, offsets
 from markovlogic.data.evidence import codes
 from markovlogic.networks.connected import connected_parts
 from markovlogic.problem import Problem
@@ -21,6 +20,7 @@ from markovlogic.symmetry.groups import OpenAtoms
 from markovlogic.symmetry.orbits import orbits_by_key, partition
 from markovlogic.symmetry.search import automorphism_factors
 from markovlogic.symmetry.twins import named_constants, numbered, relations_of
+from markovlogic.system.arrays import Int32, Int64, each_once, offsets
 
 
 class EvidenceGroup:

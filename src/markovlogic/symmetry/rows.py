@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, offsets
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.symmetry.bliss import ColouredGraph
 from markovlogic.symmetry.factors import Factor
+from markovlogic.system.arrays import Int32, Int64, offsets
 
 CLAUSE, GROUP, PAIR, DEFINITION = 0, 1, 2, 3
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, offsets
 from markovlogic.networks.connected import connected_parts
 from markovlogic.symmetry.bliss import ColouredGraph, Searched, search_all
 from markovlogic.symmetry.factors import Factor
 from markovlogic.symmetry.refinement import Structure, equitable
+from markovlogic.system.arrays import Int32, Int64, offsets
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Int32, Int64, UInt64, frozen
 from markovlogic.data.evidence import FALSE, TRUE, codes, decode
 from markovlogic.language.syntax import (
     And,
@@ -45,6 +44,7 @@ from markovlogic.language.syntax import (
 from markovlogic.networks.connected import connected_parts
 from markovlogic.problem import Problem, Statuses
 from markovlogic.symmetry.base import ConstantClasses
+from markovlogic.system.arrays import Int32, Int64, UInt64, frozen
 
 
 def twin_classes(problem: Problem) -> ConstantClasses:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from markovlogic.arrays import Int32
-from markovlogic.restoring import require_permutations
+from markovlogic.system.arrays import Int32
+from markovlogic.system.checkpoint_validation import require_permutations
 
 LEAST_SLOTS = 10
 BURN_IN = 60  # steps of product replacement at least, ALGORITHMS.md 3.7

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 from scipy.special import comb
 
-from markovlogic.lifted.blocks.network import TensorNetwork
-from markovlogic.lifted.blocks.program import Coins, Count, Each, Parts
+from markovlogic.methods.lifted.blocks.network import TensorNetwork
+from markovlogic.methods.lifted.blocks.program import Coins, Count, Each, Parts
 
 
 def all_bits(n):

@@ -7,9 +7,9 @@ from tests.grounding.from_text import posed
 
 import markovlogic as mln
 from markovlogic.errors import InputError
-from markovlogic.lifted.blocks.clusters import Bounds, construct
-from markovlogic.lifted.blocks.network import TensorNetwork
-from markovlogic.samplers.lifted_blocked import LiftedBlocked
+from markovlogic.methods.lifted.blocks.clusters import Bounds, construct
+from markovlogic.methods.lifted.blocks.network import TensorNetwork
+from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 
 EXAMPLE = "R(a, a)\nS(a, a)\nT(a, a)\n0.7 R(x, y) v S(y, z)\n0.4 S(y, z) v T(z, u)\n"
 

@@ -8,12 +8,12 @@ from tests.grounding.from_text import posed
 from tests.strategies import RandomProblem
 
 from markovlogic.errors import InputError
-from markovlogic.exact.solve import solve
 from markovlogic.grounding.ground import ground
 from markovlogic.language.templates import LoweredModel
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.proving import plan_proof
-from markovlogic.lifted.proving.prove import ProofSolution, ProofWork
+from markovlogic.methods.exact.solve import solve
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.proving import plan_proof
+from markovlogic.methods.lifted.proving.prove import ProofSolution, ProofWork
 from markovlogic.problem import Problem
 
 TOLERANCE = 1e-10
@@ -56,7 +56,7 @@ def assert_exact(problem: Problem, lowered: LoweredModel) -> ProofWork | Refusal
 
 
 def drawn_problem(drawn: RandomProblem) -> tuple[Problem, LoweredModel] | None:
-    """Posed and lowered; None where a rule contradicts itself."""
+    """PreparedProblem and lowered; None where a rule contradicts itself."""
     try:
         return posed(drawn.mln, drawn.db, open_=drawn.query)
     except InputError:

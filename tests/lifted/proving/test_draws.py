@@ -17,12 +17,12 @@ from tests.oracle.worlds import all_worlds
 from markovlogic.errors import InputError
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import parse
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.proving import plan_proof, shattering
-from markovlogic.lifted.proving.prove import ProofWork
-from markovlogic.lifted.proving.rules.binomial import BinomialNode
-from markovlogic.lifted.proving.rules.elimination import EliminationNode
-from markovlogic.lifted.proving.rules.power import PowerNode
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.proving import plan_proof, shattering
+from markovlogic.methods.lifted.proving.prove import ProofWork
+from markovlogic.methods.lifted.proving.rules.binomial import BinomialNode
+from markovlogic.methods.lifted.proving.rules.elimination import EliminationNode
+from markovlogic.methods.lifted.proving.rules.power import PowerNode
 
 FALSE_ALARM = 1e-6
 DRAWS = 40_000

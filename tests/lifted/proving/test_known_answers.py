@@ -11,10 +11,10 @@ import pytest
 from tests.grounding.from_text import posed
 from tests.lifted.proving.solved import CHAIN, assert_exact, marginals, planned, type_of
 
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.proving import plan_proof, prove, shattering
-from markovlogic.lifted.proving.rules import AS_PRINTED
-from markovlogic.lifted.proving.shattering import shatter
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.proving import plan_proof, prove, shattering
+from markovlogic.methods.lifted.proving.rules import AS_PRINTED
+from markovlogic.methods.lifted.proving.shattering import shatter
 
 FRIENDS = (
     "friends(p,p)\nsmokes(p)\ncancer(p)\n1.4 !smokes(x)\n2.3 !cancer(x)\n4.6 !friends(x,y)\n"

@@ -9,8 +9,8 @@ from tests.lifted.proving.models import liftable
 from tests.lifted.proving.solved import assert_exact, drawn_problem
 from tests.strategies import problems
 
-from markovlogic.lifted.answer import Refusal
-from markovlogic.lifted.proving import shattering
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.proving import shattering
 
 MANY = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from tests.lifted.proving.theories import BruteNode, atoms_of, brute_force, random_numbers, random_theory
 
-from markovlogic.lifted.proving.nodes import Child
-from markovlogic.lifted.proving.reduction import Draft, reduce_draft
-from markovlogic.lifted.proving.rules import RULES
-from markovlogic.lifted.proving.rules.base import Rule
-from markovlogic.lifted.proving.rules.binomial import Binomial
-from markovlogic.lifted.proving.rules.condition import Condition
-from markovlogic.lifted.proving.rules.elimination import Elimination
-from markovlogic.lifted.proving.rules.forced import Forced
-from markovlogic.lifted.proving.rules.grounding import Grounding
-from markovlogic.lifted.proving.rules.pairs import Pairs
-from markovlogic.lifted.proving.rules.parts import Parts
-from markovlogic.lifted.proving.rules.power import Power
-from markovlogic.lifted.proving.rules.settled import Settled
-from markovlogic.lifted.proving.rules.units import Units
-from markovlogic.lifted.proving.theory import Clause, Literal, Numbers, Theory
+from markovlogic.methods.lifted.proving.nodes import Child
+from markovlogic.methods.lifted.proving.reduction import Draft, reduce_draft
+from markovlogic.methods.lifted.proving.rules import RULES
+from markovlogic.methods.lifted.proving.rules.base import Rule
+from markovlogic.methods.lifted.proving.rules.binomial import Binomial
+from markovlogic.methods.lifted.proving.rules.condition import Condition
+from markovlogic.methods.lifted.proving.rules.elimination import Elimination
+from markovlogic.methods.lifted.proving.rules.forced import Forced
+from markovlogic.methods.lifted.proving.rules.grounding import Grounding
+from markovlogic.methods.lifted.proving.rules.pairs import Pairs
+from markovlogic.methods.lifted.proving.rules.parts import Parts
+from markovlogic.methods.lifted.proving.rules.power import Power
+from markovlogic.methods.lifted.proving.rules.settled import Settled
+from markovlogic.methods.lifted.proving.rules.units import Units
+from markovlogic.methods.lifted.proving.theory import Clause, Literal, Numbers, Theory
 
 TOLERANCE = 1e-10
 

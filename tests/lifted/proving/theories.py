@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from markovlogic.lifted.proving.nodes import Node, Outcome
-from markovlogic.lifted.proving.theory import LOOSE, Clause, Literal, Numbers, Theory
+from markovlogic.methods.lifted.proving.nodes import Node, Outcome
+from markovlogic.methods.lifted.proving.theory import LOOSE, Clause, Literal, Numbers, Theory
 
 MOST_ATOMS = 16
 

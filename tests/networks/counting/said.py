@@ -11,8 +11,8 @@ from tests.methods.recorded import EXCLUSIVE, EXISTENTIAL
 from tests.methods.said import TEXTS
 from tests.networks.said import digest
 
-from markovlogic.maximizing.annealing import anneal
-from markovlogic.maximizing.settings import SearchSettings
+from markovlogic.map_inference.annealing import anneal
+from markovlogic.map_inference.settings import SearchSettings
 from markovlogic.networks.counting.building import counting_plan
 
 FILE = Path(__file__).with_name("said.json")

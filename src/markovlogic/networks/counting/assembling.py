@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Int64, frozen
 from markovlogic.kernels.counting.layout import OPERAND_BEGIN, OPERAND_FLIP, OPERAND_LIST, OPERAND_ROW, OPERAND_STEPS, Code
 from markovlogic.networks.counting.joins import Loop, Sizes, loops
 from markovlogic.networks.counting.listing import Lists
 from markovlogic.networks.counting.terms import FREE, Factor, Term, Terms, Universe, components, free_of
 from markovlogic.networks.counting.views import Operand, Views
+from markovlogic.system.arrays import Int64, frozen
 
 
 class Spread(NamedTuple):

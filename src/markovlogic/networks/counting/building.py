@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import frozen
 from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.kernels.counting.layout import (
     ARITY,
@@ -55,6 +54,7 @@ from markovlogic.networks.counting.programs import RowPlanner, Tables, Work, fli
 from markovlogic.networks.counting.terms import Universe
 from markovlogic.networks.counting.views import Views
 from markovlogic.problem.values import Problem
+from markovlogic.system.arrays import frozen
 
 SECONDS_A_WORD = 0.4e-9  # of one core; `benchmarks/test_counting.py` shows how far it is off
 MOST_ALIKE = 12  # atoms of one predicate in a clause: each set of them may be one atom

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.arrays import Bool, Float64, Int64, Words
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.networks.counting.compiling import HARD
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.problem.values import Problem
+from markovlogic.system.arrays import Bool, Float64, Int64, Words
 
 
 def false_sums(network: CountingNetwork, world: Bool) -> Float64:

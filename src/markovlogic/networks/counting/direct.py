@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Float64
 from markovlogic.data.evidence import TRUE, decode
 from markovlogic.language.syntax import Term, Variable
 from markovlogic.language.templates import ClauseTemplate, EqualityLiteral, Literal, LoweredModel
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.problem.values import Problem
+from markovlogic.system.arrays import Bool, Float64
 
 Tensors = dict[str, Bool]
 

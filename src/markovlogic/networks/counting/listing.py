@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Int32, Int64, each_once, frozen
 from markovlogic.data.evidence import TRUE, decode
 from markovlogic.networks.counting.views import View
 from markovlogic.problem.values import Problem
+from markovlogic.system.arrays import Int32, Int64, each_once, frozen
 
 BITS_AN_ENTRY = 192  # of a row, that are joined in the time of one entry of a list
 LEAST_BITS = 1 << 16  # of a relation: smaller ones are bits, they lie in a cache

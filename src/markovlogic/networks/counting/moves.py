@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic import patience
-from markovlogic.arrays import Bool
 from markovlogic.kernels.counting.layout import Chain
 from markovlogic.networks.counting.counts import false_sums
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.counting.sweeping import add_world, sweep
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool
 
 GREEDY = 1e9  # an inverse temperature at which the better value is always taken
 
@@ -44,7 +44,7 @@ def swept(network: CountingNetwork, world: Bool, betas: npt.NDArray[np.float64],
     generator = rng.integers(1, 1 << 63, 4, np.uint64)
     slots = np.zeros(network.n_slots, np.int64)
     for beta in betas:
-        patience.check()
+        cancellation.check()
         chain = Chain(bits, generator, room, registers, slots, float(beta))
         sweep(network, chain, 1)
     found = np.zeros(network.n_atoms, np.uint64)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Bool, Float64, Int32, Int64, Words, frozen, offsets
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.kernels.counting.layout import (
     FIRST_ROW,
@@ -38,6 +37,7 @@ from markovlogic.networks.counting.views import Views
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.problem.values import Problem
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Words, frozen, offsets
 
 CHANNELS = 2  # log-weights; hard clauses
 WRITTEN_AT_ONCE = 1 << 20  # atoms of a world, whose codes are listed

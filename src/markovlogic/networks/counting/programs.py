@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from markovlogic.arrays import frozen
 from markovlogic.kernels.counting.layout import (
     COLUMNS,
     DIAGONAL,
@@ -44,6 +43,7 @@ from markovlogic.networks.counting.terms import (
     split_rows,
 )
 from markovlogic.networks.counting.views import Operand
+from markovlogic.system.arrays import frozen
 
 AN_ATOM = 24.0  # words that could be read in the time of drawing one atom
 A_TEST = 4.0  # the same for a test, and for beginning a loop

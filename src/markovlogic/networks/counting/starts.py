@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic import patience
-from markovlogic.arrays import Bool, Words
 from markovlogic.errors import InputError
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.counting.counts import broken_hard
 from markovlogic.networks.counting.moves import swept
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.spread import COOLING, DOWNHILL, UPHILL, densities, way_of
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool, Words
 
 CLIMBING_SECONDS = 1.0  # a chain climbs a hill within so long, or starts where it is
 SEARCHES = 20  # worlds from which one that obeys the hard clauses is looked for
@@ -67,8 +67,8 @@ def _obeying(network: CountingNetwork, world: Bool, rng: np.random.Generator) ->
             if not broken:
                 return world
             least = broken if least is None else min(least, broken)
-            patience.check()
-            patience.current().tell(f"{least:,.0f} ground hard rules are broken")
+            cancellation.check()
+            cancellation.current().tell(f"{least:,.0f} ground hard rules are broken")
             world = swept(network, world, np.ones(1), rng)
     raise InputError(
         f"no world that satisfies the hard rules and the evidence was found in {SEARCHES * SEARCH_SWEEPS} sweeps: at best "

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.arrays import Words
 from markovlogic.kernels.counting.layout import MODE, ROWS, Chain, Layout, Record
 from markovlogic.networks.counting.network import CountingNetwork
+from markovlogic.system.arrays import Words
 
 NO_COUNTS = np.zeros(0, np.uint8)
 NO_CONDITIONALS = np.zeros((0, 1), np.float32)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.arrays import Int64
 from markovlogic.kernels.counting.layout import VIEW_BEGIN, VIEW_BIT, VIEW_STRIDES
 from markovlogic.networks.counting.terms import Factor, Universe
+from markovlogic.system.arrays import Int64
 
 
 class View(NamedTuple):

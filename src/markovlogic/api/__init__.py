@@ -1,0 +1,1 @@
+"""The functions that users call: each plans and runs one task."""

@@ -1,0 +1,390 @@
+"""The most probable world of a problem: posed as for marginals, solved as the way says, told with what is proved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from markovlogic.compression.base import Compressor, projection, refuse_large, refuse_numbers, refuse_proposals
+from markovlogic.compression.grouping import for_worlds
+from markovlogic.compression.purposes import TO_MAXIMIZE, refuse_unused
+from markovlogic.compression.table import compressor_of
+from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.errors import InputError, ResourceError
+from markovlogic.grounding.memory import show_bytes
+from markovlogic.map_inference.annealing import anneal, most_countable
+from markovlogic.map_inference.orbits import solve_by_classes
+from markovlogic.map_inference.partitions import maximize_partitions
+from markovlogic.map_inference.polishing import polished
+from markovlogic.map_inference.result import TrueAtoms, World
+from markovlogic.map_inference.settings import NOISE, SearchSettings
+from markovlogic.map_inference.sharing import share_of
+from markovlogic.map_inference.single_occurrence import Reduction, reduced
+from markovlogic.map_inference.solve import Optimum, Work, maximize_network, memory_needed
+from markovlogic.map_inference.ways import AUTO, Way, way_named
+from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.no_world import rules_named
+from markovlogic.methods.partition.exact import small_parts
+from markovlogic.methods.partition.parts import only
+from markovlogic.methods.sampling.partition_reach import confining
+from markovlogic.networks.counting.moves import greedy, weight_of
+from markovlogic.networks.kinds import NetworkKind
+from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
+from markovlogic.problem.assumed import MAXIMIZATION
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
+from markovlogic.report.progress import progress_of
+from markovlogic.results.marginals import CompressionRecord, RunRecord
+from markovlogic.system.arrays import Bool, Int64
+from markovlogic.system.cancellation import SURE, Deadline, OutOfTimeError, current
+from markovlogic.system.measures import Stopwatch, peak_memory
+from markovlogic.system.progress import Progress
+
+SHARE = 0.5  # of the time that is left, for a program over kinds of atoms
+KIND_BYTES = 1000  # of a kind of atoms, and of each kind of literals, in a program
+ATOM_BYTES = 30  # of an atom's code, number and truth, in the problem as it was posed
+
+
+def maximize(
+    model: Models,
+    evidence: Evidences = None,
+    query: Queries = None,
+    *,
+    method: str = AUTO,
+    compress: str | Compressor | None = None,
+    rank: int | None = None,
+    ratio: float | None = None,
+    polish: bool = True,
+    tries: int | None = None,
+    flips: int | None = None,
+    noise: float | None = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    open_: Sequence[str] = (),
+    closed: Sequence[str] = (),
+    closed_types: bool = False,
+    clause_weights: str = "formula",
+    memory_limit: int | None = None,
+    include_evidence: bool = False,
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
+) -> World:
+    """Find the most probable world given the evidence, and say what is proved about it.
+
+    model, evidence, open_, closed: as for `infer`. query: predicates and ground atoms whose truth is reported; None: all open
+    atoms. The world is one of all open atoms in any case. method: auto, maxwalksat or ilp. tries, flips, noise: of MaxWalkSAT.
+    compress, with its rank or ratio, as for `infer`: the world of a smaller problem, projected back, and polished by one walk of
+    MaxWalkSAT on the model as posed unless `polish` is False. What is told of it, weight and bound, is of the model as posed.
+    """
+    way = way_named(method)
+    settings = SearchSettings(
+        way.tries if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
+    )
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(f"time_limit must be above 0, not {time_limit:g}")
+    compressor = compressor_of(compress, rank, ratio, seed)
+    if compressor is not None:
+        refuse_proposals(compressor)
+        refuse_unused(compressor, TO_MAXIMIZE)
+    assumed = Assumptions(open_, closed, closed_types, clause_weights)
+    watch = Stopwatch()
+    limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
+    with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
+        with watch("read"):
+            posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))
+        work, resources = Work(way, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
+        if compressor is None:
+            world = _solved(posed, work, resources, watch, include_evidence=include_evidence)
+        else:
+            own = _Smaller(posed, compressor, work, resources, watch)
+            world = own.world(polish=polish, include_evidence=include_evidence)
+        world = replace(world, remarks=(*posed.notes_for(MAXIMIZATION), *world.remarks))
+    return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
+
+
+def _asked(posed: PreparedProblem) -> PreparedProblem:
+    """The problem with a query for all open atoms where there is none; a world has no answer to a formula."""
+    problem = posed.problem
+    for item in problem.query:
+        if isinstance(item.wanted, WantedFormula):
+            raise InputError(
+                f"{item.text} is no atom: the most probable world is told atom by atom",
+                hint="ask for predicates and ground atoms, or for its probability with mln infer",
+            )
+    if problem.query:
+        return posed
+    everything = tuple(QueryItem(name, WantedAtoms(name)) for name in problem.statuses)
+    return replace(posed, problem=replace(problem, query=everything))
+
+
+def _solved(posed: PreparedProblem, work: Work, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> World:
+    smaller = None
+    if work.way.lifts:
+        with watch("symmetry"):
+            smaller = reduced(posed)
+    solved = posed if smaller is None else smaller.posed
+    with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
+        found = _by_partitions(case, work) if work.way.partitions else None
+        if found is None and not case.can_refine:
+            found = _never_ground(case, work)
+        if found is None:
+            network = case.ground()
+            _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
+            current().allowance = SURE
+            with watch("sample"):
+                best = maximize_network(network, replace(work, memory_limit=case.memory_limit))
+            found = _Found(best, lambda number: best.world[number], case, NetworkKind.GROUND)
+        record = _record(posed, found, work)
+        if smaller is not None:
+            record = replace(record, network=NetworkKind.NONE, clauses=None)
+        if smaller is None:
+            return _world(posed.problem, found.case.asked.atoms, found, record)
+        atoms = _expanded(posed.problem, smaller, found.case.posed.problem, include_evidence=include_evidence)
+        remarks = (smaller.note, *found.optimum.remarks)
+        return _world(posed.problem, atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A best world, the truth of open atoms by their numbers, the case whose numbers they are, and what it was found on."""
+
+    optimum: Optimum
+    truth: Callable[[Int64], Bool]
+    case: Case
+    network: NetworkKind
+
+
+def _never_ground(case: Case, work: Work) -> _Found | None:
+    """An answer without grounding: a proved one, or where grounding does not fit, the best with its gap; None: ground it."""
+    found = _by_classes(case, work) if work.way.lifts else None
+    if case.sizes.memory_bytes <= case.memory_limit:
+        return found if found is not None and found.optimum.is_proved else None
+    if found is not None and found.optimum.is_proved:
+        return found
+    other = _by_annealing(case, work) if work.way.anneals else None
+    if found is None or other is None:
+        return found or other
+    best = max(found, other, key=lambda one: one.optimum.log_weight)
+    bound = min(found.optimum.bound, other.optimum.bound)
+    return replace(best, optimum=replace(best.optimum, bound=bound))
+
+
+def _by_partitions(case: Case, work: Work) -> _Found | None:
+    """The best partition, where hard rules make predicates equivalence relations and no other one may confine its blocks."""
+    own = case.partition
+    if not own.equivalences.relations or own.sizes.memory_bytes > case.memory_limit:
+        return None
+    network, parts = own.network, own.parts
+    large = parts.moves & ~small_parts(network, parts, parts.moves)
+    if confining(case.posed.problem, only(network, parts, large)) is not None:
+        return None
+    current().allowance = SURE
+    with case.watch("sample"):
+        best = maximize_partitions(network, parts, work)
+    return _Found(best, lambda number: best.world[number], case, NetworkKind.NONE)
+
+
+def _by_classes(case: Case, work: Work) -> _Found | None:
+    """The world of a program over kinds of atoms, where constants are interchangeable; None where there is none."""
+    own = case.as_posed
+    with case.watch("symmetry"):
+        work.progress.stage("symmetry")
+        classes = own.symmetry.classes.class_of
+    with case.watch("sample"):
+        work.progress.stage("program by classes")
+        with share_of(current(), SHARE, work.way.seconds):
+            found = solve_by_classes(own.posed, classes)
+    if isinstance(found, str) or found.result.world is None:
+        return None
+    graph, result = found.lifted.graph, found.result
+    if ATOM_BYTES * len(own.posed.problem.atoms) + KIND_BYTES * (graph.n_nodes + graph.n_edges) > case.memory_limit:
+        return None
+    nodes, atoms = graph.n_nodes, float(graph.members.sum())
+    note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
+    nothing = np.zeros(0, np.bool_)
+    best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {"classes": 1}, current().asked, (note,))
+    return _Found(best, found.truth, own, NetworkKind.NONE)
+
+
+def _by_annealing(case: Case, work: Work) -> _Found | None:
+    """A world by annealing on the counting network; None where that does not fit either, or has no counts for the problem."""
+    plan = case.counting_plan
+    if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(case.posed.problem.atoms) > case.memory_limit:
+        return None
+    current().allowance = SURE
+    network = case.counting
+    with case.watch("sample"), share_of(current(), 1.0, work.way.seconds):
+        found = anneal(network, work.search, progress=work.progress)
+    if found.log_weight == -math.inf:
+        return None
+    bound = most_countable(case.posed.problem, case.posed.lowered) + float(np.maximum(network.soft, 0.0).sum())
+    note = "nothing was grounded: the world was found by annealing on counts, and the bound is that of all groundings true"
+    proved = bound <= found.log_weight
+    best = Optimum(
+        found.world, found.log_weight, bound, proved, found.updates, found.tries, {"annealing": 1}, current().asked, (note,)
+    )
+    return _Found(best, lambda number: found.world[number], case, NetworkKind.COUNTING)
+
+
+@dataclass(frozen=True, eq=False)
+class _Smaller:
+    """The way by a smaller problem: its world, projected back, weighed and polished in the model as posed."""
+
+    posed: PreparedProblem
+    compressor: Compressor
+    work: Work
+    resources: Resources
+    watch: Stopwatch
+
+    def world(self, *, polish: bool, include_evidence: bool) -> World:
+        """The world of the model as posed."""
+        with self.watch("compress"):
+            self.resources.progress.stage("compress")
+            refuse_numbers(self.posed)
+            refuse_large(self.compressor, self.posed.problem, self.resources.limit)
+            made = for_worlds(self.compressor, self.posed)
+        if made.keeps(self.posed):  # nothing to project or to polish, and what is proved stays proved
+            found_whole = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
+            return self._told(found_whole, made.summary)
+        smaller = _asked(replace(made.posed, problem=replace(made.posed.problem, query=())))
+        try:
+            with share_of(current(), SHARE):
+                inner = _solved(smaller, self.work, self.resources, self.watch, include_evidence=False)
+        except (OutOfTimeError, InputError) as reason:  # hard rules over groups may leave no world where those of objects do
+            found_without = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
+            why = "took too long" if isinstance(reason, OutOfTimeError) else "has no world"
+            note = f"{made.summary}; the smaller problem {why}, so this is a world of the model as posed, found without it"
+            return self._told(found_without, note)
+        world = made.projection.world(_open_truth(smaller.problem, inner))
+        with (
+            case_of(self.posed, self.resources, self.watch, include_evidence=include_evidence) as case,
+            rules_named(self.posed.problem.model.rules),
+        ):
+            world = projection(case.posed.problem, self.posed.problem).world(world)
+            found = self._weighed(case, world, inner, polish=polish)
+            notes = () if made.partition is None else made.partition.notes
+            found = replace(found, optimum=replace(found.optimum, remarks=(*notes, *found.optimum.remarks)))
+            record = replace(_record(self.posed, found, self.work), method=inner.run.method)
+            return self._told(_world(self.posed.problem, case.asked.atoms, found, record), made.summary)
+
+    def _told(self, world: World, summary: str) -> World:
+        """The world with the line on what the compression did, and in which model it is judged."""
+        told = f"{summary} (guarantee {world.guarantee}: weight and bound are of the model as posed)"
+        run = replace(world.run, compression=CompressionRecord(self.compressor.name, told))
+        return replace(world, run=run, remarks=(told, *world.remarks))
+
+    def _weighed(self, case: Case, world: Bool, inner: World, *, polish: bool) -> _Found:
+        """The world as it weighs in the model as posed, polished on the network that fits."""
+        interrupted = inner.run.interrupted or current().asked
+        if case.sizes.memory_bytes > case.memory_limit:
+            return self._counted(case, world, interrupted=interrupted, polish=polish)
+        network = case.ground()
+        _refuse_what_does_not_fit(case, self.work.way, len(self.posed.problem.atoms))
+        current().allowance = SURE
+        with self.watch("sample"):
+            found = polished(network, world, self.work, polish=polish)
+            if found is None:
+                best = maximize_network(network, replace(self.work, way=way_named("maxwalksat")))
+                note = "the projected world breaks hard rules, and a walk from it did not mend them: this one was found elsewhere"
+                return _Found(replace(best, remarks=(note,)), lambda at: best.world[at], case, NetworkKind.GROUND)
+        told = "breaks hard rules" if found.before is None else f"weighs {found.before:.10g} in the model as posed"
+        after = f", {found.log_weight:.10g} after one walk from it" if polish or found.before is None else ""
+        optimum = Optimum(
+            found.world, found.log_weight, found.bound, found.bound <= found.log_weight, inner.flips + found.flips,
+            inner.tries, {}, interrupted or current().asked, (f"projected, the world of the smaller problem {told}{after}",),
+        )  # fmt: skip
+        return _Found(optimum, lambda at: found.world[at], case, NetworkKind.GROUND)
+
+    def _counted(self, case: Case, world: Bool, *, interrupted: bool, polish: bool) -> _Found:
+        """The same on the counting network: greedy sweeps in the place of a walk."""
+        plan = case.counting_plan
+        if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(case.posed.problem.atoms) > case.memory_limit:
+            case.ground()  # refuses, with the estimate and what would fit
+        network, ceiling = case.counting, most_countable(case.posed.problem, case.posed.lowered)
+        with self.watch("sample"):
+            weight = before = weight_of(network, world)
+            if polish or before.obeyed < 0:
+                world, weight = greedy(network, world, np.random.default_rng(self.work.search.seed))
+        if weight.obeyed < 0:
+            raise ResourceError(
+                "the projected world breaks hard rules, greedy sweeps do not mend them, and grounding does not fit the memory"
+                " limit; leave --compress out, or allow more with --memory-limit",
+                needed=case.sizes.memory_bytes,
+                limit=case.memory_limit,
+            )
+        bound = ceiling + float(np.maximum(network.soft, 0.0).sum())
+        told = "breaks hard rules" if before.obeyed < 0 else f"weighs {ceiling + before.log_weight:.10g} in the model as posed"
+        after = f", {ceiling + weight.log_weight:.10g} after greedy sweeps" if weight is not before else ""
+        note = f"nothing was grounded: projected, the world of the smaller problem {told}{after}"
+        best, total = world, ceiling + weight.log_weight
+        optimum = Optimum(best, total, max(bound, total), bound <= total, 0, 0, {}, interrupted, (note,))
+        return _Found(optimum, lambda at: best[at], case, NetworkKind.COUNTING)
+
+
+def _open_truth(problem: Problem, world: World) -> Bool:
+    """A world of all open atoms, by their numbers."""
+    truth = np.zeros(len(problem.atoms), np.bool_)
+    for part in world.parts:
+        is_open = problem.statuses[part.predicate].lookup(part.code) == UNKNOWN
+        truth[problem.atoms.numbers(part.predicate, part.code[is_open])] = part.truth[is_open]
+    return truth
+
+
+def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> tuple[QueryAtoms, ...]:
+    """The atoms that were asked for, with the numbers of those that stand for them, and what is known of these."""
+    made = []
+    for part in query_atoms(problem, include_evidence=include_evidence):
+        statuses = solved.statuses[part.predicate]
+        truth, number = part.truth.copy(), np.full(len(part.code), -1, np.int64)
+        is_open = part.truth == UNKNOWN
+        code = smaller.codes(part.predicate, part.code[is_open], problem.statuses[part.predicate].sizes)
+        truth[is_open] = statuses.lookup(code)
+        still = truth[is_open] == UNKNOWN
+        number[np.flatnonzero(is_open)[still]] = solved.atoms.numbers(part.predicate, code[still])
+        made.append(replace(part, truth=truth, number=number))
+    return tuple(made)
+
+
+def _refuse_what_does_not_fit(case: Case, way: Way, n_atoms: int) -> None:
+    needed = case.ground().nbytes + memory_needed(case.ground()) + ATOM_BYTES * n_atoms
+    if needed > case.memory_limit:
+        raise ResourceError(
+            f"{way.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
+            "allow more with --memory-limit",
+            needed=needed,
+            limit=case.memory_limit,
+        )
+
+
+def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: _Found, record: RunRecord) -> World:
+    """Put the truth to what was asked for."""
+    parts = []
+    for part in atoms:
+        truth = part.truth == TRUE
+        is_open = part.truth == UNKNOWN
+        truth[is_open] = found.truth(part.number[is_open])
+        parts.append(TrueAtoms(part.predicate, part.code, np.asarray(truth, np.bool_)))
+    best = found.optimum
+    return World(tuple(parts), problem, best.log_weight, best.bound, record, best.flips, best.tries, best.remarks)
+
+
+def _record(posed: PreparedProblem, found: _Found, work: Work) -> RunRecord:
+    from markovlogic._version import __version__
+
+    problem, best, network = posed.problem, found.optimum, found.case.network
+    return RunRecord(
+        method=best.hardest if work.way.chooses else work.way.name,
+        network=found.network,
+        estimator="world",
+        atoms=len(problem.atoms),
+        clauses=None if network is None else network.n_clauses,
+        seconds=found.case.watch.stop(),
+        chains=best.tries,
+        updates=best.flips,
+        seed=work.search.seed if best.tries else None,
+        interrupted=best.interrupted,
+        sources=(problem.model.source, *problem.evidence.sources),
+        version=__version__,
+    )

@@ -1,0 +1,289 @@
+"""What all compressors that merge objects have in common: how evidence and weights are carried over to groups."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from math import isinf
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+import numpy as np
+
+from markovlogic.compression.base import Compression, Compressor, check_seed, projection
+from markovlogic.compression.block_network import block_network
+from markovlogic.compression.block_states import Reading, Translation
+from markovlogic.compression.features import is_kept
+from markovlogic.compression.partition import Partition, held_apart, proposals_of
+from markovlogic.compression.shares import Blocks
+from markovlogic.compression.shrinking import Shrinking, Vote, n_scaled_rules
+from markovlogic.compression.type_model import NoTypes, type_network
+from markovlogic.errors import InputError, UnsupportedError
+from markovlogic.grounding.hard_rules.relevance import rules_that_matter
+from markovlogic.guarantee import Guarantee
+from markovlogic.language.lower import lower
+from markovlogic.language.templates import LoweredModel
+from markovlogic.networks.counts import CountNetwork
+from markovlogic.problem import Problem
+from markovlogic.problem.prepare import PreparedProblem
+from markovlogic.problem.query import queried_predicates
+from markovlogic.system.settings_parser import check_words
+
+if TYPE_CHECKING:
+    from markovlogic.symmetry.base import ConstantClasses
+
+Weights = Literal["default", "literal", "uniform", "field", "count"]
+Evidence = Literal["default", "majority", "clamp", "split", "representatives"]
+Diagonal = Literal["default", "merged", "split"]
+Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
+
+RATIO = 0.1  # groups over objects of a type, the K of [000]'s cgibbs
+MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
+AS_THEY_WERE = (
+    "; weights and rules are as they were (literal), since --method names one that reads problems: without it, counts are taken"
+    " where rules allow it"
+)
+_WEIGHTS = {
+    "literal": "literal weights",
+    "uniform": "weights times group sizes",
+    "field": "the field of one atom (no joint target)",
+    "count": "counts of true ones (annealed)",
+}
+
+
+@dataclass(frozen=True)
+class Grouping(Compressor, ABC):
+    """Settings that all groupings share.
+
+    weights: "literal", as the papers leave them; "uniform", times the sizes of the groups, which is right for worlds that are
+    constant on groups; "field", times what one member of a block sees, a chain without a joint target; "count", how many atoms
+    are true. evidence: of a block of atoms, "majority" (true where true ones outnumber all others together), "clamp"
+    (what most of its known ones say), "split" (shares, which enter counts as they are) or "representatives" (what is known of one
+    member of each group, as [002] has it). diag: whether p(A,A) and p(A,B) with A
+    and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
+    `samplers.block_gibbs`. independent: whether atoms that are independent given the rest are summed out of blocks with counts or
+    fields before anything is scaled. ladder: how many finer partitions are solved too, to measure how far the answers move with
+    them. seed: of what is drawn, None: that of the run.
+
+    "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
+    was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the paper's reading in the rest.
+    """
+
+    paper_evidence: ClassVar[Vote] = "majority"  # what the paper of the grouping makes of evidence
+
+    weights: Weights = "default"
+    evidence: Evidence = "default"
+    diag: Diagonal = "default"
+    alpha: Alpha = "none"
+    independent: Literal["summed", "kept"] = "summed"
+    ladder: int = 0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        check_words(self, self.name)
+        check_seed(self.name, self.seed)
+        if self.ladder < 0:
+            raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
+        if self.weights == "uniform" and self.diag == "split":
+            raise InputError(f"{self.name}: weights=uniform is a reading for merged diagonals", hint="leave diag out")
+        if self.independent == "kept" and self.weights in ("literal", "uniform"):
+            hint = "leave independent out, or take weights=count or field"
+            raise InputError(f"{self.name}: weights={self.weights} sums nothing out", hint=hint)
+        if self.evidence == "representatives" and self.wants_blocks:
+            hint = "take weights=literal or uniform, and leave alpha out"
+            raise InputError(f"{self.name}: evidence=representatives is a reading for smaller problems", hint=hint)
+
+    @property
+    def source(self) -> str:
+        """How results name it."""
+        return self.name
+
+    @abstractmethod
+    def partition(self, problem: Problem) -> Partition:
+        """The groups."""
+
+    @abstractmethod
+    def finer(self) -> Self:
+        """The same with about twice as many groups: the next rung of a ladder."""
+
+    def classes(self, problem: Problem) -> ConstantClasses:
+        """The groups as a source of proposals."""
+        return proposals_of(problem, self.partition(problem))
+
+    @property
+    def wants_blocks(self) -> bool:
+        """Whether settings were given that no smaller problem has a place for."""
+        of_chains = self.alpha != "none" or self.independent == "kept"
+        return self.weights in ("field", "count") or self.evidence == "split" or of_chains
+
+    def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
+        """Blocks of atoms, or another problem with groups in the place of objects."""
+        partition = self.partition(posed.problem)
+        literal = self.weights in ("literal", "uniform") or self.evidence == "representatives"
+        if needs_problem and self.wants_blocks:
+            hint = "leave --method out, or take weights=literal or uniform with evidence=majority or clamp"
+            raise InputError(f"{self.name}: these settings are of blocks, which have a chain of their own", hint=hint)
+        if not self.wants_blocks and (literal or needs_problem or not partition.merges):
+            made = self.shrunk(posed, partition)
+            chosen = literal or made.guarantee is Guarantee.EXACT
+            return made if chosen else replace(made, summary=made.summary + AS_THEY_WERE)
+        try:
+            network, what = self.network(posed, partition)
+        except UnsupportedError as reason:
+            if self.wants_blocks:
+                raise
+            made = self.shrunk(posed, partition)
+            return replace(made, summary=f"{made.summary}; with literal weights, since {reason.faults[0].message}")
+        note = told(partition, network.guarantee)
+        if network.guarantee is not Guarantee.EXACT and partition.merges:
+            note += self._put_together(posed.problem, partition)
+        same = projection(posed.problem, posed.problem)
+        return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
+
+    def network(self, posed: PreparedProblem, partition: Partition) -> tuple[CountNetwork, str]:
+        """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms.
+
+        Groups go by all rules; which network they make is decided by those that the query can depend on.
+        """
+        reading, queried = self.reading, queried_predicates(posed.problem.query)
+        rules = rules_that_matter(posed.problem, posed.lowered, queried)
+        left = tuple(
+            template for template in rules.templates if not isinf(template.weight) or not is_kept(posed.problem, template)
+        )
+        posed = replace(posed, rules=replace(rules, templates=left))
+        if reading == Reading("count", "split", True, True) and self.alpha == "none":
+            try:
+                types = type_network(posed, partition)
+                return types, f"counts of what objects are, {types.n_cells:,} cell{'s' * (types.n_cells != 1)}"
+            except NoTypes:
+                pass
+        blocks = block_network(posed, partition, reading)
+        several = "s" * (blocks.n_blocks != 1)
+        return blocks, f"{blocks.n_blocks:,} block{several} of atoms with {_WEIGHTS[reading.weights]}"
+
+    def _put_together(self, problem: Problem, partition: Partition) -> str:
+        """How much evidence is in blocks with atoms of another status: shares keep how much, not which; votes override it."""
+        blocks, reading = Blocks(problem, partition, split=not self.merges_diagonals), self.reading
+        if reading.evidence != "split":
+            return _overridden(Shrinking(PreparedProblem(problem), partition, reading.evidence, split=reading.split))
+        known = mixed = 0
+        for array in (array for name in problem.statuses for array in blocks.of(name)):
+            own = array.true + array.false
+            known, mixed = known + int(own.sum()), mixed + int(own[array.count.max(axis=0) < array.size].sum())
+        return f"; {mixed:,} of {known:,} known atoms are in blocks with others" if known else ""
+
+    @property
+    def reading(self) -> Reading:
+        """How blocks are read."""
+        weights = "count" if self.weights == "default" else self.weights
+        literal = self.weights in ("literal", "uniform")
+        evidence: Translation = "majority" if literal else "split"
+        if self.evidence == "majority" or self.evidence == "clamp" or self.evidence == "split":  # representatives are no blocks
+            evidence = self.evidence
+        sums_out = self.independent == "summed" and weights in ("count", "field")
+        return Reading(weights, evidence, not self.merges_diagonals, sums_out)
+
+    @property
+    def merges_diagonals(self) -> bool:
+        """Whether atoms with one object twice are as any others."""
+        return self.diag == "merged" or (self.diag == "default" and self.weights in ("literal", "uniform"))
+
+    def shrinking(self, posed: PreparedProblem, partition: Partition) -> Shrinking:
+        """The smaller problem over groups."""
+        vote = self.paper_evidence
+        if self.evidence == "majority" or self.evidence == "clamp" or self.evidence == "representatives":
+            vote = self.evidence
+        return Shrinking(posed, partition, vote, split=not self.merges_diagonals, scaled=self.weights == "uniform")
+
+    def shrunk(self, posed: PreparedProblem, partition: Partition) -> Compression:
+        """A problem over groups."""
+        made = self.shrinking(posed, partition)
+        other = replace(posed, problem=made.problem)
+        kept = Guarantee.EXACT if is_exact(made) else Guarantee.UNBOUNDED
+        what = "" if kept is Guarantee.EXACT or not partition.merges else _overridden(made)
+        return Compression(other, made.projection, kept, told(partition, kept) + what, partition)
+
+
+def for_worlds(compressor: Compressor, posed: PreparedProblem) -> Compression:
+    """The smaller problem for those who look for a world: by default weights are multiplied by the sizes of groups.
+
+    Then it weighs worlds that are constant on groups as the posed one does, up to what merging overrides. Where groups have so
+    many sizes that rules would multiply, weights are left as they are.
+    """
+    if not isinstance(compressor, Grouping) or compressor.weights != "default" or compressor.wants_blocks:
+        return compressor.compress(posed, needs_problem=True)
+    partition, rules = compressor.partition(posed.problem), len(posed.problem.model.rules)
+    scaled = n_scaled_rules(posed.problem.model, partition)
+    if compressor.diag != "split" and scaled <= MOST_SCALED * rules:
+        return replace(compressor, weights="uniform").shrunk(posed, partition)
+    made = replace(compressor, weights="literal").shrunk(posed, partition)
+    why = f"groups have so many sizes that weights times sizes would make {scaled:,} rules of {rules:,}"
+    if compressor.diag == "split":
+        why = "weights times sizes are a reading for merged diagonals"
+    return replace(made, summary=f"{made.summary}; with literal weights, since {why}")
+
+
+def is_exact(made: Shrinking) -> bool:
+    """Whether the smaller problem has the very marginals of the posed one.
+
+    It has where nothing is merged; and where the evidence agrees inside blocks and merged objects never meet: each clause speaks
+    of one merged object at most, and all its open atoms of that one, so that groups are copies of one another.
+    """
+    partition, problem = made.partition, made.posed.problem
+    if not partition.merges:
+        return True
+    merged = {of for of, own in partition.class_of.items() if len(own) > partition.n_groups(of)}
+    lowered = lowered_of(problem)
+    if lowered.definitions or not _never_meet(lowered, problem, merged):
+        return False
+    blocks = made.blocks  # with the diagonals that the smaller problem has
+    mentioned = [name for name in problem.statuses if any(of in merged for of in problem.model.predicates[name].types)]
+    pure = all(bool((array.count.max(axis=0) == array.size).all()) for name in mentioned for array in blocks.of(name))
+    return pure and not made.scaled
+
+
+def _never_meet(lowered: LoweredModel, problem: Problem, merged: set[str]) -> bool:
+    for template in lowered.templates:
+        own = [name for name, of in (*template.variables, *template.idle) if of in merged]
+        if len(own) > 1:
+            return False
+        for literal in template.literals if own else ():
+            open_ = problem.statuses[literal.predicate].n_open > 0
+            if open_ and own[0] not in [term.name for term in literal.args]:
+                return False
+    # atoms that tie two merged objects, or a merged one to another open object's rules, were excluded above
+    return all(
+        sum(of in merged for of in predicate.types) < 2 or not problem.statuses[name].n_open
+        for name, predicate in problem.model.predicates.items()
+        if any(x.predicate == name for template in lowered.templates for x in template.literals)
+    )
+
+
+def told(partition: Partition, kept: Guarantee) -> str:
+    """What was merged."""
+    shares = [
+        f"{partition.n_groups(of):,} group{'s' * (partition.n_groups(of) != 1)} for {len(own):,} of {of}"
+        for of, own in partition.class_of.items()
+        if len(own) > partition.n_groups(of)
+    ]
+    if not shares:
+        return f"{partition.source} merges nothing"
+    return f"{partition.source}: {', '.join(shares)}" + (", which loses nothing" if kept is Guarantee.EXACT else "")
+
+
+def _overridden(made: Shrinking) -> str:
+    """How much evidence the smaller problem overrides."""
+    overridden, known = made.overridden()
+    return f"; merging overrides {overridden:,} of {known:,} known atoms" if known else ""
+
+
+def group_number(problem: Problem, of: str, ratio: float | None, cr: str) -> int:
+    """How many groups a ratio asks for, among the constants of a type that may be merged; at least one. None: the default."""
+    n = int(np.count_nonzero(~held_apart(problem)[of]))
+    share = RATIO if ratio is None else ratio if cr == "new/old" else 1.0 / ratio
+    return min(n, max(1, round(share * n)))
+
+
+def lowered_of(problem: Problem) -> LoweredModel:
+    """The rules as clauses, which features and contexts are counted in; a rule whose weight is to be learned weighs 1."""
+    rules = tuple(replace(rule, weight=1.0) if rule.weight is None else rule for rule in problem.model.rules)
+    return lower(replace(problem.model, rules=rules))

@@ -1,0 +1,242 @@
+"""The compressors that merge objects: by counts of groundings, at random, or where they are interchangeable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal, Self, get_args
+
+import numpy as np
+
+from markovlogic.compression.base import Compression, projection
+from markovlogic.compression.dpmeans import Bounds, Clusters, Search
+from markovlogic.compression.features import FeatureKind, features_of
+from markovlogic.compression.grouping import RATIO, Grouping, group_number, lowered_of
+from markovlogic.compression.kmeans import k_means
+from markovlogic.compression.partition import Partition, held_apart, partition_of
+from markovlogic.compression.shares import Blocks, evidence_error, meta_atoms
+from markovlogic.errors import InputError, ResourceError
+from markovlogic.guarantee import Guarantee
+from markovlogic.language.templates import LoweredModel
+from markovlogic.problem import Problem
+from markovlogic.problem.prepare import PreparedProblem
+from markovlogic.symmetry.base import ConstantClasses
+from markovlogic.symmetry.twins import numbered, twin_classes
+from markovlogic.system.arrays import Float64, Int32
+
+Cr = Literal["new/old", "old/new"]
+CR_VALUES = get_args(Cr)
+
+
+def check_ratio(name: str, ratio: float | None, cr: str) -> None:
+    """A share of the objects; in the literal reading of [002]'s text, its inverse (ALGORITHMS.md 2.9)."""
+    if ratio is not None and not (0.0 < ratio <= 1.0 if cr == "new/old" else ratio >= 1.0):
+        expected = "a share above 0, up to 1" if cr == "new/old" else "old over new size, 1 or more"
+        raise InputError(f"{name}: the ratio is {ratio:g}, expected {expected}")
+
+
+def finer_ratio(ratio: float | None, cr: str) -> float:
+    """Of twice as many groups."""
+    if ratio is None:
+        ratio = RATIO if cr == "new/old" else 1.0 / RATIO
+    return min(1.0, 2 * ratio) if cr == "new/old" else max(1.0, ratio / 2)
+
+
+@dataclass(frozen=True)
+class KMeans(Grouping):
+    """Clusters of objects with similar counts of groundings: cgibbs of [000], VG of [002].
+
+    ratio: groups over objects of a type; None: 0.1. features: "sat" counts satisfied groundings alone. cr: "old/new" reads
+    the ratio as [002]'s text has it. For the rest see `Grouping`.
+    """
+
+    ratio: float | None = None
+    features: FeatureKind = "sat-fals-unk"
+    cr: Cr = "new/old"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ratio(self.name, self.ratio, self.cr)
+
+    @property
+    def name(self) -> str:
+        """As `--compress` spells it."""
+        return "kmeans"
+
+    def finer(self) -> Self:
+        """Twice as many clusters."""
+        return replace(self, ratio=finer_ratio(self.ratio, self.cr))
+
+    def partition(self, problem: Problem) -> Partition:
+        """K-means of every type."""
+        features, label = features_of(problem, lowered_of(problem), self.features), {}
+        for of, domain in problem.domains.items():
+            free = np.flatnonzero(~held_apart(problem)[of])
+            own = np.arange(len(domain), dtype=np.int32)
+            k = group_number(problem, of, self.ratio, self.cr)
+            own[free] = _clusters(features.points[of][free], k, self.seed or 0) + len(domain)
+            label[of] = own
+        return partition_of(problem, label, self.source, notes=features.notes)
+
+
+@dataclass(frozen=True)
+class DPMeans(Grouping):
+    """Clusters by DP-means, whose number follows from bounds (NP-Cluster, [000] Algorithm 2).
+
+    beta1: bound of E_G, None: 1e-4 times the number of blocks. most_blocks: β₂, the bound of S_G, of the blocks that a sampler
+    visits. ratio: at most so many groups over objects of each type; None: no such bound. path: of λ, "farthest" or the paper's
+    "schedule". beta2: what is returned where β₂ breaks first, "last-feasible", or the paper's "last", which breaks it.
+    dp_distance: "squared", or "plain" as Algorithm 1 has it. error: "literal" counts no evidence that contradicts itself inside
+    a block.
+    """
+
+    beta1: float | None = None
+    most_blocks: int = 10_000
+    ratio: float | None = None
+    path: Literal["farthest", "schedule"] = "farthest"
+    beta2: Literal["last-feasible", "last"] = "last-feasible"
+    dp_distance: Literal["squared", "plain"] = "squared"
+    error: Literal["both", "literal"] = "both"
+    features: FeatureKind = "sat-fals-unk"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ratio is not None:
+            check_ratio(self.name, self.ratio, "new/old")
+        if self.most_blocks < 1 or (self.beta1 is not None and not self.beta1 > 0):
+            raise InputError("dpmeans: beta1 and most_blocks are bounds above 0")
+        if self.beta2 == "last" and self.path != "schedule":
+            raise InputError("dpmeans: beta2=last is how the paper's schedule ends", hint="add path=schedule")
+
+    @property
+    def name(self) -> str:
+        """As `--compress` spells it."""
+        return "dpmeans"
+
+    def finer(self) -> Self:
+        """Bounds that leave room for about twice as many groups of a type, whose pairs are blocks."""
+        ratio = None if self.ratio is None else min(1.0, 2 * self.ratio)
+        return replace(self, most_blocks=4 * self.most_blocks, ratio=ratio, beta1=(self.beta1 or 1e-3) / 1e3)
+
+    def partition(self, problem: Problem) -> Partition:
+        """The coarsest partition that the bounds allow; with a note where none meets them."""
+        lowered = lowered_of(problem)
+        apart = held_apart(problem)
+        features = features_of(problem, lowered, self.features)
+        points = {of: own[~apart[of]] for of, own in features.points.items()}
+        search = Search(points, partial(self._bounds, problem, lowered), self.seed or 0, self.dp_distance == "squared")
+        if self.path == "schedule":
+            found = search.by_schedule(return_broken=self.beta2 == "last")
+        else:
+            found = search.by_radii()
+        note = found.told()
+        notes = (f"dpmeans: {note}",) if note else ()
+        return self._partition(problem, found.clusters, (*notes, *features.notes))
+
+    def _partition(self, problem: Problem, clusters: dict[str, Clusters], notes: tuple[str, ...] = ()) -> Partition:
+        label = {}
+        for of, domain in problem.domains.items():
+            own = np.arange(len(domain), dtype=np.int64)
+            own[~held_apart(problem)[of]] = clusters[of].label + len(domain)
+            label[of] = numbered(own)
+        return partition_of(problem, label, self.source, notes=notes)
+
+    def _bounds(self, problem: Problem, lowered: LoweredModel, clusters: dict[str, Clusters]) -> Bounds:
+        made = self._partition(problem, clusters)
+        blocks = Blocks(problem, made, split=True)
+        used = {literal.predicate for template in lowered.templates for literal in template.literals}
+        predicates = [name for name in problem.statuses if name in used]
+        count = meta_atoms(blocks, predicates)
+        error = evidence_error(blocks, predicates, literal=self.error == "literal")
+        fits = self.ratio is None or all(
+            clusters[of].label.max(initial=-1) < group_number(problem, of, self.ratio, "new/old") for of in problem.domains
+        )
+        return Bounds(error, count, 1e-4 * count if self.beta1 is None else self.beta1, self.most_blocks, fits)
+
+
+@dataclass(frozen=True)
+class RandomGroups(Grouping):
+    """Objects put into groups at random, as [000] does for its Figure 2; ratio and cr as of `KMeans`."""
+
+    ratio: float | None = None
+    cr: Cr = "new/old"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_ratio(self.name, self.ratio, self.cr)
+
+    @property
+    def name(self) -> str:
+        """As `--compress` spells it."""
+        return "random"
+
+    def finer(self) -> Self:
+        """Twice as many clusters."""
+        return replace(self, ratio=finer_ratio(self.ratio, self.cr))
+
+    def partition(self, problem: Problem) -> Partition:
+        """As many objects in each group as can be."""
+        label = {}
+        for (of, domain), own_seed in zip(
+            problem.domains.items(), np.random.SeedSequence(self.seed or 0).spawn(len(problem.domains)), strict=True
+        ):
+            free = np.flatnonzero(~held_apart(problem)[of])
+            own = np.arange(len(domain), dtype=np.int32)
+            k = group_number(problem, of, self.ratio, self.cr)
+            drawn = np.random.default_rng(own_seed).permutation(len(free)) % max(k, 1)
+            own[free] = (drawn + len(domain)).astype(np.int32)
+            label[of] = own
+        return partition_of(problem, label, self.source)
+
+
+@dataclass(frozen=True)
+class Twins(Grouping):
+    """Objects that nothing known tells apart: what can be merged with no loss.
+
+    No problem with fewer objects has the same marginals in general, so that the problem stays as it is; methods that are lifted
+    use the classes anyway.
+    """
+
+    @property
+    def name(self) -> str:
+        """As `--compress` spells it."""
+        return "twins"
+
+    def finer(self) -> Self:
+        """Twins are twins."""
+        return self
+
+    def partition(self, problem: Problem) -> Partition:
+        """Twin classes."""
+        return partition_of(problem, twin_classes(problem).class_of, self.source)
+
+    def classes(self, problem: Problem) -> ConstantClasses:
+        """The same, and sound."""
+        return twin_classes(problem)
+
+    def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
+        """A smaller problem, or blocks, where that is exact or was asked for by a reading of it; else the problem itself."""
+        same = projection(posed.problem, posed.problem)
+        usual = (self.weights, self.evidence, self.diag, self.alpha) == ("default", "default", "default", "none")
+        try:
+            made = super().compress(posed, needs_problem=needs_problem)
+        except ResourceError as reason:
+            if not usual:
+                raise
+            return Compression(posed, same, Guarantee.EXACT, f"twins: the problem stays as it is, since {reason}")
+        if made.guarantee is Guarantee.EXACT or not usual:
+            return made
+        note = "twins: interchangeable objects meet in rules, so the problem stays as it is"
+        return Compression(posed, same, Guarantee.EXACT, note, made.partition)
+
+
+def _clusters(features: Float64, k: int, seed: int) -> Int32:
+    """Labels of k clusters, or of the distinct points where those are fewer."""
+    n = len(features)
+    if k >= n:
+        return np.arange(n, dtype=np.int32)
+    point = np.unique(np.round(features, 9), axis=0, return_inverse=True)[1].ravel() if features.size else np.zeros(n, np.int64)
+    distinct = int(point.max(initial=0)) + 1
+    if k >= distinct:
+        return point.astype(np.int32)
+    return (k_means(features, k, seed) if k > 1 else np.zeros(n)).astype(np.int32)

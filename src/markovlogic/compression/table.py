@@ -1,0 +1,108 @@
+"""The compressors by name; each is a settings object of its own, whose defaults stand for its name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from markovlogic.errors import InputError, known_name
+
+if TYPE_CHECKING:
+    from markovlogic.compression.base import Compressor
+
+NONE = "none"
+TABLE = {  # name: module and class
+    "kmeans": ("groupings", "KMeans"),
+    "dpmeans": ("groupings", "DPMeans"),
+    "obj2vec": ("obj2vec", "Obj2Vec"),
+    "random": ("groupings", "RandomGroups"),
+    "drop": ("thinning", "Drop"),
+    "bmf": ("evidence_factors", "BMF"),
+    "nimfa": ("thinning", "NIMFA"),
+    "twins": ("groupings", "Twins"),
+}
+
+
+def compressor_named(name: str) -> Compressor:
+    """One compressor with its defaults; an unknown name is an error that lists the known ones."""
+    known_name(name, "compression", (NONE, *TABLE))
+    module, kind = TABLE[name]
+    made: Compressor = vars(importlib.import_module(f"markovlogic.compression.{module}"))[kind]()
+    return made
+
+
+def compressor_of(
+    wish: str | Compressor | None, rank: int | None = None, ratio: float | None = None, seed: int | None = None
+) -> Compressor | None:
+    """What `--compress` names, with the options that are settings of its own; None where nothing is compressed.
+
+    seed: of the run, which the compressor draws from unless it has one of its own.
+    """
+    from markovlogic.compression.base import seeded
+
+    given = _given(rank, ratio)
+    if wish is not None and not isinstance(wish, str):
+        if given:
+            name = next(iter(given))
+            raise InputError(f"a {name} beside {wish!r}", hint=f"give it to the settings: {type(wish).__name__}({name}=…)")
+        return seeded(wish, seed)
+    if wish is None or wish == NONE:
+        for name in given:
+            raise InputError(f"--{name} is a setting of --compress", hint="name the compression, or leave it out")
+        return None
+    made = compressor_named(wish)
+    _check_given(made, given)
+    return seeded(replace(made, **given), seed)  # type: ignore[type-var]
+
+
+def compressor_said(
+    name: str, rank: int | None, ratio: float | None, said: Sequence[str], others: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Compressor | None, list[str]]:
+    """A compressor in the words of the command line, and what `--set` says of something else; others: see `split_said`."""
+    from markovlogic.system.settings_parser import changed, split_said
+
+    if name == NONE:
+        return compressor_of(name, rank, ratio), list(said)
+    made, given = compressor_named(name), _given(rank, ratio)
+    _check_given(made, given)
+    mine, rest = split_said(made, made.name, said, others)
+    for twice in mine.keys() & given.keys():
+        raise InputError(f"--{twice} {given[twice]:g} and --set {twice}={mine[twice]} say the same", hint="leave one of them out")
+    return changed(made, mine, given), rest
+
+
+def refuse_unknown(made: Compressor | None, said: Sequence[str], method: str = "", others: Sequence[str] = ()) -> None:
+    """Refuse a word of `--set` that neither a compression nor a method knows; others: what the method does."""
+    from markovlogic.system.settings_parser import setting_names, unknown_setting
+
+    if made is None:
+        return
+    for text in said:
+        name, equals, _ = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
+        if name.removeprefix(f"{method}.") in others:
+            continue
+        bare = name.removeprefix(f"{made.name}.")
+        having = [other for other in TABLE if bare in setting_names(compressor_named(other))]
+        elsewhere = f"{bare} is one of {', '.join(having)}" if having else ""
+        if method and not having and not others:
+            elsewhere = "a method whose settings are meant is named with --method"
+        raise unknown_setting(text, {made.name: setting_names(made)} | ({method: others} if method else {}), elsewhere)
+
+
+def _given(rank: int | None, ratio: float | None) -> dict[str, Any]:
+    return {name: value for name, value in (("rank", rank), ("ratio", ratio)) if value is not None}
+
+
+def _check_given(made: Compressor, given: Mapping[str, Any]) -> None:
+    """Refuse options that are settings of other compressors."""
+    for name, value in given.items():
+        if name not in vars(made):
+            taking = [other for other in TABLE if name in vars(compressor_named(other))]
+            raise InputError(f"--{name} is no setting of --compress {made.name}", hint=f"it is one of {', '.join(taking)}")
+        if name == "rank" and value < 0:
+            raise InputError(f"--rank must be at least 0, not {value}")

@@ -1,0 +1,241 @@
+"""Estimates with their Monte Carlo errors: mean, standard error, split R-hat and effective sample size, row by row.
+
+All chains are independent, so with eight or more of them the variance of a mean is read off the chains' means and nothing
+has to be assumed about the correlation inside a chain. Means of eight chains are alike by chance now and then, so up to 32 chains
+are cut into segments too (batch means), and the larger variance counts. Fewer than eight chains have their segments, unless they
+disagree. What cannot be known is nan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from markovlogic.estimation.quantiles import f_quantile, student_quantile
+from markovlogic.estimation.slots import ENOUGH_CHAINS, MANY_CHAINS, REPLICATES
+from markovlogic.system.arrays import Bool, Float64
+
+LEAST_SEGMENTS = 4  # of a chain: the fewest whose correlation shows
+CELLS_AT_ONCE = 1 << 18  # what a processor cache holds, with a few temporary arrays
+FLOAT32_ERROR = 1e-6  # bound on the rounding of a mean of conditionals
+PSEUDO_DRAWS = 2.0  # Agresti and Coull 1998: two successes and two failures make intervals near 0 and 1 honest
+UNSEEN_CONTEXTS = 0.5  # the same for averages of conditionals, which an unseen world of the neighbours changes by less than one
+STUCK = 0.01  # false-alarm rate of the test that few chains disagree more than their segments tell
+CORRELATED = 0.4  # lag-one correlation of segment means above which the variance is corrected
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """One number for each row; nan means undefined."""
+
+    mean: Float64
+    stderr: Float64  # scaled so that mean ± 1.96·stderr is a 95% interval also when few chains stand behind it
+    rhat: Float64  # split R-hat of the truth value; nan when no chain ever moved, inf when chains froze in different states
+    ess: Float64  # independent draws that would give the same variance of the mean, n·log10 n at most; nan when never moved
+    never_moved: Bool  # every chain kept one value in all its draws, though nothing decides the row
+    chain_mean: Float64 | None  # (n_rows, n_chains), None where that would be large
+    drift: Float64  # Student's t of the late half's mean less the early one's, over chains; nan where it is undefined
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+
+@dataclass(frozen=True, eq=False)
+class Slices:
+    """What is known of some rows: counts of true draws by slot, and sums of conditionals by slot or all in one."""
+
+    counts: Float64  # (n_slots, n_rows, n_chains)
+    lengths: Float64  # (n_slots,) draws in each slot
+    sums: Float64 | None = None  # (n_slots or 1, n_rows, n_chains)
+
+
+def blocks(n_rows: int, cells_a_row: int) -> Iterator[slice]:
+    """Rows in blocks that keep temporary arrays small."""
+    step = max(1, CELLS_AT_ONCE // max(cells_a_row, 1))
+    for begin in range(0, n_rows, step):
+        yield slice(begin, min(begin + step, n_rows))
+
+
+def estimate(block: Slices, decided: Bool | None = None, *, keep_chains: bool = False) -> Estimates:
+    """Estimates of some rows; `decided` marks those that hard rules fix, which have no error."""
+    n_slots, n_rows, n_chains = block.counts.shape
+    draws = float(block.lengths.sum())
+    if draws == 0:
+        return undefined(n_rows)
+    total = block.counts.sum(axis=0)
+    chain_mean = (total if block.sums is None else block.sums.sum(axis=0)) / draws
+    mean = chain_mean.mean(axis=1)
+    rhat, frozen = _split_rhat(block)
+    count_variance, degrees = mean_variance(block.counts, block.lengths)
+    if block.sums is None:
+        variance = count_variance
+    else:
+        sum_lengths = block.lengths if len(block.sums) == n_slots else np.array([draws])
+        variance, degrees = mean_variance(block.sums, sum_lengths)
+        variance = variance + FLOAT32_ERROR**2
+    n_draws = draws * n_chains
+    share = total.sum(axis=1) / n_draws
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # draws of a chain are alike for so many steps; what was not seen may hide behind as many
+        stickiness = np.where(share * (1 - share) > 0, count_variance * n_draws / (share * (1 - share)), 1.0)
+    stickiness = np.clip(np.nan_to_num(stickiness, nan=1.0), 1.0, draws)
+    unseen = (PSEUDO_DRAWS if block.sums is None else UNSEEN_CONTEXTS) * (stickiness / n_draws) ** 2
+    stderr = np.sqrt(variance + unseen) * student_factor(degrees)
+    ess = effective_draws(mean * (1 - mean), variance + unseen, n_draws)
+    same = (total == total[:, :1]).all(axis=1)
+    never_moved = frozen.copy()
+    rhat[frozen] = np.where(same[frozen], np.nan, np.inf)
+    ess[frozen & same] = np.nan
+    found = Estimates(
+        mean, stderr, rhat, ess, never_moved, chain_mean if keep_chains else None, drift_of(block.counts, block.lengths)
+    )
+    return found if decided is None else with_decided(found, decided)
+
+
+def with_decided(found: Estimates, decided: Bool) -> Estimates:
+    """The same estimates, without error where hard rules decide."""
+    mean, stderr = np.where(decided, np.round(found.mean), found.mean), np.where(decided, 0.0, found.stderr)
+    rhat, ess, drift = (np.where(decided, np.nan, column) for column in (found.rhat, found.ess, found.drift))
+    return Estimates(mean, stderr, rhat, ess, found.never_moved & ~decided, found.chain_mean, drift)
+
+
+def most_effective(n_draws: float) -> float:
+    """The bound of Vehtari et al. 2021 on an effective sample size: what lies above is noise, and is told as "at least"."""
+    return n_draws * max(1.0, math.log10(max(n_draws, 1.0)))
+
+
+def effective_draws(spread: Float64, variance: Float64, n_draws: float) -> Float64:
+    """Independent draws that would give this variance of a mean, where one draw's variance is `spread`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ess = np.where(variance > 0, spread / variance, np.nan)
+    return np.minimum(ess, most_effective(n_draws))
+
+
+def drift_of(sums: Float64, lengths: Float64) -> Float64:
+    """Whether a run was still on its way: t of the difference between its late and its early half, over chains (Geweke 1992).
+
+    sums: (n_slots, n_rows, n_chains). Each chain has a difference of its own, so nothing is assumed about correlation inside one.
+    R-hat does not see a transient that all chains share.
+    """
+    n_rows, n_chains = sums.shape[1:]
+    half = middle(lengths)
+    early, late = lengths[:half].sum(), lengths[half:].sum()
+    if n_chains < ENOUGH_CHAINS or min(early, late) < 2:
+        return np.full(n_rows, np.nan)
+    difference = sums[half:].sum(axis=0) / late - sums[:half].sum(axis=0) / early
+    spread = difference.std(axis=1, ddof=1) / np.sqrt(n_chains)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(spread > 0, difference.mean(axis=1) / spread, np.nan)
+
+
+def mean_variance(values: Float64, lengths: Float64) -> tuple[Float64, Float64]:
+    """Variance of each row's mean over all chains and draws, and the degrees of freedom behind it; nan where it is unknown.
+
+    values: (n_slots, n_rows, n_chains) sums over slots.
+    """
+    n_slots, n_rows, n_chains = values.shape
+    draws = lengths.sum()
+    chain_mean = values.sum(axis=0) / draws
+    between = np.full(n_rows, np.nan)
+    if n_chains > 1:
+        between = chain_mean.var(axis=1, ddof=1) / n_chains
+    if n_chains >= MANY_CHAINS or n_slots < 2:
+        return between, np.full(n_rows, max(n_chains - 1.0, 1.0))
+    sums, size = _merge_slots(values, lengths, max(-(-REPLICATES // n_chains), LEAST_SEGMENTS))
+    replicates = len(size) * n_chains
+    off = sums / size[:, None, None] - chain_mean.mean(axis=1)[None, :, None]  # (n_segments, n_rows, n_chains)
+    weight = size / draws
+    pooled = np.einsum("s,src->r", weight, off * off) / (n_chains * (replicates - 1))
+    pooled = pooled * _correlation_factor(off)
+    degrees = np.full(n_rows, replicates - 1.0)
+    if n_chains > 1:
+        limit = f_quantile(n_chains - 1, replicates - n_chains, 1 - STUCK) if replicates > n_chains else 1.0
+        stuck = between > limit * pooled
+        pooled = np.where(stuck if n_chains < ENOUGH_CHAINS else between > pooled, between, pooled)
+        degrees = np.where(stuck, n_chains - 1.0, degrees)
+    return pooled, degrees
+
+
+def _merge_slots(values: Float64, lengths: Float64, wanted: int) -> tuple[Float64, Float64]:
+    """Neighbouring slots added together, to about `wanted` segments of about equal length."""
+    wanted = min(wanted, len(lengths))
+    ends = np.cumsum(lengths)
+    segment = np.minimum((wanted * (ends - lengths / 2) / ends[-1]).astype(np.int64), wanted - 1)
+    first = np.unique(segment, return_index=True)[1]
+    return np.add.reduceat(values, first, axis=0), np.add.reduceat(lengths, first)
+
+
+def _correlation_factor(off: Float64) -> Float64:
+    """How much larger the variance is than segment means suggest, when neighbours among them are clearly correlated.
+
+    For a first-order autoregression of segment means the factor is (1 + r)/(1 - r).
+    """
+    if len(off) < LEAST_SEGMENTS:
+        return np.ones(off.shape[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lag_one = (off[1:] * off[:-1]).sum(axis=(0, 2)) / (off * off).sum(axis=(0, 2))
+    lag_one = np.nan_to_num(lag_one, nan=0.0)
+    clear = np.clip(lag_one, 0.0, 0.9)
+    return np.where(lag_one > CORRELATED, (1 + clear) / (1 - clear), 1.0)
+
+
+def student_factor(degrees: Float64) -> Float64:
+    """By how much a standard error must grow so that ±1.96 of it cover 95% when its variance has so few degrees of freedom."""
+    few, where = np.unique(np.maximum(degrees, 1.0), return_inverse=True)  # the quantile is dear, and rows are alike
+    quantile = np.array([student_quantile(number, 0.975) for number in few.tolist()])
+    return quantile[where] / 1.959963984540054
+
+
+def _split_rhat(block: Slices) -> tuple[Float64, Bool]:
+    """Split R-hat of 0/1 draws, and whether no chain moved; R-hat is nan where a half is too short.
+
+    R = √((((n−1)/n)·W + B/n)/W) over the halves of all chains (ALGORITHMS 3.13; Gelman et al., BDA3, 11.4).
+    The halves may differ in length when a run stops early: W then pools squared deviations, B weighs by length, n is the average.
+    """
+    n_rows = block.counts.shape[1]
+    ends = np.cumsum(block.lengths)
+    half = middle(block.lengths)
+    parts = [p for p in (slice(None, half), slice(half, None)) if block.lengths[p].sum() > 0]
+    size = np.array([block.lengths[p].sum() for p in parts])
+    means = np.stack([block.counts[p].sum(axis=0) for p in parts]) / size[:, None, None]  # (2, n_rows, n_chains)
+    squares = np.einsum("s,src->r", size, means * (1 - means))  # within halves, for 0/1 values
+    n_pieces, length = means.shape[0] * means.shape[2], float(size.mean())
+    if n_pieces < 2 or size.min() < 2:
+        # too short to split: whether anything moved is all that can be told
+        whole = block.counts.sum(axis=0)
+        return np.full(n_rows, np.nan), ((whole == 0) | (whole == ends[-1])).all(axis=1)
+    within = squares / (means.shape[2] * float((size - 1).sum()))
+    grand = np.einsum("s,src->r", size, means) / (size.sum() * means.shape[2])
+    between = np.einsum("s,src->r", size, (means - grand[:, None]) ** 2) / (n_pieces - 1)
+    # halves that kept one value each make W = 0: R-hat is inf if they differ, which a chain that moved in the middle does
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rhat = np.sqrt(((length - 1) / length * within + between / length) / within)
+    whole = block.counts.sum(axis=0)
+    return rhat, ((whole == 0) | (whole == ends[-1])).all(axis=1)
+
+
+def middle(lengths: npt.ArrayLike) -> int:
+    """The number of slots that make up the first half of the draws, as nearly as slots allow."""
+    ends = np.cumsum(lengths)
+    return int(np.argmin(np.abs(ends - ends[-1] / 2))) + 1
+
+
+def undefined(n_rows: int) -> Estimates:
+    """Estimates of rows of which nothing was drawn."""
+    empty = np.full(n_rows, np.nan)
+    return Estimates(empty, empty.copy(), empty.copy(), empty.copy(), np.zeros(n_rows, np.bool_), None, empty.copy())
+
+
+def joined(parts: Sequence[Estimates]) -> Estimates:
+    """The estimates of consecutive blocks of rows as one."""
+    if not parts:
+        return undefined(0)
+    chains = [part.chain_mean for part in parts if part.chain_mean is not None]
+    names = ("mean", "stderr", "rhat", "ess", "never_moved", "drift")
+    mean, stderr, rhat, ess, never_moved, drift = (np.concatenate([vars(part)[name] for part in parts]) for name in names)
+    chain_mean = np.concatenate(chains) if len(chains) == len(parts) else None
+    return Estimates(mean, stderr, rhat, ess, never_moved, chain_mean, drift)

@@ -1,0 +1,175 @@
+"""How a network would be solved exactly, and what that would take: every component by the method that suits it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from markovlogic.errors import InputError, ResourceError
+from markovlogic.methods.exact.costs import components_cost, elimination_cost, enumeration_cost
+from markovlogic.methods.exact.effort import Effort, EffortSpentError
+from markovlogic.methods.exact.enumeration import FEW_WORLDS, MOST_WORLDS, refuse_too_many_worlds
+from markovlogic.methods.exact.shapes import Shape, shapes_of
+from markovlogic.methods.exact.widths import MOST_WIDTH, EliminationPlan, plan_elimination, refuse_dense
+from markovlogic.networks.components import Components
+from markovlogic.networks.ground import GroundNetwork
+from markovlogic.system.arrays import Int32
+from markovlogic.system.progress import SILENT, Progress
+
+Method = Literal["exact", "enumerate", "eliminate"]
+
+_CHEAP = 2**22  # worlds over all components of a shape up to which enumeration needs no better method
+_TINY = 2**6  # worlds of a component up to which it is enumerated, however many there are
+_SHAPE = 100.0  # steps of effort that a shape takes before it is ordered
+
+
+@dataclass(frozen=True, eq=False)
+class ShapePlan:
+    """The components of one shape, and how they are solved."""
+
+    shape: Shape
+    elimination: EliminationPlan | None  # None: they are enumerated
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPlan:
+    """What exact inference is going to do with a network; `solve` executes it."""
+
+    parts: Components
+    coins: Int32  # atoms without clauses, groups or definitions: they are independent
+    shapes: tuple[ShapePlan, ...]
+    width: int  # of the widest elimination, 0 where nothing is eliminated
+    entries: float  # of all tables of elimination, and worlds that are listed
+    largest: float  # entries of the largest table
+    seconds: float  # predicted
+    memory_bytes: int  # predicted peak beyond the network
+    effort: float  # steps that planning took
+
+    @property
+    def reason(self) -> str:
+        """The plan in a few words."""
+        count = f"{self.parts.n_components:,}"
+        return f"{count} components, elimination width {self.width}" if self.width else f"{count} small components"
+
+
+def plan_exact(
+    network: GroundNetwork,
+    parts: Components,
+    *,
+    method: Method = "exact",
+    max_width: int = MOST_WIDTH,
+    max_worlds: int = MOST_WORLDS,
+    memory_limit: float | None = None,
+    effort: float | None = None,
+    progress: Progress = SILENT,
+) -> ExactPlan:
+    """Decide for each component whether its worlds are listed or its variables eliminated, and in which order.
+
+    Refuses with ResourceError where a component is beyond the bounds, or where that is not known after `effort` steps
+    (`effort.ONE_SECOND`; None: however long it takes).
+    """
+    bounds = _Bounds(method, max_width, max_worlds, memory_limit)
+    spent = Effort(effort)
+    coins, rest = _coins(network, parts)
+    made: list[ShapePlan] = []
+    if len(rest) and np.diff(network.group_start).all():  # a group without atoms leaves no world, and nothing to plan
+        progress.stage("plan exact inference", len(rest))
+        if method != "enumerate":
+            try:
+                refuse_dense(network, parts, max_width=max_width, max_worlds=max_worlds if method == "exact" else 1, effort=spent)
+            except ResourceError as refusal:
+                raise bounds.refused(refusal) from None
+        done = 0
+        for shape in shapes_of(network, parts, rest):
+            spent.spend(_SHAPE)
+            made.append(ShapePlan(shape, bounds.elimination_of(shape, spent)))
+            done += shape.n_rows
+            progress.advance(done)
+    return _with_figures(network, parts, coins, made, spent)
+
+
+def _coins(network: GroundNetwork, parts: Components) -> tuple[Int32, np.ndarray]:
+    """Atoms that stand alone, without clauses, groups or definitions, and the components that are left."""
+    alone = np.diff(parts.start) == 1
+    alone[parts.component_of[network.group_atom]] = False
+    alone[parts.component_of[network.n_atoms :]] = False
+    alone &= np.diff(parts.clause_start) == 0
+    return parts.atom[parts.start[:-1][alone]], np.nonzero(~alone)[0]
+
+
+def _with_figures(network: GroundNetwork, parts: Components, coins: Int32, made: list[ShapePlan], spent: Effort) -> ExactPlan:
+    """The plan with its sums: seconds and what is kept add up, room is needed for one shape at a time."""
+    sorting = components_cost(network)
+    width, entries, largest = 0, float(len(coins)), 0.0
+    seconds, room, kept = sorting.seconds, 0.0, sorting.kept
+    for plan in made:
+        if plan.elimination is None:
+            worlds = 2.0 ** plan.shape.log2_worlds()
+            own = enumeration_cost(plan.shape, worlds)
+            entries += worlds * plan.shape.n_rows
+        else:
+            own = elimination_cost(plan.shape, plan.elimination)
+            width, largest = max(width, plan.elimination.width), max(largest, plan.elimination.largest)
+            entries += plan.elimination.entries * plan.shape.n_rows
+        seconds, room, kept = seconds + own.seconds, max(room, own.room), kept + own.kept
+    memory = max(sorting.room, kept + room)
+    return ExactPlan(parts, coins, tuple(made), width, entries, largest, seconds, int(memory), spent.spent)
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """Which methods may be used, and how far."""
+
+    method: Method
+    max_width: int
+    max_worlds: int
+    memory_limit: float | None
+
+    def __post_init__(self) -> None:
+        if self.method not in ("exact", "enumerate", "eliminate"):
+            raise InputError(f"unknown exact method {self.method!r}", hint="choose exact, enumerate or eliminate")
+        if self.max_width < 0 or self.max_worlds < 1:
+            raise InputError(
+                f"a width of {self.max_width} and {self.max_worlds} worlds allow nothing",
+                hint="give at least width 0 and 1 world",
+            )
+
+    def elimination_of(self, shape: Shape, effort: Effort) -> EliminationPlan | None:
+        """How to eliminate the components of a shape, None where they are enumerated; ResourceError where neither goes."""
+        bits = shape.log2_worlds()
+        worlds = 2.0 ** min(bits, 1000.0)
+        cheap = worlds <= _TINY or (worlds <= FEW_WORLDS and worlds * shape.n_rows <= _CHEAP)
+        if self.method == "enumerate" or (self.method == "exact" and cheap and worlds <= self.max_worlds):
+            self._refuse_enumeration(shape)
+            return None
+        try:
+            return plan_elimination(shape, max_width=self.max_width, memory_limit=self.memory_limit, effort=effort)
+        except ResourceError as refusal:
+            can_be_listed = self.method == "exact" and bits <= math.log2(self.max_worlds) + 1e-9
+            if can_be_listed and not isinstance(refusal, EffortSpentError):
+                self._refuse_enumeration(shape)
+                return None
+            raise self.refused(refusal, bits) from None
+
+    def refused(self, refusal: ResourceError, bits: float | None = None) -> ResourceError:
+        """A refusal with what else was thought of, and advice."""
+        listed = f"; its 2^{bits:.0f} worlds are too many to list" if bits is not None and self.method == "exact" else ""
+        if isinstance(refusal, EffortSpentError):
+            listed = ""
+        return _with_advice(refusal, f"{listed}{SAMPLE_INSTEAD}")
+
+    def _refuse_enumeration(self, shape: Shape) -> None:
+        try:
+            refuse_too_many_worlds(shape, self.max_worlds)
+        except ResourceError as refusal:
+            raise _with_advice(refusal, "; use --method exact, or sample: --method gibbs or --method mcsat") from None
+
+
+SAMPLE_INSTEAD = "; sample instead: --method gibbs or --method mcsat"
+
+
+def _with_advice(refusal: ResourceError, advice: str) -> ResourceError:
+    return ResourceError(f"{refusal}{advice}", needed=refusal.needed, limit=refusal.limit)

@@ -1,0 +1,92 @@
+"""Exact inference on the ground network: every component by enumeration or elimination, whichever suits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from markovlogic.guarantee import Guarantee
+from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
+from markovlogic.methods.rates import ANSWER_ROW_BYTES
+from markovlogic.networks.kinds import NetworkKind
+from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
+
+if TYPE_CHECKING:
+    from markovlogic.methods.case import Case
+    from markovlogic.results.answers import Answer
+
+LONGEST_SECONDS = 20.0  # seconds that `auto` gives to exact inference
+NO_DRAWS = "nothing was drawn and there is no sampling error"  # whatever may be said of the problem that was solved
+
+
+@dataclass(frozen=True)
+class ExactMethod(Method):
+    """Sums over all worlds; `way` is the name of the one way to do it, or leaves the choice to each component."""
+
+    way: Literal["exact", "enumerate", "eliminate"] = "exact"
+
+    def cost(self, case: Case, wish: InferOptions) -> Cost:
+        """By the plan that solving would follow."""
+        if case.network is None:
+            return Cost(None, None, "the network is too large for a plan of exact inference", possible=False)
+        plan = case.exact_plan(self.way)
+        if isinstance(plan, str):
+            return Cost(None, None, plan, possible=False)
+        afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * case.rows
+        return Cost(plan.seconds, case.peak_bytes(afterwards), plan.reason)
+
+    def passes(self, case: Case, wish: InferOptions) -> bool:
+        """Equivalence relations over more than a few constants are not even grounded: transitivity ties all pairs together."""
+        return case.partition.has_large_relation
+
+    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer | None:
+        """Take what is cheap, unless draws themselves are wanted."""
+        if wish.sampling.needs_draws:
+            return Offer(False, "draws are asked for")
+        if not cost.possible:
+            return Offer(False, f"exact inference is not possible: {cost.reason}")
+        limit = wish.sampling.time_limit
+        if cost.seconds is not None and cost.seconds > (
+            LONGEST_SECONDS if limit is None else min(LONGEST_SECONDS, max(limit, SHORT_SECONDS))
+        ):
+            return Offer(False, f"exact inference would take about {cost.seconds:,.0f} s")
+        return Offer(True, f"exact inference is cheap: {cost.reason}")
+
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+        """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
+        said = wish.idle()
+        notes = (f"{NO_DRAWS}, so {', '.join(said)} had nothing to do",) if said else ()
+        return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), notes=notes)
+
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """Log Z and all marginals."""
+        from markovlogic.methods.exact.planning import ExactPlan, plan_exact
+        from markovlogic.methods.exact.solve import solve
+        from markovlogic.results.answers import Answer, Values
+        from markovlogic.results.marginals import Account
+
+        network, progress = case.ground(), case.resources.progress
+        with case.watch("sample"):
+            work, deadline = case.exact_plan(self.way), current()
+            deadline.allowance = LONG  # there is no half of an exact answer
+            if not isinstance(work, ExactPlan):  # asked for by name: planned without a bound on the effort
+                work = plan_exact(network, case.parts, method=self.way, memory_limit=case.memory_limit, progress=progress)
+            if work.seconds <= SHORT_SECONDS:
+                deadline.allowance = SURE
+            found = solve(network, plan=work, events=case.asked.cubes, progress=progress)
+            whole = case.of_all(found.log_z)
+        return Answer(
+            Values.exact(found.marginal[case.asked.numbers]),
+            Values.exact(case.asked.summed(found.event_probability)),
+            Guarantee.EXACT,
+            Account(log_z=whole.log_z),
+            remarks=whole.remarks,
+        )
+
+
+METHOD = ExactMethod(
+    name="exact",
+    summary="for each connected component of the ground network, the cheaper of the two below",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+)

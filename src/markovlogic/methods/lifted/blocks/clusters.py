@@ -1,0 +1,249 @@
+"""The Gibbs cluster graph ([001] Algorithm 2): which predicates are drawn together, by a greedy search within bounds.
+
+Time T, space S and coupling ζ are those of ALGORITHMS.md 3.4. Costs are *literal*, as the paper counts a run of theorem proving,
+or *cached*: what the array program does, which keeps counts instead of recursing. The paper's display bounds S by α and T by β;
+Algorithm 2 itself has it the other way round, and that is what is done here (ALGORITHMS.md 2.3). ζ counts *formulas*, as the
+paper says, or their *groundings*, as its released code does; by default the former where costs are literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import Literal
+
+from markovlogic.language.templates import LoweredModel
+from markovlogic.methods.lifted.blocks.counted import counted_unit, n_groups
+from markovlogic.methods.lifted.blocks.held import rules_about
+from markovlogic.methods.lifted.blocks.messages import messages_to
+from markovlogic.methods.lifted.blocks.program import Coins, Count, Each, Node, Parts, Program, Unliftable, compile_cluster
+from markovlogic.methods.lifted.blocks.rows import Rows, rows_of
+from markovlogic.methods.lifted.blocks.schedule import Known
+from markovlogic.methods.lifted.blocks.terms import FalseTerm
+from markovlogic.methods.lifted.blocks.units import ClusterUnit, Unit
+from markovlogic.networks.counting.building import counting_plan
+from markovlogic.problem import Problem
+
+Costs = Literal["count-cached", "literal"]
+Coupling = Literal["auto", "formulas", "groundings"]
+SLACK = 1.25  # α where nobody said: so many times the time of single predicates
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """What clusters are made of: the terms, and the open predicates with their arguments' domain sizes."""
+
+    problem: Problem
+    lowered: LoweredModel
+    terms: tuple[FalseTerm, ...]
+    arguments: Mapping[str, tuple[int, ...]]  # of open predicates
+    held: Mapping[str, str]  # those that are drawn by themselves, whatever theorem proving could do: why
+    literal_messages: bool = False
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """α bounds time and β space, None: by the graph of single predicates; costs and couplings as the module says."""
+
+    alpha: float | None = None
+    beta: float | None = None
+    costs: Costs = "literal"
+    coupling: Coupling = "auto"
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster:
+    """Predicates that are drawn together."""
+
+    predicates: tuple[str, ...]
+    time: float
+    cells: float  # the cached time, whatever the search went by
+    seconds: float = 0.0  # of a sweep of one chain, where a predicate is drawn atom by atom
+    note: str = ""  # why it is
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterGraph:
+    """All clusters, in the order in which a sweep draws them."""
+
+    clusters: tuple[Cluster, ...]
+    time: float
+    space: float
+    coupling: float
+    alpha: float
+    beta: float
+
+    def units(self, field: Field, known: Mapping[str, Known]) -> tuple[Unit, ...]:
+        """What a sweep draws, cluster by cluster, under the evidence."""
+        return tuple(_unit(cluster, field, known) for cluster in self.clusters)
+
+    def lines(self) -> list[str]:
+        """The graph as text: one line a cluster, with its cost and those that it hears."""
+        made = [
+            f"cluster graph: time {self.time:,.0f} (bound {self.alpha:,.0f}), space {self.space:,.0f} (bound {self.beta:,.0f})"
+        ]
+        for cluster in self.clusters:
+            line = f"  {{{', '.join(cluster.predicates)}}}  time {cluster.time:,.0f}, with cached counts {cluster.cells:,.0f}"
+            made.append(line + (f"  {cluster.note}" if cluster.note else ""))
+        return made
+
+
+def construct(field: Field, bounds: Bounds) -> ClusterGraph:
+    """Merge clusters while time and space fall or stay within the bounds; of all merges the one that couples most."""
+    search = _Search(field, bounds.costs, bounds.coupling)
+    clusters: list[tuple[str, ...]] = [(name,) for name in field.arguments]
+    time, space = search.time(clusters), search.space(clusters)
+    alpha = SLACK * time if bounds.alpha is None else bounds.alpha
+    beta = space if bounds.beta is None else bounds.beta
+    while True:
+        best = None
+        for one, other in combinations(clusters, 2):
+            merged = [c for c in clusters if c not in (one, other)]
+            merged.append(tuple(name for name in field.arguments if name in (*one, *other)))
+            if not search.adjacent(one, other):
+                continue
+            new_time = search.time(merged)
+            new_space = search.space(merged)
+            if (new_time <= time and new_space <= space) or (new_time <= alpha and new_space <= beta):
+                rank = (-search.coupling(merged), new_time, sorted(merged))
+                if best is None or rank < best[0]:
+                    best = rank, merged, new_time, new_space
+        if best is None:
+            break
+        _, clusters, time, space = best
+    order = {name: i for i, name in enumerate(field.arguments)}
+    clusters.sort(key=lambda c: order[c[0]])
+    made = tuple(search.cluster(c) for c in clusters)
+    return ClusterGraph(made, time, space, search.coupling(clusters), alpha, beta)
+
+
+class _Search:
+    """Costs of clusters, each found once."""
+
+    def __init__(self, field: Field, costs: Costs, coupling: Coupling) -> None:
+        self.field, self.costs = field, costs
+        self._by_formulas = coupling == "formulas" or (coupling == "auto" and costs == "literal")
+        self._time: dict[tuple[str, ...], float] = {}
+        self._cells: dict[tuple[str, ...], float] = {}
+        self._obstacle: dict[tuple[str, ...], str] = {}
+        self._rows: dict[str, Rows] = {}
+
+    def time(self, clusters: list[tuple[str, ...]]) -> float:
+        """T(G): the times of all clusters."""
+        return sum(self._time_of(cluster) for cluster in clusters)
+
+    def _time_of(self, cluster: tuple[str, ...]) -> float:
+        if cluster not in self._time:
+            field = self.field
+            held = next((name for name in cluster if name in field.held), None)
+            if held is not None:
+                return self._time_of_held(cluster, held)
+            messages = messages_to(cluster, field.terms, literal=field.literal_messages)
+            arguments = {name: field.arguments[name] for name in cluster}
+            try:
+                program = compile_cluster([m.inner(i) for i, m in enumerate(messages)], arguments)
+                self._cells[cluster] = _cells(program.root, program, 1.0)
+                self._time[cluster] = self._cells[cluster] if self.costs == "count-cached" else _time(program.root, program)
+            except Unliftable as obstacle:
+                self._obstacle[cluster] = str(obstacle)
+                self._time[cluster] = float("inf")
+                if len(cluster) == 1:
+                    rows = self._rows[cluster[0]] = rows_of(cluster[0], field.terms, field.arguments[cluster[0]])
+                    self._cells[cluster] = rows.n_rows * _cells(rows.program.root, rows.program, 1.0)
+                    literal = rows.n_rows * _time(rows.program.root, rows.program)
+                    self._time[cluster] = self._cells[cluster] if self.costs == "count-cached" else literal
+        return self._time[cluster]
+
+    def _time_of_held(self, cluster: tuple[str, ...], held: str) -> float:
+        """One step an atom; nobody else is drawn with them."""
+        self._obstacle[cluster] = self.field.held[held]
+        self._cells[cluster] = float(prod(self.field.arguments[held]))
+        self._time[cluster] = self._cells[cluster] if len(cluster) == 1 else float("inf")
+        return self._time[cluster]
+
+    def space(self, clusters: list[tuple[str, ...]]) -> float:
+        """S(G): all messages between clusters, each once a receiver."""
+        field = self.field
+        total = 0.0
+        for cluster in clusters:
+            seen = set()
+            for message in messages_to(cluster, field.terms, literal=field.literal_messages):
+                seen |= {said for said in message.sent() if said[0] in field.arguments}
+            for predicate, kept, _ in seen:
+                total += prod(field.arguments[predicate][i] for i in kept)
+        return total
+
+    def adjacent(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+        """Whether atoms of both are in one formula."""
+        return any(
+            any(f.predicate in one for f in term.factors) and any(f.predicate in other for f in term.factors)
+            for term in self.field.terms
+        )
+
+    def coupling(self, clusters: list[tuple[str, ...]]) -> float:
+        """Σ ζ: formulas (literal), or their groundings, with atoms of two predicates of one cluster."""
+        found = 0.0
+        for cluster in clusters:
+            for one, other in combinations(cluster, 2):
+                rules = {
+                    term.rule: prod(term.sizes.values())
+                    for term in self.field.terms
+                    if {one, other} <= {f.predicate for f in term.factors}
+                }
+                found += len(rules) if self._by_formulas else sum(rules.values())
+        return found
+
+    def cluster(self, names: tuple[str, ...]) -> Cluster:
+        """A cluster that can be drawn, whole or in rows."""
+        time = self._time_of(names)
+        if names not in self._obstacle:
+            return Cluster(names, time, self._cells[names])
+        name, why = names[0], self._obstacle[names]
+        sizes, rows = self.field.arguments[name], self._rows.get(name)
+        n_together = prod(sizes[i] for i in rows.counted) if rows is not None else 1
+        n_turns = prod(sizes) // n_together
+        what = "atom by atom" if n_together == 1 else f"in blocks of {n_together:,} atoms"
+        if any(groups.predicate == name for groups in self.field.problem.groups):
+            what, n_turns = "group by group", n_groups(self.field.problem, name)
+        seconds = counting_plan(self.field.problem, rules_about(name, self.field.lowered)).sweep_seconds
+        return Cluster(names, time, self._cells[names], seconds, f"drawn {what}, {n_turns:,} in turn: {why}")
+
+
+def _unit(cluster: Cluster, field: Field, known: Mapping[str, Known]) -> Unit:
+    names = cluster.predicates
+    if cluster.note:
+        counted: tuple[int, ...] = ()
+        if names[0] not in field.held:
+            counted = rows_of(names[0], field.terms, field.arguments[names[0]]).counted
+        return counted_unit(names[0], field.problem, field.lowered, counted)
+    messages = messages_to(names, field.terms, literal=field.literal_messages)
+    arguments = {name: field.arguments[name] for name in names}
+    return ClusterUnit(messages, {name: known[name] for name in names}, arguments, field.arguments)
+
+
+def _time(node: Node, program: Program) -> float:
+    """T as the paper counts it: a power costs its child and one step a constant, a binomial one child for each number."""
+    match node:
+        case Parts(children=children):
+            return sum(_time(child, program) for child in children)
+        case Each(axis=axis, child=child):
+            return program.sizes[axis] + _time(child, program)
+        case Count(axis=axis, child=child):
+            return program.sizes[axis] * max(1.0, _time(child, program))
+        case Coins(own=own):
+            return float(prod(program.sizes[axis] for axis in own))
+
+
+def _cells(node: Node, program: Program, outer: float) -> float:
+    """What the arrays of a pass hold: all atoms, and the terms of all counts."""
+    match node:
+        case Parts(children=children):
+            return sum(_cells(child, program, outer) for child in children)
+        case Each(axis=axis, child=child):
+            return _cells(child, program, outer * program.sizes[axis])
+        case Count(axis=axis, child=child):
+            return outer * (2 * program.sizes[axis] - 1) + _cells(child, program, outer)
+        case Coins(own=own):
+            return outer * prod(program.sizes[axis] for axis in own)

@@ -1,0 +1,255 @@
+"""The schematic run of theorem proving on a cluster ([001] section 4): which rule, on which variable, in which order.
+
+It depends on the model alone, so it is compiled once; `schedule` runs it on arrays of counts a constant. The rules, in order:
+
+    parts     terms that share no predicate are independent: logs add
+    coins     one predicate, alone in each of its terms: its atoms are independent
+    each      a variable that is in every atom, at one place of each predicate, the same variable in all atoms of a term (the
+              corrected decomposer, ALGORITHMS.md 2.1): a sum of logs over its constants, which may differ
+    branch    an atom whose arguments are all decided: two branches
+    count     a predicate whose free variables are in no other atom and tell no constants apart: only the number of true atoms
+              matters, so one branch for each number (the binomial rule, self-joins included)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+from markovlogic.methods.lifted.blocks.terms import Factor
+
+
+@dataclass(frozen=True)
+class InnerTerm:
+    """What a term says of a cluster: its atoms there, and along which of their variables its coefficient varies."""
+
+    number: int
+    factors: tuple[Factor, ...]
+    varies: frozenset[str]
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """A coefficient is multiplied, along a branch axis, by how many atoms make a literal of this sign false."""
+
+    axis: int
+    positive: bool
+
+
+@dataclass(frozen=True)
+class Spent:
+    """A term all of whose atoms are decided, with what its coefficient is multiplied by."""
+
+    number: int
+    multipliers: tuple[Multiplier, ...]
+
+
+@dataclass(frozen=True)
+class CoinTerm:
+    """A term whose last atom is a coin."""
+
+    spent: Spent
+    positive: bool
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Independent parts."""
+
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Each:
+    """One problem for each constant."""
+
+    axis: int
+    child: Node
+
+
+@dataclass(frozen=True)
+class Count:
+    """One branch for each number of true atoms among those of a predicate along `counted` places; one atom: a branch."""
+
+    axis: int
+    predicate: str
+    places: tuple[int | None, ...]  # axis of each argument, None where it is counted
+    spent: tuple[Spent, ...]
+    child: Node
+
+
+@dataclass(frozen=True)
+class Coins:
+    """Atoms that are independent of each other: the last `own` axes are theirs alone."""
+
+    predicate: str
+    places: tuple[int, ...]
+    own: tuple[int, ...]
+    terms: tuple[CoinTerm, ...]
+
+
+Node = Parts | Each | Count | Coins
+
+
+class Unliftable(Exception):
+    """No rule applies; says which atoms and variables stand in the way."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A cluster's schedule: the tree, the size of each axis, and where each term's variables went."""
+
+    root: Node
+    sizes: dict[int, int]
+    axis_of: dict[int, dict[str, int]]  # term, variable: axis
+
+
+@dataclass
+class _Open:
+    """A term on its way: factors that are left, variables that have an axis, and multipliers so far."""
+
+    term: InnerTerm
+    factors: list[Factor]
+    axis: dict[str, int] = field(default_factory=dict)
+    multipliers: tuple[Multiplier, ...] = ()
+
+    def free(self, factor: Factor) -> list[str]:
+        """Variables of an atom that have no axis yet."""
+        return [name for name in factor.variables if name not in self.axis]
+
+
+def compile_cluster(terms: Sequence[InnerTerm], arguments: Mapping[str, tuple[int, ...]]) -> Program:
+    """The program of a cluster; `arguments` gives the domain sizes of each predicate's arguments. Raises Unliftable."""
+    compiler = _Compiler(arguments)
+    opened = [_Open(term, list(term.factors)) for term in terms]
+    places: dict[str, tuple[int | None, ...]] = {name: (None,) * len(sizes) for name, sizes in arguments.items()}
+    root = compiler.node(opened, places)
+    return Program(root, compiler.sizes, {o.term.number: o.axis for o in opened})
+
+
+class _Compiler:
+    def __init__(self, arguments: Mapping[str, tuple[int, ...]]) -> None:
+        self.arguments = arguments
+        self.sizes: dict[int, int] = {}
+
+    def axis(self, size: int) -> int:
+        number = len(self.sizes) + 1
+        self.sizes[number] = size
+        return number
+
+    def node(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> Node:
+        parts = _parts(terms, list(places))
+        if len(parts) != 1:
+            return Parts(tuple(self.node(own, {name: places[name] for name in names}) for own, names in parts))
+        if len(places) == 1 and all(len(o.factors) == 1 for o in terms):
+            return self._coins(terms, places)
+        position = _decomposer(terms, places)
+        if position is not None:
+            return self._each(terms, places, position)
+        counted = self._countable(terms, places)
+        if counted is not None:
+            return self._count(terms, places, counted)
+        raise Unliftable(_obstacle(terms, places))
+
+    def _coins(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> Coins:
+        (predicate, at), own = next(iter(places.items())), []
+        filled: list[int] = []
+        for place, size in zip(at, self.arguments[predicate], strict=True):
+            if place is None:
+                place = self.axis(size)
+                own.append(place)
+            filled.append(place)
+        made = []
+        for o in terms:
+            factor = o.factors[0]
+            for name, place in zip(factor.variables, filled, strict=True):
+                o.axis.setdefault(name, place)
+            made.append(CoinTerm(Spent(o.term.number, o.multipliers), factor.positive))
+        return Coins(predicate, tuple(filled), tuple(own), tuple(made))
+
+    def _each(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]], position: dict[str, int]) -> Each:
+        first = next(iter(position))
+        axis = self.axis(self.arguments[first][position[first]])
+        for o in terms:
+            for factor in o.factors:
+                o.axis[factor.variables[position[factor.predicate]]] = axis
+        inner = {name: tuple(axis if i == position[name] else place for i, place in enumerate(at)) for name, at in places.items()}
+        return Each(axis, self.node(terms, inner))
+
+    def _countable(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> str | None:
+        """The predicate with the fewest atoms to count, whose free variables are nobody else's and tell nothing apart."""
+        best: tuple[int, str] | None = None
+        for name, at in places.items():
+            n = prod(size for place, size in zip(at, self.arguments[name], strict=True) if place is None)
+            if all(_alone(o, factor) for o in terms for factor in o.factors if factor.predicate == name):
+                best = min(best or (n, name), (n, name))
+        return None if best is None else best[1]
+
+    def _count(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]], predicate: str) -> Count:
+        at = places[predicate]
+        n = prod(size for place, size in zip(at, self.arguments[predicate], strict=True) if place is None)
+        axis = self.axis(n + 1)
+        spent, left = [], []
+        for o in terms:
+            for factor in [f for f in o.factors if f.predicate == predicate]:
+                o.factors.remove(factor)
+                o.multipliers = (*o.multipliers, Multiplier(axis, factor.positive))
+            if o.factors:
+                left.append(o)
+            else:
+                spent.append(Spent(o.term.number, o.multipliers))
+        inner = {name: place for name, place in places.items() if name != predicate}
+        return Count(axis, predicate, at, tuple(spent), self.node(left, inner))
+
+
+def _alone(o: _Open, factor: Factor) -> bool:
+    """Whether an atom's free variables are in no other atom of the term, and its coefficient does not vary along them."""
+    free = set(o.free(factor))
+    return not free & o.term.varies and not any(free & set(f.variables) for f in o.factors if f is not factor)
+
+
+def _parts(terms: list[_Open], predicates: list[str]) -> list[tuple[list[_Open], list[str]]]:
+    """Terms and predicates that hang together."""
+    above = {name: name for name in predicates}
+
+    def top(name: str) -> str:
+        while above[name] != name:
+            name = above[name]
+        return name
+
+    for o in terms:
+        for factor in o.factors[1:]:
+            above[top(factor.predicate)] = top(o.factors[0].predicate)
+    roots = dict.fromkeys(top(name) for name in predicates)
+    return [
+        ([o for o in terms if top(o.factors[0].predicate) == root], [name for name in predicates if top(name) == root])
+        for root in roots
+    ]
+
+
+def _decomposer(terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> dict[str, int] | None:
+    """A free place of each predicate such that all atoms of a term have the same variable there; None where there is none."""
+    open_places = {name: [i for i, place in enumerate(at) if place is None] for name, at in places.items()}
+    if not terms or not all(open_places.values()):
+        return None
+    names = list(open_places)
+    for choice in product(*open_places.values()):
+        position = dict(zip(names, choice, strict=True))
+        if all(len({f.variables[position[f.predicate]] for f in o.factors}) == 1 for o in terms):
+            return position
+    return None
+
+
+def _obstacle(terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> str:
+    worst = max(terms, key=lambda o: len({name for f in o.factors for name in o.free(f)}))
+    atoms = ", ".join(f"{f.predicate}({', '.join(shown(name) for name in f.variables)})" for f in worst.factors)
+    names = sorted({shown(name) for f in worst.factors for name in worst.free(f)})
+    return f"no variable is common to {atoms}, and none of {', '.join(names) or 'them'} can be counted"
+
+
+def shown(variable: str) -> str:
+    """A variable as its rule has it."""
+    return variable.split("=")[-1].split("'")[0]

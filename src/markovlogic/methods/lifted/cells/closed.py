@@ -1,0 +1,192 @@
+"""Sums over counts in which one set of kinds needs no counts of its own: given the others, its members add up in closed form.
+
+Where r_ik = ρ·h_i·h_k for all i, k of a set I (i = k included), the pairs among M objects of I weigh ρ^{M(M−1)/2}·∏ h^{M−1}.
+So, given the counts K of the other kinds, each object of a lump that falls into I adds y(K) = Σ_i w_i·h_i^{M−1}·∏_j r_ij^{K_j},
+and all m of them y^m (ALGORITHMS.md 3.1 has the case h = 1). Lumps are not multiplied out, since y differs between them: the sum
+goes over the counts of every lump, which pays where one lump is large and the others are small.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from markovlogic.methods.lifted.cells.lattice import Pins, compositions, factor_of, falsifying
+from markovlogic.methods.lifted.cells.merging import Component
+from markovlogic.methods.lifted.cells.numbers import Numbers, Scalar, Values
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool, Int64
+
+MOST_COMPARED = 4_000_000  # pair weights that are looked at in the search for a set: it is made for every plan
+
+
+@dataclass(frozen=True, eq=False)
+class FreeSet:
+    """Kinds whose pair weights are ρ·h_i·h_k among themselves."""
+
+    kinds: Int64
+    base: Scalar  # ρ
+    ratio: Values  # h
+
+
+def free_set(numbers: Numbers, component: Component) -> FreeSet | None:
+    """The largest such set that is found by adding one kind after the other; None where it would have less than two."""
+    pair, best = component.pair, np.zeros(0, np.int64)
+    finite = [abs(numbers.log(value)) for value in pair[~numbers.is_zero(pair)].tolist()]
+    tried = max(1, min(len(pair), MOST_COMPARED // max(1, len(pair)) ** 2))
+    for first in np.linspace(0, len(pair) - 1, tried).astype(np.int64).tolist():
+        cancellation.check()
+        usable = np.flatnonzero(~numbers.is_zero(pair[first]))
+        if first not in usable:
+            continue
+        row = pair[first, usable]
+        square = numbers.over(
+            numbers.times(pair[np.ix_(usable, usable)], pair[first, first]), numbers.times(row[:, None], row[None, :])
+        )
+        one = numbers.names(square, 4 * max(finite, default=0.0)) == 0
+        chosen = [int(np.flatnonzero(usable == first)[0])]
+        for at in range(len(usable)):
+            alike = all((term.sides[:, usable[at]] == term.sides[:, first]).all() for term in component.terms)
+            if at not in chosen and alike and one[at, at] and one[at, chosen].all():
+                chosen.append(at)
+        if len(chosen) > len(best):
+            best = np.sort(usable[chosen])
+    if len(best) < 2:
+        return None
+    base = pair[best[0], best[0]]
+    return FreeSet(best, base, numbers.over(pair[best, best[0]], base))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Count vectors of the kinds outside of the set, lump by lump."""
+
+    counted: list[Int64]  # for each lump (n_rows, n_kinds): 0 for kinds of the set
+    free: Int64  # (n_rows, n_lumps): objects of each lump that fall into the set
+    coefficient: Values  # (n_rows,)
+
+
+class ClosedSums:
+    """Sums over the counts of the kinds outside of a free set; see the head of this file."""
+
+    def __init__(self, numbers: Numbers, component: Component, free: FreeSet) -> None:
+        self.numbers, self.component, self.free = numbers, component, free
+        self._found: dict[Pins, Scalar] = {}
+        self._factorials = numbers.factorials(max((lump.size for lump in component.lumps), default=0))
+
+    @cached_property
+    def is_free(self) -> Bool:
+        """Which kinds belong to the set."""
+        found = np.zeros(len(self.component.kinds), np.bool_)
+        found[self.free.kinds] = True
+        return found
+
+    @cached_property
+    def supports(self) -> list[tuple[Int64, bool]]:
+        """For each lump the kinds outside of the set that its objects may have, and whether they may fall into it."""
+        found = []
+        for lump in self.component.lumps:
+            may = ~self.numbers.is_zero(lump.weight)
+            found.append((np.flatnonzero(may & ~self.is_free), bool((may & self.is_free).any())))
+        return found
+
+    @property
+    def vectors(self) -> int:
+        """How many count vectors the sum goes over."""
+        return math.prod(
+            math.comb(lump.size + len(kinds) + inside - 1, lump.size) if len(kinds) + inside else 0
+            for lump, (kinds, inside) in zip(self.component.lumps, self.supports, strict=True)
+        )
+
+    def value(self, pins: Pins = ()) -> Scalar:
+        """The sum with these objects pinned, each with weight 1."""
+        pins = tuple(sorted(pins))
+        if pins not in self._found:
+            self._found[pins] = self.numbers.total(self._terms(self._rows(pins), pins)[0])
+        return self._found[pins]
+
+    def _rows(self, pins: Pins) -> _Rows:
+        numbers, parts, values = self.numbers, [], []
+        for at, (lump, (kinds, inside)) in enumerate(zip(self.component.lumps, self.supports, strict=True)):
+            size = lump.size - sum(pinned == at for pinned, _ in pins)
+            if len(kinds) + inside:
+                part = compositions(size, len(kinds) + inside)
+            else:
+                part = np.zeros((int(size == 0), 0), np.int64)
+            value = np.repeat(self._factorials[size : size + 1], len(part))
+            for column in range(part.shape[1]):
+                value = numbers.over(value, self._factorials[part[:, column]])
+                if column < len(kinds):
+                    value = numbers.times(value, numbers.power(lump.weight[kinds[column]], part[:, column]))
+            parts.append(part)
+            values.append(value)
+        index = np.indices([len(part) for part in parts]).reshape(len(parts), -1)
+        counted, coefficient = [], numbers.ones((index.shape[1],))
+        free = np.zeros((index.shape[1], len(parts)), np.int64)
+        for at, (kinds, inside) in enumerate(self.supports):
+            rows = parts[at][index[at]]
+            counts = np.zeros((index.shape[1], len(self.is_free)), np.int64)
+            counts[:, kinds] = rows[:, : len(kinds)]
+            counted.append(counts)
+            if inside:
+                free[:, at] = rows[:, -1]
+            coefficient = numbers.times(coefficient, values[at][index[at]])
+        return _Rows(counted, free, coefficient)
+
+    def _terms(self, rows: _Rows, pins: Pins) -> tuple[Values, list[Values]]:
+        """The terms, and for each kind of the set what an object of it is multiplied by, row by row."""
+        numbers, component, pair = self.numbers, self.component, self.component.pair
+        pinned = np.bincount(np.array([kind for _, kind in pins], np.int64), minlength=len(self.is_free))
+        counts = np.sum(rows.counted, axis=0, dtype=np.int64) + np.where(self.is_free, 0, pinned)
+        inside = rows.free.sum(axis=1) + int(pinned[self.is_free].sum())
+        others = np.flatnonzero(~self.is_free)
+        value = numbers.times(rows.coefficient, numbers.power(self.free.base, inside * (inside - 1) // 2))
+        for one, other in itertools.combinations_with_replacement(others.tolist(), 2):
+            if not component.ones[one, other]:
+                pairs = counts[:, one] * (counts[:, one] - 1) // 2 if one == other else counts[:, one] * counts[:, other]
+                value = numbers.times(value, numbers.power(pair[one, other], pairs))
+        each = []
+        for kind, ratio in zip(self.free.kinds.tolist(), self.free.ratio.tolist(), strict=True):
+            own = numbers.power(ratio, np.maximum(inside - 1, 0))
+            for other in others.tolist():
+                if not component.ones[kind, other]:
+                    own = numbers.times(own, numbers.power(pair[kind, other], counts[:, other]))
+            value = numbers.times(value, numbers.powers(own, np.full(len(inside), pinned[kind])))
+            each.append(own)
+        for at, lump in enumerate(component.lumps):
+            if self.supports[at][1]:
+                together = self._together(lump.weight, each)
+                value = numbers.times(value, numbers.powers(together, rows.free[:, at]))
+        counts[:, self.free.kinds[0]] = inside  # clauses over counts do not tell the kinds of the set apart
+        for term in component.terms:
+            value = numbers.times(value, numbers.power(factor_of(numbers, term), falsifying(term, counts)))
+        return value, each
+
+    def _together(self, weight: Values, each: list[Values]) -> Values:
+        found = self.numbers.zeros(each[0].shape)
+        for kind, own in zip(self.free.kinds.tolist(), each, strict=True):
+            found = self.numbers.plus(found, self.numbers.times(own, weight[kind]))
+        return found
+
+    def splits(self, count: int, rng: np.random.Generator) -> list[Int64]:
+        """For each lump its counts of kinds in so many draws, (count, n_kinds)."""
+        numbers, rows = self.numbers, self._rows(())
+        value, each = self._terms(rows, ())
+        share = numbers.share(value, numbers.total(value))
+        drawn = rng.choice(len(share), size=count, p=share / share.sum())
+        split = []
+        for at, lump in enumerate(self.component.lumps):
+            counts = rows.counted[at][drawn]
+            if self.supports[at][1]:
+                together = self._together(lump.weight, each)[drawn]
+                weights = zip(lump.weight[self.free.kinds].tolist(), each, strict=True)
+                own = [numbers.share(numbers.times(factor[drawn], weight), together) for weight, factor in weights]
+                chance = np.stack(own, axis=1)
+                chance = np.where(np.isfinite(chance), chance, 1.0)
+                counts[:, self.free.kinds] = rng.multinomial(rows.free[drawn, at], chance / chance.sum(axis=1, keepdims=True))
+            split.append(counts)
+        return split

@@ -1,0 +1,100 @@
+"""What sums over cells stand on, whatever the 0-ary atoms say: keys about one object and about two, with statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from markovlogic.data.evidence import UNKNOWN, codes
+from markovlogic.methods.lifted.cells.classes import Objects
+from markovlogic.methods.lifted.cells.clauses import Key, TooLarge
+from markovlogic.methods.lifted.cells.factors import Factor, Factors, Side
+from markovlogic.system.arrays import Bool, Int8
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """What is the same whatever the 0-ary atoms say: the keys about one object of each type, and statuses."""
+
+    objects: Objects
+    factors: Factors
+    single: Mapping[str, tuple[Key, ...]]  # by type
+    seen: Mapping[str, Bool]  # which of them pairs and counts see
+    links: tuple[Key, ...]  # keys with two open positions
+    link_status: Mapping[Key, Int8]  # (n_classes, n_classes); of different objects
+
+    @cached_property
+    def column(self) -> dict[tuple[str, Key], int]:
+        """Where a key stands among those of its type."""
+        return {(of, key): at for of, keys in self.single.items() for at, key in enumerate(keys)}
+
+    @cached_property
+    def pins(self) -> frozenset[int]:
+        """Classes of the objects that rules name."""
+        return frozenset(
+            self.objects.pinned(of, number)
+            for factor in (*self.factors.single, *self.factors.pair)
+            for of, number in zip(factor.types, factor.pinned, strict=True)
+            if number is not None
+        )
+
+    def fits(self, factor: Factor, at: int, class_: int) -> bool:
+        """Whether a factor's object may belong to a class."""
+        own = self.objects.classes[class_]
+        number = factor.pinned[at]
+        return own.type_name == factor.types[at] and (number is None or self.objects.pinned(own.type_name, number) == class_)
+
+
+def layout_of(objects: Objects, factors: Factors) -> Layout:
+    """Keys by the objects they speak of."""
+    single: dict[str, set[Key]] = {of: set() for of in objects.class_of}
+    links: set[Key] = set()
+    for key in factors.keys:
+        own = objects.flat.open_types(key)
+        if len(own) > 2:
+            raise TooLarge(f"{key.predicate} takes {len(own)} objects")
+        if len(own) == 2:
+            links.add(key)
+        if len(own) == 1 or (len(own) == 2 and own[0] == own[1]):
+            single[own[0]].add(key)
+    ordered = {of: tuple(sorted(keys)) for of, keys in single.items()}
+    seen = {of: np.zeros(len(keys), np.bool_) for of, keys in ordered.items()}
+    for factor in (*factors.pair, *factors.count):
+        for of, side in zip(factor.types, factor.sides, strict=True):
+            for key, _ in side:
+                seen[of][ordered[of].index(key)] = True
+    return Layout(objects, factors, ordered, seen, tuple(sorted(links)), {key: _link_status(objects, key) for key in links})
+
+
+def _link_status(objects: Objects, key: Key) -> Int8:
+    """Status of a binary key for two different objects of each pair of classes; UNKNOWN where the types do not fit."""
+    count = len(objects.classes)
+    found = np.full((count, count), UNKNOWN, np.int8)
+    if key.predicate in objects.flat.hidden:
+        return found
+    statuses = objects.problem.statuses[key.predicate]
+    one, other = objects.flat.open_types(key)
+    rows = np.array([at for at, own in enumerate(objects.classes) if own.type_name == one], np.int64)
+    columns = np.array([at for at, own in enumerate(objects.classes) if own.type_name == other], np.int64)
+    first = np.array([own.members[0] for own in objects.classes], np.int64)
+    second = np.array([own.members[min(1, len(own) - 1)] for own in objects.classes], np.int64)
+    row, column = (part.ravel() for part in np.meshgrid(rows, columns, indexing="ij"))
+    args = np.empty((len(row), len(key.fixed)), np.int64)
+    for at, number in enumerate(key.fixed):
+        if number is not None:
+            args[:, at] = number
+    args[:, key.open_positions[0]] = first[row]
+    args[:, key.open_positions[1]] = np.where(row == column, second[column], first[column])
+    found[row, column] = statuses.lookup(codes(args, statuses.sizes))
+    return found
+
+
+def falsified(truth: Bool, columns: Mapping[tuple[str, Key], int], of: str, side: Side) -> Bool:
+    """Rows in which all literals about one object are false."""
+    mask = np.ones(len(truth), np.bool_)
+    for key, positive in side:
+        mask &= truth[:, columns[of, key]] != positive
+    return mask

@@ -1,0 +1,195 @@
+"""Probabilistic theorem proving as an engine: a plan with its cost, or a refusal; then log Z, marginals and draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from markovlogic.data.evidence import UNKNOWN, decode
+from markovlogic.errors import InputError
+from markovlogic.language.templates import LoweredModel
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.proving.compiling import Compiler, Proof, Stuck
+from markovlogic.methods.lifted.proving.drawing import Binding, Copies, Pen
+from markovlogic.methods.lifted.proving.nodes import Child
+from markovlogic.methods.lifted.proving.rules import GROUNDING_FIRST, RULES
+from markovlogic.methods.lifted.proving.rules.base import Rule
+from markovlogic.methods.lifted.proving.shattering import MixedPartError, Part, Shattered, shatter
+from markovlogic.methods.lifted.proving.slicing import slicings
+from markovlogic.methods.lifted.proving.statements import statements
+from markovlogic.problem import Problem
+from markovlogic.system.arrays import Bool, Float64, Int64
+
+_STEP_SECONDS, _CALL_SECONDS = 0.12e-6, 1.2e-4  # measured on one core of a small machine
+_WORTH_ANOTHER_TRY = 1000  # clauses
+_NUMBER_BYTES, _LEAST_BYTES = 8, 4 << 20
+_ENTRIES_DRAWN = 1 << 22  # atoms that are drawn together
+
+
+def plan_proof(problem: Problem, lowered: LoweredModel, rules: Sequence[Sequence[Rule]] = RULES) -> ProofWork | Refusal:
+    """How the rules solve a problem, within about a second of planning, or why they do not."""
+    said = statements(problem, lowered)
+    if isinstance(said, Refusal):
+        return said
+    try:
+        shattered = shatter(problem, said)
+        if isinstance(shattered, Refusal):
+            tried = (shatter(problem, sliced) for sliced in slicings(said))
+            shattered = next((one for one in tried if isinstance(one, Shattered)), shattered)
+    except MixedPartError as error:
+        return Refusal(f"the evidence about {error} could not be brought into blocks")
+    if isinstance(shattered, Refusal):
+        return shattered
+    reduction, found = Compiler(rules).plan(shattered.draft, shattered.blocks.sizes)
+    if isinstance(found, Stuck) and len(shattered.draft.clauses) < _WORTH_ANOTHER_TRY:
+        again = Compiler(GROUNDING_FIRST).plan(shattered.draft, shattered.blocks.sizes)
+        if isinstance(again[1], Proof):
+            reduction, found = again
+    if isinstance(found, Stuck):
+        return Refusal(_why(problem, shattered, found))
+    return ProofWork(problem, shattered, Child(reduction, found.node), found)
+
+
+def _why(problem: Problem, shattered: Shattered, stuck: Stuck) -> str:
+    """Which formulas and variables stand in the way."""
+    told: dict[str, None] = {}
+    for at in sorted(stuck.clauses):
+        statement = shattered.said.statements[at]
+        if statement.rule < 0:
+            told["the exclusive arguments"] = None
+        elif len(statement.literals) > 1 or len(stuck.clauses) == 1:
+            rule = problem.model.rules[statement.rule].text
+            told[f"{rule} (variables {', '.join(statement.names)})" if statement.names else rule] = None
+    where = "; ".join(list(told)[:3]) + ("; …" if len(told) > 3 else "")
+    if stuck.gave_up:
+        return f"no plan of lifted rules was found within the effort that planning may take: {where}"
+    return (
+        "no lifted rule leads on: no variable stands in all atoms, no predicate is left with one argument,"
+        f" and the rest is too wide to be eliminated: {where}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ProofWork:
+    """A plan that the rules made."""
+
+    problem: Problem
+    shattered: Shattered
+    root: Child
+    proof: Proof
+
+    @property
+    def seconds(self) -> float:
+        """Predicted: one lane of one node after the other; equal lanes, which are solved once, are not foreseen."""
+        return _CALL_SECONDS * self.proof.calls + _STEP_SECONDS * self.proof.work
+
+    @property
+    def memory_bytes(self) -> int:
+        """Predicted; lanes are evaluated in bounded numbers."""
+        return _LEAST_BYTES + int(_NUMBER_BYTES * self.proof.numbers)
+
+    @property
+    def reason(self) -> str:
+        """For people."""
+        return f"lifted rules: {', '.join(sorted(self.proof.rules - {'settled'})) or 'no atom depends on another'}"
+
+    @property
+    def can_draw(self) -> bool:
+        """Always: what it sums has no signs."""
+        return True
+
+    def solve(self) -> ProofSolution:
+        """Evaluate the plan; raises InputError when no world is possible."""
+        size, weight = self.numbers()
+        found = self.root.outcome(size, weight)
+        if math.isinf(found.log_z[0]):
+            raise InputError(
+                "no world satisfies the hard formulas together with the evidence",
+                hint="a formula that ends with a full stop, or an exclusive argument, contradicts another one or a fact",
+            )
+        log_z = float(found.log_z[0]) + self.shattered.said.constant + self.shattered.log_constant
+        rounding = 4 * float(np.finfo(np.float64).eps) * abs(float(found.log_z[0]))
+        return ProofSolution(self, log_z, rounding, found.count[0])
+
+    def numbers(self) -> tuple[Int64, Float64]:
+        """Sizes and weights of the one lane."""
+        size = np.array([self.shattered.blocks.sizes], np.int64).reshape(1, len(self.shattered.blocks.sizes))
+        return size, np.array([[statement.weight for statement in self.shattered.said.statements]])
+
+
+@dataclass(frozen=True, eq=False)
+class ProofSolution:
+    """Log Z, marginals and draws."""
+
+    work: ProofWork
+    log_z: float
+    rounding: float  # of marginals: relative to the logarithms that sums are made of, which end in that of the root
+    count: Float64  # (parts,) expected number of true atoms
+
+    @cached_property
+    def _share(self) -> dict[str, dict[tuple[int, ...], float]]:
+        """P(atom) by predicate and part."""
+        shattered = self.work.shattered
+        found: dict[str, dict[tuple[int, ...], float]] = {}
+        for part, at in shattered.parts.items():
+            share = min(max(float(self.count[at]) / shattered.blocks.choices(part.relation), 0.0), 1.0)
+            found.setdefault(part.predicate, {})[(*part.blocks, *part.first)] = share
+        return found
+
+    def marginal(self, predicate: str, code: Int64) -> Float64:
+        """P(atom) for atoms of one predicate, given by their codes; known ones are 0 or 1."""
+        statuses = self.work.problem.statuses[predicate]
+        status = statuses.lookup(code)
+        result = np.where(status == UNKNOWN, 0.5, status.astype(np.float64))
+        rows = np.flatnonzero(status == UNKNOWN)
+        args = decode(code[rows], statuses.sizes).astype(np.int64)
+        if predicate in self._share:
+            result[rows] = self._of_parts(predicate, args)
+        for name, one in self.work.shattered.said.slices.items():
+            if one.predicate == predicate and name in self._share:
+                own = np.flatnonzero(args[:, one.place] == one.constant)
+                result[rows[own]] = self._of_parts(name, np.delete(args[own], one.place, axis=1))
+        return result
+
+    def _of_parts(self, name: str, args: Int64) -> Float64:
+        """P(atom) of open atoms of a predicate or a slice; those that no clause mentions are coins."""
+        if not len(args):
+            return np.zeros(0)
+        rows = self.work.shattered.part_rows(name, args)
+        one_number = np.zeros(len(rows), np.int64)  # of each row: columns are joined one by one, so that no radix is too large
+        first = np.zeros(1, np.int64)
+        for column in rows.T:
+            joined = one_number * (int(column.max()) + 1) + column
+            _, first, one_number = np.unique(joined, return_index=True, return_inverse=True)
+        return np.array([self._share[name].get(tuple(row), 0.5) for row in rows[first].tolist()])[one_number]
+
+    def draw(self, count: int, seed: int) -> Bool:
+        """Independent exact draws: (count, open atoms)."""
+        work, problem = self.work, self.work.problem
+        random = np.random.default_rng(seed)
+        worlds = np.empty((count, len(problem.atoms)), bool)
+        size, weight = work.numbers()
+        step = max(1, _ENTRIES_DRAWN // max(1, len(problem.atoms)))
+        for begin in range(0, count, step):
+            some = worlds[begin : begin + step]
+            some[:] = random.random(some.shape) < 0.5  # atoms that no clause mentions keep this
+            rows = np.arange(len(some))
+            blocks = tuple([np.broadcast_to(one, (len(some), len(one))) for one in work.shattered.blocks.members])
+            bindings = tuple([self._binding(part, len(some)) for part in work.shattered.parts])
+            work.root.draw(size, weight, Copies(rows, blocks, bindings), Pen(problem, some, random))
+        return worlds
+
+    def _binding(self, part: Part, copies: int) -> Binding:
+        said = self.work.shattered.said
+        if part.predicate in said.hidden:
+            return Binding(None, part.slots)
+        one = said.slices.get(part.predicate)
+        if one is None:
+            return Binding(part.predicate, part.slots)
+        slots: list[int | Int64] = list(part.slots)
+        slots.insert(one.place, np.full(copies, one.constant, np.int64))
+        return Binding(one.predicate, tuple(slots))

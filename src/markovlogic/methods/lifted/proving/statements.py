@@ -1,0 +1,231 @@
+"""Rules, definitions of hidden predicates and exclusive arguments as one kind of value: clauses that cost something when false.
+
+A clause with equalities is false only where its equations fail and its inequations hold. So `x != y v …` is the clause with y
+replaced by x, and `x = y v …` the clause for different x and y; what is left says only which terms differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import NamedTuple
+
+from markovlogic.data.exclusive import n_values
+from markovlogic.language.syntax import Constant, Term, Variable
+from markovlogic.language.templates import Definition, EqualityLiteral, Literal, LoweredModel
+from markovlogic.methods.lifted.answer import Refusal
+from markovlogic.methods.lifted.equal_terms import EqualTerms
+from markovlogic.problem import Problem
+from markovlogic.problem.statuses import Statuses
+
+MOST_ALTERNATIVES = 24  # of an existential quantifier or an exclusive argument, which are written out constant by constant
+
+
+class PlainLiteral(NamedTuple):
+    """A predicate applied to variables (numbers from 0) and constants (−1 − number)."""
+
+    predicate: str
+    args: tuple[int, ...]
+    positive: bool
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A clause for every substitution of its variables in which the pairs in `unequal` differ."""
+
+    literals: tuple[PlainLiteral, ...]
+    unequal: tuple[tuple[int, int], ...]
+    types: tuple[str, ...]  # of the variables
+    weight: float
+    rule: int  # −1 for exclusive arguments
+    names: tuple[str, ...] = ()  # of the variables, for people
+
+
+class Slice(NamedTuple):
+    """The part of a predicate that has one constant at one place."""
+
+    predicate: str
+    place: int
+    constant: int
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """All statements of a problem, and what is known of the predicates in them, hidden ones and slices included."""
+
+    statements: tuple[Statement, ...]
+    types: Mapping[str, tuple[str, ...]]
+    hidden: frozenset[str]
+    constant: float  # what the log partition function would be if no statement were ever false, atoms apart
+    statuses: Mapping[str, Statuses]  # of all but hidden predicates
+    sizes: Mapping[str, int]  # of types
+    slices: Mapping[str, Slice] = field(default_factory=dict)  # by the name that stands for one
+
+
+def statements(problem: Problem, lowered: LoweredModel) -> Said | Refusal:
+    """Everything that a problem says."""
+    writer = _Writer(problem)
+    constant = 0.0
+    for rule, per_grounding in zip(problem.model.rules, lowered.constant_per_grounding, strict=True):
+        constant += per_grounding * math.prod(writer.size(rule.type_of[name]) for name in rule.free)
+    for definition in lowered.definitions:
+        refusal = writer.definition(definition)
+        if refusal is not None:
+            return refusal
+    for template in lowered.templates:
+        idle = math.prod(writer.size(type_name) for _, type_name in template.idle)
+        if math.isfinite(template.weight):
+            constant += template.weight * idle * math.prod(writer.size(type_name) for _, type_name in template.variables)
+        writer.clause(template.literals, template.equalities, template.variables, template.weight * idle, template.rule)
+    for group in problem.groups:
+        refusal = writer.exclusive(group.predicate)
+        if refusal is not None:
+            return refusal
+    return Said(
+        tuple(writer.found),
+        writer.types,
+        frozenset(writer.types) - problem.model.predicates.keys(),
+        constant,
+        problem.statuses,
+        {name: len(domain) for name, domain in problem.domains.items()},
+    )
+
+
+class _Writer:
+    """Collects statements."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.found: list[Statement] = []
+        self.types = {name: predicate.types for name, predicate in problem.model.predicates.items()}
+
+    def size(self, type_name: str) -> int:
+        return len(self.problem.domains[type_name])
+
+    def clause(
+        self,
+        literals: Iterable[Literal],
+        equalities: Iterable[EqualityLiteral],
+        variables: Sequence[tuple[str, str]],
+        weight: float,
+        rule: int,
+    ) -> None:
+        """Add a clause, with its equalities applied."""
+        types = dict(variables)
+        same = EqualTerms()
+        equalities, literals = tuple(equalities), tuple(literals)
+        for equality in equalities:
+            if not equality.positive and not same.join(equality.left, equality.right):
+                return  # two constants that would have to be one
+        for literal in literals:
+            for term in literal.args:
+                same.root(term)
+        left = [name for name, _ in variables if same.root(Variable(name)) == Variable(name)]
+        number = {name: at for at, name in enumerate(left)}
+
+        def plain(term: Term, type_name: str) -> int:
+            term = same.root(term)
+            if isinstance(term, Constant):
+                return -1 - self.problem.domains[type_name].number(term.name)
+            return number[term.name]
+
+        unequal = []
+        for equality in equalities:
+            if equality.positive:
+                one, other = same.root(equality.left), same.root(equality.right)
+                if one == other:
+                    return  # always true
+                named = next((term for term in (one, other) if isinstance(term, Variable)), None)
+                if named is not None:
+                    unequal.append((plain(one, types[named.name]), plain(other, types[named.name])))
+        plainly = [
+            PlainLiteral(q.predicate, tuple(map(plain, map(_unmarked, q.args), self.types[q.predicate])), q.positive)
+            for q in literals
+        ]
+        kept = tuple([types[name] for name in left])
+        self.found.append(Statement(tuple(plainly), tuple(unequal), kept, weight, rule, tuple(left)))
+
+    def definition(self, definition: Definition) -> Refusal | None:
+        """`H(x) ⇔ EXIST y (cube v …)` as hard clauses; that H needs a reason is one long clause over all y."""
+        parameters, locals_ = definition.parameters, definition.locals_
+        alternatives = math.prod(self.size(type_name) for _, type_name in locals_) * len(definition.cubes)
+        if alternatives > MOST_ALTERNATIVES:
+            return Refusal(
+                f"the quantifier over {', '.join(name for name, _ in locals_)} in"
+                f" {self.problem.model.rules[definition.rule].text} has {alternatives} alternatives,"
+                f" and at most {MOST_ALTERNATIVES} are written out"
+            )
+        self.types[definition.predicate] = tuple(type_name for _, type_name in parameters)
+        head = Literal(definition.predicate, tuple(Variable(name) for name, _ in parameters), True)
+        variables = (*parameters, *locals_)
+        reasons: dict[Literal, None] = {}
+        for at, cube in enumerate(definition.cubes):
+            reason = cube.literals[0] if len(cube.literals) == 1 and not cube.equalities else None
+            if reason is None:
+                name = f"{definition.predicate}.{at}"
+                self.types[name] = tuple(type_name for _, type_name in variables)
+                reason = Literal(name, tuple(Variable(v) for v, _ in variables), True)
+                self._conjunction(reason, cube.literals, cube.equalities, variables, definition.rule)
+            self.clause((head, _negated(reason)), (), _of((head, reason), variables), math.inf, definition.rule)
+            for constants in product(*(self.problem.domains[type_name].names for _, type_name in locals_)):
+                value = {name: Constant(c) for (name, _), c in zip(locals_, constants, strict=True)}
+                args = tuple([value.get(t.name, t) if isinstance(t, Variable) else t for t in reason.args])
+                reasons[Literal(reason.predicate, args, reason.positive)] = None
+        self.clause((_negated(head), *reasons), (), _of((head,), variables), math.inf, definition.rule)
+        return None
+
+    def _conjunction(
+        self,
+        name: Literal,
+        literals: Sequence[Literal],
+        equalities: Sequence[EqualityLiteral],
+        variables: Sequence[tuple[str, str]],
+        rule: int,
+    ) -> None:
+        """`name ⇔ all of them`."""
+        for literal in literals:
+            self.clause((_negated(name), literal), (), variables, math.inf, rule)
+        for equality in equalities:
+            self.clause((_negated(name),), (equality,), variables, math.inf, rule)
+        unequal = [EqualityLiteral(e.left, e.right, not e.positive) for e in equalities]
+        self.clause((name, *map(_negated, literals)), unequal, variables, math.inf, rule)
+
+    def exclusive(self, predicate: str) -> Refusal | None:
+        """Exactly one value in each group: one long clause, and one for each two values."""
+        declared, sizes = self.problem.model.predicates[predicate], self.problem.statuses[predicate].sizes
+        values = n_values(sizes, declared.exclusive)
+        if values > MOST_ALTERNATIVES:
+            return Refusal(
+                f"the exclusive arguments of {predicate} have {values} values; at most {MOST_ALTERNATIVES} are written out"
+            )
+        types = tuple([t for t, marked in zip(declared.types, declared.exclusive, strict=True) if not marked])
+        choices = list(_choices(sizes, declared.exclusive))
+        at_least = tuple([PlainLiteral(predicate, args, True) for args in choices])
+        self.found.append(Statement(at_least, (), types, math.inf, -1))
+        for one, other in combinations(choices, 2):
+            both = (PlainLiteral(predicate, one, False), PlainLiteral(predicate, other, False))
+            self.found.append(Statement(both, (), types, math.inf, -1))
+        return None
+
+
+def _choices(sizes: Sequence[int], exclusive: Sequence[bool]) -> Iterator[tuple[int, ...]]:
+    """Arguments of a group's atoms: variables, numbered, in the unmarked places, each combination of constants in the others."""
+    variable = iter(range(len(sizes)))
+    ranges = [range(-1, -1 - size, -1) if marked else (next(variable),) for size, marked in zip(sizes, exclusive, strict=True)]
+    return product(*ranges)
+
+
+def _negated(literal: Literal) -> Literal:
+    return Literal(literal.predicate, literal.args, not literal.positive)
+
+
+def _unmarked(term: Term) -> Term:
+    return Variable(term.name) if isinstance(term, Variable) else term
+
+
+def _of(literals: Iterable[Literal], variables: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The variables that literals mention."""
+    used = {term.name for literal in literals for term in literal.args if isinstance(term, Variable)}
+    return [(name, type_name) for name, type_name in variables if name in used]

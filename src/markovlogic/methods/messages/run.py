@@ -1,0 +1,254 @@
+"""Run messages on a factor graph until they stop changing, or until rounds, time or deadline are over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from markovlogic.errors import InputError
+from markovlogic.methods.messages.graph import ONE, FactorGraph
+from markovlogic.networks.ground import atom_rows
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool, Float64, frozen
+from markovlogic.system.gc_control import without_collection
+from markovlogic.system.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from markovlogic.kernels.messages import Graph, Heard, Room
+
+Schedule = Literal["auto", "residual", "flooding"]
+SCHEDULES = ("auto", "residual", "flooding")
+# A message by residual takes about ten times as long as in a round of all of them (benchmarks/test_propagation.py), and most
+# graphs settle in some dozens of rounds; so `auto` floods first, and goes on by residuals where messages swing.
+FLOODED_PART = 4  # one in so many iterations
+HUB_WORK = 64  # neighbours of neighbours for each edge, from which on bounds cost more to keep than they save
+HEAP_EDGES = 1_000_000  # beyond, the heap's jumps through memory cost more than the rounds that it saves
+
+LARGE_MESSAGE = 100.0  # log-odds, beyond which messages have to settle more closely than the tolerance says
+NEARLY = 1 - 1e-6  # damped messages come near to where they are cut, and never to it
+LEAST_CHANGE = 4 * float(np.finfo(np.float64).eps)
+
+FEWEST_STEPS = 1000  # updates between two looks at the clock
+
+
+class ImpossibleError(Exception):
+    """Certain messages contradict each other, which proves that no world obeys the hard rules."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How messages are sent; see `methods.bp.BP` for what users say."""
+
+    damping: float = 0.5
+    iterations: int = 1000
+    tolerance: float = 1e-9
+    schedule: Schedule = "auto"
+
+    def check(self) -> None:
+        """Refuse what makes no sense."""
+        if not 0 <= self.damping < 1:
+            raise InputError(f"damping must be at least 0 and below 1, not {self.damping:g}")
+        if self.iterations < 1:
+            raise InputError(f"iterations must be at least 1, not {self.iterations}")
+        if not self.tolerance > 0:
+            raise InputError(f"tolerance must be above 0, not {self.tolerance:g}")
+        if self.schedule not in SCHEDULES:
+            raise InputError(f"unknown schedule {self.schedule}; there are {', '.join(SCHEDULES)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """What the messages came to."""
+
+    log_odds: Float64  # (n_nodes,)
+    converged: bool
+    iterations: int  # rounds; of the residual schedule as many updates as there are factors
+    residual: float  # the largest change that one more round would make, relative where messages are large
+    log_z_bethe: float | None  # None where messages did not converge, or were cut
+    n_cut: int  # messages that grew beyond all bounds
+    schedule: str
+
+    @property
+    def probability(self) -> Float64:
+        """P(true) of each node."""
+        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * self.log_odds)))
+
+
+def propagate(graph: FactorGraph, rounds: Rounds, progress: Progress = SILENT) -> Beliefs:
+    """Run the messages of a graph; raises ImpossibleError where they prove that no world is possible."""
+    from markovlogic.kernels.messages import LARGEST
+
+    _warm_up(progress)
+    run = _Messages(graph, rounds.damping)
+    schedule: str = "flooding" if graph.is_lifted else rounds.schedule
+    if schedule == "residual":
+        iterations, residual = _by_residual(run, graph, rounds, progress)
+    elif schedule == "flooding" or graph.n_edges > HEAP_EDGES or _has_hubs(graph):
+        schedule = "flooding"
+        iterations, residual = _by_rounds(run, rounds, progress)
+    else:
+        first = -(-rounds.iterations // FLOODED_PART)
+        iterations, residual = _by_rounds(run, replace(rounds, iterations=first), progress)
+        schedule = "flooding"
+        if residual > run.bound(rounds.tolerance) and first < rounds.iterations and not _is_over():
+            schedule = "flooding, then residual"
+            more, residual = _by_residual(run, graph, replace(rounds, iterations=rounds.iterations - first), progress)
+            iterations += more
+    converged = residual <= run.bound(rounds.tolerance)
+    n_cut = int(np.count_nonzero(np.isfinite(run.message) & (np.abs(run.message) > NEARLY * LARGEST)))
+    log_z = run.log_z() if converged and not n_cut else None
+    return Beliefs(run.log_odds(), converged, iterations, residual, log_z, n_cut, schedule)
+
+
+def _warm_up(progress: Progress) -> None:
+    """Compile the kernels on the first use on a machine, with a line that says so; time limits do not count it."""
+    from markovlogic.kernels import are_cold
+
+    if not are_cold(("flooding:flood", "flooding:bethe", "residual:speak")):
+        return
+    progress.stage("compile kernels (once on this machine, some 5 to 15 s)")
+    start, literal, bias = np.array([0, 2], np.int64), np.array([1, 2], np.int32), np.zeros(2)
+    small = frozen(FactorGraph(bias, start, literal, np.ones(1), 0, 0.0, ONE, ONE, ONE))
+    with cancellation.current().paused(), without_collection():
+        run = _Messages(small, 0.0)
+        run.round()
+        run.log_z()
+        _by_residual(run, small, Rounds(iterations=1), SILENT)
+
+
+def _has_hubs(graph: FactorGraph) -> bool:
+    degree = np.bincount(graph.literal >> 1, minlength=1).astype(np.float64)
+    return float(degree @ degree) > HUB_WORK * max(graph.n_edges, 1)
+
+
+class _Messages:
+    """The state: all messages, and what the atoms hear of them."""
+
+    def __init__(self, graph: FactorGraph, damping: float) -> None:
+        from markovlogic.kernels.messages import Heard, Room
+
+        self.graph, self.damping = graph, damping
+        self.arrays: Graph = graph.arrays()
+        self.message = np.zeros(graph.n_edges)
+        longest = int(np.diff(graph.start).max(initial=1))
+        self.room: Room = Room(np.empty(longest), np.empty(longest), np.empty(longest))
+        n = graph.n_nodes
+        self.heard: Heard = Heard(np.empty((n, 2)), np.empty((n, 4)), np.zeros(2, np.bool_))
+        self.side = 0
+        self._forget(0)
+
+    def _forget(self, side: int) -> None:
+        """Let atoms hear nothing but their biases."""
+        bias, heard = self.graph.bias, self.heard
+        heard.total[:, side] = np.where(np.isfinite(bias), bias, 0.0)
+        heard.sure[:, 2 * side] = bias == -np.inf
+        heard.sure[:, 2 * side + 1] = bias == np.inf
+        heard.any_sure[side] = np.isinf(bias).any()
+
+    def round(self) -> float:
+        """One round of all factors; gives the largest change that an undamped round would make."""
+        from markovlogic.kernels.flooding import flood
+
+        self._forget(1 - self.side)
+        change = float(flood(self.arrays, self.damping, self.message, self.heard, self.side, self.room))
+        self.side = 1 - self.side
+        self.check()
+        return change
+
+    def listen(self) -> None:
+        """Add up anew what atoms hear, without the rounding errors of many single changes."""
+        from markovlogic.kernels.flooding import listen
+
+        self._forget(self.side)
+        listen(self.arrays, self.message, self.heard, self.side)
+        self.check()
+
+    def _certain(self) -> tuple[Bool, Bool]:
+        """Which nodes hear that they are certainly false, and certainly true."""
+        sure = self.heard.sure
+        return sure[:, 2 * self.side] > 0, sure[:, 2 * self.side + 1] > 0
+
+    def check(self) -> None:
+        """Stop where certain messages contradict each other."""
+        if self.heard.any_sure[self.side]:
+            false, true = self._certain()
+            if (false & true).any():
+                raise ImpossibleError
+
+    def bound(self, tolerance: float) -> float:
+        """The relative change below which messages count as settled.
+
+        Changes are told relative to messages, so large messages, which may cancel at an atom, have to settle more closely: a
+        billion that is off by a billionth is off by one. Nothing settles more closely than floats allow.
+        """
+        finite = np.abs(self.message[np.isfinite(self.message)])
+        return max(LEAST_CHANGE, tolerance * min(1.0, LARGE_MESSAGE / max(float(finite.max(initial=0.0)), 1.0)))
+
+    def log_odds(self) -> Float64:
+        """The belief of each node."""
+        false, true = self._certain()
+        return np.where(true, np.inf, np.where(false, -np.inf, self.heard.total[:, self.side]))
+
+    def log_z(self) -> float | None:
+        """The Bethe approximation of ln Z."""
+        from markovlogic.kernels.flooding import bethe
+
+        graph, bias = self.graph, self.graph.bias
+        sides = np.zeros((graph.n_nodes, 2))
+        found = bethe(self.arrays, self.heard, self.side, self.message, sides, self.room)
+        sides[:, 1] += np.where(bias == np.inf, 0.0, bias)
+        sides[:, 0] += np.where(bias == np.inf, -np.inf, 0.0)
+        nodes = np.logaddexp(sides[:, 0], sides[:, 1])
+        log_z = graph.log_constant + float(found) + float(np.sum(nodes * graph.members))
+        return log_z if np.isfinite(log_z) else None
+
+
+def _by_rounds(run: _Messages, rounds: Rounds, progress: Progress) -> tuple[int, float]:
+    progress.stage("messages", rounds.iterations)
+    residual = np.inf
+    for done in range(rounds.iterations):
+        residual = run.round()
+        if residual <= rounds.tolerance and residual <= run.bound(rounds.tolerance):
+            return done + 1, residual
+        progress.advance(done + 1, f"largest change {residual:.1g}")
+        if _is_over():
+            return done + 1, residual
+    return rounds.iterations, residual
+
+
+def _by_residual(run: _Messages, graph: FactorGraph, rounds: Rounds, progress: Progress) -> tuple[int, float]:
+    """As many updates as there are factors count as an iteration; bounds and sums are found anew where that is worth it."""
+    from markovlogic.kernels.residual import order, speak, true_bounds
+
+    n = graph.n_factors
+    if not n:
+        return 0, 0.0
+    progress.stage("messages", rounds.iterations)
+    around = atom_rows(graph.start, graph.literal, graph.n_nodes)
+    queue = (np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n))
+    limit, made, over = rounds.iterations * n, 0, False
+    run.side = 0  # the only one that these kernels know
+    run.listen()
+    while True:
+        residual = float(true_bounds(run.arrays, run.heard, run.message, queue[2], run.room))
+        bound = run.bound(rounds.tolerance)
+        if residual <= bound or made >= limit or over:
+            return -(-made // n), residual
+        order(*queue)
+        steps = asked = 0
+        while steps == asked and made < limit and not over:
+            asked = min(max(n, FEWEST_STEPS), limit - made)
+            steps = int(speak(run.arrays, around, queue, (rounds.damping, bound, asked), run.heard, run.message, run.room))
+            made += steps
+            run.listen()
+            progress.advance(made / n)
+            over = _is_over()
+
+
+def _is_over() -> bool:
+    """Whether the time is over; raises where somebody asked the run to stop, since half-way messages are no answer."""
+    cancellation.check()
+    left = cancellation.current().left
+    return left is not None and left <= 0

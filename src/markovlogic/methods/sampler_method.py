@@ -1,0 +1,283 @@
+"""Methods that run chains: one class for all of them, since samplers differ in settings and figures, not in how they answer."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markovlogic.errors import InputError
+from markovlogic.estimation.estimator import CONDITIONAL_CELLS, Estimator, resolved
+from markovlogic.grounding.memory import show_bytes
+from markovlogic.methods.base import Cost, InferOptions, Method, Plan
+from markovlogic.methods.no_world import rules_named
+from markovlogic.methods.rates import ANSWER_ROW_BYTES, SLOW, Rates, Use, counting_scale, counting_what_is_asked
+from markovlogic.methods.sampling.base import LogZ, Settings
+from markovlogic.methods.sampling.irreducible import Reach
+from markovlogic.networks.kinds import NetworkKind
+
+if TYPE_CHECKING:
+    from markovlogic.estimation.diagnostics import Estimates
+    from markovlogic.estimation.orbit_pools import OrbitPools
+    from markovlogic.methods.case import Case
+    from markovlogic.networks.base import Network
+    from markovlogic.results.answers import Answer, Values
+    from markovlogic.running.result import RunResult
+    from markovlogic.running.run import Task
+    from markovlogic.running.sampling import Schedule
+    from markovlogic.system.arrays import Int64
+
+
+@dataclass(frozen=True, eq=False)
+class Intended:
+    """A run as far as its cost depends on it."""
+
+    network: NetworkKind
+    schedule: Schedule
+    settings: Settings
+    estimator: Estimator
+    pools: OrbitPools | None = None
+
+
+def two_sources(method: str) -> InputError:
+    """A source of proposals was named beside a compression, which would be one too."""
+    return InputError(
+        f"--compress and the setting source both say where the proposals of {method} come from", hint="leave one of them out"
+    )
+
+
+@dataclass(frozen=True)
+class SamplingMethod(Method):
+    """Chains with a target; settings of the sampler's own file say which."""
+
+    home: tuple[str, str] = ("", "")  # module and class of the settings
+    chains: int = 8  # where nobody said
+    rates: Rates = SLOW
+    proposes: bool = False  # see `takes_proposals`
+    confined_moves: str = "single-site moves"  # what hard rules may confine; empty where they do not
+
+    @property
+    def samples(self) -> bool:
+        """Chains make draws."""
+        return True
+
+    @property
+    def takes_proposals(self) -> bool:
+        """Whether a compression proposes and leaves the target alone."""
+        return self.proposes
+
+    def plain_settings(self) -> Settings:
+        """The sampler's defaults."""
+        return self._defaults()
+
+    @property
+    def has_conditionals(self) -> bool:
+        """Whether chains with default settings have conditionals to average."""
+        return self._defaults().has_conditionals
+
+    def _defaults(self) -> Settings:
+        module, name = self.home
+        made: Settings = vars(importlib.import_module(module))[name]()
+        return made
+
+    def settings(self, wish: InferOptions) -> Settings:
+        """The user's settings, or the defaults where they are another method's; with the source of proposals that was named."""
+        own = wish.settings is not None and wish.settings.method == self.name
+        made = wish.settings if own else self._defaults()
+        assert isinstance(made, Settings)
+        if wish.proposals is not None and self.proposes:
+            usual, said = vars(self._defaults())["source"], vars(made)["source"]
+            if said is not usual and not (isinstance(said, str) and said == usual):
+                raise two_sources(self.name)
+            made = replace(made, source=wish.proposals)  # type: ignore[type-var]
+        if self.proposes:
+            from markovlogic.compression.proposals import seeded_source
+
+            made = replace(made, source=seeded_source(vars(made)["source"], wish.sampling.seed))  # type: ignore[type-var]
+        return made
+
+    def network(self, case: Case) -> Network:
+        """What the chains walk on, where it is no counting network."""
+        return case.ground()
+
+    def chains_on(self, network: NetworkKind) -> int:
+        """Chains where nobody said how many."""
+        return self.chains
+
+    def settings_on(self, network: NetworkKind, case: Case, wish: InferOptions) -> Settings:
+        """Settings for one of the networks that it can work on."""
+        return self.settings(wish)
+
+    def cost(self, case: Case, wish: InferOptions) -> Cost:
+        """What it would take on the network that suits best."""
+        return self.cost_on(self.network_for(case, wish), case, wish)
+
+    def cost_on(self, network: NetworkKind, case: Case, wish: InferOptions) -> Cost:
+        """By rates a literal and an atom, as if `auto` had to find out what is averaged, before any symmetry is known."""
+        schedule = wish.sampling.schedule(self.chains_on(network))
+        few = len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
+        settings = self.settings_on(network, case, wish)
+        estimator = Estimator(conditional=few and settings.has_conditionals)
+        return self._cost(case, Intended(network, schedule, settings, estimator), self._searching(case))
+
+    def _searching(self, case: Case) -> float:
+        """Seconds that a search for symmetries may take, before it is made."""
+        return self.rates.searching(case.scale)
+
+    def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
+        scale, rates, schedule = case.scale, self.rates, intended.schedule
+        grounding = 0
+        if intended.network is NetworkKind.COUNTING:
+            scale, rates = counting_scale(case), counting_what_is_asked(case)
+        elif scale.predicted and not case.can_refine:
+            needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
+            return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
+        else:
+            grounding = case.sizes.memory_bytes
+        reason = f"{schedule.chains} chains of {schedule.draws} draws"
+        if intended.network is NetworkKind.COUNTING:
+            reason += f", {case.counting_plan.sweep_seconds:.2g} s a sweep"
+        if self.confined_moves and case.posed.lowered.has_hard and case.reach is not Reach.ALL:
+            reason += f"; hard clauses may keep {self.confined_moves} from reaching every world"
+        use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
+        decided = max(case.rows - use.n_query, 0)  # rows that cost nothing but their place
+        memory = max(grounding, rates.memory_bytes(scale, use) + ANSWER_ROW_BYTES * decided)
+        return Cost(search_seconds + rates.seconds(scale, use), memory, reason)
+
+    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+        """Settings bound to the problem where its network is at hand; estimator and orbits."""
+        network = self.network_for(case, wish)
+        schedule, settings = wish.sampling.schedule(self.chains_on(network)), self.settings_on(network, case, wish)
+        _ = case.asked
+        with case.watch("symmetry"):
+            case.resources.progress.stage("symmetry")
+            if network is not NetworkKind.COUNTING and case.network is not None:
+                settings = settings.bind(case.target)
+            estimator, pools, notes = self._estimator(case, wish, schedule, settings)
+        return Plan(
+            self,
+            network,
+            reason,
+            self._cost(case, Intended(network, schedule, settings, estimator, pools), case.watch.seconds["symmetry"]),
+            estimator=estimator,
+            settings=settings,
+            schedule=schedule,
+            pools=pools,
+            notes=tuple(dict.fromkeys((*settings.notes, *notes))),
+        )
+
+    def _estimator(
+        self, case: Case, wish: InferOptions, schedule: Schedule, settings: Settings
+    ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
+        """What is averaged, the orbits that it is averaged over, and notes on the search for them."""
+        from markovlogic.estimation.orbit_plan import plan_pools, wants_orbits
+
+        named, atoms = wish.sampling.estimator, len(case.posed.problem.atoms)
+        pools, notes = None, tuple[str, ...]()
+        if wants_orbits(named, atoms):
+            found = case.symmetry.for_averages(searching=named != "auto" or settings.moves_by_symmetry)
+            notes = found.notes
+            numbers, events = case.asked.numbers.astype(np.int32), [event.cubes for event in case.asked.open_events]
+            pools = plan_pools(found, named, numbers, events, chains=schedule.chains)
+        estimator = resolved(
+            named, has_conditionals=settings.has_conditionals, cells=atoms * schedule.chains, has_pools=pools is not None
+        )
+        return estimator, pools, notes
+
+    def answer(self, case: Case, plan: Plan) -> Answer:
+        """Chains, until draws, time or the user's deadline end."""
+        from markovlogic.running.run import Task, run
+        from markovlogic.running.worlds import WorldsSink
+
+        assert isinstance(plan.settings, Settings) and plan.schedule is not None and plan.estimator is not None
+        asked, schedule = case.asked, plan.schedule
+        task = Task(
+            plan.settings,
+            case.counting if plan.network is NetworkKind.COUNTING else self.network(case),
+            asked.numbers.astype(np.int32),
+            [event.cubes for event in asked.open_events],
+            plan.estimator,
+            plan.pools,
+            case.posed.fingerprint if schedule.checkpoint is not None else "",
+        )
+        if plan.fallback is not None:
+            schedule = replace(schedule, gives_up=True)
+        sink = WorldsSink(schedule.worlds, *case.columns_of_worlds()) if schedule.worlds is not None else None
+        with case.watch("sample"), rules_named(case.posed.problem.model.rules):
+            found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
+        if found.stopped == "disagreement" and plan.fallback is not None:
+            return _continued(case, plan.fallback, schedule, found)
+        return self._answer(case, task, schedule, found, asked.numbers)
+
+    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
+        """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
+        from markovlogic.estimation.orbit_plan import remarks_on
+        from markovlogic.problem.names import atom_name
+        from markovlogic.results.answers import Answer
+        from markovlogic.results.marginals import Account
+
+        problem = case.posed.problem
+        events = case.asked.open_events
+
+        def name(row: int) -> str:
+            return atom_name(problem, int(numbers[row]))
+
+        remarks: tuple[str, ...] = ()
+        if task.pools is not None:
+            fixed = task.settings.fixed_order
+            remarks = remarks_on(task.pools, found.estimator, found.taken, self.name, fixed_order=fixed)
+        log_z = found.log_z if isinstance(found.log_z, LogZ) else None
+        if isinstance(found.log_z, str):
+            remarks = (*remarks, found.log_z)
+        elif log_z is not None and not found.converged:
+            log_z, remarks = None, (*remarks, "log_z is left out: the chains that would give it have not converged")
+        whole = case.of_all(None if log_z is None else log_z.value)
+        account = Account(
+            chains=found.chains,
+            draws=found.draws,
+            burn_in=found.burn_in,
+            updates=found.updates,
+            seed=schedule.seed,
+            acceptance=_acceptance(found.counts),
+            resumed_at=found.resumed_at,
+            interrupted=found.interrupted,
+            converged=found.converged,
+            log_z=whole.log_z,
+            log_z_stderr=None if log_z is None or whole.log_z is None else log_z.stderr,
+        )
+        return Answer(
+            _values(found.atoms),
+            _values(found.events),
+            found.guarantee,
+            account,
+            concerns=tuple(found.concerns(name, lambda row: events[row].text)),
+            remarks=(*remarks, *whole.remarks, *found.remarks(name)),
+            kept=found.kept,
+            thin=found.thin,
+            asked=case.asked,
+        )
+
+
+def _continued(case: Case, plan: Plan, before: Schedule, found: RunResult) -> Answer:
+    """Chains disagreed after burn-in: another method goes on, in a checkpoint inside the first one's."""
+    assert plan.schedule is not None
+    there = None if before.checkpoint is None else os.path.join(before.checkpoint, plan.method.name)
+    answer = plan.method.answer(case, replace(plan, schedule=replace(plan.schedule, checkpoint=there)))
+    note = f"the chains of {found.method} disagreed after burn-in, so {plan.method.name} went on in their place"
+    account = replace(answer.account, continued_with=plan.method.name)
+    return replace(answer, account=account, remarks=(note, *answer.remarks))
+
+
+def _values(found: Estimates) -> Values:
+    from markovlogic.results.answers import Values
+
+    return Values(found.mean, found.stderr, found.rhat, found.ess)
+
+
+def _acceptance(counts: Mapping[str, int]) -> float | None:
+    """Share of accepted proposals, for samplers that propose."""
+    return counts["accepted"] / counts["proposed"] if counts.get("proposed") else None

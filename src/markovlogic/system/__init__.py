@@ -1,0 +1,1 @@
+"""What every part needs of the machine: arrays, time, memory, temporary files, progress."""

@@ -1,0 +1,164 @@
+"""How long a run may go on: until its time is over, or until somebody asks it to stop.
+
+Every stage asks between bounded pieces of work (`check`), and what cannot ask (a query, a search in another process) is ended
+from outside (`ending`). The deadline of the run that goes on is a value that belongs to the context, so that it reaches the
+deepest loop of a stage without a place in every signature; threads that work for a run take its context along.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from markovlogic.errors import Interrupted, ResourceError
+
+SHORT_SECONDS = 1.0  # a stage that is predicted to be shorter is not cut short by a time limit
+# by how many seconds an answer may be late before the time ends the run without one
+READING = 5.0  # while it is not known how long the run would take: most problems are small
+LONG = 0.3  # where an answer is known to be far
+SURE = math.inf  # where one is near, or certain to come
+NOTHING_WRITTEN = "nothing is written: an older file of that name is kept"
+LOOK_SECONDS = 0.05  # between looks of a thread that ends what cannot ask
+
+
+class OutOfTimeError(ResourceError):
+    """The time limit ended the run before there was anything to tell."""
+
+
+class Deadline:
+    """One run's; `outer` is that of whoever started it, whose wish to stop holds here too."""
+
+    def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
+        self.seconds = seconds
+        self.outer = outer
+        self.inner: Deadline | None = None  # of the run that was started last
+        if outer is not None:
+            outer.inner = self
+        self.allowance = READING
+        self.has_answer = False  # draws were made: whoever asks the run to stop gets them
+        self.listener: Callable[[str], None] | None = None  # hears why somebody has to wait
+        self._begun = time.monotonic()
+        self._spent = 0.0  # before this run began, and minus pauses
+        self._paused_at: float | None = None
+        self._asked_at: float | None = None
+
+    def ask(self) -> None:
+        """Ask the run to stop; what it has found until then is its answer."""
+        if self._asked_at is None:
+            self._asked_at = time.monotonic()
+
+    @property
+    def asked(self) -> bool:
+        """Whether somebody asked the run to stop."""
+        return self._asked_at is not None or (self.outer is not None and self.outer.asked)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left, negative when the time is over; None where no limit is set."""
+        if self.seconds is None:
+            return None
+        now = time.monotonic() if self._paused_at is None else self._paused_at
+        return self.seconds - self._spent - (now - self._begun)
+
+    def spend(self, seconds: float) -> None:
+        """Count seconds that were spent before, in the part of the run that a checkpoint holds."""
+        self._spent += seconds
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time does not count inside: what is done once on a machine is no part of a run."""
+        self._paused_at = begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self._paused_at = None
+            self._spent -= time.monotonic() - begun
+
+    def overdue(self) -> float:
+        """Seconds since the run ought to have ended without an answer; 0 while it need not."""
+        late = 0.0
+        if self.inner is not None:
+            late = self.inner.overdue()
+            self.has_answer |= self.inner.has_answer
+        if self._asked_at is not None and not self.has_answer:
+            late = max(late, time.monotonic() - self._asked_at)
+        left = self.left
+        if left is not None:
+            late = max(late, -left - self.allowance)
+        return late
+
+    def check(self) -> None:
+        """Raise where the run has to end here and now, with nothing to tell."""
+        if self.asked:
+            raise interrupted()
+        if self.overdue() > 0:
+            raise self.out_of_time()
+
+    def out_of_time(self) -> OutOfTimeError:
+        """What to raise when the time is over and nothing was found."""
+        return OutOfTimeError(
+            f"the time limit of {self.seconds:g} s ended before there was anything to tell; {NOTHING_WRITTEN}; allow more time",
+            limit=self.seconds,
+        )
+
+    def tell(self, why: str) -> None:
+        """Say why it takes long."""
+        if self.listener is not None:
+            self.listener(why)
+
+    @contextmanager
+    def ending(self, stop: Callable[[], None]) -> Iterator[None]:
+        """While the block lasts, `stop` is called again and again from another thread once the run has to end."""
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(LOOK_SECONDS):
+                if self.asked or self.overdue() > 0:
+                    stop()
+
+        watcher = threading.Thread(target=watch, daemon=True, name="patience")
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+    @contextmanager
+    def of_this_run(self) -> Iterator[Deadline]:
+        """Make it the deadline of everything that the block does."""
+        token = _current.set(self)
+        try:
+            yield self
+        finally:
+            _current.reset(token)
+            if _current.get() is not self:
+                self._leave()
+
+    def _leave(self) -> None:
+        """The run is over: its limit binds nobody who goes on afterwards."""
+        if self.outer is not None and self.outer.inner is self:
+            self.outer.has_answer |= self.has_answer
+            self.outer.inner = None
+
+
+_current: ContextVar[Deadline] = ContextVar("patience", default=Deadline())  # noqa: B039 - endless, and nobody asks it
+
+
+def current() -> Deadline:
+    """The deadline of the run that goes on."""
+    return _current.get()
+
+
+def check() -> None:
+    """Raise where the run that goes on has to end here and now, with nothing to tell."""
+    _current.get().check()
+
+
+def interrupted() -> Interrupted:
+    """What to raise when somebody asked the run to stop and nothing was found yet."""
+    return Interrupted(f"interrupted: nothing was found yet, and {NOTHING_WRITTEN}")

@@ -1,0 +1,1 @@
+"""The papers' experiments and their literal readings, as a plug-in of markovlogic."""

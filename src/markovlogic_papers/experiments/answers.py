@@ -1,0 +1,52 @@
+"""A whole method, asked once: its numbers for the open atoms that are queried, and the seconds it took, planning included."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from markovlogic.data.evidence import TRUE
+from markovlogic.methods.case import Resources, case_of
+from markovlogic.methods.planner import make_plan, wish_of
+from markovlogic.problem.prepare import PreparedProblem
+from markovlogic.problem.query import resolve_query
+from markovlogic.running.sampling import Sampling
+from markovlogic.system.arrays import Float64
+from markovlogic.system.measures import Stopwatch
+from markovlogic_papers.experiments.follow import Truth
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What a method says of the open atoms that are asked for, in their order."""
+
+    probability: Float64
+    seconds: float
+    remarks: tuple[str, ...]  # concerns first
+
+
+def answered(posed: PreparedProblem, method: str) -> Told:
+    """Plan, and do what was planned; a query of all predicates gets a number for every open atom."""
+    begun = time.perf_counter()
+    with case_of(posed, Resources(), Stopwatch()) as case:
+        plan = make_plan(case, wish_of(method, "auto", Sampling()))
+        answer = plan.method.answer(case, plan)
+        solved = (answer.asked or case.asked).atoms
+        value = np.concatenate([part.truth == TRUE for part in solved]).astype(np.float64)  # what hard rules decide
+        value[np.concatenate([part.number for part in solved]) >= 0] = answer.atoms.probability
+        number = np.concatenate([part.number for part in case.asked_as_posed.atoms])
+        order = np.argsort(number, kind="stable")[np.count_nonzero(number < 0) :]
+        return Told(value[order], time.perf_counter() - begun, (*answer.concerns, *answer.remarks))
+
+
+def asking(posed: PreparedProblem, query: str) -> PreparedProblem:
+    """The same problem with another question; what is open stays so."""
+    problem = posed.problem
+    return replace(posed, problem=replace(problem, query=resolve_query(problem.model, problem.domains, query)))
+
+
+def lifted_truth(posed: PreparedProblem) -> Truth:
+    """Exact marginals of all open atoms by lifted inference, where [001] and [003] had PTP and WFOMC."""
+    return Truth.exact(answered(posed, "lifted").probability, "exact: lifted inference")

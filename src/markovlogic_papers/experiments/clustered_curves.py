@@ -1,0 +1,116 @@
+"""E3's other curves: clustered Gibbs on the full-size benchmarks, k-means with a tenth of the objects, majority evidence.
+
+cgibbs is Gibbs sampling of the smaller problem, which grounds nothing either. acgibbs chooses blocks by selection probabilities,
+which only the chain over blocks has: where a rule has too many instances over groups, its curve is missing and the outcome says
+why.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from markovlogic.compression.block_network import block_network
+from markovlogic.compression.groupings import KMeans
+from markovlogic.errors import ResourceError
+from markovlogic.methods.sampling.block_gibbs import BlockGibbs
+from markovlogic.methods.sampling.counting_gibbs import CountingGibbs
+from markovlogic.networks.counting.building import counting_network
+from markovlogic.problem.prepare import PreparedProblem
+from markovlogic.system.arrays import Int64
+from markovlogic_papers.experiments.contest import looks
+from markovlogic_papers.experiments.racing import mean_rhat
+
+CGIBBS = "cgibbs"
+READINGS = {"acgibbs scan": "scan", "acgibbs lazy": "lazy"}
+FEWEST = 4  # draws, from which on R says something
+
+
+@dataclass(frozen=True)
+class ClusteredWish:
+    """How long each curve is followed."""
+
+    chains: int
+    draws: int
+    seconds: float
+    ratio: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """R after so many draws: over the sampled atoms whose block moved, and the share of those that are open at all."""
+
+    sampler: str
+    draws: int
+    seconds: float  # of all chains, clustering included
+    mean_rhat: float
+    moved: float
+
+
+def clustered_curves(posed: PreparedProblem, atoms: Int64, wish: ClusteredWish) -> tuple[list[CurvePoint], list[str]]:
+    """All curves on one benchmark for these open atoms; and what could not run."""
+    grouping = KMeans(ratio=wish.ratio, features="sat", weights="literal", seed=wish.seed)
+    begun = time.perf_counter()
+    partition = grouping.partition(posed.problem)
+    found: list[CurvePoint] = []
+    notes: list[str] = []
+    own = grouping.shrunk(posed, partition)
+    clustered = time.perf_counter() - begun
+    found += _followed(CGIBBS, _counting(own.posed, wish), own.projection.at(atoms)[0], clustered, wish)
+    try:
+        blocks = block_network(posed, partition, grouping.reading)
+        place = np.where(blocks.most[blocks.of_atom[atoms]] > 0, blocks.of_atom[atoms], -1).astype(np.int64)
+        for name, alpha in READINGS.items():
+            found += _followed(name, _blocks(blocks, alpha, wish), place, clustered, wish)
+    except ResourceError as refusal:
+        notes.append(f"acgibbs does not fit: {refusal}")
+    return found, notes
+
+
+Step = Callable[[], Any]  # one sweep of all chains -> (chains, n_places) truth values
+
+
+def _counting(posed: PreparedProblem, wish: ClusteredWish) -> Step:
+    network = counting_network(posed.problem, posed.lowered)
+    sampler = CountingGibbs(start="random").build(network, 1)
+    states = [sampler.init(own) for own in np.random.SeedSequence(wish.seed).spawn(wish.chains)]
+
+    def step() -> Any:
+        for state in states:
+            sampler.step(state, 1)
+        return np.stack([state.world for state in states]) if network.n_atoms else np.zeros((wish.chains, 1), np.uint64)
+
+    return step
+
+
+def _blocks(network: Any, alpha: str, wish: ClusteredWish) -> Step:
+    sampler: Any = BlockGibbs(alpha).build(network, wish.chains)  # type: ignore[arg-type]
+    state = sampler.init(np.random.SeedSequence(wish.seed))
+
+    def step() -> Any:
+        sampler.step(state, 1)
+        return state.counts
+
+    return step
+
+
+def _followed(name: str, step: Step, place: Int64, clustered: float, wish: ClusteredWish) -> Iterator[CurvePoint]:
+    """place: where each atom's value stands; −1 where its block is known."""
+    step()  # compiles, and counts to nobody's time
+    begun, own = time.perf_counter(), place[place >= 0]
+    totals = np.zeros((len(own), wish.chains), np.int64)
+    marks = set(looks(wish.draws))
+    for draw in range(1, wish.draws + 1):
+        totals += step()[:, own].T.astype(np.int64) != 0
+        seconds = clustered + time.perf_counter() - begun
+        late = seconds - clustered >= wish.seconds
+        if draw >= FEWEST and (draw in marks or late):
+            value = mean_rhat(totals, draw) if len(own) else float("nan")
+            yield CurvePoint(name, draw, seconds, value, len(own) / max(len(place), 1))
+        if late and draw >= FEWEST:
+            return

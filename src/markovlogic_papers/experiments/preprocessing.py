@@ -1,0 +1,155 @@
+"""[002]'s inference tasks: a part of a benchmark, rules with weights learned on another part, and what pre-processors make of it.
+
+Weights are learned by pseudo-likelihood with a normal prior of standard deviation 1; [002] learns them with another program.
+The compression ratio is the share of objects that is kept, for Random that of facts; for factors of evidence it does not exist,
+and they are tried with several ranks (ALGORITHMS.md 2.9). Seconds are those of the processor.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from markovlogic.compression.base import Compression
+from markovlogic.compression.evidence_factors import BMF
+from markovlogic.compression.grouping import Grouping
+from markovlogic.compression.groupings import KMeans
+from markovlogic.compression.obj2vec import Obj2Vec
+from markovlogic.compression.partition import Partition
+from markovlogic.compression.thinning import NIMFA, Drop
+from markovlogic.learning.learn import learn
+from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic_papers.experiments.benchmark_data import World, evidence_of, parts_of, world_of
+from markovlogic_papers.experiments.full_size import BENCHMARKS
+
+NE, VG, NIMFA_NAME, GRECOND, RANDOM = "NE (obj2vec)", "VG (k-means)", "BMF (nimfa)", "BMF (Boolean)", "Random (facts dropped)"
+FULL = "full evidence"
+LITERAL, CORRECTED = "literal", "corrected"
+PRIOR = 1.0  # standard deviation of the weights
+
+
+@dataclass(frozen=True)
+class TaskScale:
+    """Sizes, ratios, ranks and lengths; data: the folder of the benchmarks, empty where they are made."""
+
+    tested: tuple[int, int, int]  # pages, proteins and citations that are asked about
+    trained: tuple[int, int, int]  # those that weights are learned from
+    runs: int  # parts anew
+    ratios: tuple[float, ...] = (0.1, 0.2, 0.4, 0.6, 0.8)
+    ranks: tuple[int, ...] = (20, 50, 100)
+    chains: int = 16  # of MC-SAT
+    draws: int = 300  # a chain
+    gold: int = 4  # times as many draws in each of the two runs that stand for the truth
+    tries: int = 3  # of MaxWalkSAT
+    benchmarks: tuple[str, ...] = BENCHMARKS
+    made: float = 1.0
+    data: str = ""
+
+
+SMALL = TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), (5,), 4, 40, 1, 1, made=0.05)
+# a tenth of the benchmarks, as [002] has it; what grounds citations asks about fewer, since 130 of them have 3 million clauses
+TENTH = TaskScale((417, 178, 130), (834, 357, 130), 3, chains=8, draws=150, gold=3, tries=2)
+TENTH_GROUND = replace(TENTH, tested=(417, 178, 60))
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked of a part of a benchmark, under all its evidence."""
+
+    name: str
+    world: World
+    posed: PreparedProblem
+    learned_in: float  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A problem in place of the task's, and the seconds that making it took."""
+
+    preprocessor: str
+    ratio: float | None  # that was asked for
+    rank: int | None
+    kept: float | None  # groups over objects, averaged over types
+    compression: Compression | None  # None: the task itself
+    seconds: float
+    grouping: Grouping | None = None
+
+    def posed(self, task: Task) -> PreparedProblem:
+        """What is solved."""
+        return task.posed if self.compression is None else self.compression.posed
+
+    def corrected(self, task: Task) -> Compression | None:
+        """The same groups and rule of evidence with diagonals apart, as a smaller problem; None where nobody is merged."""
+        if self.grouping is None or self._partition is None:
+            return None
+        return replace(self.grouping, weights="default").shrunk(task.posed, self._partition)
+
+    def blocks(self, task: Task) -> Any:
+        """The same groups as blocks with shares of known atoms and counts of true ones; None where nobody is merged."""
+        if self.grouping is None or self._partition is None:
+            return None
+        return replace(self.grouping, weights="count").network(task.posed, self._partition)[0]
+
+    @property
+    def _partition(self) -> Partition | None:
+        return None if self.compression is None else self.compression.partition
+
+
+@lru_cache(maxsize=64)
+def task_of(name: str, scale: TaskScale, seed: int) -> Task:
+    """Learn on one part, ask about another."""
+    at = BENCHMARKS.index(name)
+    world = world_of(name, scale.data, seed, scale=scale.made)
+    # of citations that grow along SameBib nearly all pairs would be the same
+    test, train = parts_of(world, (scale.tested[at], scale.trained[at]), seed, grown=name != "er")
+    begun = time.process_time()
+    every = evidence_of(train, tuple(train.model.predicates))
+    learned = learn(train.model, every, list(train.asked), prior=PRIOR, method="pseudolikelihood")
+    seconds = time.process_time() - begun
+    posed = pose_problem(learned.model, evidence_of(test, test.form.given), list(test.asked))
+    return Task(name, test, posed, seconds)
+
+
+def grouping_of(preprocessor: str, ratio: float, seed: int, **more: Any) -> Grouping:
+    """A pre-processor that merges objects, with its paper's translation: weights stay, diagonals are merged.
+
+    Of evidence NE keeps what is known of one member of each group and removes the rest ([002] section 4), VG what most atoms of
+    a block say ([000] section 3).
+    """
+    if preprocessor == NE:
+        return Obj2Vec(ratio=ratio, weights="literal", seed=seed, **more)
+    return KMeans(ratio=ratio, features="sat", weights="literal", seed=seed, **more)
+
+
+def merged(task: Task, preprocessor: str, ratio: float, seed: int, **more: Any) -> Prepared:
+    """Groups and the smaller problem."""
+    grouping = grouping_of(preprocessor, ratio, seed, **more)
+    begun = time.process_time()
+    made = grouping.compress(task.posed, needs_problem=True)
+    seconds = time.process_time() - begun
+    kept = None if made.partition is None else made.partition.ratio
+    return Prepared(preprocessor, ratio, None, kept, made, seconds, grouping)
+
+
+@lru_cache(maxsize=64)
+def prepared(name: str, scale: TaskScale, seed: int) -> tuple[Prepared, ...]:
+    """All pre-processors at all ratios and ranks; the first is the task itself."""
+    return tuple(_prepared(task_of(name, scale, seed), scale, seed))
+
+
+def _prepared(task: Task, scale: TaskScale, seed: int) -> Iterator[Prepared]:
+    yield Prepared(FULL, None, None, None, None, 0.0)
+    for ratio in scale.ratios:
+        yield merged(task, NE, ratio, seed)
+        yield merged(task, VG, ratio, seed)
+        begun = time.process_time()
+        made = Drop(ratio=ratio, seed=seed).compress(task.posed, needs_problem=True)
+        yield Prepared(RANDOM, ratio, None, None, made, time.process_time() - begun)
+    for rank in scale.ranks:
+        for name, factors in ((NIMFA_NAME, NIMFA(rank=rank, seed=seed)), (GRECOND, BMF(rank=rank))):
+            begun = time.process_time()
+            made = factors.compress(task.posed, needs_problem=True)
+            yield Prepared(name, None, rank, None, made, time.process_time() - begun)

@@ -1,0 +1,10 @@
+"""Every compressor makes the same groups of the same problem as before."""
+
+import pytest
+from tests.compression import said
+from tests.recorded import check
+
+
+@pytest.mark.parametrize("name", said.NAMES)
+def test_groups_and_sizes_are_the_recorded_ones(name: str) -> None:
+    check(said, name)
