@@ -47,7 +47,8 @@ def mcsat_draws(net, work, sites, words, generators, way, draws, planes, conditi
     always = way.seldom == 1 or recorded.shape[0] > 0
     for _ in range(draws):
         mcsat_steps(net, work, worlds, generators, way, counters)
-        for chain in range(n_chains if any_site else 0):
+        # without any site, what hard units decide is recorded all the same
+        for chain in range(n_chains if any_site or recorded.shape[0] > 0 else 0):
             # What is swept depends on nothing that is drawn otherwise, so the mixture leaves the target invariant, too.
             if always or next_below(generators[chain], way.seldom) == 0:
                 _sweep(net, sites.all, chain, worlds, generators, one, no_planes, recorded, conditionals)

@@ -6,7 +6,7 @@ are alike, and all may take the same best values. So the domain can be one const
 weight times the number of constants (Mittal, Goyal, Gogate, Singla 2014, Theorem 1; there the other weights are divided instead).
 
 What must hold besides: the evidence is the same for all constants of the class, no rule names one, none is compared, no
-quantifier ranges over them, and they are no exclusive values. Soft evidence about a predicate leaves it as it is.
+quantifier ranges over them, and they are no exclusive values. A predicate with soft evidence or with numbers stays as it is.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ class _Classes:
             statuses = self._problem.statuses[name]
             for at in range(predicate.arity):
                 same = [other for other in range(predicate.arity) if self.root((name, other)) == self.root((name, at))]
-                if predicate.exclusive[at] or name in self._problem.soft or len(same) > 1 or not _is_uniform(statuses, at):
+                differs = name in self._problem.soft or name in self._problem.numbers or not _is_uniform(statuses, at)
+                if predicate.exclusive[at] or differs or len(same) > 1:
                     barred.add((name, at))
         self._barred_roots = {self.root(position) for position in barred}
 
