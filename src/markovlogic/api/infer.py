@@ -27,6 +27,7 @@ from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecor
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.cancellation import SURE, Deadline, current
 from markovlogic.system.measures import Stopwatch, peak_memory
+from markovlogic.system.process_memory import memory_of_run
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def infer(
         with watch("read"):
             posed = pose_problem(model, evidence, query, assumed, progress=shown)
         resources = Resources(memory_limit, threads, shown)
-        result = _answered(posed, wish, resources, watch, include_evidence=include_evidence)
+        with memory_of_run(resources.limit):
+            result = _answered(posed, wish, resources, watch, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
     result = replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
     if concerns := result.concerns():
