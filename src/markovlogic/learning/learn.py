@@ -28,7 +28,7 @@ from markovlogic.learning.telling import Told, assumed, undecided
 from markovlogic.problem.prepare import Models, Queries
 from markovlogic.system import measures
 from markovlogic.system.arrays import Bool, Float64
-from markovlogic.system.cancellation import Deadline, current
+from markovlogic.system.cancellation import Deadline, current, time_limit_of
 from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.progress import SILENT, Progress
 
@@ -63,7 +63,7 @@ def learn(
     known_name(method, "method", METHODS)
     wish = prior_wish(prior)
     watch = Stopwatch(STAGES)
-    limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
+    limit = time_limit_of(time_limit)
     with Deadline(limit, outer=current()).of_this_run():
         with watch("read"):
             progress.stage("read")
