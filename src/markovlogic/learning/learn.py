@@ -65,13 +65,8 @@ def learn(
     known_name(method, "method", METHODS)
     wish = prior_wish(prior)
     watch = Stopwatch(STAGES)
-<<<<<<< HEAD
     limit = time_limit_of(time_limit)
-    with Deadline(limit, outer=current()).of_this_run():
-=======
-    limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
     with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
->>>>>>> bbb2cba30fa9c3c75ad75c33da53ed00014b543d
         with watch("read"):
             shown.stage("read")
             source = model if isinstance(model, syntax.Model) else load(model)
