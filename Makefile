@@ -6,7 +6,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 JOBS ?= 2
 
-.PHONY: help setup demo test check bench mutants wheel docs clean
+.PHONY: help setup demo test check bench mutants attack wheel docs clean
 
 help:  ## show what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ bench: setup  ## measure speed and memory (minutes); writes benchmarks/results.j
 
 mutants: setup  ## plant faults in a copy and list those that no test sees (minutes); MUTANTS='--count 100 --seed 7 --only estimate'
 	$(BIN)/python -m tools.mutants $(MUTANTS)
+
+attack: setup  ## random models against enumeration; ATTACK='--count 20000 --family map --seed 3'; failing ones go to .attack/
+	$(BIN)/python -m tools.attack $(ATTACK)
 
 wheel: setup  ## build a wheel in dist/, install it into a fresh environment and use it there
 	rm -rf dist

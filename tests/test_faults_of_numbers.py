@@ -33,3 +33,9 @@ def test_a_number_over_a_quantified_part_that_evidence_decides(tmp_path: Path) -
     assert mln.infer(model, facts, "G")["G(A)"] == pytest.approx(0.7310585786300049)
     assert mln.maximize(model, facts, "G").log_weight == pytest.approx(1.5 * 2 + 2)
     assert mln.explain(model, facts, query="G") is not None
+
+
+def test_a_number_of_constants_only_counts_what_evidence_falsifies(tmp_path: Path) -> None:
+    model = mln.Model.parse("thing = {A, B, C}\nNum(thing): real\nP(thing)\nQ(thing)\n1 * Num(B) (P(x))\n1 Q(x)\n")
+    facts = written(tmp_path, "3 Num(B)\n?P(A)\n")  # P(B) and P(C) are false
+    assert mln.maximize(model, facts, "Q").log_weight == pytest.approx(3 + 3)

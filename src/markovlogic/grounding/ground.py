@@ -175,7 +175,7 @@ def _ground_template(number: int, work: _Work, hidden: set[str]) -> Iterator[int
         return
     left: float = 0
     batches = surviving(database, pattern, found)
-    unit = unit_access(found, pattern.keep)
+    unit = unit_access(found, pattern.keep) if template.number is None else None  # it counts, and knows no numbers
     if unit is not None:
         made = unit_of(found, unit)
         left += made.n_falsified
