@@ -9,20 +9,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from markovlogic.compression.base import refuse_large, refuse_numbers, told_line
-from markovlogic.compression.table import compressor_of
-from markovlogic.errors import InferenceWarning, ResourceError
-from markovlogic.grounding.memory import show_bytes
+from markovlogic.compression.base import told_line
+from markovlogic.errors import InferenceWarning
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import InferOptions, MethodSettings, Plan
-from markovlogic.methods.case import Case, Resources, case_of
-from markovlogic.methods.planner import make_plan, wish_of, with_compressor
-from markovlogic.methods.reduced import Reduction
+from markovlogic.methods.case import Case, Resources
+from markovlogic.methods.opened import opened, too_large
+from markovlogic.methods.planner import final_plan, options_of
 from markovlogic.methods.sampling.base import Settings
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
 from markovlogic.report.progress import progress_of
-from markovlogic.results.answers import Answer, ResolvedQuery, asked, distinct, marginals, projected, spread
+from markovlogic.results.answers import Answer, marginals, spread
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.cancellation import SURE, Deadline, current, time_limit_of
@@ -31,7 +29,7 @@ from markovlogic.system.process_memory import memory_of_run
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
-    from markovlogic.compression.base import Compression, Compressor
+    from markovlogic.compression.base import Compressor
     from markovlogic.compression.partition import Partition
 
 
@@ -80,8 +78,7 @@ def infer(
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
-    wish = wish_of(method, network, sampling)
-    wish = with_compressor(wish, compressor_of(compress, rank, ratio, seed))
+    wish = options_of(method, network, sampling, compress, rank, ratio)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = time_limit_of(time_limit)
@@ -102,24 +99,11 @@ def _answered(
     posed: PreparedProblem, wish: InferOptions, resources: Resources, watch: Stopwatch, *, include_evidence: bool
 ) -> Marginals:
     """Compress where that was asked for; plan, do what was planned, and put names to the numbers."""
-    made: Compression | None = None
-    wanted: ResolvedQuery | None = None
-    moved: ResolvedQuery | None = None
-    if wish.compressor is not None:
-        with watch("compress"):
-            resources.progress.stage("compress")
-            refuse_numbers(posed)
-            refuse_large(wish.compressor, posed.problem, resources.limit)
-            made = wish.compressor.compress(posed, needs_problem=wish.method is not None)
-            if made.blocks is None:
-                moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
-                wanted = distinct(moved, made.posed.problem)
-    solved = posed if made is None else made.posed
-    reduction = Reduction.BY_QUERY if made is None or made.blocks is None else Reduction.NONE  # blocks are of all atoms
-    with case_of(solved, resources, watch, include_evidence=include_evidence, wanted=wanted, reduction=reduction) as case:
-        case.orbits = wish.sampling.orbits
-        plan = _planned(case, wish, made)
-        _refuse_what_does_not_fit(case, plan)
+    with opened(posed, wish, resources, watch, include_evidence=include_evidence) as found:
+        case, made, wanted, moved = found.case, found.compression, found.wanted, found.moved
+        plan = final_plan(found, wish)
+        if (refusal := too_large(case, plan)) is not None:
+            raise refusal
         answer = plan.method.answer(case, plan)
         current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
         answer = replace(answer, remarks=(*posed.notes, *plan.notes, *answer.remarks))
@@ -184,41 +168,6 @@ def _bias(
     return (
         f"measured bias {float(moved.mean()):.2g} on average and {float(moved.max()):.2g} at most{told}:"
         f" finer partitions move the answers by {', then '.join(steps)}; {last}"
-    )
-
-
-def _planned(case: Case, wish: InferOptions, made: Compression | None) -> Plan:
-    """The plan, with the network at hand that it needs."""
-    if made is not None and made.blocks is not None:
-        from markovlogic.methods.acgibbs import plan_over_counts
-
-        case.blocks = made.blocks
-        return plan_over_counts(case, wish, made.alpha)
-    plan = make_plan(case, wish)
-    if plan.network is NetworkKind.GROUND and case.network is None:  # too large to be waited for by a plan: the choice stands
-        case.ground()
-        plan = plan.method.plan(case, wish, plan.reason)
-    return plan
-
-
-def _refuse_what_does_not_fit(case: Case, plan: Plan) -> None:
-    """The memory limit holds for the whole plan, not for grounding alone."""
-    needed = plan.cost.memory_bytes
-    if needed is None or needed <= case.memory_limit:
-        return
-    fewer, asked = "", len(case.asked.numbers)
-    fitting = f" (about {int(asked * case.memory_limit / needed):,} of the {asked:,} atoms asked for would fit)" if asked else ""
-    if plan.schedule is not None:
-        fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, "
-        if case.blocks is not None:  # which average conditionals, and nothing else
-            fewer += "let more be merged, or "
-        else:
-            fewer += "take --estimator sample, or " if plan.estimator_name != "sample" else "or "
-    raise ResourceError(
-        f"{plan.method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}"
-        f"{fitting}; {fewer}allow more with --memory-limit",
-        needed=needed,
-        limit=case.memory_limit,
     )
 
 

@@ -22,24 +22,55 @@ def explain(
     closed_types: options.ClosedTypes = False,
     clause_weights: options.ClauseWeights = "formula",
     method: options.Method = "auto",
+    set_: options.Set = None,
     network: options.Network = "auto",
+    compress: options.Compress = "none",
+    rank: options.Rank = None,
+    ratio: options.Ratio = None,
     memory_limit: options.MemoryLimit = None,
+    estimator: options.Estimator = "auto",
+    chains: options.Chains = None,
+    draws: options.Draws = None,
+    burn_in: options.BurnIn = None,
+    seed: options.Seed = None,
+    time_limit: options.TimeLimit = None,
+    target_stderr: options.TargetStderr = None,
+    worlds: options.Worlds = None,
+    thin: options.Thin = None,
+    checkpoint: options.Checkpoint = None,
+    include_evidence: options.IncludeEvidence = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=options.OUTPUT)] = False,
     quiet: options.Quiet = False,
 ) -> int:
     """Say how big the problem is, what would be done and what that would cost; nothing long runs."""
     limit = options.memory_size(memory_limit)
+    options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
 
+    from markovlogic.cli.method_settings import read_settings
     from markovlogic.methods import planner
     from markovlogic.report.progress import shown_progress
 
+    chosen, compressor, orbits = read_settings(method, set_ or (), compress, rank, ratio)
     with shown_progress(quiet=quiet) as progress:
         found = planner.explain(
             model,
             evidence or (),
             query,
-            method=method,
+            method=chosen,
             network=network,
+            compress=compressor,
+            orbits=orbits,
+            estimator=estimator,
+            chains=chains,
+            draws=draws,
+            burn_in=burn_in,
+            seed=seed,
+            time_limit=time_limit,
+            target_stderr=target_stderr,
+            worlds=worlds,
+            thin=thin,
+            checkpoint=checkpoint,
+            include_evidence=include_evidence,
             open_=options.names(open_),
             closed=options.names(closed),
             closed_types=closed_types,

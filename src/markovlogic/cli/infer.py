@@ -33,48 +33,16 @@ def infer(
     rank: options.Rank = None,
     ratio: options.Ratio = None,
     memory_limit: options.MemoryLimit = None,
-    estimator: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|sample|conditional|orbit|orbit-conditional",
-            help="What is averaged over the draws, and whether over interchangeable atoms too.",
-            rich_help_panel=options.SAMPLING,
-        ),
-    ] = "auto",
-    chains: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Chains; by default as many as suit the method, 8 to 64: `mln explain` says how many.",
-            rich_help_panel=options.SAMPLING,
-        ),
-    ] = None,
-    draws: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Sweeps a chain that are kept; default 1000.", rich_help_panel=options.SAMPLING),
-    ] = None,
-    burn_in: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Sweeps a chain that come before; default a quarter of draws.", rich_help_panel=options.SAMPLING
-        ),
-    ] = None,
-    seed: Annotated[int | None, options.seed_option(options.SAMPLING, "draws")] = None,
-    time_limit: Annotated[float | None, options.time_limit_option(options.SAMPLING, "Stop earlier, after this time.")] = None,
-    target_stderr: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="Stop earlier, once every standard error is below.", rich_help_panel=options.SAMPLING),
-    ] = None,
-    worlds: Annotated[
-        str | None,
-        typer.Option(metavar="FILE.parquet", help="Write sampled worlds of the query atoms.", rich_help_panel=options.SAMPLING),
-    ] = None,
-    thin: Annotated[
-        int | None, typer.Option(metavar="K", help="Keep every K-th world; default 1.", rich_help_panel=options.SAMPLING)
-    ] = None,
-    checkpoint: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Save the run there, again and again.", rich_help_panel=options.SAMPLING)
-    ] = None,
+    estimator: options.Estimator = "auto",
+    chains: options.Chains = None,
+    draws: options.Draws = None,
+    burn_in: options.BurnIn = None,
+    seed: options.Seed = None,
+    time_limit: options.TimeLimit = None,
+    target_stderr: options.TargetStderr = None,
+    worlds: options.Worlds = None,
+    thin: options.Thin = None,
+    checkpoint: options.Checkpoint = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run that --checkpoint saved.", rich_help_panel=options.SAMPLING)
     ] = False,
@@ -90,32 +58,15 @@ def infer(
 ) -> int:
     """Infer the probability of every query atom that the evidence leaves open."""
     limit = options.memory_size(memory_limit)
-    options.at_least(chains, 1, "--chains")
-    options.at_least(draws, 1, "--draws")
-    options.at_least(burn_in, 0, "--burn-in")
-    options.at_least(seed, 0, "--seed")
-    options.at_least(thin, 1, "--thin")
-    options.positive(time_limit, "--time-limit")
-    options.positive(target_stderr, "--target-stderr")
+    options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
 
     from markovlogic.api import infer as api
-    from markovlogic.compression.table import compressor_said, refuse_unknown
+    from markovlogic.cli.method_settings import read_settings
     from markovlogic.errors import InferenceWarning
-    from markovlogic.methods.said import settings_of, settings_said
-    from markovlogic.methods.sampler_method import two_sources
-    from markovlogic.methods.table import AUTO, proposing
     from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
-    orbits, said = options.taken(set_ or (), "orbits", "auto")
-    compressor, said = compressor_said(compress, rank, ratio, said, settings_of(method))
-    if method == AUTO and compressor is not None and compressor.role == "proposal":
-        method = proposing()[0].name  # what `auto` takes then
-    refuse_unknown(compressor, said, method, tuple(settings_of(method)))
-    chosen = settings_said(method, said)
-    proposes = compressor is not None and compressor.role != "target"
-    if proposes and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in said):
-        raise two_sources(method)
+    chosen, compressor, orbits = read_settings(method, set_ or (), compress, rank, ratio)
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
         check_ending(output)

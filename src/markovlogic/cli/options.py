@@ -189,3 +189,62 @@ def output_option(what: str) -> Any:
 def query_option(what: str) -> Any:
     """`-q ATOMS`, where it may be left out."""
     return typer.Option("-q", "--query", metavar="ATOMS", help=what, rich_help_panel=PROBLEM)
+
+
+def check_sampling(
+    chains: int | None,
+    draws: int | None,
+    burn_in: int | None,
+    seed: int | None,
+    thin: int | None,
+    time_limit: float | None,
+    target_stderr: float | None,
+) -> None:
+    """Refuse numbers that no run can have, under the names of their options."""
+    at_least(chains, 1, "--chains")
+    at_least(draws, 1, "--draws")
+    at_least(burn_in, 0, "--burn-in")
+    at_least(seed, 0, "--seed")
+    at_least(thin, 1, "--thin")
+    positive(time_limit, "--time-limit")
+    positive(target_stderr, "--target-stderr")
+
+
+Estimator = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|sample|conditional|orbit|orbit-conditional",
+        help="What is averaged over the draws, and whether over interchangeable atoms too.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+Chains = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Chains; by default as many as suit the method, 8 to 64: `mln explain` says how many.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+Draws = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Sweeps a chain that are kept; default 1000.", rich_help_panel=SAMPLING),
+]
+BurnIn = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Sweeps a chain that come before; default a quarter of draws.", rich_help_panel=SAMPLING),
+]
+Seed = Annotated[int | None, seed_option(SAMPLING, "draws")]
+TimeLimit = Annotated[float | None, time_limit_option(SAMPLING, "Stop earlier, after this time.")]
+TargetStderr = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="Stop earlier, once every standard error is below.", rich_help_panel=SAMPLING),
+]
+Worlds = Annotated[
+    str | None,
+    typer.Option(metavar="FILE.parquet", help="Write sampled worlds of the query atoms.", rich_help_panel=SAMPLING),
+]
+Thin = Annotated[int | None, typer.Option(metavar="K", help="Keep every K-th world; default 1.", rich_help_panel=SAMPLING)]
+Checkpoint = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Save the run there, again and again.", rich_help_panel=SAMPLING)
+]

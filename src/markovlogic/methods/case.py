@@ -81,7 +81,19 @@ class Scale:
 class Case:
     """What is known of a problem so far; nothing that takes long is done before it is asked for."""
 
-    def __init__(self, reduced: Reduced, resources: Resources, database: Engine, watch: Stopwatch) -> None:
+    def __init__(
+        self,
+        reduced: Reduced,
+        resources: Resources,
+        database: Engine,
+        watch: Stopwatch,
+        *,
+        include_evidence: bool = False,
+        orbits: str = "auto",
+        leaves_out: bool = False,
+        blocks: CountNetwork | None = None,
+        wanted: ResolvedQuery | None = None,
+    ) -> None:
         self.reduced, self.whole, self.decided = reduced, reduced.whole, reduced.decided
         self.posed = reduced.posed  # what is solved; narrowed as soon as the network shows what the query reaches
         self.resources, self.watch = resources, watch
@@ -89,10 +101,11 @@ class Case:
         self.grounded: GroundNetwork | None = None  # all that was grounded
         self.network: GroundNetwork | None = None  # what methods work on
         self.narrowed: Narrowed | None = None
-        self.blocks: CountNetwork | None = None  # what a compression gave in the place of a problem
-        self.orbits = "auto"  # what chains and estimators use of the symmetries, see `symmetry.find.ORBITS`
-        self.include_evidence = False  # facts known from evidence are reported too
-        self.leaves_out = False  # whether components that the query does not reach may be left out
+        self.blocks = blocks  # what a compression gave in the place of a problem
+        self.orbits = orbits  # what chains and estimators use of the symmetries, see `symmetry.find.ORBITS`
+        self.include_evidence = include_evidence  # facts known from evidence are reported too
+        self.leaves_out = leaves_out  # whether components that the query does not reach may be left out
+        self._wanted = wanted  # the questions, where they are not the posed problem's own
         self._database = database
         self.way = Grounding(self.posed.problem, self.posed.lowered, database, self.memory_limit)
         self._exact_plans: dict[str, ExactPlan | str] = {}
@@ -205,6 +218,8 @@ class Case:
     @cached_property
     def asked_as_posed(self) -> ResolvedQuery:
         """The questions in the numbers of the problem as it was posed; refuses where their rows would not fit the limit."""
+        if self._wanted is not None:
+            return self._wanted
         needed = ANSWER_ROW_BYTES * self.rows
         if needed > self.memory_limit and self.rows > MANY_ROWS:  # fewer are listed, and the plan is refused with its figures
             raise ResourceError(
@@ -233,11 +248,15 @@ class Case:
 
     def _again(self, reduced: Reduced) -> Case:
         """A case with the same questions that nothing is grounded for."""
-        made = Case(reduced, self.resources, self._database, self.watch)
-        made.include_evidence, made.orbits = self.include_evidence, self.orbits
-        if "asked_as_posed" in vars(self):  # they may be many: not before somebody needs them
-            made.asked_as_posed = self.asked_as_posed
-        return made
+        return Case(
+            reduced,
+            self.resources,
+            self._database,
+            self.watch,
+            include_evidence=self.include_evidence,
+            orbits=self.orbits,
+            wanted=vars(self).get("asked_as_posed", self._wanted),  # they may be many: not before somebody needs them
+        )
 
     @cached_property
     def as_posed(self) -> Case:
@@ -381,19 +400,27 @@ def case_of(
     include_evidence: bool = False,
     wanted: ResolvedQuery | None = None,
     reduction: Reduction = Reduction.BY_RULES,
+    orbits: str = "auto",
+    blocks: CountNetwork | None = None,
 ) -> Iterator[Case]:
     """A case whose way to the ground network is open while the block lasts.
 
     wanted: the questions, where they are not the posed problem's own; else include_evidence says what they cover.
-    reduction: what may be known or left out before the problem is solved.
+    reduction: what may be known or left out before the problem is solved. orbits, blocks: see `Case`.
     """
     with database_for(resources.limit, resources.threads) as database:
         _ = posed.lowered  # refuses rules without weights before anything else is done
         with watch("ground"):
             resources.progress.stage("decide")
             found = reduced(posed, database, reduction, memory_limit=resources.memory_limit)
-        case = Case(found, resources, database, watch)
-        case.include_evidence, case.leaves_out = include_evidence, reduction is Reduction.BY_QUERY and bool(posed.problem.query)
-        if wanted is not None:
-            case.asked_as_posed = wanted
-        yield case
+        yield Case(
+            found,
+            resources,
+            database,
+            watch,
+            include_evidence=include_evidence,
+            orbits=orbits,
+            leaves_out=reduction is Reduction.BY_QUERY and bool(posed.problem.query),
+            blocks=blocks,
+            wanted=wanted,
+        )

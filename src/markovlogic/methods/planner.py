@@ -6,19 +6,21 @@ shows the very plan that `infer` executes; neither decides anything that this mo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markovlogic.compression.table import compressor_of
 from markovlogic.errors import InputError, known_name
 from markovlogic.estimation.estimator import WISHES
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.language.show import show_predicate
 from markovlogic.methods.base import Cost, InferOptions, Method, MethodSettings, Plan
-from markovlogic.methods.case import Case, Resources, case_of
-from markovlogic.methods.reduced import Reduction
+from markovlogic.methods.case import Case, Resources
+from markovlogic.methods.opened import Opened, opened
 from markovlogic.methods.rest import Rest, rest_of
 from markovlogic.methods.table import AUTO, all_methods, method_named, proposing
 from markovlogic.networks.kinds import NetworkKind
@@ -26,6 +28,7 @@ from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries,
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
 from markovlogic.symmetry.find import ORBITS
+from markovlogic.system.cancellation import Deadline, current
 from markovlogic.system.measures import Stopwatch
 from markovlogic.system.progress import Progress
 
@@ -48,6 +51,19 @@ def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> I
     if chosen is not None:
         _check_fit(chosen, wish)
     return wish
+
+
+def options_of(
+    method: str | MethodSettings,
+    network: str,
+    sampling: Sampling,
+    compress: str | Compressor | None = None,
+    rank: int | None = None,
+    ratio: float | None = None,
+) -> InferOptions:
+    """All that a user chose about how to infer, checked; `infer` and `explain` both start from it."""
+    options = wish_of(method, network, sampling)
+    return with_compressor(options, compressor_of(compress, rank, ratio, sampling.seed))
 
 
 def with_compressor(wish: InferOptions, compressor: Compressor | None) -> InferOptions:
@@ -105,6 +121,24 @@ def make_plan(case: Case, wish: InferOptions, *, explaining: bool = False) -> Pl
         plan = _chosen(case, wish, explaining=explaining, only_fitting=False)
     if plan is None:
         raise AssertionError("no method of the table takes what is left")
+    return plan
+
+
+def plan_of(found: Opened, options: InferOptions, *, explaining: bool = False) -> Plan:
+    """The plan for what is solved: the problem, or the counts that a compression put in its place."""
+    if found.compression is not None and found.case.blocks is not None:
+        from markovlogic.methods.acgibbs import plan_over_counts
+
+        return plan_over_counts(found.case, options, found.compression.alpha)
+    return make_plan(found.case, options, explaining=explaining)
+
+
+def final_plan(found: Opened, options: InferOptions) -> Plan:
+    """The plan, with the network at hand that it needs."""
+    plan, case = plan_of(found, options), found.case
+    if plan.network is NetworkKind.GROUND and case.network is None:  # too large to be waited for by a plan: the choice stands
+        case.ground()
+        plan = plan.method.plan(case, options, plan.reason)
     return plan
 
 
@@ -261,32 +295,61 @@ def explain(
     *,
     method: str | MethodSettings = AUTO,
     network: str = "auto",
+    compress: str | Compressor | None = None,
+    rank: int | None = None,
+    ratio: float | None = None,
     estimator: str = "auto",
+    orbits: str = "auto",
+    chains: int | None = None,
+    draws: int | None = None,
+    burn_in: int | None = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    target_stderr: float | None = None,
     open_: Sequence[str] = (),
     closed: Sequence[str] = (),
     closed_types: bool = False,
     clause_weights: str = "formula",
+    worlds: str | os.PathLike[str] | None = None,
+    thin: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    keep_draws: bool = False,
     memory_limit: int | None = None,
+    include_evidence: bool = False,
+    threads: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Explanation:
-    """Say how big a problem is, how it would be solved and what that would cost; nothing long runs.
+    """Say how big a problem is, how it would be solved and what that would cost; no chain runs, nothing is written.
 
-    The numbers are exact where the predicted grounding fits the memory limit and ten seconds.
+    It takes the options of `infer` and shows the plan that `infer` executes with them. With a compression, sizes are those of the
+    problem that is solved in place of the given one. The numbers are exact where the predicted grounding fits the memory limit
+    and ten seconds.
     """
-    wish = wish_of(method, network, Sampling(estimator=estimator))
+    sampling = Sampling(
+        chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, False, keep_draws, estimator, orbits
+    )
+    options = options_of(method, network, sampling, compress, rank, ratio)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    with progress_of(progress) as shown:
+    with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
         posed = pose_problem(model, evidence, query, assumed, progress=shown)
-        with case_of(posed, Resources(memory_limit, None, shown), Stopwatch(), reduction=Reduction.BY_QUERY) as case:
-            return explanation(case, wish)
+        resources = Resources(memory_limit, threads, shown)
+        with opened(posed, options, resources, Stopwatch(), include_evidence=include_evidence) as found:
+            return _explanation(found, options)
 
 
 def explanation(case: Case, wish: InferOptions) -> Explanation:
     """The same of a case that is there already; what was found out about it serves here too."""
+    return _explanation(Opened(case), wish)
+
+
+def _explanation(found: Opened, options: InferOptions) -> Explanation:
+    case = found.case
     if case.can_refine:
         case.ground()
-    plan = make_plan(case, wish, explaining=True)
-    return _explained(case, plan, candidates(case, wish))
+    plan = plan_of(found, options, explaining=True)
+    if case.blocks is not None:  # the methods of the table do not work on these
+        return _explained(case, plan, (_candidate(plan.method, plan.network, plan.cost),))
+    return _explained(case, plan, candidates(case, options))
 
 
 def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Explanation:
