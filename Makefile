@@ -13,10 +13,10 @@ help:  ## show what can be made
 
 setup: $(STAMP)  ## build the environment in .venv
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml src/markovlogic_papers/pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found; set PYTHON=/path/to/python3" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' -e src/markovlogic_papers
 	@touch $(STAMP)
 
 demo: setup  ## generate a problem, infer, print the table, write a chart

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from markovlogic.compression.evidence_factors import BMF
     from markovlogic.compression.groupings import DPMeans, KMeans, RandomGroups, Twins
     from markovlogic.compression.obj2vec import Obj2Vec
-    from markovlogic.compression.thinning import NIMFA, Drop
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
@@ -52,7 +51,6 @@ _HOME = {
     "BP": "methods.bp",
     "Blocked": "methods.sampling.blocked",
     "DPMeans": "compression.groupings",
-    "Drop": "compression.thinning",
     "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "methods.sampling.gibbs",
@@ -69,7 +67,6 @@ _HOME = {
     "Marginals": "results.marginals",
     "MarkovLogicError": "errors",
     "Model": "problem.model",
-    "NIMFA": "compression.thinning",
     "Obj2Vec": "compression.obj2vec",
     "Orbital": "methods.sampling.orbital",
     "Partition": "methods.sampling.partition",
@@ -93,10 +90,8 @@ __all__ = [
     "BMF",
     "BP",
     "MCSAT",
-    "NIMFA",
     "Blocked",
     "DPMeans",
-    "Drop",
     "Evaluation",
     "Evidence",
     "Gibbs",

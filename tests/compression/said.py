@@ -12,6 +12,7 @@ from tests.methods.recorded import posed as files_of
 import markovlogic as mln
 from markovlogic.compression.base import Compressor
 from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic_papers.thinning import NIMFA, Drop
 
 FILE = Path(__file__).with_name("said.json")
 WAYS: dict[str, Compressor] = {
@@ -32,8 +33,8 @@ WAYS: dict[str, Compressor] = {
     "bmf": mln.BMF(),
     "bmf of rank 2": mln.BMF(rank=2),
     "asso": mln.BMF(rank=2, algorithm="asso", unknown="masked"),
-    "drop": mln.Drop(ratio=0.3, seed=1),
-    "nimfa": mln.NIMFA(rank=3, rounds=8),
+    "drop": Drop(ratio=0.3, seed=1),
+    "nimfa": NIMFA(rank=3, rounds=8),
 }
 PROBLEMS = ("smokers", "webkb", "asthma hard", "er")
 SLOW = ("er: obj2vec", "webkb: obj2vec")  # most of their time is one decomposition

@@ -8,6 +8,7 @@ from tests.strategies import problems
 
 import markovlogic as mln
 from markovlogic.problem.prepare import pose_problem
+from markovlogic_papers.thinning import Drop
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -25,7 +26,7 @@ def test_files_hold_all_that_is_known(random_problem):
         mln.RandomGroups(ratio=1.0),
         mln.RandomGroups(ratio=0.5),
         mln.BMF(rank=9),
-        mln.Drop(ratio=0.5),
+        Drop(ratio=0.5),
     ):
         made = mln.compress(model, evidence, compressor, query=random_problem.query)
         again = mln.Model.parse("\n".join(made.texts()["model.mln"]))

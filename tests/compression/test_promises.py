@@ -12,11 +12,10 @@ import markovlogic as mln
 from markovlogic.compression.ladder import halved, rungs, size
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.problem.prepare import pose_problem
+from markovlogic_papers.thinning import Drop
 
 
-@pytest.mark.parametrize(
-    "compress", [mln.BMF(rank=9), mln.Drop(ratio=1.0), mln.KMeans(ratio=1.0), mln.Twins()], ids=lambda c: c.name
-)
+@pytest.mark.parametrize("compress", [mln.BMF(rank=9), Drop(ratio=1.0), mln.KMeans(ratio=1.0), mln.Twins()], ids=lambda c: c.name)
 def test_what_keeps_all_worlds_keeps_proofs_and_log_z(compress):
     model = mln.Model.parse("S(p)\nF(p,p)\n1.5 !S(x)\n2 F(x,y) ^ S(x) => S(y)\n3 S(A)\n")
     evidence = evidence_of(model, "F(A,B)\nF(B,C)\nF(C,D)\nF(D,E)\nF(E,A)\nS(C)\n")

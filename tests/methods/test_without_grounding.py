@@ -43,7 +43,7 @@ def dummy(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("markovlogic.methods.dummy")
     module.METHOD = Dummy("dummy", "one half", (NetworkKind.NONE,), Guarantee.UNBOUNDED)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "markovlogic.methods.dummy", module)
-    monkeypatch.setattr(table, "TABLE", ("dummy", *table.TABLE))
+    monkeypatch.setattr(table, "TABLE", {"dummy": "markovlogic.methods.dummy:METHOD", **table.TABLE})
 
     def never(*args: object, **more: object) -> None:
         raise AssertionError("grounded")

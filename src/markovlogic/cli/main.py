@@ -13,22 +13,10 @@ from typing import Annotated, Any
 import typer
 
 from markovlogic._version import __version__
-from markovlogic.cli import (
-    cluster,
-    compress,
-    evaluate,
-    explain,
-    generate,
-    infer,
-    learn,
-    map,
-    reproduce,
-    symmetries,
-    waiting,
-    warm_up,
-)
+from markovlogic.cli import waiting
 from markovlogic.cli.telling import tell
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
+from markovlogic.system import plugins
 from markovlogic.system.cancellation import interrupted
 from markovlogic.system.gc_control import collect_seldom
 
@@ -59,21 +47,32 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     return call
 
 
-COMMANDS: tuple[Callable[..., int], ...] = (
-    infer.infer,
-    map.map_,
-    explain.explain,
-    symmetries.symmetries,
-    compress.compress,
-    learn.learn,
-    evaluate.evaluate,
-    cluster.cluster,
-    generate.generate,
-    reproduce.reproduce,
-    warm_up.warm_up,
-)
-for _command in COMMANDS:
-    app.command(_command.__name__.strip("_").replace("_", "-"))(_interruptible(_command))
+OWN = {
+    "infer": "markovlogic.cli.infer:infer",
+    "map": "markovlogic.cli.map:map_",
+    "explain": "markovlogic.cli.explain:explain",
+    "symmetries": "markovlogic.cli.symmetries:symmetries",
+    "compress": "markovlogic.cli.compress:compress",
+    "learn": "markovlogic.cli.learn:learn",
+    "evaluate": "markovlogic.cli.evaluate:evaluate",
+    "cluster": "markovlogic.cli.cluster:cluster",
+    "generate": "markovlogic.cli.generate:generate",
+    "warm-up": "markovlogic.cli.warm_up:warm_up",
+}
+
+
+def _add_commands() -> None:
+    """Ours, and those of installed packages; one of theirs that cannot be loaded is left out with a message."""
+    for name, reference in plugins.with_plugins(plugins.COMMANDS, OWN).items():
+        try:
+            command = plugins.load(reference)
+        except InputError as error:
+            tell(f"warning: mln {name} is left out: {error.faults[0].one_line()}")
+            continue
+        app.command(name)(_interruptible(command))
+
+
+_add_commands()
 
 
 def _version(wanted: bool) -> None:

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.errors import InputError, known_name
+from markovlogic.system import plugins
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
 
 NONE = "none"
-TABLE = {  # name: module and class
-    "kmeans": ("groupings", "KMeans"),
-    "dpmeans": ("groupings", "DPMeans"),
-    "obj2vec": ("obj2vec", "Obj2Vec"),
-    "random": ("groupings", "RandomGroups"),
-    "drop": ("thinning", "Drop"),
-    "bmf": ("evidence_factors", "BMF"),
-    "nimfa": ("thinning", "NIMFA"),
-    "twins": ("groupings", "Twins"),
+OWN = {  # name: reference to the class
+    "kmeans": "markovlogic.compression.groupings:KMeans",
+    "dpmeans": "markovlogic.compression.groupings:DPMeans",
+    "obj2vec": "markovlogic.compression.obj2vec:Obj2Vec",
+    "random": "markovlogic.compression.groupings:RandomGroups",
+    "bmf": "markovlogic.compression.evidence_factors:BMF",
+    "twins": "markovlogic.compression.groupings:Twins",
 }
+TABLE = plugins.with_plugins(plugins.COMPRESSORS, OWN)  # other packages add theirs as entry points
 
 
 def compressor_named(name: str) -> Compressor:
     """One compressor with its defaults; an unknown name is an error that lists the known ones."""
     known_name(name, "compression", (NONE, *TABLE))
-    module, kind = TABLE[name]
-    made: Compressor = vars(importlib.import_module(f"markovlogic.compression.{module}"))[kind]()
+    made: Compressor = plugins.load(TABLE[name])()
     return made
 
 

@@ -1,45 +1,44 @@
 """The table of methods, in the order in which users see them and in which `auto` asks them.
 
-Each name is that of a file in this package (with `_` for `-`) which holds the method as `METHOD`. Reading the names loads
-nothing, so that help texts are quick.
+Each name stands for a reference "module:attribute" to a `Method`. Other packages add methods through the entry points
+`markovlogic.methods`. Reading the names loads nothing, so that help texts are quick.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from markovlogic.errors import known_name
+from markovlogic.system import plugins
 
 if TYPE_CHECKING:
     from markovlogic.methods.base import Method
 
 AUTO = "auto"
-TABLE = (
-    "lifted",
-    "exact",
-    "enumerate",
-    "eliminate",
-    "partition",
-    "gibbs",
-    "blocked",
-    "lifted-blocked",
-    "mcsat",
-    "orbital",
-    "lifted-mh",
-    "tempered",
-    "bp",
-    "lifted-bp",
-)
+OWN = {
+    "lifted": "markovlogic.methods.lifted_method:METHOD",
+    "exact": "markovlogic.methods.exact_method:METHOD",
+    "enumerate": "markovlogic.methods.enumerate:METHOD",
+    "eliminate": "markovlogic.methods.eliminate:METHOD",
+    "partition": "markovlogic.methods.partition_method:METHOD",
+    "gibbs": "markovlogic.methods.gibbs:METHOD",
+    "blocked": "markovlogic.methods.blocked:METHOD",
+    "lifted-blocked": "markovlogic.methods.lifted_blocked:METHOD",
+    "mcsat": "markovlogic.methods.mcsat:METHOD",
+    "orbital": "markovlogic.methods.orbital:METHOD",
+    "lifted-mh": "markovlogic.methods.lifted_mh:METHOD",
+    "tempered": "markovlogic.methods.tempered:METHOD",
+    "bp": "markovlogic.methods.bp:METHOD",
+    "lifted-bp": "markovlogic.methods.lifted_bp:METHOD",
+}
+TABLE = plugins.with_plugins(plugins.METHODS, OWN)
 PLANNED: tuple[str, ...] = ()
 
 
 def method_named(name: str) -> Method:
     """One method; an unknown name is an error that lists the known ones."""
     known_name(name, "method", (AUTO, *TABLE), PLANNED)
-    home = {"exact": "exact_method", "lifted": "lifted_method", "partition": "partition_method"}.get(name, name.replace("-", "_"))
-    module = importlib.import_module(f"markovlogic.methods.{home}")
-    made: Method = module.METHOD
+    made: Method = plugins.load(TABLE[name])
     return made
 
 

@@ -19,11 +19,11 @@ from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.groupings import KMeans
 from markovlogic.compression.obj2vec import Obj2Vec
 from markovlogic.compression.partition import Partition
-from markovlogic.compression.thinning import NIMFA, Drop
 from markovlogic.learning.learn import learn
 from markovlogic.problem.prepare import PreparedProblem, pose_problem
 from markovlogic_papers.experiments.benchmark_data import World, evidence_of, parts_of, world_of
 from markovlogic_papers.experiments.full_size import BENCHMARKS
+from markovlogic_papers.thinning import NIMFA, Drop
 
 NE, VG, NIMFA_NAME, GRECOND, RANDOM = "NE (obj2vec)", "VG (k-means)", "BMF (nimfa)", "BMF (Boolean)", "Random (facts dropped)"
 FULL = "full evidence"

@@ -23,7 +23,6 @@ from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.groupings import KMeans, RandomGroups
 from markovlogic.compression.obj2vec import Obj2Vec
 from markovlogic.compression.partition import Partition
-from markovlogic.compression.thinning import NIMFA, Drop
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts
 from markovlogic.estimation.metrics import mean_absolute_error
@@ -33,6 +32,7 @@ from markovlogic.problem.model import Model
 from markovlogic.problem.prepare import PreparedProblem, pose_problem
 from markovlogic.system.arrays import Bool, Float64, Int8
 from markovlogic_papers.experiments.long_runs import block_means
+from markovlogic_papers.thinning import NIMFA, Drop
 
 NE, VG, BMF, RANDOM, GROUPS = "NE (obj2vec)", "VG (k-means)", "BMF (nimfa)", "Random (facts dropped)", "random groups"
 LITERAL, CORRECTED, OTHER = "literal", "corrected", "literal, other rule of evidence"
