@@ -184,7 +184,8 @@ def _ground_template(number: int, work: _Work, hidden: set[str]) -> Iterator[int
         batches = iter([Batch(made.rows, None, {})])
     elif inlines:
         # disjunctions are inlined or not for the whole template at once, so that it does not depend on how rows are batched
-        batches = iter([joined(list(batches))])
+        several = list(batches)
+        batches = iter([joined(several)] if several else [])
     for batch in batches:
         rows, count = batch.rows, batch.count
         if template.number is not None:
