@@ -95,6 +95,18 @@ def test_ground_network_and_the_problem_told_by_rules_mean_what_was_said(data: s
         np.testing.assert_allclose(found.marginal, expected[1], atol=1e-9)
 
 
+def test_a_number_before_an_inlined_disjunction_that_no_grounding_needs() -> None:
+    # Similar(x, x) has no numbers, so the clause has no rows, and no batch that keeps x
+    model = mln.Model.parse(RULES + "0.7 * Similar(x, x)  (EXIST z (Same(x, z) ^ Good(z)))\n")
+    same = pa.table({"a": list("ABCAB"), "b": list("ABCBC"), "truth": [None] * 5})
+    evidence = model.evidence(**tables({("Similar", "A", "C"): 1.5}), Same=same)
+    posed = PreparedProblem(pose(model, evidence, "Good"))
+    found = solve(ground(posed.problem, posed.lowered, threads=1))
+    expected = judged(model, {("Similar", "A", "C"): 1.5}, names_of(posed.problem))
+    assert found.log_z == pytest.approx(expected[0], abs=1e-9)
+    np.testing.assert_allclose(found.marginal, expected[1], atol=1e-9)
+
+
 SMALL = RULES + "0.8 * Similar(x, y)  Same(x, y)\n0.5 * Old(x)  Good(x)\n0.4 Same(x, y) ^ Good(x) => Good(y)\n"
 FACTS = (
     "1.5 Similar(A,B)\n-0.5 Similar(B,C)\n2 Similar(C,A)\n1 Old(A)\n-1.5 Old(B)\nSame(A,A)\n?Same(A,B)\n?Same(B,C)\n?Same(C,A)\n"
