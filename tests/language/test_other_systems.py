@@ -220,3 +220,74 @@ def test_a_starred_declaration_closes_its_predicate():
     again = mln.Model.parse(rules + "*S(x)\n")  # of a predicate that is known: a formula with both signs, to be learned
     assert [rule.weight for rule in again.rules] == [0.5, None, None]
     assert parse(rules + "*Rich(p)\n") == parse(rules)
+
+
+SAME = [
+    ("1.5 S(x) -> T(x, y) & !Flag", "1.5 S(x) => T(x, y) ^ !Flag"),
+    ("1.5 ~S(x)|T(x, y) & Flag", "1.5 !S(x) v T(x, y) ^ Flag"),
+    ("S(x) <-> ~(S(y) || Flag) && S(x).", "S(x) <=> !(S(y) v Flag) ^ S(x)."),
+    ("0.5 Flag->S(x)", "0.5 Flag => S(x)"),
+    ("0.5 S(x) | Flag v S(A)", "0.5 S(x) v Flag v S(A)"),
+    ("1.5 S(x) :- T(x, y) ^ Flag", "1.5 T(x, y) ^ Flag => S(x)"),
+    ("S(x) :-\n  T(x, y) v Flag.", "(T(x, y) v Flag) => S(x)."),
+    ("S(x) :- Flag", "Flag => S(x)"),
+    ("#fixweight\nlog(0.15/0.85) S(x)", "log(0.15/0.85) S(x)"),
+    ("1 S(x') ^ T(x', y'')", "1 S(x') ^ T(x', y'')"),
+    ("1 S(?x) ^ EXIST ?y T(?x, ?y)", "1 S(x) ^ EXIST y T(x, y)"),
+    ("1 S(?x) ^ T(?x, bob)", '1 S(x) ^ T(x, "bob")'),
+    ("1 T(?x, +?X)", "1 T(x, +_X)"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), SAME)
+def test_other_spellings_read_to_the_same(theirs, ours):
+    model = parse(DECLARED + theirs + "\n")
+    assert model == parse(DECLARED + ours + "\n")
+    assert parse(show_model(model)) == model
+
+
+def test_notes_on_what_is_read_otherwise():
+    text = "#fixweight\n1 S(?x) ^ T(?x, bob)\n#fuzzy\n0.5 S(?x) :- Flag\n"
+    result = mln.infer(mln.Model.parse(DECLARED + text), None, "S", closed=["T", "Flag"])
+    told = "\n".join(result.remarks)
+    for words in ("#fixweight is ignored", "#fuzzy is ignored", "Head :- Body is read as Body => Head", "constants: bob"):
+        assert told.count(words) == 1
+    assert parse(DECLARED + "1 S(x)\n").notes == ()
+
+
+def test_at_most_one_value():
+    """`sense?` against all worlds in which no word has two senses."""
+    model = mln.Model.parse(
+        "word = {A, B}\nsense = {X1, Y1, Z1}\nHas(word, sense?)\n0.7 Has(w, X1)\n-0.2 Has(w, s) ^ Has(u, s) ^ w != u\n"
+    )
+    senses, total, found = (None, "X1", "Y1", "Z1"), 0.0, 0.0
+    for one, other in itertools.product(senses, repeat=2):
+        weight = math.exp(0.7 * ((one == "X1") + (other == "X1")) - 0.4 * (one is not None and one == other))
+        total += weight
+        found += weight * (one == "X1")
+    assert mln.infer(model, None, "Has", method="exact")["Has(A,X1)"] == pytest.approx(found / total, abs=1e-12)
+    assert mln.Model.parse(show_model(model)) == model
+    assert len(parse("Has(word, sense?)\nHas(word, sense?)\n").rules) == 1
+
+
+def test_names_with_hyphens_and_primes(tmp_path):
+    """Predicates, variables and constants, through evidence, grounding and results."""
+    rules = "p = {O'Brien, Ann}\nis-kind(p)\nP'(p)\n0.8 is-kind(x') ^ x' != y-z => P'(y-z)\n1 P'(O'Brien)\n"
+    plain = rules.replace("is-kind", "kind").replace("P'", "Q").replace("x'", "x").replace("y-z", "y").replace("O'Brien", "Brien")
+    (tmp_path / "a.db").write_text("is-kind(Ann)\n")
+    (tmp_path / "b.db").write_text("kind(Ann)\n")
+    expected = mln.infer(mln.Model.parse(plain), tmp_path / "b.db", "Q")
+    for method in ("exact", "gibbs"):
+        result = mln.infer(mln.Model.parse(rules), tmp_path / "a.db", "P'", method=method, seed=1)
+        tolerance = 1e-12 if method == "exact" else 0.1
+        assert sorted(result.probability) == pytest.approx(sorted(expected.probability), abs=tolerance)
+    assert parse(show_model(parse(rules))) == parse(rules)
+
+
+def test_learned_rules_of_marked_variables(tmp_path):
+    """Rules that learning writes anew have no marks: the whole file is then without."""
+    (tmp_path / "a.mln").write_text("S(p)\nC(p, k)\nS(?x) ^ C(?x, +?k)\nS(?x)\n")
+    (tmp_path / "a.db").write_text("S(A)\nC(A, U)\nC(B, V)\nC(D, U)\n")
+    learned = mln.learn(tmp_path / "a.mln", [tmp_path / "a.db"], query="S")
+    text = "\n".join(line for line in learned.text().split("\n") if line[:2] != "//")
+    assert parse(text).rules and "?" not in text

@@ -8,7 +8,7 @@ from markovlogic.language.syntax import And, Exists, Forall, Formula, Iff, Impli
 from markovlogic.language.terms import TermParser
 from markovlogic.language.tokens import ARITHMETIC, COMPARISONS, NAME, NUMBER, STRING, WORD
 
-_PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "^": 4}
+_PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "|": 3, "^": 4}
 _QUANTIFIERS = {
     **dict.fromkeys(("EXIST", "Exist", "exist", "EXISTS", "Exists", "exists"), Exists),
     **dict.fromkeys(("FORALL", "Forall", "forall", "ForAll"), Forall),
@@ -36,7 +36,7 @@ class FormulaParser(TermParser):
                 left = Iff(left, self.formula(precedence + 1))
             else:
                 parts = [left]
-                while self.peek().kind == connective:
+                while _PRECEDENCE.get(self.peek().kind) == precedence:
                     self.connective()
                     parts.append(self.formula(precedence + 1))
                 left = And(tuple(parts)) if connective == "^" else Or(tuple(parts))
@@ -122,9 +122,10 @@ class FormulaParser(TermParser):
             variable = self.peek()
             if variable.kind not in (NAME, "v"):
                 raise self.unexpected("a lower-case variable")
-            if variable.text in names:
+            name = self.variable_name(variable)
+            if name in names:
                 raise self.fail(f"variable {variable.text} is listed twice", variable)
-            names.append(variable.text)
+            names.append(name)
             self.at += 1
             if self.peek().kind != ",":
                 break

@@ -15,8 +15,6 @@ WORDS = {"not": "!", "and": "^", "or": "v", "implies": "=>", "iff": "<=>"}
 
 
 _SIGNS = (
-    ("<->", "<=>"),
-    ("->", "=>"),
     ("<-", "=> with the two sides exchanged"),
     ("=/=", "!="),
     ("<>", "!="),
@@ -41,20 +39,18 @@ def habit(tokens: Sequence[Token], at: int) -> tuple[str, str] | None:
         return f"found {token.text}", f"write {WORDS[token.text.lower()]}"
     if token.kind == ":":
         return _colon(tokens, at)
-    if token.kind != BAD:
-        return None
     starts = at == 0 or tokens[at - 1].kind in (NEWLINE, BLANK)
-    if token.text.startswith("::"):
-        return "found ::", "weights are log-odds, not probabilities: for 0.7 write log(0.7/0.3) before the formula"
-    if token.text.startswith(":"):
-        return "found :-", "write the condition first: Body(x) => Head(x)"
-    if token.text.startswith("?"):
-        return "found ?", "variables are lower case and have no mark: x"
-    if token.text.startswith("|") and starts:
+    if token.kind == "|" and starts:
         return (
             "found |",
-            "RockIt's cardinality formulas have no counterpart; an exclusive argument, class!, takes exactly one value",
+            "cardinality formulas of RockIt and WFOMC have no counterpart; an exclusive argument, class!, has exactly one value",
         )
+    if token.kind in (BAD, "?") and token.text.startswith("?"):
+        return "found ?", "a variable is written x or ?x, and ? behind a type stands in declarations only"
+    if token.kind != BAD:
+        return None
+    if token.text.startswith("::"):
+        return "found ::", "weights are log-odds, not probabilities: for 0.7 write log(0.7/0.3) before the formula"
     if token.text == "#" and starts and tokens[at + 1].kind == NAME and tokens[at + 1].start == token.end:
         return f"found #{tokens[at + 1].text}", "the only directive is #include; comments begin with //"
     return None

@@ -8,14 +8,30 @@ import re
 from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.cursor import MAX_DEPTH, SyntaxFault
+from markovlogic.language.cursor import MAX_DEPTH, SyntaxFault, shortened
 from markovlogic.language.functions import Calls
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
-from markovlogic.language.syntax import And, Atom, Exists, Forall, Formula, Iff, Implies, Not, Or, Rule, Variable, tree_depth
+from markovlogic.language.syntax import (
+    And,
+    Atom,
+    Constant,
+    Equal,
+    Exists,
+    Forall,
+    Formula,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Rule,
+    Variable,
+    tree_depth,
+)
 from markovlogic.language.tokens import (
     BLANK,
     CONNECTIVES,
+    DIRECTIVE,
     END,
     INCLUDE,
     NAME,
@@ -33,6 +49,11 @@ MAX_ATOMS = 500  # of one formula, equalities included
 MAX_RANGE = 1_000_000
 MAX_INCLUDES = 50  # nested in each other
 _INTEGER = re.compile(r"[0-9]+\Z")
+_IGNORED = {
+    "fix": "#fixweight is ignored: it is for learning, where --keep-weights keeps the weights that rules have",
+    "fuz": "#fuzzy is ignored: atoms are true or false here, and probabilities of facts are soft evidence",
+}
+_DEFINITE = "Head :- Body is read as Body => Head; LoMRF also takes a head to be false where no body holds (write <=> for that)"
 INCLUDE_LINE = re.compile(r'#include[ \t]*"([^"\n]*)"[ \t]*(?://.*)?\Z')
 
 
@@ -57,11 +78,26 @@ class LoneAtom:
     last_line: int = 0
     is_real: bool = False
     star: bool = False  # written with a star: a closed predicate's declaration, later a formula with both signs
+    at_most_one: tuple[bool, ...] = ()  # arguments written `sense?`: of each group at most one atom is true
+    marked: bool = False  # in a file that marks its variables by ?, where lower-case arguments of formulas are constants
 
     @property
     def formula(self) -> Atom:
         """The atom as a formula."""
-        return Atom(self.name, tuple(Variable(name) for name in self.args), self.star, place=self.place)
+        kind = Constant if self.marked else Variable
+        return Atom(self.name, tuple(kind(name) for name in self.args), self.star, place=self.place)
+
+    @property
+    def at_most_one_rule(self) -> FormulaStatement | None:
+        """What `sense?` says, as a hard formula: `P(a0, a1) ^ P(a0, b1) => a1 = b1.`"""
+        if not any(self.at_most_one):
+            return None
+        one = [Variable(f"a{at}") for at in range(len(self.args))]
+        other = [Variable(f"b{at}") if mark else one[at] for at, mark in enumerate(self.at_most_one)]
+        same = [Equal(a, b, self.place) for a, b in zip(one, other, strict=True) if a != b]
+        both = And((Atom(self.name, tuple(one), place=self.place), Atom(self.name, tuple(other), place=self.place)))
+        formula = Implies(both, same[0] if len(same) == 1 else And(tuple(same)))
+        return FormulaStatement(formula, math.inf, show_rule(Rule(formula, math.inf)), self.place, self.last_line)
 
 
 @dataclass(frozen=True)
@@ -90,6 +126,8 @@ class Parsed:
     n_unsupported: int = 0  # of the faults
     sources: dict[str, Source] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)  # files, by the name that links lead to
+    marks_variables: bool = False  # whether a file writes ?x
+    notes: list[str] = field(default_factory=list)  # what was read otherwise than the system that it is from would
 
 
 def parse_statements(source: Source, directory: str = "") -> Parsed:
@@ -110,6 +148,8 @@ def _read(source: Source, directory: str, parsed: Parsed, around: tuple[str, ...
     tokens, faults = tokenize(source)
     parsed.faults += faults
     reader = _StatementReader(source, tokens)
+    parsed.marks_variables |= reader.marked
+    ignored: dict[str, None] = {}  # directives, by their first letters
     while (token := tokens[reader.at]).kind != END:
         start = reader.at
         if token.kind in (NEWLINE, BLANK):
@@ -119,12 +159,21 @@ def _read(source: Source, directory: str, parsed: Parsed, around: tuple[str, ...
             if token.kind == INCLUDE:
                 reader.at += 1
                 _include(source, token, directory, parsed, around)
+            elif token.kind == DIRECTIVE:
+                reader.at += 1
+                ignored.setdefault(token.text[1:4].lower())
             else:
                 parsed.statements.append(reader.statement())
         except SyntaxFault as error:
             parsed.faults.append(error.fault)
             parsed.n_unsupported += error.unsupported
             reader.resume(start, error.token)
+    parsed.notes += [f"{source.name}: {_IGNORED[name]}" for name in ignored]
+    if reader.n_definite:
+        parsed.notes.append(f"{source.name}: {_DEFINITE}")
+    if reader.unmarked:
+        some = ", ".join([*reader.unmarked][:5]) + ", …" * (len(reader.unmarked) > 5)
+        parsed.notes.append(f"{source.name}: variables are marked by ?, so lower-case names without it are constants: {some}")
 
 
 def _include(source: Source, token: Token, directory: str, parsed: Parsed, around: tuple[str, ...]) -> None:
@@ -155,6 +204,8 @@ def _include(source: Source, token: Token, directory: str, parsed: Parsed, aroun
 class _StatementReader(WeightParser):
     """Reads statement by statement."""
 
+    n_definite = 0  # formulas written Head :- Body
+
     def statement(self) -> Statement:
         """The statement that begins at the cursor, up to the end of its last line."""
         self.open, self.depth, self.calls = [], 0, Calls()
@@ -167,6 +218,10 @@ class _StatementReader(WeightParser):
             behind = self.tokens[first + 1].kind
             if behind == "=" and self.tokens[first + 2].kind == "{":
                 return self.type_declaration()
+            size = self.tokens[first + 2]
+            if behind == "=" and size.text.isdigit() and self.tokens[first + 3].kind in (NEWLINE, BLANK, END):
+                hint = f"list the constants: {token.text} = {{1, ..., {size.text}}}"
+                raise self.fail(f"a number as the size of {shortened(token.text)}", size, hint)
             if token.text.lower() == "not" and behind in (NAME, WORD):
                 raise self.fail("found not", token, "write !")
             if token.kind == NAME and token.text != "inf" and behind in (NAME, WORD) and self.tokens[first + 2].kind == "(":
@@ -178,6 +233,8 @@ class _StatementReader(WeightParser):
         weight = self.weight()
         factor = self.factor()
         formula = self.formula()
+        if self.tokens[self.at].kind == ":-":
+            formula = self.definite(formula)
         if self.tokens[self.at].kind == ".":
             if weight is not None:
                 raise self.fail("a weight and a final period together", hint="a period makes a formula hard; drop one of the two")
@@ -198,6 +255,14 @@ class _StatementReader(WeightParser):
             text = show_rule(Rule(formula, weight, factor=factor))
         place, called = self.source.place(token.start), tuple(self.calls.used)
         return FormulaStatement(formula, weight, text, place, self.last_line(), factor, called, names_values)
+
+    def definite(self, head: Formula) -> Formula:
+        """`Head :- Body` of LoMRF, as an implication; the cursor stands on the sign."""
+        if not isinstance(head, Atom):
+            raise self.fail("found :- behind a formula that is no atom", hint="write Head(x) :- Body(x), or Body(x) => Head(x)")
+        self.connective()
+        self.n_definite += 1
+        return Implies(self.formula(), head)
 
     def factor(self) -> Atom | None:
         """`* Similar(x, y)` before a formula; None where the star belongs to the formula itself, or there is none."""
@@ -235,6 +300,7 @@ class _StatementReader(WeightParser):
         name = self.take()
         args: list[Token] = []
         marks: list[bool] = []
+        at_most_one: list[bool] = []
         if name.kind == "v":
             return None
         if self.tokens[self.at].kind == "(":
@@ -244,12 +310,13 @@ class _StatementReader(WeightParser):
                 token = self.take()
                 if token.kind == ")" and not args:
                     break
-                if token.kind not in (NAME, "v"):
+                if token.kind not in (NAME, "v") or token.text[0] == "?":
                     self.open = []
                     return None
                 args.append(token)
-                marks.append(self.peek().kind == "!")
-                self.at += marks[-1]
+                marks.append(self.peek().text == "!")
+                at_most_one.append(self.peek().kind == "?")
+                self.at += marks[-1] or at_most_one[-1]
                 separator = self.take().kind
                 if separator == ")":
                     break
@@ -264,14 +331,17 @@ class _StatementReader(WeightParser):
             self.at += 2
         if self.tokens[self.at].kind not in (NEWLINE, BLANK, END):
             return None
-        if is_real and any(marks):
+        if is_real and any((*marks, *at_most_one)):
             raise self.fail(f"{name.text} has numbers, so no argument of it can be exclusive", name)
         end, self.at = self.at, first
         self.predicate_name()
         self.at = end
         names = tuple(token.text for token in args)
         text = f"{name.text}({', '.join(names)})" if names else name.text
-        return LoneAtom(name.text, names, tuple(marks), text, self.source.place(name.start), self.last_line(), is_real)
+        place, once = self.source.place(name.start), tuple(at_most_one)
+        return LoneAtom(
+            name.text, names, tuple(marks), text, place, self.last_line(), is_real, at_most_one=once, marked=self.marked
+        )
 
     def function_declaration(self) -> LoneAtom:
         """`person MotherOf(person)`: a predicate with one more argument, the value, which is exclusive."""
@@ -321,6 +391,9 @@ class _StatementReader(WeightParser):
     def listed_constant(self, brace: int) -> str:
         """A constant inside braces."""
         token = self.peek()
+        if self.marked and token.kind in (NAME, "v") and token.text[0] != "?":
+            self.at += 1
+            return token.text
         if token.kind == NAME or token.kind == "v":
             hint = f'write "{token.text}" in double quotes, or begin it upper case'
             raise self.fail(f"{token.text} is lower case, so it is no constant", token, hint)

@@ -172,6 +172,8 @@ class Model:
     declared_types: frozenset[str] = frozenset()
     source: str = field(default="<text>", compare=False)
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)  # constants of the declared types
+    notes: tuple[str, ...] = field(default=(), compare=False)  # on what its files say in the manner of other systems
+    marks_variables: bool = field(default=False, compare=False)  # whether a file of it writes ?x, as pracmln's do
 
     @property
     def declared(self) -> dict[str, Predicate]:

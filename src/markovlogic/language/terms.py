@@ -24,7 +24,8 @@ from markovlogic.language.tokens import (
 )
 
 MAX_NAME = 1000  # characters of a predicate
-_PREDICATE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PREDICATE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_'-]*\Z")
+_ONE_LETTER = re.compile(r"[a-z][0-9]?\Z")
 _RELATIONS = COMPARISONS | {"=", "!="}
 
 
@@ -43,6 +44,9 @@ class TermParser(Cursor):
         super().__init__(source, tokens)
         self.calls = Calls()  # functions and sums of the present formula
         self.own_names = _own_names(tokens)  # of built-in functions that the file declares itself
+        # pracmln's files mark variables, ?x, and what is not marked in their formulas is a constant
+        self.marked = any(token.kind == NAME and token.text[0] == "?" for token in tokens)
+        self.unmarked: dict[str, None] = {}  # lower-case constants of such a file
 
     # ---- atoms
 
@@ -81,7 +85,9 @@ class TermParser(Cursor):
         """The name of a predicate."""
         name = self.take()
         if not _PREDICATE_NAME.match(name.text):
-            raise self.fail(f"{shortened(name.text)} is no predicate name", name, "letters, digits and _ only, no digit first")
+            raise self.fail(
+                f"{shortened(name.text)} is no predicate name", name, "letters, digits, _, ' and - only, a letter first"
+            )
         if len(name.text) > MAX_NAME:
             raise self.fail(f"predicate name {shortened(name.text)} is longer than {MAX_NAME} characters", name)
         return name
@@ -153,7 +159,7 @@ class TermParser(Cursor):
         kind = token.kind
         if kind == NAME or kind == "v":
             self.at += 1
-            return Variable(token.text)
+            return self.variable_or_constant(token)
         if kind == WORD:
             self.at += 1
             return Constant(token.text)
@@ -163,6 +169,27 @@ class TermParser(Cursor):
         if kind == NUMBER or (kind == "-" and self.after().kind in (WORD, NUMBER)):
             raise self.number_as_constant(token)
         raise self.unexpected("a variable or a constant")
+
+    def variable_or_constant(self, token: Token) -> Term:
+        """A lower-case name: a variable, or a constant in a file that marks its variables by ?."""
+        if not self.marked or token.text[0] == "?":
+            return Variable(self.variable_name(token))
+        if _ONE_LETTER.match(token.text):
+            hint = f'this file marks variables by ?: write ?{token.text}, or "{token.text}" for a constant'
+            raise self.fail(f"{token.text} without a question mark", token, hint)
+        self.unmarked.setdefault(token.text)
+        return Constant(token.text)
+
+    def variable_name(self, token: Token) -> str:
+        """The name of a variable: that of `?x` is x, that of `?X` is _X, since a capital would be a constant."""
+        if token.text[0] != "?":
+            if self.marked:
+                raise self.fail(
+                    f"variable {token.text} without a question mark", token, f"write ?{token.text} as elsewhere in this file"
+                )
+            return token.text
+        bare = token.text[1:]
+        return bare if bare[0].islower() else f"_{bare}"
 
     def added(self) -> int:
         """`+ 1`, `- 2`, or LoMRF's `++` and `--` behind a term."""

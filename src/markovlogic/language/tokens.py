@@ -10,12 +10,12 @@ from markovlogic.language.source import Source
 
 # Kinds that are not their own spelling. WORD begins upper case or with a digit (constant or predicate), NAME lower case
 # (variable, type or predicate), NUMBER has a decimal point (only a weight has), BAD is what the language does not know (an
-# open string takes the rest of its line).
-WORD, NAME, NUMBER, STRING, INCLUDE, BAD, NEWLINE, BLANK, END = (
-    "word", "name", "number", "string", "include", "bad", "newline", "blank", "end",
+# open string takes the rest of its line). A NAME that begins with a question mark is a variable as pracmln marks it.
+WORD, NAME, NUMBER, STRING, INCLUDE, DIRECTIVE, BAD, NEWLINE, BLANK, END = (
+    "word", "name", "number", "string", "include", "directive", "bad", "newline", "blank", "end",
 )  # fmt: skip
 
-CONNECTIVES = frozenset({"^", "v", "=>", "<=>"})
+CONNECTIVES = frozenset({"^", "v", "|", "=>", "<=>"})
 COMPARISONS = frozenset({"<", ">", "<=", ">="})
 ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 
@@ -25,15 +25,18 @@ _TOKEN = re.compile(
   | (?P<newline>\n)
   | (?P<comment>//[^\n]* | /\*.*?\*/)
   | (?P<number>(?:[0-9]+\.[0-9]+|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
-  | (?P<word>[A-Z0-9][A-Za-z0-9_-]*)
-  | (?P<name>[a-z_][A-Za-z0-9_]*)
+  | (?P<word>[A-Z0-9](?:[A-Za-z0-9_']|-(?!>))*)
+  | (?P<name>(?:[a-z_]|\?[A-Za-z0-9])(?:[A-Za-z0-9_']|-(?=[A-Za-z_]))*)
   | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-  | (?P<symbol><=>|=>|!=|<=|>=|\.\.\.|[()\{\},!^=+*.<>/%-]|:(?![:-]))
+  | (?P<symbol><=>|<->|=>|->|!=|<=|>=|\.\.\.|:-|&&?|\|\|?|~|\?(?=[ \t]*[,)])|[()\{\},!^=+*.<>/%-]|:(?!:))
   | (?P<include>\#include\b[^\n]*)
+  | (?P<directive>\#(?:[fF]ix[wW]eight(?:Freq)?|fuzzy)\b[^\n]*)
   | (?P<bad>"[^\n]* | [^\s\w"(){},!^=+*.<>/%\#-]+ | .)
     """,
     re.VERBOSE | re.DOTALL,
 )
+# What other systems write, by what it is here. `|` keeps its own kind, since v is also a name.
+_SAME = {"<->": "<=>", "->": "=>", "&": "^", "&&": "^", "||": "|", "~": "!"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -78,7 +81,7 @@ def tokenize(source: Source) -> tuple[list[Token], list[Fault]]:
             if spelling == "/" and text.startswith("/*", start):
                 faults.append(source.fault("comment is never closed", start, hint="close it by */"))
                 break
-            append(Token(spelling, spelling, start))
+            append(Token(_SAME.get(spelling, spelling), spelling, start))
         elif kind == "name" and spelling[0] == "v" and tokens and tokens[-1].kind == ")":
             # no name can follow a closing parenthesis on its line: Smokes(Ann)vSmokes(Bob) has the connective
             append(Token("v", "v", start))

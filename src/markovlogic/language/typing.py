@@ -53,7 +53,8 @@ def build_model(parsed: Parsed, source: str) -> Model:
     checker.raise_faults()
     constants = {name: tuple(listed) for name, listed in checker.constants.items()}
     listed = {name: tuple(statement.constants) for name, statement in checker.declared.items()}
-    return Model(checker.predicates, tuple(rules), constants, frozenset(listed), source, listed)
+    notes, declared = tuple(parsed.notes), frozenset(listed)
+    return Model(checker.predicates, tuple(rules), constants, declared, source, listed, notes, parsed.marks_variables)
 
 
 @dataclass
@@ -144,8 +145,13 @@ class _Checker:
             )
             for name in atom.args:
                 self.constants.setdefault(name, {})
+            if (once := atom.at_most_one_rule) is not None:
+                self.formulas.append(once)
         elif atom.is_real or known.is_real:
             if (atom.args, atom.is_real) != (known.types, known.is_real):
+                self.fault(f"{atom.name} is declared again, differently; first at {known.place}", atom.place)
+        elif any(atom.at_most_one):
+            if atom.args != known.types:
                 self.fault(f"{atom.name} is declared again, differently; first at {known.place}", atom.place)
         elif any(atom.exclusive) or (atom.args == known.types and any(known.exclusive)):
             if (atom.args, atom.exclusive) != (known.types, known.exclusive):

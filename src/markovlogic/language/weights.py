@@ -170,6 +170,13 @@ class WeightParser(FormulaParser):
             )
         if behind == "," and (meant := decimal_comma(self.tokens, self.at)):
             raise self.fail("found a comma in a number", self.tokens[self.at], f"write {meant}")
+        if behind in (WORD, NUMBER) and self.tokens[self.at].text[0].isdigit() and self.tokens[self.at + 1].kind in (NAME, WORD):
+            name, other = self.tokens[self.at + 1].text, self.tokens[self.at].text
+            hint = (
+                f"WFOMC gives factors of true and false atoms; here a weight is the logarithm of their ratio: "
+                f"log({match.group()}/{other}) {name}(x)"
+            )
+            raise self.fail("two weights before a formula", self.tokens[self.at], hint)
         if behind in (NEWLINE, BLANK, END):
             raise self.fail(f"weight {shortened(match.group())} without a formula", token, "weight and formula stand on one line")
         value = float(match.group())

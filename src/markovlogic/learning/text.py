@@ -30,6 +30,8 @@ def learned_text(model: Model, written: Mapping[int, Sequence[WrittenRule]], hea
     """The whole file. written: by the rule's number in the model; rules that are not listed stay as they are."""
     lines = [f"// {line}" for line in head] + [""]
     try:
+        if model.marks_variables:  # rules that are written anew have no marks, and the two would be mixed
+            return "\n".join(lines) + _plain(model, written)
         source = read_source(model.source)
     except Exception:  # rules from text: there is no file whose comments could be kept
         return "\n".join(lines) + _plain(model, written)

@@ -40,7 +40,8 @@ def assumed_notes(problem: Problem, opened: Sequence[str] = (), purpose: Purpose
     """Notes on a problem; opened: predicates that the user named as open."""
     asked = {*queried_predicates(problem.query), *opened}
     uses = _uses(problem)
-    notes = [*problem.evidence.notes, _open_unasked(problem, asked, purpose), _open_groups(problem, asked, purpose)]
+    notes = [*problem.model.notes, *problem.evidence.notes]
+    notes += [_open_unasked(problem, asked, purpose), _open_groups(problem, asked, purpose)]
     notes += [_capitals(problem, uses), *(_alike(problem, name, uses[name]) for name in problem.domains)]
     return tuple(note for note in notes if note)
 
