@@ -146,3 +146,12 @@ def test_no_module_hides_the_function_maximize():
     world = mln.maximize(mln.Model.parse("p = {A}\nS(p)\n1 S(x)\n"))
     assert world.atoms == ["S(A)"] and callable(mln.maximize)
     assert repr(world) == "<world of 1 true atom by closed form: log weight 1, proved to be the most>"
+
+
+@pytest.mark.parametrize("progress", [False, True, None])
+def test_learning_and_compression_take_the_progress_that_inference_takes(progress):
+    model = mln.Model.parse("P(t)\nQ(t)\nP(x)\nP(x) => Q(x)\n")
+    facts = {"P": {"a": ["A", "B"]}, "Q": {"a": ["A", "C"]}}
+    assert mln.learn(model, [facts], "Q", progress=progress).model.rules
+    weighted = mln.Model.parse("P(t)\nQ(t)\n1 P(x) => Q(x)\n")
+    assert mln.compress(weighted, facts, "twins", query="Q", progress=progress).guarantee

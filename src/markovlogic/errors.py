@@ -117,12 +117,17 @@ def capped(faults: Sequence[Fault], count: int | None = None, *, at_least: bool 
     return shown
 
 
+LONGEST_NAME = 200  # letters; nobody misspells longer ones, and comparing them takes the square of the length
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Give ` did you mean X?`-style advice for a misspelt name; empty when nothing is near."""
     names = list(known)
     lower = {n.lower(): n for n in names}
     if name.lower() in lower:
         return f"did you mean {lower[name.lower()]}?"
+    if len(name) > LONGEST_NAME:
+        return ""
     close = difflib.get_close_matches(name, names[:100_000], n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else ""
 

@@ -16,7 +16,7 @@ def rows_of(path):
 
 @pytest.mark.parametrize("method", ["exact", "eliminate", "lifted", "auto"])
 def test_the_golden_five_people(mln, tmp_path, method):
-    """ALGORITHMS 1.5: P(Friends(A,B)) = 0.4580488556, P(Smokes) = P(Friends(A,A)) = 0.5."""
+    """papers.md 1.5: P(Friends(A,B)) = 0.4580488556, P(Smokes) = P(Friends(A,A)) = 0.5."""
     (tmp_path / "five.mln").write_text(GOLDEN)
     out = tmp_path / "out.csv"
     ran = mln(

@@ -11,7 +11,7 @@ from markovlogic.methods.said import settings_said
 from markovlogic.problem.prepare import pose_problem
 
 GROUPINGS = ("kmeans", "dpmeans", "obj2vec", "random", "twins")
-SWITCHES = {  # ALGORITHMS.md 3.15: what it is a setting of, and all its values
+SWITCHES = {  # papers.md 3.15: what it is a setting of, and all its values
     "weights": (GROUPINGS, ("literal", "uniform", "field", "count")),
     "evidence": (GROUPINGS, ("majority", "clamp", "split")),
     "diag": (GROUPINGS, ("merged", "split")),
@@ -62,7 +62,7 @@ def test_settings_of_methods(method, name, mln, smokers):
 
 
 def test_low_rank_evidence_is_a_target_or_proposes(mln, smokers, tmp_path):
-    """ALGORITHMS.md 2.15: as proposals the factors leave the target alone, whatever their rank."""
+    """papers.md 2.15: as proposals the factors leave the target alone, whatever their rank."""
     stats = tmp_path / "s.json"
     call = ("infer", *smokers[:1], "-e", smokers[1], "-q", "Smokes", "--compress", "bmf", "--rank", "0", "--stats", stats)
     few = ("--draws", "50", "--chains", "4")

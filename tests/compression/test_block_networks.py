@@ -69,7 +69,7 @@ def means(network, law=None):
 
 
 def test_the_table_of_two_by_two_objects():
-    """ALGORITHMS.md 2.5, to four digits: exact 0.6813 and 0.5736."""
+    """papers.md 2.5, to four digits: exact 0.6813 and 0.5736."""
     posed = pose_problem(mln.Model.parse(TWO), None, "R,S")
     partition = mln.RandomGroups(ratio=0.5).partition(posed.problem)
     expected = {"literal": (0.5938, 0.5938), "uniform": (0.6626, 0.6626), "field": (0.6605, 0.5784), "count": (0.6904, 0.5743)}
@@ -134,7 +134,7 @@ def test_counts_are_exact_exactly_where_no_merged_object_meets_itself():
 
 
 def test_annealed_counts_where_the_literal_rule_is_exact():
-    """ALGORITHMS.md 3.12: R v S with 3, R and S with -2, 100 objects in one group: 0.4293 against 0.4536."""
+    """papers.md 3.12: R v S with 3, R and S with -2, 100 objects in one group: 0.4293 against 0.4536."""
     names = ",".join(f"A{i}" for i in range(100))
     model = mln.Model.parse(f"x={{{names}}}\nR(x)\nS(x)\n3 R(a) v S(a)\n-2 R(a)\n-2 S(a)\n")
     exact = mln.infer(model, None, "R(A0)", method="exact")
@@ -298,7 +298,7 @@ def test_the_chain_of_types_keeps_its_law(tmp_path):
 
 
 def test_friends_and_smokers_from_a_hundred_to_ten():
-    """ALGORITHMS.md 2.5: the default is at least five times closer to the truth than literal weights."""
+    """papers.md 2.5: the default is at least five times closer to the truth than literal weights."""
     names = ",".join(f"P{i}" for i in range(100))
     without = (
         f"p={{{names}}}\nSmokes(p)\nFriends(p,p)\n1.4 !Smokes(x)\n4.6 !Friends(x,y)\n1.1 Friends(x,y) ^ Smokes(x) => Smokes(y)\n"

@@ -130,7 +130,7 @@ def test_masked_cells_may_be_covered_and_known_zeros_never_are(status):
 
 
 def test_the_masked_rank_of_two_by_two_with_an_unknown_diagonal_is_one():
-    """ALGORITHMS.md 2.15: [[1, ?], [?, 1]] is where a mask asserts what is unknown."""
+    """papers.md 2.15: [[1, ?], [?, 1]] is where a mask asserts what is unknown."""
     ones, unknown = BooleanMatrix.of_dense(np.eye(2)), BooleanMatrix.of_dense(1 - np.eye(2))
     assert grecond(ones, unknown=unknown).rank == 1
     assert grecond(ones).rank == 2

@@ -188,7 +188,7 @@ def test_a_formula_of_interchangeable_objects_is_about_each_of_them():
 
 
 def test_the_table_of_two_by_two_objects():
-    """ALGORITHMS.md 2.5, to four digits."""
+    """papers.md 2.5, to four digits."""
     model = mln.Model.parse("x={A,B}\ny={C,D}\nR(x)\nS(x,y)\n1 R(x) v S(x,y)\n")
 
     def both(compress):

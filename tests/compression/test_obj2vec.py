@@ -77,7 +77,7 @@ def test_roles_and_colours():
     role = contexts_of(problem, tokens="role")
     refined = contexts_of(problem, tokens="refined")
 
-    # A and C are symmetric and share no neighbour (ALGORITHMS.md 2.10g): only colours see that they are alike
+    # A and C are symmetric and share no neighbour (papers.md 2.10g): only colours see that they are alike
     def cosine(contexts):
         one, other = contexts.matrix.toarray()[[0, 2]]
         return one @ other / np.sqrt(one @ one * (other @ other))

@@ -85,7 +85,7 @@ def _wanted(truth, posed):
 
 @pytest.mark.parametrize(("weights", "diag"), [("count", "merged"), ("field", "split")])
 def test_smokers_in_a_tenth_of_the_groups(weights, diag):
-    """ALGORITHMS.md 2.5: 0.1319 is right, scaling fields gives about 0.19, and 0.1388 where friendships are summed out first."""
+    """papers.md 2.5: 0.1319 is right, scaling fields gives about 0.19, and 0.1388 where friendships are summed out first."""
     model = mln.Model.parse(SMOKERS.format(",".join(f"P{i}" for i in range(100))))
     found = {}
     for how in ("summed", "kept"):

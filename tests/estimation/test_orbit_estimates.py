@@ -83,7 +83,7 @@ def test_estimates_are_averages_over_draws_chains_and_orbits(three):
 
 
 def test_the_error_over_an_orbit_never_grows(three):
-    """Σ over an orbit of squared errors, in every run of every sampler: an identity (ALGORITHMS.md 3.6), luck has no part."""
+    """Σ over an orbit of squared errors, in every run of every sampler: an identity (papers.md 3.6), luck has no part."""
     _, network, group, worlds = three
     atoms = np.arange(network.n_atoms, dtype=np.int32)
     pools = orbit_pools(group, atoms)
@@ -189,7 +189,7 @@ def test_errors_as_if_members_were_independent_would_not_cover():
 
 
 def test_auto_takes_samples_where_conditionals_are_worse():
-    """P ∝ exp(-(Σx - 3)²) over six atoms: orbit means of conditionals vary more than those of samples (ALGORITHMS.md 3.6)."""
+    """P ∝ exp(-(Σx - 3)²) over six atoms: orbit means of conditionals vary more than those of samples (papers.md 3.6)."""
     problem, network, group = made(6, mln="S(person)\n-1 S(x) ^ S(y)\n6 S(x)\n", open_=("S",))
     worlds = all_worlds(network)
     share = worlds.world.mean(axis=1)

@@ -68,7 +68,8 @@ def said(name: str) -> dict[str, Any]:
     else:
         told = mln.explain(*inputs(name), memory_limit=LIMIT)
     made_plain = told.as_dict()
-    made_plain["candidates"] = {f"{one.method}, {one.network}": [one.possible, one.seconds, one.memory_bytes, one.reason]
+    made_plain["plan"] = {key: value for key, value in made_plain["plan"].items() if key not in ("reason", "seconds")}
+    made_plain["candidates"] = {f"{one.method}, {one.network}": [one.possible, one.memory_bytes]
                                 for one in told.candidates}  # fmt: skip
     made_plain["decided"] = [[one.rule, one.atoms] for one in told.decided]
     return json.loads(json.dumps(plain(made_plain)).replace(f"{folder}/", "")) if folder else made_plain

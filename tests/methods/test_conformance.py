@@ -32,13 +32,13 @@ def said(entry: str) -> dict[str, str]:
 
 
 def answered(name: str, method: str, **options: Any) -> Any:
-    """The result; None where the method refuses with the place of the rule that it cannot do."""
+    """The result; the test is skipped, and so counted, where the method refuses with the place of the rule that it cannot do."""
     model, evidence, query = inputs(name)
     try:
         return mln.infer(model, evidence, query, **said(method), **options)
     except UnsupportedError as refusal:
         assert all(fault.place is not None for fault in refusal.faults), "a refusal names the rule's place"
-        return None
+        pytest.skip(f"{method} refuses {name}: {str(refusal).splitlines()[0]}")
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -47,8 +47,6 @@ def test_agrees_with_enumeration(method: str, problem: str) -> None:
     samples = method in SAMPLED
     options = {"chains": 16, "draws": 1500, "seed": 1, "burn_in": 200} if samples else {}
     result = answered(problem, method, **options)
-    if result is None:
-        return
     error, scaled = worst_error(result, truth(problem))
     assert result.run.method == said(method)["method"]
     if result.guarantee == "unbounded":  # nobody knows the error, so none may be stated; on these small problems it is moderate
@@ -70,8 +68,6 @@ def test_the_check_catches_a_wrong_weight() -> None:
 @pytest.mark.parametrize("method", SAMPLED)
 def test_the_same_seed_gives_the_same_draws_on_any_number_of_cores(method: str, problem: str) -> None:
     results = [answered(problem, method, keep_draws=True, threads=threads, **SHORT) for threads in (1, 2)]
-    if results[0] is None:
-        return
     first, second = (result.draws.values for result in results)
     assert first.shape[:2] == (8, 60)
     np.testing.assert_array_equal(first, second)
@@ -118,8 +114,6 @@ def test_what_is_about_draws_is_refused_by_those_that_make_none(method: str) -> 
 def test_explain_tells_what_the_run_does(method: str, problem: str) -> None:
     told = explain(*inputs(problem), **said(method))
     result = answered(problem, method, **({"draws": 20} if method in SAMPLED else {}))
-    if result is None:
-        return
     run = result.run
     assert (told.plan.method, told.plan.network, told.plan.estimator) == (run.method, run.network, run.estimator)
     assert told.atoms == run.atoms

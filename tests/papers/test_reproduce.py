@@ -53,7 +53,7 @@ def test_curves(tmp_path, name):
 
 
 def test_orbit_averages_never_raise_the_mean_squared_error(tmp_path):
-    """On the same draws, summed over an orbit, whatever the sampler ([003] Thm 5 and ALGORITHMS.md 3.6)."""
+    """On the same draws, summed over an orbit, whatever the sampler ([003] Thm 5 and papers.md 3.6)."""
     reproduce.reproduce("E17b", tmp_path, quick=True)
     error = {}
     for record in Table.from_csv((tmp_path / "E17b.csv").read_text()).records():
@@ -195,7 +195,7 @@ def test_unknown_experiments_and_bad_directories_are_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["E4", "E17b", "E18a", "E18c"])
 def test_verdicts_and_charts_go_by_the_divergence_that_was_asked_for(tmp_path, name):
-    """The papers do not say which direction they mean (ALGORITHMS.md 1.6): the table has both, and `kl` is the judged one."""
+    """The papers do not say which direction they mean (papers.md 1.6): the table has both, and `kl` is the judged one."""
     found = {}
     for direction, column in (("est||true", "kl_estimate_truth"), ("true||est", "kl_truth_estimate")):
         folder = tmp_path / column

@@ -111,8 +111,11 @@ def test_a_checkpoint_of_another_run_is_refused_with_what_differs(tmp_path: Path
 
 
 def test_threads_and_time_may_differ(tmp_path: Path) -> None:
-    plain_run(NETWORK, checkpoint=tmp_path, threads=1, **OPTIONS)
-    plain_run(NETWORK, checkpoint=tmp_path, threads=2, time_limit=100, resume=True, **OPTIONS)
+    whole = plain_run(NETWORK, **OPTIONS)
+    stop_after(tmp_path / "c", 97, threads=1)
+    resumed = plain_run(NETWORK, checkpoint=tmp_path / "c", threads=2, time_limit=100, resume=True, **OPTIONS)
+    assert resumed.resumed_at is not None and 0 < resumed.resumed_at < OPTIONS["draws"]
+    assert_same(whole, resumed)
 
 
 def _cut(directory: Path) -> None:

@@ -78,7 +78,7 @@ def test_images_are_those_of_substituted_names(evidence, tmp_path):
 
 
 def test_permuting_what_can_be_permuted_is_no_bijection_under_a_cycle(tmp_path):
-    """ALGORITHMS.md 3.7: a 3-cycle of three constants, two of nine atoms known: 96 of 128 images collide.
+    """papers.md 3.7: a 3-cycle of three constants, two of nine atoms known: 96 of 128 images collide.
 
     So a kernel that proposes them and accepts with min(1, P(y)/P(x)) loses the target, where exchanges keep it.
     """

@@ -130,7 +130,7 @@ def test_a_definite_judgement_about_reach_is_right(seed: int, hard: int, groups:
 
 
 def test_the_asthma_model_is_known_to_be_connected_at_any_size() -> None:
-    """ALGORITHMS.md 1.5: all clauses hard, and all-false is reached by lowering atoms one after the other."""
+    """papers.md 1.5: all clauses hard, and all-false is reached by lowering atoms one after the other."""
     n = 20
     asthma, smokes = (lambda x: x), (lambda x: n + x)
     friends = lambda x, y: 2 * n + n * x + y  # noqa: E731

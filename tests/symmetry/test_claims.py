@@ -186,7 +186,7 @@ def test_independent_draws_gain_strictly_where_theorem_5_says_so(model):
 
 
 def test_a_fixed_order_does_not_commute_and_is_not_lumpable():
-    """The counterexample (ALGORITHMS.md 2.14): its target is right, but symmetries exchange early and late atoms."""
+    """The counterexample (papers.md 2.14): its target is right, but symmetries exchange early and late atoms."""
     model = explicit("three alike")
     kernel = model.systematic
     assert np.abs(model.pi @ kernel - model.pi).max() < 1e-12

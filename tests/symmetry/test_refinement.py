@@ -78,7 +78,7 @@ MODEL = "E(n, n)\nP(n, n)\n1 E(x, y) => P(x, y)\n"
 
 
 def test_a_cycle_is_one_colour_though_its_atoms_are_not_one_orbit():
-    """ALGORITHMS.md 3.5: all constants of the 6-cycle agree, P(1,2) and P(1,3) do not."""
+    """papers.md 3.5: all constants of the 6-cycle agree, P(1,2) and P(1,3) do not."""
     problem = posed(MODEL, cycles(6))
     assert refine_evidence(problem).class_of["n"].tolist() == [0] * 6
     assert not refine_evidence(problem).sound

@@ -73,7 +73,7 @@ def test_the_check_above_notices_a_wrong_class(monkeypatch):
 
 
 def test_twins_of_a_ternary_relation_that_a_marker_alone_would_miss():
-    """ALGORITHMS.md 3.5: P(A,B,C) and P(B,A,C) true; A and B are twins though their tuples name each other."""
+    """papers.md 3.5: P(A,B,C) and P(B,A,C) true; A and B are twins though their tuples name each other."""
     found = twin_classes(posed("a = {A, B, C, D}\nP(a, a, a)\n1 P(x, y, z)\n", "P(A,B,C)\nP(B,A,C)\n", closed=["P"]))
     assert found.class_of["a"].tolist() == [0, 0, 1, 2]
 

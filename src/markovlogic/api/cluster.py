@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +61,11 @@ def cluster(
 ) -> Clustering:
     """The partition that disagrees least with the probabilities of pairs, and how likely each cluster is exactly right."""
     predicate = predicate.strip()
-    limit = None if sampling is None or sampling.time_limit in (None, math.inf) else float(sampling.time_limit or 0.0)
-    with Deadline(limit, outer=current()).of_this_run():
+    sampling = sampling or Sampling()
+    with Deadline(sampling.seconds, outer=current()).of_this_run():
         posed = pose_problem(model, evidence, predicate, assumed, progress=progress)
         with case_of(posed, Resources(memory_limit, None, progress), Stopwatch()) as case:
-            return replace(_clustered(case, predicate, sampling or Sampling()), notes=posed.notes)
+            return replace(_clustered(case, predicate, sampling), notes=posed.notes)
 
 
 def _clustered(case: Case, predicate: str, sampling: Sampling) -> Clustering:

@@ -30,8 +30,9 @@ from markovlogic.problem import Problem, Statuses
 from markovlogic.problem.assumed import COMPRESSION
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
 from markovlogic.report.atomic import atomic_file
+from markovlogic.report.progress import progress_of
 from markovlogic.system.arrays import Int8, Int64, all_but, each_once
-from markovlogic.system.progress import SILENT, Progress
+from markovlogic.system.progress import Progress
 
 SIGN = {TRUE: "", FALSE: "!", UNKNOWN: "?"}
 MODEL, EVIDENCE, MAPPING, SUMMARY = "model.mln", "evidence.db", "mapping.csv", "summary.json"
@@ -170,24 +171,32 @@ def compress(
     open_: Sequence[str] = (),
     closed: Sequence[str] = (),
     closed_types: bool = False,
-    progress: Progress = SILENT,
+    progress: Progress | bool | None = None,
 ) -> Compressed:
     """Find groups of similar objects, and make the model and evidence in which each group is one object.
 
     Weights stay as they are, as in the papers, so that marginals of the smaller model are those of the posed one only where the
     guarantee says so; `infer(..., compress=...)` does better. query: predicates that will be asked for: their missing facts are
     unknown. Without a query that holds for predicates with negative facts too, and evidence about all others is complete.
-    seed: of what is drawn, where the method's settings have none of their own.
+    seed: of what is drawn, where the method's settings have none of their own. progress: as in `infer`; False shows nothing.
     """
     compressor = compressor_of(method, rank, ratio, seed)
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
     refuse_proposals(compressor)
     refuse_unused(compressor, TO_WRITE)
-    posed = pose_problem(model, evidence, query, Assumptions(open_, closed, closed_types), progress=progress)
+    with progress_of(progress) as shown:
+        return _made(model, evidence, query, Assumptions(open_, closed, closed_types), compressor, shown)
+
+
+def _made(
+    model: Models, evidence: Evidences, query: Queries, assumed: Assumptions, compressor: Compressor, progress: Progress
+) -> Compressed:
+    open_, closed = assumed.open_, assumed.closed
+    posed = pose_problem(model, evidence, query, assumed, progress=progress)
     told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
     if told:
-        posed = pose_problem(model, evidence, query, Assumptions([*open_, *told], closed, closed_types), progress=progress)
+        posed = pose_problem(model, evidence, query, replace(assumed, open_=[*open_, *told]), progress=progress)
     refuse_numbers(posed, writes=True)
     opened = [
         f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false" for name in told

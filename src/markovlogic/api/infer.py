@@ -25,8 +25,9 @@ from markovlogic.report.progress import progress_of
 from markovlogic.results.answers import Answer, ResolvedQuery, asked, distinct, marginals, projected, spread
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
-from markovlogic.system.cancellation import SURE, Deadline, current
+from markovlogic.system.cancellation import SURE, Deadline, current, time_limit_of
 from markovlogic.system.measures import Stopwatch, peak_memory
+from markovlogic.system.process_memory import memory_of_run
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -83,12 +84,13 @@ def infer(
     wish = with_compressor(wish, compressor_of(compress, rank, ratio, seed))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
-    limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
+    limit = time_limit_of(time_limit)
     with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
         with watch("read"):
             posed = pose_problem(model, evidence, query, assumed, progress=shown)
         resources = Resources(memory_limit, threads, shown)
-        result = _answered(posed, wish, resources, watch, include_evidence=include_evidence)
+        with memory_of_run(resources.limit):
+            result = _answered(posed, wish, resources, watch, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
     result = replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
     if concerns := result.concerns():

@@ -38,7 +38,7 @@ from markovlogic.problem.prepare import Assumptions, Evidences, Models, Prepared
 from markovlogic.report.progress import progress_of
 from markovlogic.results.marginals import CompressionRecord, RunRecord
 from markovlogic.system.arrays import Bool, Int64
-from markovlogic.system.cancellation import SURE, Deadline, OutOfTimeError, current
+from markovlogic.system.cancellation import SURE, Deadline, OutOfTimeError, current, time_limit_of
 from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.progress import Progress
 
@@ -90,7 +90,7 @@ def maximize(
         refuse_unused(compressor, TO_MAXIMIZE)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
-    limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
+    limit = time_limit_of(time_limit)
     with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
         with watch("read"):
             posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))

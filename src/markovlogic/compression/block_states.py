@@ -16,7 +16,7 @@ Translation = Literal["majority", "clamp", "split"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How weights and evidence are carried over to blocks (ALGORITHMS.md 2.5, 2.6, 3.15)."""
+    """How weights and evidence are carried over to blocks (papers.md 2.5, 2.6, 3.15)."""
 
     weights: Weights
     evidence: Translation

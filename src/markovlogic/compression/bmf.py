@@ -1,4 +1,4 @@
-"""Boolean matrix factorisation: P ≈ Q ∘ Rᵀ where 1 + 1 = 1, by GreConD and by ASSO ([004]; ALGORITHMS.md 3.8).
+"""Boolean matrix factorisation: P ≈ Q ∘ Rᵀ where 1 + 1 = 1, by GreConD and by ASSO ([004]; papers.md 3.8).
 
 Every factor is a rectangle of rows and columns; the first k factors are a factorisation of rank k, so one run gives all ranks.
 """

@@ -1,4 +1,4 @@
-"""Pieces of a query that is too wide to contract, counted by bounded joins in SQL ([000] section 5, ALGORITHMS.md 3.10).
+"""Pieces of a query that is too wide to contract, counted by bounded joins in SQL ([000] section 5, papers.md 3.10).
 
 An array is a constant with exceptions, so the product of a few arrays is a sum over which of them give their exceptions. Each
 term is one join of as many tables, grouped by the object that is counted for, times the constants of the others and the sizes of

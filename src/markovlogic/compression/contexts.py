@@ -1,7 +1,7 @@
 """Which objects stand together in ground formulas that the evidence satisfies ([002] Definition 4).
 
 The examples of [002] are conjunctions: a grounding counts where its atoms are true facts. Read as clauses, nearly every grounding
-is satisfied under a closed world, and all contexts look alike (ALGORITHMS.md 2.10a); that reading is `context="clause"`. Atoms of
+is satisfied under a closed world, and all contexts look alike (papers.md 2.10a); that reading is `context="clause"`. Atoms of
 which nothing is known to be true are left out of a join, so that formulas which the evidence satisfies in part count too.
 """
 

@@ -4,7 +4,7 @@ Arrays are a constant with exceptions, as statuses are, so that a relation with 
 with a vector is `base · Σ vector + sparse · vector`. While no variable to be eliminated has more than one neighbour, nothing is
 made that is larger than a vector. Where rules have cycles, arrays become dense; a query for which even those are too large is
 counted in pieces of at most `JOINS` arrays by SQL (`bounded_joins`), whose counts are multiplied as if they were independent
-([000] section 5 bounds its joins so; ALGORITHMS.md 3.10).
+([000] section 5 bounds its joins so; papers.md 3.10).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 `p ⇔ ∨(qᵣ ∧ rᵣ)` fixes every atom of p. Where all of p is known, zeros mean false and one factorisation says all. Where atoms are
 unknown, two fully specified matrices are factorised, the known true and the known false atoms, each zero where p is unknown: from
-below, nothing is then asserted that was not known (ALGORITHMS.md 2.15). `unknown="masked"` lets factors cover unknown atoms at
+below, nothing is then asserted that was not known (papers.md 2.15). `unknown="masked"` lets factors cover unknown atoms at
 no cost instead, which asserts them.
 """
 

@@ -3,7 +3,7 @@
 For an object, a clause and a variable of the object's type, the groundings with the object in that variable's place fall into
 three kinds: those that a literal known to be true satisfies, those in which every literal is known to be false, and the rest.
 Two conjunctive queries count them, "no literal is known to be true" and "every literal is known to be false", each a product of
-arrays summed over all variables but one (`Contraction`); nothing is grounded (ALGORITHMS.md 3.10).
+arrays summed over all variables but one (`Contraction`); nothing is grounded (papers.md 3.10).
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ CR_VALUES = get_args(Cr)
 
 
 def check_ratio(name: str, ratio: float | None, cr: str) -> None:
-    """A share of the objects; in the literal reading of [002]'s text, its inverse (ALGORITHMS.md 2.9)."""
+    """A share of the objects; in the literal reading of [002]'s text, its inverse (papers.md 2.9)."""
     if ratio is not None and not (0.0 < ratio <= 1.0 if cr == "new/old" else ratio >= 1.0):
         expected = "a share above 0, up to 1" if cr == "new/old" else "old over new size, 1 or more"
         raise InputError(f"{name}: the ratio is {ratio:g}, expected {expected}")

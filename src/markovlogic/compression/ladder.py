@@ -1,4 +1,4 @@
-"""A ladder of ever finer partitions, whose differences measure what merging costs (ALGORITHMS.md 3.12).
+"""A ladder of ever finer partitions, whose differences measure what merging costs (papers.md 3.12).
 
 A grouping's own way to more groups may end: k-means has no more clusters than there are different rows of counts. Answers that do
 not move because the groups did not are no measure of anything, so that a rung which would not be finer divides them at random.

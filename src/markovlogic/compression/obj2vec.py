@@ -228,7 +228,7 @@ def balanced(
 ) -> list[Group]:
     """So many groups of about one size: the object with the nearest neighbours takes them with it, the last one takes the rest.
 
-    [002] Algorithm 1 with ALGORITHMS.md 2.11: K + 1 objects leave at every step, so K is one less than n/α. What is left is
+    [002] Algorithm 1 with papers.md 2.11: K + 1 objects leave at every step, so K is one less than n/α. What is left is
     divided by the groups that are left at every step: of 100 objects in 80 groups twenty are pairs. One K for all steps would
     make 50 pairs. one_less=False is the paper's K, one for all steps.
     """

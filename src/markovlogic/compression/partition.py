@@ -40,7 +40,7 @@ class Partition:
 
     @property
     def ratio(self) -> float:
-        """New over old size, averaged over the types that have constants ([002] with ALGORITHMS.md 2.9)."""
+        """New over old size, averaged over the types that have constants ([002] with papers.md 2.9)."""
         shares = [self.n_groups(of) / len(own) for of, own in self.class_of.items() if len(own)]
         return float(np.mean(shares)) if shares else 1.0
 

@@ -1,4 +1,4 @@
-"""What a compression is for: another target, or proposals to a chain that keeps the true one (ALGORITHMS.md 3.15, `osa`)."""
+"""What a compression is for: another target, or proposals to a chain that keeps the true one (papers.md 3.15, `osa`)."""
 
 from typing import Literal
 

@@ -1,6 +1,6 @@
 """Ground atoms in blocks: how many atoms of a predicate a tuple of groups stands for, and how many of them are true, false, open.
 
-With `split` diagonals p(A, A) and p(A, B) are in different blocks also where A and B are in one group (ALGORITHMS.md 2.16): one
+With `split` diagonals p(A, A) and p(A, B) are in different blocks also where A and B are in one group (papers.md 2.16): one
 array of blocks for each pattern of equal arguments. Else the two are one block, as the papers have it.
 """
 

@@ -2,8 +2,8 @@
 
 That is what [000] section 3 and [002] do; the members of a group vote there, or one of them is kept with its evidence. Weights
 are as they were ("literal") or multiplied by the sizes of the groups ("uniform", which is right for worlds that are constant on
-groups, and for no others; ALGORITHMS.md 2.5). Where diagonals are split, a group keeps as many members as a rule or predicate may
-hold different objects of it (ALGORITHMS.md 2.16).
+groups, and for no others; papers.md 2.5). Where diagonals are split, a group keeps as many members as a rule or predicate may
+hold different objects of it (papers.md 2.16).
 """
 
 from __future__ import annotations

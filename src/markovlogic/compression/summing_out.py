@@ -1,4 +1,4 @@
-"""Atoms that are independent given the rest are summed out of blocks before anything is scaled (ALGORITHMS.md 2.5).
+"""Atoms that are independent given the rest are summed out of blocks before anything is scaled (papers.md 2.5).
 
 Where every clause with an atom P(a, b) speaks of a and b alone, the sum over P(a, b) of what those clauses weigh is a function of
 the other atoms about a and b: log(e^−A(v) + e^−B(v)), with A(v) what is lost where P(a, b) is false and the others are as v says,

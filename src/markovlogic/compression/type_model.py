@@ -1,4 +1,4 @@
-"""The exact lifted state, and what becomes of it where merged objects differ: counts of what objects are (ALGORITHMS.md 2.5a).
+"""The exact lifted state, and what becomes of it where merged objects differ: counts of what objects are (papers.md 2.5a).
 
 Classes are groups of objects that nothing known of one object alone tells apart. Atoms of two objects are summed out for every
 pair of cells, which is exact where all pairs of two classes know the same. Where they do not, each pair sees the average of what

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import sqlite3
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from markovlogic.data.csv_rows import header_of, locate_rows
 from markovlogic.data.faults import FaultLog
 from markovlogic.data.sources import SUPPORTED_TABLES, cannot_read, database_of, is_table_file, read_bytes
+from markovlogic.data.table_queries import query_duckdb, query_sqlite, query_table
 from markovlogic.data.tables import ROWS, Table, first_line, reader_of
 from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
 
@@ -157,18 +157,8 @@ def _open_parquet(path: str) -> Table:
 
 def _asked_file(path: str, query: str, faults: FaultLog) -> Table:
     """A query of a table file, which is named by the file without its endings: `records.csv:SELECT id, name FROM records`."""
-    import duckdb
-    import pyarrow as pa
-
-    table, known = open_table(path, path, faults), os.path.basename(path).partition(".")[0]
-    name = f"{path}:{query.strip()}"
-    try:
-        connection = duckdb.connect()
-        connection.register(known, table.whole())
-        return Table(name, pa.RecordBatchReader.from_stream(connection.sql(query)), keep=connection)
-    except (duckdb.Error, pa.ArrowException, AttributeError, TypeError) as error:
-        hint = f"the table is called {known}, as its file"
-        raise InputError(Fault(f"cannot be read: {first_line(error)}", Place(name), hint=hint)) from None
+    known = os.path.basename(path).partition(".")[0]
+    return query_table(open_table(path, path, faults), known, query, f"{path}:{query.strip()}")
 
 
 def _open_database(path: str, asked: str) -> Table:
@@ -189,43 +179,5 @@ def _open_database(path: str, asked: str) -> Table:
         else "SELECT * FROM " + ".".join('"' + part.replace('"', '""') + '"' for part in asked.strip().split("."))
     )
     name = f"{path}:{asked.strip()}"
-    return _duckdb_table(path, query, name) if path.lower().endswith((".duckdb", ".ddb")) else _sqlite_table(path, query, name)
-
-
-def _duckdb_table(path: str, query: str, name: str) -> Table:
-    import duckdb
-    import pyarrow as pa
-
-    try:
-        connection = duckdb.connect(path, read_only=True)
-        return Table(name, pa.RecordBatchReader.from_stream(connection.sql(query)), keep=connection)
-    except (duckdb.Error, pa.ArrowException, AttributeError, TypeError) as error:
-        raise InputError(Fault(f"cannot be read: {first_line(error)}", Place(name))) from None
-
-
-def _sqlite_table(path: str, query: str, name: str) -> Table:
-    import pyarrow as pa
-
-    try:
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        try:
-            found = connection.execute(query)
-            columns = [column[0] for column in found.description or ()]
-            rows = found.fetchall()
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        raise InputError(Fault(f"cannot be read: {first_line(error)}", Place(name))) from None
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
-    arrays = [_column(values) for values in cells]
-    return Table(name, pa.table(arrays, names=columns).to_reader())
-
-
-def _column(values: tuple[Any, ...]) -> Any:
-    """A column of SQLite, which may hold texts and integers side by side; those then count as texts."""
-    import pyarrow as pa
-
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds == {int, str}:
-        values = tuple(None if value is None else str(value) for value in values)
-    return pa.array(values) if kinds else pa.array(values, pa.string())
+    is_duckdb = path.lower().endswith((".duckdb", ".ddb"))
+    return query_duckdb(path, query, name) if is_duckdb else query_sqlite(path, query, name)

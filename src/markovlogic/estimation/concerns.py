@@ -157,7 +157,7 @@ def _frozen(rhat: float) -> str:
 def still_remarks(estimates: Estimates, name: Name, things: str, *, conditional_draws: int) -> tuple[str, ...]:
     """What should be known of rows that never moved and are no concern, since their conditionals say that they hardly would.
 
-    No average may hide such rows (ALGORITHMS.md 2.17): were the chains confined to a part of the worlds, it would look the same.
+    No average may hide such rows (papers.md 2.17): were the chains confined to a part of the worlds, it would look the same.
     """
     still = estimates.never_moved & ~np.isinf(estimates.rhat) & _hardly_to_move(estimates, conditional_draws)
     if not still.any():

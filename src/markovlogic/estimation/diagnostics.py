@@ -193,7 +193,7 @@ def student_factor(degrees: Float64) -> Float64:
 def _split_rhat(block: Slices) -> tuple[Float64, Bool]:
     """Split R-hat of 0/1 draws, and whether no chain moved; R-hat is nan where a half is too short.
 
-    R = √((((n−1)/n)·W + B/n)/W) over the halves of all chains (ALGORITHMS 3.13; Gelman et al., BDA3, 11.4).
+    R = √((((n−1)/n)·W + B/n)/W) over the halves of all chains (papers.md 3.13; Gelman et al., BDA3, 11.4).
     The halves may differ in length when a run stops early: W then pools squared deviations, B weighs by length, n is the average.
     """
     n_rows = block.counts.shape[1]

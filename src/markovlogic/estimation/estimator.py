@@ -14,7 +14,7 @@ class Estimator:
     """Two questions, answered once: are conditionals averaged, and are they pooled over orbits?
 
     either: samples are pooled beside conditionals, and whichever average varies less is given (orbit means of conditionals can be
-    worse than those of samples, ALGORITHMS.md 3.6).
+    worse than those of samples, papers.md 3.6).
     """
 
     pooled: bool = False

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from markovlogic.system.arrays import Float64
 
-SMALLEST = 1e-9  # probabilities are kept so far from 0 and 1 inside a KL divergence (ALGORITHMS 1.6)
+SMALLEST = 1e-9  # probabilities are kept so far from 0 and 1 inside a KL divergence (papers.md 1.6)
 
 
 def _pair(true: npt.ArrayLike, estimate: npt.ArrayLike) -> tuple[Float64, Float64]:
@@ -71,8 +71,8 @@ def f1_of_true_atoms(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
 def gelman_rubin_each(draws: npt.ArrayLike) -> Float64:
     """R of each atom; draws: (n_chains, n_draws, ...) of indicators, conditionals or running estimates.
 
-    R = √((((n−1)/n)·W + B/n)/W) (ALGORITHMS 3.13). With W = 0: nan when all chains agree (never moved, to be reported apart;
-    ALGORITHMS 2.17), inf when they froze in different states.
+    R = √((((n−1)/n)·W + B/n)/W) (papers.md 3.13). With W = 0: nan when all chains agree (never moved, to be reported apart;
+    papers.md 2.17), inf when they froze in different states.
     """
     x = np.asarray(draws, np.float64)
     if x.ndim < 2 or x.shape[0] < 2 or x.shape[1] < 2:
@@ -105,7 +105,7 @@ def rank_normalised_split_r_each(draws: npt.ArrayLike) -> Float64:
 
 
 def gelman_rubin(draws: npt.ArrayLike) -> tuple[float, float]:
-    """Average R over the atoms that moved, and the share of atoms that never did, which no average may hide (ALGORITHMS 2.17)."""
+    """Average R over the atoms that moved, and the share of atoms that never did, which no average may hide (papers.md 2.17)."""
     each = gelman_rubin_each(draws)
     moved = ~np.isnan(each)
     return float(each[moved].mean()) if moved.any() else float("nan"), float(1 - moved.mean()) if moved.size else 0.0

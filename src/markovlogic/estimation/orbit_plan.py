@@ -34,7 +34,7 @@ def plan_pools(
 def remarks_on(pools: OrbitPools, estimator: Estimator, taken: Estimator, method: str, *, fixed_order: bool) -> tuple[str, ...]:
     """What the estimator does and does not promise; `taken` is the one that gave the numbers.
 
-    That averages over *dependent* draws gain as well needs a kernel that commutes with the group ([003] Prop. 7, ALGORITHMS.md
+    That averages over *dependent* draws gain as well needs a kernel that commutes with the group ([003] Prop. 7, papers.md
     2.14); a sweep in one fixed order does not.
     """
     if not estimator.pooled:

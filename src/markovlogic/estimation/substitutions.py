@@ -2,7 +2,7 @@
 
 The orbit Hamming weight of [003] (Definition 2) is the number of *injective* class-respecting substitutions of the conjunction's
 constants under which all literals hold; divided by the number of all such substitutions it is the Rao-Blackwell value of the
-world (Lemma 3). Three ways, in this order (ALGORITHMS.md 3.6):
+world (Lemma 3). Three ways, in this order (papers.md 3.6):
 
 - *listed*: every substitution is a conjunction; repeated ones (its own symmetry) are dropped, which changes no share;
 - *inclusion-exclusion*: injective = Σ over the ways to make constants of one class coincide of Π (-1)^(b-1)·(b-1)! over blocks of

@@ -8,7 +8,7 @@ from markovlogic.generate.draws import distinct_others, facts, known_ones, type_
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import FactBlock, Generated
 
-FRIENDS_KNOWN = 10  # [003] footnote 2; with n people at most n - 1 are there (ALGORITHMS.md, part 2, item 14)
+FRIENDS_KNOWN = 10  # [003] footnote 2; with n people at most n - 1 are there (papers.md 2.14)
 
 DECLARATIONS = "Smokes(person)\nCancer(person)\nFriends(person, person)\n"
 

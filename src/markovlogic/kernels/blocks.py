@@ -1,4 +1,4 @@
-"""Gibbs sweeps over blocks of atoms: how many of a block's open atoms are true (ALGORITHMS.md 3.12).
+"""Gibbs sweeps over blocks of atoms: how many of a block's open atoms are true (papers.md 3.12).
 
 Given all other blocks, what is lost is a polynomial in the block's own count k: of degree one where no row holds the block twice.
 Then k is binomial; otherwise all values of k are weighed, with the number of ways to choose so many atoms. The part of rows of

@@ -1,6 +1,6 @@
 """Exchanges of atoms under involutions of the constants, accepted or rejected in 64 chains at once.
 
-Source: [004], orbital Metropolis chain; ALGORITHMS.md 3.7 for evidence. An involution g of the constants (disjoint
+Source: [004], orbital Metropolis chain; papers.md 3.7 for evidence. An involution g of the constants (disjoint
 transpositions) takes atom a to a^g. Both are exchanged where both are open and neither is decided by a hard unit clause; any
 other atom keeps its value. That map of worlds is its own inverse, and g is drawn without looking at the world, so
 min(1, P(y)/P(x)) is all that Metropolis needs. Permuting "what can be permuted" by a g that is no involution is not even a

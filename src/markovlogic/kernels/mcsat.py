@@ -1,6 +1,6 @@
 """One MC-SAT step of one chain: keep satisfied clauses at random, then draw among the states that satisfy the kept ones.
 
-Source: Poon and Domingos 2006; unit propagation and components as in ALGORITHMS 3.13. The present state satisfies everything
+Source: Poon and Domingos 2006; unit propagation and components as in papers.md 3.13. The present state satisfies everything
 kept, so whatever the kept clauses force, they force to its present value.
 """
 

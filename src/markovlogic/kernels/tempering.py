@@ -1,6 +1,6 @@
 """Replica exchange between lanes: energies of 64 worlds, swaps of neighbouring rungs, the worlds of the coldest rungs.
 
-ALGORITHMS.md 3.16; even and odd pairs take turns, which makes the walk of a replica along the ladder non-reversible (Syed,
+papers.md 3.16; even and odd pairs take turns, which makes the walk of a replica along the ladder non-reversible (Syed,
 Bouchard-Cote, Deligiannidis, Doucet 2022). Temperatures are swapped, not worlds. Worlds may be turned over on their rungs.
 """
 

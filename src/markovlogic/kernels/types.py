@@ -1,4 +1,4 @@
-"""Gibbs sweeps over counts of objects by what they are (ALGORITHMS.md 2.5a)."""
+"""Gibbs sweeps over counts of objects by what they are (papers.md 2.5a)."""
 
 import math
 

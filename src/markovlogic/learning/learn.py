@@ -26,11 +26,12 @@ from markovlogic.learning.references import diagonal_newton, voted_perceptron
 from markovlogic.learning.result import Learned, LearnedWeight
 from markovlogic.learning.telling import Told, assumed, undecided
 from markovlogic.problem.prepare import Models, Queries
+from markovlogic.report.progress import progress_of
 from markovlogic.system import measures
 from markovlogic.system.arrays import Bool, Float64
-from markovlogic.system.cancellation import Deadline, current
+from markovlogic.system.cancellation import Deadline, current, time_limit_of
 from markovlogic.system.measures import Stopwatch, peak_memory
-from markovlogic.system.progress import SILENT, Progress
+from markovlogic.system.progress import Progress
 
 PSEUDO, CD, NEWTON, PERCEPTRON, AUTO = "pseudolikelihood", "cd", "newton", "perceptron", "auto"
 METHODS = (AUTO, PSEUDO, CD, NEWTON, PERCEPTRON)
@@ -51,7 +52,7 @@ def learn(
     seed: int = 0,
     memory_limit: int | None = None,
     closed_types: bool = False,
-    progress: Progress = SILENT,
+    progress: Progress | bool | None = None,
 ) -> Learned:
     """Learn the weights of a model's rules.
 
@@ -59,18 +60,19 @@ def learn(
     predicate or an Evidence. query: the predicates that are modelled given all others; None: all that data show (generative).
     Facts that are missing are false, `?` ones hidden. prior: "auto", "none", a standard deviation, "l2:2", "l1:0.5".
     keep_weights: rules that have a weight keep it; else it is learned too.
+    progress: as in `infer`; False shows nothing.
     """
     known_name(method, "method", METHODS)
     wish = prior_wish(prior)
     watch = Stopwatch(STAGES)
-    limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
-    with Deadline(limit, outer=current()).of_this_run():
+    limit = time_limit_of(time_limit)
+    with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
         with watch("read"):
-            progress.stage("read")
+            shown.stage("read")
             source = model if isinstance(model, syntax.Model) else load(model)
-            given = read_databases(source, evidence, closed_types=closed_types, progress=progress)
+            given = read_databases(source, evidence, closed_types=closed_types, progress=shown)
         task = Task(source, given, targets_of(source, given, query), keep_weights, memory_limit)
-        return _learned(task, method, wish, seed, watch, progress)
+        return _learned(task, method, wish, seed, watch, shown)
 
 
 def _wanted(method: str, databases: Sequence[Database]) -> Wanted:

@@ -1,6 +1,6 @@
 """A world of another problem taken over to this one: mended where it cannot be, weighed, and polished by one walk from it.
 
-ALGORITHMS.md 3.11: what a smaller problem says of a block, every atom of the block takes; then MaxWalkSAT on the true model goes
+papers.md 3.11: what a smaller problem says of a block, every atom of the block takes; then MaxWalkSAT on the true model goes
 on from there, once. A walk keeps the best world it met, so that polishing never makes a world worse.
 """
 

@@ -130,7 +130,7 @@ class Method(ABC):
         """What it would take on each network that it can work on."""
         return ((self.networks[0], self.cost(case, wish)),)
 
-    def passes(self, case: Case, wish: InferOptions) -> bool:
+    def skip_in_auto(self, case: Case, wish: InferOptions) -> bool:
         """Whether `auto` need not even ask what it would cost: nothing is planned, and nothing loaded for that."""
         return False
 
@@ -138,7 +138,7 @@ class Method(ABC):
         """What it says when `auto` asks; None: it is for those who ask for it by name."""
         return None
 
-    def rescues(self, case: Case) -> bool:
+    def can_replace_stuck_chains(self, case: Case) -> bool:
         """Whether `auto` goes over to this method where the chains of another disagree after burn-in."""
         return False
 

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
-from markovlogic.methods.exact_method import LONGEST_SECONDS
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.system.cancellation import SHORT_SECONDS
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -39,9 +37,7 @@ class CountSumMethod(Method):
         """Take what is cheap, unless draws themselves are wanted."""
         if wish.sampling.needs_draws:
             return Offer(False, "draws are asked for")
-        limit = wish.sampling.time_limit
-        deadline = LONGEST_SECONDS if limit is None else min(LONGEST_SECONDS, max(limit, SHORT_SECONDS))
-        if cost.seconds is None or cost.seconds > deadline:
+        if cost.seconds is None or cost.seconds > wish.sampling.exact_seconds:
             return Offer(False, cost.reason if cost.seconds is None else f"a sum over counts would take {cost.seconds:,.0f} s")
         return Offer(True, f"a compression gave counts, and a sum over them is cheap: {cost.reason}")
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from markovlogic.methods.case import Case
     from markovlogic.results.answers import Answer
 
-LONGEST_SECONDS = 20.0  # seconds that `auto` gives to exact inference
 NO_DRAWS = "nothing was drawn and there is no sampling error"  # whatever may be said of the problem that was solved
 
 
@@ -35,7 +34,7 @@ class ExactMethod(Method):
         afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * case.rows
         return Cost(plan.seconds, case.peak_bytes(afterwards), plan.reason)
 
-    def passes(self, case: Case, wish: InferOptions) -> bool:
+    def skip_in_auto(self, case: Case, wish: InferOptions) -> bool:
         """Equivalence relations over more than a few constants are not even grounded: transitivity ties all pairs together."""
         return case.partition.has_large_relation
 
@@ -45,10 +44,7 @@ class ExactMethod(Method):
             return Offer(False, "draws are asked for")
         if not cost.possible:
             return Offer(False, f"exact inference is not possible: {cost.reason}")
-        limit = wish.sampling.time_limit
-        if cost.seconds is not None and cost.seconds > (
-            LONGEST_SECONDS if limit is None else min(LONGEST_SECONDS, max(limit, SHORT_SECONDS))
-        ):
+        if cost.seconds is not None and cost.seconds > wish.sampling.exact_seconds:
             return Offer(False, f"exact inference would take about {cost.seconds:,.0f} s")
         return Offer(True, f"exact inference is cheap: {cost.reason}")
 

@@ -16,6 +16,7 @@ from markovlogic.methods.exact_method import NO_DRAWS
 from markovlogic.methods.lifted.answer import MOST_ROUNDING, Refusal, Solution, Work
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.running.sampling import LONGEST_EXACT_SECONDS
 from markovlogic.system.arrays import packed
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from markovlogic.running.sampling import Schedule
     from markovlogic.system.arrays import Bool, Float64
 
-LONGEST_SECONDS = 20.0  # seconds that `auto` gives to lifted inference
 FEW_ATOMS = 24  # so many open atoms or fewer: listing all worlds of the ground network is as quick, and `auto` leaves it to that
 MOST_CONJUNCTIONS = 100  # of a query
 BITS_AT_ONCE = 100_000_000  # truth values of draws that are made before they are written
@@ -57,7 +57,7 @@ class LiftedMethod(Method):
         memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * case.rows
         return Cost(work.seconds + events[0], memory, work.reason)
 
-    def passes(self, case: Case, wish: InferOptions) -> bool:
+    def skip_in_auto(self, case: Case, wish: InferOptions) -> bool:
         """Where draws or a network are wanted, the ground network is tiny, or transitivity ties many pairs together."""
         other_network = wish.network is not None and wish.network not in self.networks
         return (
@@ -69,11 +69,9 @@ class LiftedMethod(Method):
 
     def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer | None:
         """Take what is cheap; say nothing where there is no way."""
-        limit = wish.sampling.time_limit
-        deadline = LONGEST_SECONDS if limit is None else min(LONGEST_SECONDS, max(limit, SHORT_SECONDS))
         if not cost.possible:
             return Offer(False, "")
-        if cost.seconds is None or cost.seconds > deadline:
+        if cost.seconds is None or cost.seconds > wish.sampling.exact_seconds:
             return Offer(False, f"lifted inference would take about {cost.seconds or math.inf:,.0f} s")
         if cost.memory_bytes is not None and cost.memory_bytes > case.memory_limit:
             return Offer(False, f"lifted inference would need about {show_bytes(cost.memory_bytes)}")
@@ -171,7 +169,7 @@ def _events_cost(case: Case) -> tuple[float, int] | Refusal:
             return work
         if work is not None:
             seconds, memory = seconds + work.seconds, max(memory, work.memory_bytes)
-        if seconds > LONGEST_SECONDS:
+        if seconds > LONGEST_EXACT_SECONDS:
             return seconds * len(plans.distinct) / done, memory
     return seconds, memory
 

@@ -46,7 +46,7 @@ class PartitionMethod(SamplingMethod):
         """Rows for pairs."""
         return case.partition.network
 
-    def passes(self, case: Case, wish: InferOptions) -> bool:
+    def skip_in_auto(self, case: Case, wish: InferOptions) -> bool:
         """There is nothing to say where no rule speaks of an equivalence relation."""
         return not case.partition.equivalences.relations and not case.partition.equivalences.misses
 

@@ -116,7 +116,7 @@ def _chosen(case: Case, wish: InferOptions, *, explaining: bool, only_fitting: b
     reasons: list[str] = []
     must_count = wish.network is NetworkKind.COUNTING
     for method in all_methods():
-        if not method.listed or method.passes(case, wish):  # a variant of one that was asked already, or nothing for it
+        if not method.listed or method.skip_in_auto(case, wish):  # a variant of one that was asked already, or nothing for it
             continue
         if must_count and NetworkKind.COUNTING not in method.networks:
             continue
@@ -137,7 +137,7 @@ def _chosen(case: Case, wish: InferOptions, *, explaining: bool, only_fitting: b
 def _with_fallback(case: Case, wish: InferOptions, plan: Plan) -> Plan:
     """Let chains that disagree after burn-in give way to the first method of the table that crosses what they do not."""
     for method in all_methods():
-        if method is not plan.method and method.rescues(case):
+        if method is not plan.method and method.can_replace_stuck_chains(case):
             own = replace(wish, sampling=replace(wish.sampling, chains=None, estimator=AUTO))
             reason = f"{plan.reason}; goes over to {method.name} where chains disagree after burn-in"
             return replace(plan, reason=reason, fallback=method.plan(case, own, f"chains of {plan.method.name} disagreed"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class TemperedMethod(SamplingMethod):
     """Ladders of temperatures."""
 
-    def rescues(self, case: Case) -> bool:
+    def can_replace_stuck_chains(self, case: Case) -> bool:
         """Where single-site moves reach every world: heat does not melt hard rules."""
         return case.network is not None and case.reach is Reach.ALL
 

@@ -2,7 +2,7 @@
 
 A *row* is a clause over blocks: the world loses weight · ∏ (share of atoms in each literal's block that make it false). The
 share of true atoms in a block is base + step · k, and k, from 0 to most, is what changes: the number of its open atoms that are
-true (ALGORITHMS.md 3.12), or 0 and 1 where all of them are one. Whether that is the model is for those to say who make the
+true (papers.md 3.12), or 0 and 1 where all of them are one. Whether that is the model is for those to say who make the
 arrays.
 """
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from markovlogic.networks.hard import HardPart
 from markovlogic.system import cancellation
 
-NOISE = 0.5  # of WalkSAT, as ALGORITHMS.md 3.13 has it for MaxWalkSAT
+NOISE = 0.5  # of WalkSAT, as papers.md 3.13 has it for MaxWalkSAT
 RESTARTS = 20
 PIECE_SECONDS = 0.1
 LEAST_SECONDS = 0.5  # of search, however late it is

@@ -2,7 +2,7 @@
 
 Atoms of two objects are summed out, so that what is left of the model is a weight for each cell and a weight for each pair of
 cells: the log-weight of a state is Σ n·h + ½ Σ nᵢ(nⱼ − δᵢⱼ)·pair, and there are multinomially many worlds of objects in it
-(ALGORITHMS.md 2.5a).
+(papers.md 2.5a).
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from markovlogic.system.arrays import Int64
 SHOWN = 4  # examples of one kind
 MOST_CONSTANTS = 20_000  # of a type, among which one letter's difference is looked for
 SHORTEST = 5  # letters of a constant that one letter's difference makes suspicious
+LONGEST = 200  # letters of such a constant; longer ones are texts, and the comparison takes the square of the length
 SUSPICIOUS_SHARE = 0.01  # of a type's constants: where more are alike, names are made that way
 MOST_PREDICATES = 12  # that a note names; of more, the largest
 _LONE_CAPITAL = re.compile(r"[A-Z][0-9]?\Z")
@@ -159,13 +160,13 @@ def _one_letter_apart(names: Sequence[str], once: Sequence[int], uses: Int64) ->
     masked: dict[tuple[int, str], int] = {}  # a name with one letter taken out, and where
     whole: dict[str, int] = {}
     for number in once:
-        if len(names[number]) >= SHORTEST:
+        if SHORTEST <= len(names[number]) <= LONGEST:
             whole[names[number]] = number
             masked.update(dict.fromkeys(_shortened(names[number]), number))
     shorter = {short: number for (_, short), number in masked.items()}
     found: dict[str, str] = {}
     for other, name in enumerate(names):
-        if uses[other] < 2 or len(name) < SHORTEST:
+        if uses[other] < 2 or not SHORTEST <= len(name) <= LONGEST + 1:
             continue
         hits = [shorter.get(name)]
         for at, short in _shortened(name):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from operator import index
 
 from markovlogic.errors import InputError
+from markovlogic.system.cancellation import SHORT_SECONDS, time_limit_of
 
 DRAWS = 1000  # a chain, where nobody said
 BURN_IN_SHARE = 4  # of so many draws one more is made before
+LONGEST_EXACT_SECONDS = 20.0  # that `auto` gives to a method that makes no draws
 ABOUT_WORLDS = ("--worlds", "--thin")
 ORBITS = "--set orbits"  # has no option of its own
 ABOUT_DRAWS = (*ABOUT_WORLDS, "--checkpoint", "--resume", "--keep-draws", "--estimator", ORBITS)
@@ -50,6 +51,17 @@ class Sampling:
         """Whether only a sampler can do what is wanted."""
         return bool(self.about_draws())
 
+    @property
+    def seconds(self) -> float | None:
+        """The time limit; None where the run may take as long as it likes."""
+        return time_limit_of(self.time_limit)
+
+    @property
+    def exact_seconds(self) -> float:
+        """Predicted seconds up to which `auto` takes a method that makes no draws."""
+        limit = self.seconds
+        return LONGEST_EXACT_SECONDS if limit is None else min(LONGEST_EXACT_SECONDS, max(limit, SHORT_SECONDS))
+
     def check(self) -> None:
         """Refuse what makes no sense, whatever the method."""
         if self.resume and self.checkpoint is None:
@@ -79,7 +91,7 @@ class Sampling:
             burn_in=_or(self.burn_in, draws // BURN_IN_SHARE),
             burn_in_said=self.burn_in is not None,
             seed=_or(self.seed, 0),
-            time_limit=None if self.time_limit is None or self.time_limit == math.inf else float(self.time_limit),
+            time_limit=self.seconds,
             target_stderr=None if self.target_stderr is None else float(self.target_stderr),
             thin=_or(self.thin, 1),
             worlds=None if self.worlds is None else os.fspath(self.worlds),

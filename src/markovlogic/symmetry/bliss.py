@@ -20,6 +20,7 @@ import numpy as np
 
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Int32
+from markovlogic.system.process_memory import watching
 
 SMALL = 200  # vertices of a graph that may be searched in this process
 
@@ -75,7 +76,7 @@ def _lists_vertices() -> bool:
 
 def search_all(graphs: Sequence[tuple[ColouredGraph, bool]], *, seconds: float) -> list[Searched | None]:
     """Search each (graph, canonical); None where the time was not enough, or where the search of large graphs, which runs in a
-    process of its own, failed.
+    process of its own, failed. Raises ResourceError where that process needs more memory than the run's limit leaves.
     """
     deadline = time.monotonic() + seconds
     found: list[Searched | None] = [None] * len(graphs)
@@ -99,6 +100,7 @@ def _in_a_process(graphs: Sequence[tuple[ColouredGraph, bool]], seconds: float) 
         with (
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process,
             cancellation.current().ending(process.kill),
+            watching(process) as memory,
         ):
             try:
                 output, _ = process.communicate(timeout=seconds)
@@ -109,6 +111,7 @@ def _in_a_process(graphs: Sequence[tuple[ColouredGraph, bool]], seconds: float) 
                 process.kill()
                 raise
     cancellation.check()
+    memory.check("the search for symmetries")
     stream = io.BytesIO(output)
     found: list[Searched] = []
     while True:

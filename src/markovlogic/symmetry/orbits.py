@@ -1,7 +1,7 @@
 """Orbits of atoms and of sequences of atoms.
 
 Under a product of symmetric groups on classes of constants, two atoms lie in one orbit iff they agree in predicate, in the class
-of each argument, and in which arguments are equal (ALGORITHMS.md 3.6); so orbits are keys and nothing is searched. Under a
+of each argument, and in which arguments are equal (papers.md 3.6); so orbits are keys and nothing is searched. Under a
 group that is given by generators they are the connected components of "some generator maps one to the other".
 """
 

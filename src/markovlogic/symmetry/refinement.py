@@ -1,7 +1,7 @@
 """Colour refinement (1-WL): the coarsest equitable partition of a structure that is finer than given colours.
 
 The result is never called orbits: constants of one colour need not be symmetric. In a 6-cycle all constants agree, and so they do
-in two triangles; p(1,2) and p(1,3) have one colour pattern and different probabilities (ALGORITHMS.md 3.5).
+in two triangles; p(1,2) and p(1,3) have one colour pattern and different probabilities (papers.md 3.5).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A and B are twins iff the transposition (A B) maps every predicate's statuses to themselves. That is an equivalence relation,
 since (A C) = (A B)(B C)(A B), and the group it generates is the product of the symmetric groups on the classes, so twin classes
-are sound by construction (ALGORITHMS.md 3.5). Found in time linear in the evidence (but for sorting), at any arity:
+are sound by construction (papers.md 3.5). Found in time linear in the evidence (but for sorting), at any arity:
 
 - *Apart.* Let sig(A) be the multiset of the tuples that mention A, with A replaced by a marker. Twins that occur in no tuple
   together have equal signatures; and constants with equal signatures occur in no tuple together (its entry in sig(A) would

@@ -10,7 +10,7 @@ from markovlogic.system.arrays import Int32
 from markovlogic.system.checkpoint_validation import require_permutations
 
 LEAST_SLOTS = 10
-BURN_IN = 60  # steps of product replacement at least, ALGORITHMS.md 3.7
+BURN_IN = 60  # steps of product replacement at least, papers.md 3.7
 STEPS_A_SLOT = 8  # and so many for each slot, since every slot must have met the others
 
 

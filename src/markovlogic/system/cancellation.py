@@ -25,6 +25,11 @@ NOTHING_WRITTEN = "nothing is written: an older file of that name is kept"
 LOOK_SECONDS = 0.05  # between looks of a thread that ends what cannot ask
 
 
+def time_limit_of(seconds: float | None) -> float | None:
+    """A time limit as a deadline takes it: an infinite one is none."""
+    return None if seconds is None or seconds == math.inf else float(seconds)
+
+
 class OutOfTimeError(ResourceError):
     """The time limit ended the run before there was anything to tell."""
 

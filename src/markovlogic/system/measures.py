@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from markovlogic.system.process_memory import largest_tree
+
 STAGES = ("read", "ground", "symmetry", "compress", "sample", "total")
 
 
@@ -32,7 +34,11 @@ class Stopwatch:
 
 
 def peak_memory() -> int:
-    """The most memory that this process has held, in bytes; 0 where the system does not tell."""
+    """The most memory that this process has held, with its children, in bytes; 0 where the system does not tell."""
+    return max(_own_peak(), largest_tree())
+
+
+def _own_peak() -> int:
     try:
         # Linux hands ru_maxrss of a large parent on to its child, but not this
         with open("/proc/self/status", "rb") as status:

@@ -1,4 +1,4 @@
-"""The best rank of factors of evidence in each run, which is what [002] reports of them (ALGORITHMS.md 1.7, E10)."""
+"""The best rank of factors of evidence in each run, which is what [002] reports of them (papers.md 1.7, E10)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """[001] section 5: the samplers that are compared, each on the network that it works on, and batches of their chains.
 
 Lifted blocked Gibbs works on tensors, the others on the ground network. Its own clusters, drawn by ground elimination (which is
-what blocked Gibbs has to be to compare lifting and nothing else, ALGORITHMS.md 3.13), fit where their elimination width is small;
+what blocked Gibbs has to be to compare lifting and nothing else, papers.md 3.13), fit where their elimination width is small;
 elsewhere blocked Gibbs has blocks of bounded width that it grows itself, and the outcome says so.
 """
 

@@ -4,7 +4,7 @@ The paper does not say what a selection probability does to a block, so all read
 a block is updated, which cannot change where the chain ends up; "clamp" and "bang-bang" put evidence into the block. Errors are
 those of query atoms, as it should be; those of all atoms, evidence included, stand beside them. Literal: a block is known where
 most of its atoms are, and weights stay. Corrected: on the same random groups, shares of known atoms and counts of true ones
-(ALGORITHMS.md 2.6). Objects with equal evidence are independent copies, so nine groups by evidence have no error but that of
+(papers.md 2.6). Objects with equal evidence are independent copies, so nine groups by evidence have no error but that of
 sampling.
 """
 

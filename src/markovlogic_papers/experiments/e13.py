@@ -1,7 +1,7 @@
 """E13: [002] Fig. 2(a), errors of R on the synthetic model after pre-processing, over the compression ratio; the truth is exact.
 
 The compression ratio means objects kept for those that merge objects, facts kept for Random, and nothing for BMF, whose best rank
-of each run is taken at every ratio as the paper does (ALGORITHMS.md 2.9). Literal: NE keeps what is known of one member of each
+of each run is taken at every ratio as the paper does (papers.md 2.9). Literal: NE keeps what is known of one member of each
 group, VG and random groups what most members say, and weights stay; the other way round stands beside it. Corrected: shares of
 known atoms and counts of true ones.
 """

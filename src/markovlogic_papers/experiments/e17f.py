@@ -18,7 +18,7 @@ def run(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
     """Gibbs from a proper colouring: there are two, and changing one site at a time never leads from one to the other.
 
     The standard estimator therefore stays at 0 or 1. With an even side every orbit holds as many sites of either colour, so
-    the orbit estimator says 1/2, which is exact, from one draw (ALGORITHMS.md part 2, item 14).
+    the orbit estimator says 1/2, which is exact, from one draw (papers.md 2.14).
     """
     stage = set_stage("grid", scale.size, 0.0, seed, variant="hard", progress=progress)
     truth = Truth.exact(np.full(stage.network.n_atoms, 0.5), "exact: 1/2, since the colours can be exchanged")

@@ -3,7 +3,7 @@
 Weights are drawn from [0, 1]; a share of all atoms is evidence, the rest is asked for. Literal: k-means on counts of satisfied
 groundings, majority evidence, weights as they are, one atom for p(A,A) and p(A,B); with all readings of the selection
 probability (see E1), and with the paper's own partition by DP-means. Corrected: shares of known atoms, counts of true ones,
-diagonals apart (ALGORITHMS.md 2.5, 2.6 and 2.16).
+diagonals apart (papers.md 2.5, 2.6 and 2.16).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Exact marginals of M1 and M2 of [001] under any evidence, for about 20 objects, by a sum over the atoms of one predicate.
 
-In M1 the y's are independent given R, in M2 given Asthma (ALGORITHMS.md 2.7 (iii)): one bit for each object x (the *hub*), and
+In M1 the y's are independent given R, in M2 given Asthma (papers.md 2.7 (iii)): one bit for each object x (the *hub*), and
 for each object y a state, whose log-weight is linear in the bits. M1: the number of true T(y, z); M2: whether y smokes.
 Everything else is independent given those.
 """

@@ -2,7 +2,7 @@
 
 Weights are learned by pseudo-likelihood with a normal prior of standard deviation 1; [002] learns them with another program.
 The compression ratio is the share of objects that is kept, for Random that of facts; for factors of evidence it does not exist,
-and they are tried with several ranks (ALGORITHMS.md 2.9). Seconds are those of the processor.
+and they are tried with several ranks (papers.md 2.9). Seconds are those of the processor.
 """
 
 from __future__ import annotations

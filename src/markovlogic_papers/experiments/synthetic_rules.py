@@ -5,7 +5,7 @@ merging by votes leaves an atom of S or T without a majority it is unknown, and 
 one x are alike. Where it removes what is known of all but one member of each group, as [002] does, all atoms stay known.
 
 The paper gives neither weights nor evidence: weights are drawn from [−1, 1], which saturates nearly all marginals, or divided by
-one number so that the mean entropy of R atoms is no less than 0.3 (ALGORITHMS.md 2.13); evidence is drawn by coins, which leaves
+one number so that the mean entropy of R atoms is no less than 0.3 (papers.md 2.13); evidence is drawn by coins, which leaves
 nothing to be found, or by hidden topics of the objects.
 """
 

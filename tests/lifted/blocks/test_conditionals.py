@@ -108,7 +108,7 @@ def test_every_cluster_leaves_the_target_invariant(mln):
 
 
 def test_the_literal_messages_of_theorem_2_fail_where_a_predicate_is_joined_with_itself():
-    """`R(x, y) v R(y, z) v S(x)`: counts of rows do not determine the conditional of S (ALGORITHMS.md 2.2)."""
+    """`R(x, y) v R(y, z) v S(x)`: counts of rows do not determine the conditional of S (papers.md 2.2)."""
     network, _ = network_of(JOIN)
     worlds = all_bits(network.n_atoms)
     target = target_of(network, worlds)

@@ -1,8 +1,8 @@
-"""Gibbs sampling of blocks of atoms: cgibbs and acgibbs of [000], and the count-valued chain of ALGORITHMS.md 3.12.
+"""Gibbs sampling of blocks of atoms: cgibbs and acgibbs of [000], and the count-valued chain of papers.md 3.12.
 
 [000] gives each block a selection probability, one less its share of evidence, and does not say what is done with it. Fixed
 selection probabilities do not change where a chain ends up ("scan", "lazy"); only readings that put the evidence into the block
-do ("clamp", and "bang-bang", the minimiser of the paper's Eq. 5). See ALGORITHMS.md 2.6.
+do ("clamp", and "bang-bang", the minimiser of the paper's Eq. 5). See papers.md 2.6.
 """
 
 from __future__ import annotations

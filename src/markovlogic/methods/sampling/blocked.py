@@ -1,6 +1,6 @@
 """Blocked Gibbs on the ground network: blocks of atoms are drawn jointly, and exactly, given all others.
 
-Source: [001] section 2.1 (the propositional baseline of lifted blocked Gibbs); ALGORITHMS.md 3.13, BG. Blocks of bounded
+Source: [001] section 2.1 (the propositional baseline of lifted blocked Gibbs); papers.md 3.13, BG. Blocks of bounded
 elimination width are grown where couplings are strongest, or given by the user; hard clauses and definitions inside of a block
 are obeyed by the joint draw, so it moves where single atoms cannot.
 """

@@ -1,9 +1,9 @@
 """Whether moves of one atom, or of one exclusive group, reach every possible world.
 
 Soft models always allow it. With hard clauses the chain may be confined to a part of the possible worlds and, from there, give
-wrong answers with every sign of convergence (ALGORITHMS.md 2.3 and 2.14). Deciding it is hard in general; two sound tests
+wrong answers with every sign of convergence (papers.md 2.3 and 2.14). Deciding it is hard in general; two sound tests
 settle most models in practice: clauses that a site can satisfy for good are struck out (for the asthma model that strikes out
-everything, ALGORITHMS.md 1.5), and what remains is enumerated where its components are small.
+everything, papers.md 1.5), and what remains is enumerated where its components are small.
 """
 
 from __future__ import annotations

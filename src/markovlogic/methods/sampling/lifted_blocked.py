@@ -32,7 +32,7 @@ class LiftedBlocked(Settings):
     of single predicates). cost: "literal", as the paper counts it, or "count-cached", what the array programs do. coupling: of
     two predicates, "formulas" or "groundings" that hold both; "auto": formulas where costs are literal. messages: "joint",
     or "literal", Theorem 2 as it stands, which is wrong where atoms of a sender share a variable that the receiver does not have
-    (ALGORITHMS.md 2.2).
+    (papers.md 2.2).
     """
 
     alpha: float | None = None

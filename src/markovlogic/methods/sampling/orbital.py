@@ -1,6 +1,6 @@
 """The orbital Markov chain: after each sweep of a base chain, a random symmetry of the model moves the world inside its orbit.
 
-Source: Niepert (2012), as [003] and [004] cite it; ALGORITHMS.md 3.7. A symmetry leaves the target invariant and is drawn
+Source: Niepert (2012), as [003] and [004] cite it; papers.md 3.7. A symmetry leaves the target invariant and is drawn
 independently of the world, so the target stays invariant whatever distribution it is drawn from; a uniform one makes the world
 uniform over its orbit at once, so that only the mixing between orbits is left to the base chain.
 """

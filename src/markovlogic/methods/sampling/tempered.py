@@ -1,7 +1,7 @@
 """Tempered chains: replica exchange in the lanes of a batch, so that chains cross between modes.
 
 The extended target is the product over the rungs of a ladder of pi^beta, where beta multiplies soft weights and finite biases,
-and hard clauses, groups and definitions stay as they are (ALGORITHMS.md 3.16). A lane's log-odds are multiplied by its beta just
+and hard clauses, groups and definitions stay as they are (papers.md 3.16). A lane's log-odds are multiplied by its beta just
 before the draw; after every few sweeps neighbours on a ladder swap their betas. A *chain* is a ladder: its draws are the worlds
 on its coldest rung, where beta is 1. Rungs are placed in burn-in only, so that all of them are rejected equally often. Now and
 then each lane may turn its world over, which joins phases that heat alone does not (`TemperedSampler.turn_over`).

@@ -1,4 +1,4 @@
-"""Ln Z from the ladders of tempered chains: bridges between rungs, from the number of worlds at beta 0 (ALGORITHMS.md 3.16)."""
+"""Ln Z from the ladders of tempered chains: bridges between rungs, from the number of worlds at beta 0 (papers.md 3.16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gibbs sampling of what objects are: counts of objects in cells, all atoms of two objects summed out (ALGORITHMS.md 2.5a)."""
+"""Gibbs sampling of what objects are: counts of objects in cells, all atoms of two objects summed out (papers.md 2.5a)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The Gibbs cluster graph ([001] Algorithm 2): which predicates are drawn together, by a greedy search within bounds.
 
-Time T, space S and coupling ζ are those of ALGORITHMS.md 3.4. Costs are *literal*, as the paper counts a run of theorem proving,
+Time T, space S and coupling ζ are those of papers.md 3.4. Costs are *literal*, as the paper counts a run of theorem proving,
 or *cached*: what the array program does, which keeps counts instead of recursing. The paper's display bounds S by α and T by β;
-Algorithm 2 itself has it the other way round, and that is what is done here (ALGORITHMS.md 2.3). ζ counts *formulas*, as the
+Algorithm 2 itself has it the other way round, and that is what is done here (papers.md 2.3). ζ counts *formulas*, as the
 paper says, or their *groundings*, as its released code does; by default the former where costs are literal.
 """
 

@@ -1,7 +1,7 @@
 """What the rest of the world says to a cluster: for each term, how much the cluster loses where its own atoms are all false.
 
 [001] Theorem 2 sends each atom of the sender as a sum over the variables that it does not share with the receiver. That is right
-only while such a variable is in no other atom outside of the receiver (ALGORITHMS.md 2.2, 3.3): atoms that share one are
+only while such a variable is in no other atom outside of the receiver (papers.md 2.2, 3.3): atoms that share one are
 contracted together. `literal=True` is the theorem as it stands.
 """
 

@@ -5,7 +5,7 @@ It depends on the model alone, so it is compiled once; `schedule` runs it on arr
     parts     terms that share no predicate are independent: logs add
     coins     one predicate, alone in each of its terms: its atoms are independent
     each      a variable that is in every atom, at one place of each predicate, the same variable in all atoms of a term (the
-              corrected decomposer, ALGORITHMS.md 2.1): a sum of logs over its constants, which may differ
+              corrected decomposer, papers.md 2.1): a sum of logs over its constants, which may differ
     branch    an atom whose arguments are all decided: two branches
     count     a predicate whose free variables are in no other atom and tell no constants apart: only the number of true atoms
               matters, so one branch for each number (the binomial rule, self-joins included)

@@ -2,7 +2,7 @@
 
 Upwards every node gives a log sum over its own atoms, a tensor along chains, constants (of `Each`) and outer branches (of
 `Count`). Downwards branches are drawn from the node terms, and in the same pass the terms give every atom's probability given
-the rest of the world: expectations, not drawn bits (ALGORITHMS.md 3.2). A set of true atoms of drawn size is uniform.
+the rest of the world: expectations, not drawn bits (papers.md 3.2). A set of true atoms of drawn size is uniform.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Where r_ik = ρ·h_i·h_k for all i, k of a set I (i = k included), the pairs among M objects of I weigh ρ^{M(M−1)/2}·∏ h^{M−1}.
 So, given the counts K of the other kinds, each object of a lump that falls into I adds y(K) = Σ_i w_i·h_i^{M−1}·∏_j r_ij^{K_j},
-and all m of them y^m (ALGORITHMS.md 3.1 has the case h = 1). Lumps are not multiplied out, since y differs between them: the sum
+and all m of them y^m (papers.md 3.1 has the case h = 1). Lumps are not multiplied out, since y differs between them: the sum
 goes over the counts of every lump, which pays where one lump is large and the others are small.
 """
 

@@ -1,4 +1,4 @@
-"""Independent exact draws from sums over cells (ALGORITHMS.md 3.2).
+"""Independent exact draws from sums over cells (papers.md 3.2).
 
 Draw the 0-ary atoms, then the count vector of every component, its split among lumps from the last one back, then which object
 is of which kind (all ways are alike), the cell of each object given its kind, and the binary atoms of every pair given both.

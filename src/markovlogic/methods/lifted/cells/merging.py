@@ -1,7 +1,7 @@
 """Which profiles need counts of their own: those with equal pair weights are one *kind*, and kinds that nothing ties are apart.
 
 Z = Σ over counts K of kinds, coefficient(K) · ∏_{s<t} r_st^{K_s K_t} · ∏_s r_ss^{K_s(K_s−1)/2}, where the coefficient of K in
-∏_classes (Σ_s w_s z_s)^n gathers the multinomials of all evidence classes (ALGORITHMS.md 3.1). Three things make the sum small:
+∏_classes (Σ_s w_s z_s)^n gathers the multinomials of all evidence classes (papers.md 3.1). Three things make the sum small:
 
 - log r_ab = u_a + v_b + c needs no counts: u and v go to the weights of single objects, c to log Z;
 - profiles with equal rows of r are one kind, and classes with proportional weights of kinds are one *lump*;
