@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import markovlogic as mln
+from markovlogic.errors import InputError
+from markovlogic.learning.folds import cross_validate
 
 
 def written(tmp_path: Path, facts: str) -> str:
@@ -39,3 +41,30 @@ def test_a_number_of_constants_only_counts_what_evidence_falsifies(tmp_path: Pat
     model = mln.Model.parse("thing = {A, B, C}\nNum(thing): real\nP(thing)\nQ(thing)\n1 * Num(B) (P(x))\n1 Q(x)\n")
     facts = written(tmp_path, "3 Num(B)\n?P(A)\n")  # P(B) and P(C) are false
     assert mln.maximize(model, facts, "Q").log_weight == pytest.approx(3 + 3)
+
+
+def test_folds_evaluate_a_database_without_a_true_fact(tmp_path: Path) -> None:
+    model = mln.Model.parse("person = {A, B, C}\nS(person)\nF(person, person)\n(S(x))\nF(x,y) ^ S(x) => S(y)\n")
+    texts = (
+        "F(A,B)\nS(A)\nS(B)\n",
+        "F(A,C)\nS(A)\n",
+        "F(A,B)\n",
+    )  # in the last nobody smokes: unlisted means false
+    files = []
+    for at, text in enumerate(texts):
+        (tmp_path / f"{at}.db").write_text(text)
+        files.append(str(tmp_path / f"{at}.db"))
+    found = cross_validate(model, files, "S", prior=1.0, method="pseudolikelihood")
+    assert [fold.evaluation.overall.true for fold in found.folds] == [2, 1, 0]
+    assert found.folds[2].as_dict()["overall"]["auc_pr"] is None and found.pooled.overall.rows == 9
+    with pytest.raises(InputError, match="is it the truth about these atoms"):  # as before where nobody knows
+        mln.evaluate(mln.infer(found.folds[0].learned.model, files[2], "S"), files[2])
+
+
+def test_learning_without_a_query_does_not_model_numbers(tmp_path: Path) -> None:
+    model = mln.Model.parse("thing = {A, B, C}\nS(thing)\nNum(thing): real\n0 S(x)\n0 * Num(x) S(x)\n")
+    facts = written(tmp_path, "S(A)\n2 Num(A)\n-1 Num(B)\n")
+    every, said = mln.learn(model, facts, prior=1.0), mln.learn(model, facts, "S", prior=1.0)
+    assert [one.weight for one in every.weights] == [one.weight for one in said.weights]
+    with pytest.raises(InputError, match="no training facts"):
+        mln.learn(model, written(tmp_path, "2 Num(A)\n"))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from markovlogic.data.evidence import Evidence
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.evaluation.reading import Said, Truth, read_result, read_truth
 from markovlogic.evaluation.scores import SMALLEST, Scores, scores_of
@@ -79,11 +80,16 @@ def evaluate(result: Marginals | str | os.PathLike[str], truth: object) -> Evalu
     the truth does not mention is false; one that it marks with `?` is left out.
     """
     said = read_result(result)
-    known = read_truth(truth, said)
-    return _judged(said, known)
+    return _judged(said, read_truth(truth, said))
 
 
-def _judged(said: Said, known: Truth) -> Evaluation:
+def evaluate_left_out(result: Marginals, truth: Evidence) -> Evaluation:
+    """As `evaluate`, where the truth is known to be about these atoms: all of them may be false."""
+    said = read_result(result)
+    return _judged(said, read_truth(truth, said), all_may_be_false=True)
+
+
+def _judged(said: Said, known: Truth, *, all_may_be_false: bool = False) -> Evaluation:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -114,7 +120,7 @@ def _judged(said: Said, known: Truth) -> Evaluation:
         if name not in known.predicates:
             notes.append(f"{known.source} says nothing about {name}: all its atoms were read as false")
     rows_of = {name: int(((index == number) & kept).sum()) for number, name in enumerate(predicates)}
-    if not is_true[kept].any():
+    if not is_true[kept].any() and not all_may_be_false:  # a truth about other atoms, as it seems
         example = known.true[0].as_py() if len(known.true) else "none"
         raise InputError(
             Fault(

@@ -55,7 +55,8 @@ def read_databases(model: Model, given: object, *, closed_types: bool = False, p
 def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence[str] | None) -> tuple[str, ...]:
     """The predicates that are modelled given the others; without a query all that rules speak of and data show."""
     if query is None or (not isinstance(query, str) and not query):
-        found = tuple(name for name in model.declared if any(one.has(name) for one in evidence))
+        modelled = [name for name in model.declared if not model.predicates[name].is_real]  # numbers are known, never modelled
+        found = tuple(name for name in modelled if any(one.has(name) for one in evidence))
         if not found:
             raise InputError("no training facts at all", hint="give training databases by -e FILE")
         _refuse_soft(model, evidence, found)

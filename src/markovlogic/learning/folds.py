@@ -12,7 +12,7 @@ from markovlogic.api.infer import infer
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import Evidence
 from markovlogic.errors import InputError
-from markovlogic.evaluation.evaluate import Evaluation, evaluate
+from markovlogic.evaluation.evaluate import Evaluation, evaluate_left_out
 from markovlogic.language import syntax
 from markovlogic.language.load import load
 from markovlogic.learning.databases import read_databases, targets_of
@@ -108,7 +108,7 @@ def left_out(
     shown = Evidence(_domains(learned.model, own), known, own.sources, own.observed - set(targets))
     result = infer(learned.model, shown, list(targets), progress=progress, **(infer_options or {}))
     name = "+".join(own.sources) or f"database {at + 1}"
-    return Fold(name, learned, evaluate(result, own), result.run.method, tuple(result.concerns())), result
+    return Fold(name, learned, evaluate_left_out(result, own), result.run.method, tuple(result.concerns())), result
 
 
 def _domains(model: syntax.Model, evidence: Evidence) -> dict[str, Domain]:
