@@ -198,6 +198,8 @@ def _made(
     if told:
         posed = pose_problem(model, evidence, query, replace(assumed, open_=[*open_, *told]), progress=progress)
     refuse_numbers(posed, writes=True)
+    if all(rule.weight is not None for rule in posed.problem.model.rules):
+        _ = posed.lowered  # refuses hard formulas that are never true
     opened = [
         f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false" for name in told
     ]

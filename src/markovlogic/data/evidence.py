@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from markovlogic.data.domains import Domain
 from markovlogic.errors import ResourceError
 from markovlogic.language.integers import is_built_in
+from markovlogic.system.views import view
 
 FALSE, TRUE, UNKNOWN = 0, 1, 2
 SOFT = 3  # of facts on their way here; in `Facts` the atom is unknown and has log-odds
@@ -44,8 +44,8 @@ class Evidence:
     notes: tuple[str, ...] = field(default=())  # what was found odd while reading, and read all the same
 
     def _repr_html_(self) -> str:
-        """What notebooks show; the view stands above this module and is found by name."""
-        return str(importlib.import_module("markovlogic.report.notebook").evidence_html(self))
+        """What notebooks show."""
+        return str(view("evidence_html")(self))
 
     def __repr__(self) -> str:
         facts = ", ".join(f"{name} {len(facts):,}" for name, facts in self.given.items())

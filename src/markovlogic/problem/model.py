@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.language import syntax
+from markovlogic.system.views import view
 
 if TYPE_CHECKING:
     from markovlogic.data.evidence import Evidence
@@ -42,8 +42,8 @@ class Model(syntax.Model):
         return read_evidence(self, [*named, *tables.items()], closed_types=closed_types)
 
     def _repr_html_(self) -> str:
-        """What notebooks show; the view stands above this module and is found by name."""
-        return str(importlib.import_module("markovlogic.report.notebook").model_html(self))
+        """What notebooks show."""
+        return str(view("model_html")(self))
 
     def __repr__(self) -> str:
         return f"<model {self.source}: {len(self.declared)} predicates, {len(self.rules)} formulas>"

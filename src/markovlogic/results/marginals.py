@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from markovlogic.errors import InputError, nearest
 from markovlogic.estimation.diagnostics import most_effective
 from markovlogic.guarantee import Guarantee
 from markovlogic.system.arrays import Float64, Int32, Int64
+from markovlogic.system.views import view
 
 if TYPE_CHECKING:
     import pandas
@@ -268,14 +268,14 @@ class Marginals:
 
         frame: "pandas", "polars" or "arrow".
         """
-        return _view("frames").predicate_frame(self, name, frame)
+        return view("predicate_frame")(self, name, frame)
 
     def most_likely(self, name: str, *, frame: str = "pandas") -> Any:
         """The most probable value of each exclusive group of a predicate, one row a group: arguments, then the numbers.
 
         frame: as for `predicate`. Groups that the evidence decides are there with include_evidence=True only.
         """
-        return _view("frames").most_likely(self, name, frame)
+        return view("most_likely")(self, name, frame)
 
     def clusters(self, name: str) -> Any:
         """Clusters of an equivalence relation as an Arrow table: constant, cluster, probability, uncertain.
@@ -284,7 +284,7 @@ class Marginals:
         ask with include_evidence=True where facts say who is the same. probability: that the cluster is exactly right, from
         draws (keep_draws=True; null without them). uncertain: constants that may or may not belong to it.
         """
-        return _view("clusters").clusters_table(self, name)
+        return view("clusters_table")(self, name)
 
     # ---- trust
 
@@ -325,11 +325,11 @@ class Marginals:
 
     def chart(self) -> Any:
         """Altair chart of the marginals with error bars; a histogram and the most probable atoms where there are many."""
-        return _view("charts").chart(self)
+        return view("chart")(self)
 
     def report(self, path: str | Path) -> None:
         """Write the result to a file, by the name's ending: .html, .csv, .parquet, .json; without one, Alchemy's lines."""
-        _view("files").write_result(self, path)
+        view("write_result")(self, path)
 
     def to_arviz(self) -> Any:
         """The kept draws as an xarray DataTree with the group `posterior`, as ArviZ reads it."""
@@ -345,16 +345,11 @@ class Marginals:
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
-        return str(_view("notebook").marginals_html(self))
+        return str(view("marginals_html")(self))
 
     def __repr__(self) -> str:
         compressed = "" if self.run.compression is None else f", compressed by {self.run.compression.name}"
         return f"<{len(self)} marginals by {self.run.method}{compressed}, guarantee: {self.guarantee.value}>"
-
-
-def _view(name: str) -> Any:
-    """A module of `report`, which stands above this one: found by name when a user asks, so that results depend on no view."""
-    return importlib.import_module(f"markovlogic.report.{name}")
 
 
 def without_spaces(text: str) -> str:

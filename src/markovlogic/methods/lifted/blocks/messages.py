@@ -58,17 +58,27 @@ class Message:
             found.append((factor.predicate, kept, factor.positive))
         return found
 
+    @property
+    def is_right(self) -> bool:
+        """Whether it says what the rest of the world does: the literal reading sums variables too early where atoms share one."""
+        return not self.literal or all(self._unseen(factor) == self._summed(factor) for factor in self.outside)
+
     def _alone(self, factor: Factor) -> set[str]:
-        """Variables of an atom outside that can be summed before anything is multiplied."""
-        inside = {name for own in self.inside for name in own.variables}
-        if self.literal:
-            return set(factor.variables) - inside
+        """Variables of an atom outside that are summed before anything is multiplied."""
+        return self._unseen(factor) if self.literal else self._summed(factor)
+
+    def _unseen(self, factor: Factor) -> set[str]:
+        """Variables that the receiver does not have."""
+        return set(factor.variables) - {name for own in self.inside for name in own.variables}
+
+    def _summed(self, factor: Factor) -> set[str]:
+        """Variables that nothing else has, so that they can be summed first."""
         others = {name for other in self.outside if other is not factor for name in other.variables}
         for indicator in self.term.indicators:
             others.add(indicator.variable)
             if isinstance(indicator.other, str):
                 others.add(indicator.other)
-        return set(factor.variables) - inside - others
+        return self._unseen(factor) - others
 
     def coefficient(self, values: Mapping[str, Bools], changing: Collection[str], axis_of: Mapping[str, int]) -> Tensor:
         """The coefficient along the axes of the cluster's program; values of changing predicates have chains first."""
