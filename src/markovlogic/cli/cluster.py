@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.messages import tell
 from markovlogic.cli.outputs import check_outputs
-from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
     from markovlogic.api.cluster import Clustering

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
-from markovlogic.cli.telling import tell
+from markovlogic.cli.messages import tell
 
 
 def explain(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from markovlogic.cli.telling import tell
+from markovlogic.cli.messages import tell
 
 
 def generate(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.messages import tell
 from markovlogic.cli.outputs import check_outputs
-from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
     from markovlogic.results.marginals import Marginals

@@ -24,10 +24,10 @@ from markovlogic.cli import (
     map,
     reproduce,
     symmetries,
-    waiting,
     warm_up,
+    worker,
 )
-from markovlogic.cli.telling import tell
+from markovlogic.cli.messages import tell
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
 from markovlogic.system.cancellation import interrupted
 from markovlogic.system.gc_control import collect_seldom
@@ -52,7 +52,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(command)
     def call(*args: Any, **more: Any) -> int:
         try:
-            return waiting.wait_for(lambda: command(*args, **more))
+            return worker.wait_for(lambda: command(*args, **more))
         except KeyboardInterrupt:
             raise interrupted() from None
 
