@@ -7,7 +7,7 @@ import warnings
 from contextlib import suppress
 
 from markovlogic.cli import options
-from markovlogic.cli.messages import tell
+from markovlogic.cli.messages import show_message
 
 # Between them they have every kind of site and clause, so that every kernel is asked for: short and long clauses, hard ones,
 # exclusive groups, quantifiers, interchangeable constants, evidence that parts them; and enough atoms for two cores to share.
@@ -53,7 +53,7 @@ def warm_up(quiet: options.Quiet = False) -> int:
                 ended.result()
                 progress.advance(2 + done, waiting[ended])
     if not quiet:
-        tell(f"all kernels are compiled ({time.perf_counter() - begun:.0f} s)")
+        show_message(f"all kernels are compiled ({time.perf_counter() - begun:.0f} s)")
     return 0
 
 

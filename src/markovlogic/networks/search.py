@@ -76,7 +76,7 @@ def _pause_for_others(walk: Walk) -> None:
     own = cancellation.current()
     if own.cancelled:
         raise cancellation.interrupted()
-    own.tell(f"no world that obeys the hard rules yet, {walk.least:,} ground rules broken at best")
+    own.report_delay(f"no world that obeys the hard rules yet, {walk.least:,} ground rules broken at best")
 
 
 class Search:

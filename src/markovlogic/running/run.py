@@ -139,7 +139,7 @@ def run(
         with deadline.paused():  # a time limit is for sampling, not for what happens once on a machine
             warm_up(samplers[0], progress)
         total = recording.burn_in + schedule.draws
-        deadline.listener = _Waiting(progress).tell
+        deadline.listener = _Waiting(progress).report
         loop = Loop(batches, pool, saving, Limits(deadline, schedule.target_stderr, schedule.judged_at), estimating, progress)
         pool.each(Batch.start, batches)
         progress.stage("sample", total)
@@ -151,7 +151,7 @@ def run(
             )
         loop.go(total)
         seconds = loop.seconds()
-        if not batches[0].draws:  # nothing to tell: nothing takes the place of what an earlier run told
+        if not batches[0].draws:  # no results: the results of an earlier run stay
             raise interrupted() if loop.stopped == "interrupt" else deadline.out_of_time()
         if worlds is not None:
             worlds.finish(batches[0].dropped)
@@ -166,7 +166,7 @@ class _Waiting:
         self._progress = progress
         self._begun = False
 
-    def tell(self, why: str) -> None:
+    def report(self, why: str) -> None:
         """The search for a world says how it goes."""
         if not self._begun:
             self._begun = True

@@ -110,7 +110,7 @@ class Deadline:
             limit=self.seconds,
         )
 
-    def tell(self, why: str) -> None:
+    def report_delay(self, why: str) -> None:
         """Say why it takes long."""
         if self.listener is not None:
             self.listener(why)
