@@ -22,7 +22,7 @@ from markovlogic.methods.planner import pose_problem
 from markovlogic.methods.sampling.base import Sampler
 from markovlogic.methods.sampling.gibbs import LONG_FROM, Gibbs, GibbsSampler
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.running.crew import WorkerPool
+from markovlogic.running.worker_pool import WorkerPool
 from markovlogic.system.arrays import frozen
 
 SKETCH = Path(__file__).resolve().parents[2] / "shared" / "prototypes" / "gibbs64_vectors.py"
@@ -217,8 +217,8 @@ def test_one_batch_on_two_cores(benchmark, n, recording):
         return taken / sweeps
 
     pairs: list[tuple[float, float]] = []
-    with WorkerPool(2) as crew:
-        halves = whole.sampler.shared(crew.together)
+    with WorkerPool(2) as pool:
+        halves = whole.sampler.shared(pool.together)
         assert halves is not whole.sampler
         seconds(halves)
         for _ in range(4 * ROUNDS):

@@ -27,8 +27,8 @@ from markovlogic.methods.planner import make_plan, wish_of
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
 from markovlogic.problem.prepare import pose_problem
-from markovlogic.running.crew import cores
 from markovlogic.running.sampling import Sampling
+from markovlogic.running.worker_pool import cores
 from markovlogic.system.measures import Stopwatch
 
 pytestmark = pytest.mark.benchmark(group="predictions")

@@ -1,7 +1,8 @@
-"""What the program says of small problems, kept: faults in what no theory prescribes (costs, steps, choices) show nowhere else.
+"""Recorded results of small problems: faults in what no theory prescribes (costs, steps, choices) show nowhere else.
 
-A suite is a module with `FILE`, where its record is kept, and `said()`, which gives plain values by name.
-`python -m tests.recorded learning.said` writes one record anew, without arguments all of them; the commit says why it changed.
+A suite is a module with `FILE`, where its record is kept, and `record()`, which gives plain values by name.
+`python -m tests.recorded learning.recorded_numbers` writes one record anew, without arguments all of them;
+the commit says why it changed.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from unittest.mock import patch
 
 SUITES = (
     "signatures",
-    "learning.said",
-    "methods.said",
+    "learning.recorded_numbers",
+    "methods.recorded_numbers",
     "methods.answers",
     "methods.many",
-    "compression.said",
-    "networks.said",
-    "networks.counting.said",
-    "language.said",
-    "lifted.said",
-    "sampling.said",
-    "symmetry.said",
-    "report.said",
+    "compression.recorded_numbers",
+    "networks.recorded_numbers",
+    "networks.counting.recorded_numbers",
+    "language.recorded_numbers",
+    "lifted.recorded_numbers",
+    "sampling.recorded_numbers",
+    "symmetry.recorded_numbers",
+    "report.recorded_numbers",
 )
 NEAR = 1e-5  # relative: other processors add up in another order, and searches end elsewhere
 
@@ -61,16 +62,16 @@ def differences(found: Any, known: Any, at: str = "") -> list[str]:
     return [] if same else [f"{at}: {found} in place of {known}"]
 
 
-def told(suite: Any, name: str) -> Any:
-    """What a suite says of one of its cases, on two cores whatever the machine has: predicted seconds go by them."""
+def record_of(suite: Any, name: str) -> Any:
+    """The record of one case of a suite, on two cores whatever the machine has: predicted seconds go by them."""
     with patch.object(os, "sched_getaffinity", lambda pid: {0, 1}, create=True):
-        return plain(suite.said(name))
+        return plain(suite.record(name))
 
 
 def check(suite: Any, name: str) -> None:
-    """Assert that a suite says of one of its cases what it said before."""
+    """Assert that one case of a suite gives its recorded values."""
     known = json.loads(Path(suite.FILE).read_text())[name]
-    found = differences(told(suite, name), known)
+    found = differences(record_of(suite, name), known)
     assert not found, "\n".join(found[:20])
 
 
@@ -81,6 +82,6 @@ def _in_one_line(found: re.Match[str]) -> str:
 if __name__ == "__main__":
     for suite_name in sys.argv[1:] or SUITES:
         suite = importlib.import_module(f"tests.{suite_name}")
-        record = {name: told(suite, name) for name in suite.NAMES}
+        record = {name: record_of(suite, name) for name in suite.NAMES}
         text = json.dumps(record, indent=1, sort_keys=True)
         Path(suite.FILE).write_text(re.sub(r"\[\s+([^][{}]*?)\s+\]", _in_one_line, text) + "\n")

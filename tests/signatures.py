@@ -27,7 +27,7 @@ def _shown(value: Any) -> str:
     return repr(value) if value is None or isinstance(value, bool | int | float | str | tuple) else type(value).__name__
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """Defaults by parameter; of a class those of its methods too; of methods what the table promises."""
     if name == "methods":
         return {one.name: [one.samples, one.listed, one.promise, [str(kind) for kind in one.networks]] for one in all_methods()}

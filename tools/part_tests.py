@@ -12,8 +12,8 @@ KERNELS = "kernels"
 # What neither names nor imports tell, by the first part of a path: what was recorded of whole runs and of plans holds everything
 # that they are made of, steps of samplers hold all that chains start from and run on.
 _STEPS = "tests/sampling/test_recorded_steps.py"
-_STAGES, _CHAINS = "tests/networks/test_said.py", "tests/sampling/test_said.py"
-_PLANS, _ANSWERS, _MANY = "tests/methods/test_said.py", "tests/methods/test_answers.py", "tests/methods/test_many.py"
+_STAGES, _CHAINS = "tests/networks/test_recorded_numbers.py", "tests/sampling/test_recorded_numbers.py"
+_PLANS, _ANSWERS, _MANY = "tests/methods/test_recorded_numbers.py", "tests/methods/test_answers.py", "tests/methods/test_many.py"
 _SOFT, _NUMBERS, _DEFAULTS = "tests/test_soft_evidence.py", "tests/test_numbers.py", "tests/test_signatures.py"
 ALSO = (
     dict.fromkeys((KERNELS, "networks", "samplers"), (_STEPS, _STAGES, _CHAINS, _ANSWERS, _MANY))
@@ -22,11 +22,11 @@ ALSO = (
     | dict.fromkeys(("deciding", "lifted", "partition", "propagation", "problem", "questions.py"), (_ANSWERS, _PLANS, _MANY))
     | {
         "grounding": (_ANSWERS, _PLANS, _NUMBERS, _MANY),
-        "data": ("tests/language/test_said.py", _SOFT, _NUMBERS),
+        "data": ("tests/language/test_recorded_numbers.py", _SOFT, _NUMBERS),
         "language": (_NUMBERS, _MANY),
     }
-    | {"symmetry": ("tests/symmetry/test_said.py", _ANSWERS, _MANY), "learning": (_NUMBERS, _DEFAULTS)}
-    | {"compressing": ("tests/compression/test_said.py", _ANSWERS, _MANY)}
+    | {"symmetry": ("tests/symmetry/test_recorded_numbers.py", _ANSWERS, _MANY), "learning": (_NUMBERS, _DEFAULTS)}
+    | {"compressing": ("tests/compression/test_recorded_numbers.py", _ANSWERS, _MANY)}
     | dict.fromkeys(("inference.py", "methods", "planner.py"), ("tests/test_planner.py", _ANSWERS, _PLANS, _MANY, _DEFAULTS))
     | {"maximization.py": ("tests/cli/test_map.py", _ANSWERS, _DEFAULTS), "clustering.py": (_ANSWERS, _DEFAULTS)}
     | dict.fromkeys(("model.py", "symmetry_report.py", "compression.py", "evaluation"), (_DEFAULTS,))

@@ -108,7 +108,7 @@ def test_who_asks_to_stop_gets_the_best_world_so_far(mln, tmp_path, monkeypatch)
         own = current()
         while own.outer is not None:
             own = own.outer
-        own.ask()
+        own.cancel()
         return found
 
     monkeypatch.setattr(solve, "search", asked)

@@ -17,7 +17,7 @@ def files(tmp_path):
 
 def test_views_are_short(files):
     made = mln.compress(*files, "random", ratio=0.4, query="S")
-    assert repr(made) == f"<compressed by {made.told}>" and len(repr(made)) < 200
+    assert repr(made) == f"<compressed by {made.description}>" and len(repr(made)) < 200
     page = made._repr_html_()
     assert page.startswith("<p>random: 1 group for 3 of p") and "Ann, Bob, Cid" in page and len(page) < 2000
     assert re.search(r"<code>p</code></td><td[^>]*>3</td><td[^>]*>1</td><td[^>]*>3</td>", page)

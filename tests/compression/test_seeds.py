@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.compression.said import WAYS, posed_of
+from tests.compression.recorded_numbers import WAYS, posed_of
 
 from markovlogic.compression import obj2vec
 from markovlogic.compression.contexts import Contexts

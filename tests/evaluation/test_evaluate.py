@@ -24,20 +24,20 @@ TRUTH = 'Smokes(A)\nSmokes("b c")\n!Smokes(D)\n?Smokes(E)\nCancer(A)\nOther(X, Y
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from([0.01, 0.2, 0.2, 0.5, 0.7, 0.99, 0.123])), min_size=1, max_size=30))
 def test_scores_are_those_of_scikit_learn(rows: list[tuple[bool, float]]) -> None:
-    truth, said = np.array([t for t, _ in rows]), np.array([p for _, p in rows])
-    found = scores_of(truth, said)
-    assert found.log_loss == pytest.approx(metrics.log_loss(truth, said, labels=[False, True]))
+    truth, predicted = np.array([t for t, _ in rows]), np.array([p for _, p in rows])
+    found = scores_of(truth, predicted)
+    assert found.log_loss == pytest.approx(metrics.log_loss(truth, predicted, labels=[False, True]))
     assert found.cll == -found.log_loss
-    assert found.brier == pytest.approx(metrics.brier_score_loss(truth, said))
+    assert found.brier == pytest.approx(metrics.brier_score_loss(truth, predicted))
     if truth.any():
-        assert found.auc_pr == pytest.approx(metrics.average_precision_score(truth, said))
-        best = max(metrics.f1_score(truth, said >= at) for at in set(said))
+        assert found.auc_pr == pytest.approx(metrics.average_precision_score(truth, predicted))
+        best = max(metrics.f1_score(truth, predicted >= at) for at in set(predicted))
         assert found.f1 == pytest.approx(best)
-        assert metrics.f1_score(truth, said >= found.threshold) == pytest.approx(best)
+        assert metrics.f1_score(truth, predicted >= found.threshold) == pytest.approx(best)
     else:
         assert np.isnan(found.auc_pr) and np.isnan(found.f1)
     if truth.any() and not truth.all():
-        assert found.auc_roc == pytest.approx(metrics.roc_auc_score(truth, said))
+        assert found.auc_roc == pytest.approx(metrics.roc_auc_score(truth, predicted))
     else:
         assert np.isnan(found.auc_roc)
     assert sum(part.rows for part in found.calibration) == len(rows)
@@ -46,7 +46,7 @@ def test_scores_are_those_of_scikit_learn(rows: list[tuple[bool, float]]) -> Non
 def test_calibration_by_hand() -> None:
     found = scores_of(np.array([True, False, True, True]), np.array([0.05, 0.05, 0.95, 1.0]))
     low, high = found.calibration
-    assert (low.rows, low.said, low.true) == (2, pytest.approx(0.05), 0.5)
+    assert (low.rows, low.predicted, low.true) == (2, pytest.approx(0.05), 0.5)
     assert (high.low, high.high, high.rows, high.true) == (0.9, 1.0, 2, 1.0)
     assert found.calibration_error == pytest.approx((2 * 0.45 + 2 * 0.025) / 4)
     assert found.clipped == 0
@@ -98,7 +98,7 @@ def test_certain_and_wrong_is_told(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("P(A) 0\nP(B) 1\nP(C) 0.5\n")
     (tmp_path / "t.db").write_text("P(A)\n")
     found = mln.evaluate(tmp_path / "r.txt", tmp_path / "t.db")
-    assert found.overall.clipped == 2 and "2 rows were said to be impossible" in found.notes[-1]
+    assert found.overall.clipped == 2 and "2 rows were predicted impossible" in found.notes[-1]
     assert found.overall.log_loss == pytest.approx((2 * -np.log(1e-6) + np.log(2)) / 3)
 
 

@@ -13,7 +13,7 @@ from tests.learning.made import training
 import markovlogic as mln
 from markovlogic.language.load import parse
 from markovlogic.learning.held_out import marginal_log_likelihood
-from markovlogic.learning.priors import NO_COUPLINGS, Prior, penalty_of, prior_wish
+from markovlogic.learning.priors import NO_COUPLINGS, Prior, penalty_of, prior_choice
 
 RULES = "S(p)\nE(p)\nL(p, p)\n(S(x))\nE(x) ^ S(x)\nL(x, y) ^ S(x) ^ S(y)\n"
 
@@ -100,4 +100,4 @@ def test_a_prior_of_couplings_from_python_is_kept() -> None:
     plain = mln.learn(mln.Model.parse(RULES), databases, "S", method="pseudolikelihood", prior=2.0)
     assert "0.05 for couplings" in strong.prior and 0 < strong.weights[2].weight < plain.weights[2].weight / 5
     assert none.weights[2].weight == 0 and any("were given none by the prior: weight 0" in note for note in none.notes)
-    assert prior_wish(Prior("none", coupling=NO_COUPLINGS)).fixed == Prior("none", coupling=NO_COUPLINGS)
+    assert prior_choice(Prior("none", coupling=NO_COUPLINGS)).fixed == Prior("none", coupling=NO_COUPLINGS)

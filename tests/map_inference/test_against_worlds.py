@@ -1,4 +1,4 @@
-"""Every way to the most probable world against the list of all worlds, on random networks of every kind."""
+"""Every method for the most probable world against the list of all worlds, on random networks of every kind."""
 
 import math
 from dataclasses import replace
@@ -8,23 +8,23 @@ import pytest
 from tests.oracle.worlds import all_worlds, log_weight_of, random_network
 
 from markovlogic.map_inference import solve as solving
+from markovlogic.map_inference.map_methods import MAP_METHODS, map_method_named
 from markovlogic.map_inference.program import maximize_program
 from markovlogic.map_inference.restricting import UNDECIDED, decided_by_hard_rules, restricted
 from markovlogic.map_inference.roof import is_pairwise, roof
 from markovlogic.map_inference.settings import SearchSettings
 from markovlogic.map_inference.solve import Work, maximize_network
-from markovlogic.map_inference.ways import WAYS, way_named
 from markovlogic.map_inference.weighing import log_weight, most_conceivable, with_hidden
 from markovlogic.networks.components import components
 from markovlogic.networks.conflicts import NoWorldError
 from markovlogic.networks.ground import network_of
 
-AUTO = way_named("auto")
+AUTO = map_method_named("auto")
 OTHERS = {
     "flow and program": replace(AUTO, eliminates=False),
     "elimination and program": replace(AUTO, flows=False),
 }
-ALL = {way.name: way for way in WAYS} | OTHERS
+ALL = {method.name: method for method in MAP_METHODS} | OTHERS
 MODELS = 60
 NEVER_PROVES = {"maxwalksat"}
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from tests.methods.problems import PROBLEMS, inputs
 from tests.methods.recorded import posed
-from tests.methods.said import TEXTS
+from tests.methods.recorded_numbers import TEXTS
 
 import markovlogic as mln
 
@@ -139,7 +139,7 @@ def _given(problem: str, folder: Path) -> tuple[Any, Any, str]:
     return inputs(problem) if problem in PROBLEMS else posed(problem, folder)
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """Some rows, the record and the concerns; or why there are none."""
     try:
         return _answered(name)

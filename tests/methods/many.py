@@ -113,7 +113,7 @@ def _answer(result: mln.Marginals) -> list[Any]:
     return [*columns, *account, run.acceptance, run.iterations, run.converged, run.clauses, len(result.concerns())]
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """Of each way the numbers or the refusal; of the plan its choice (costs are in `said`); the most probable world's weight."""
     text, facts, query = made(int(name))
     model = mln.Model.parse(text)

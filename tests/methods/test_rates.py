@@ -9,7 +9,7 @@ from markovlogic.estimation.estimator import Estimator
 from markovlogic.estimation.orbit_pools import OrbitPools
 from markovlogic.methods.case import Scale
 from markovlogic.methods.rates import Rates, Use
-from markovlogic.running import crew
+from markovlogic.running import worker_pool
 from markovlogic.running.sampling import Schedule
 from markovlogic.symmetry.find import DEFAULT_BUDGET
 
@@ -34,7 +34,7 @@ BOTH = replace(POOLED, estimator=Estimator(pooled=True, conditional=True))
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 chains in batches of 8 are three, of which two are at work at once."""
-    monkeypatch.setattr(crew, "cores", lambda: 2)
+    monkeypatch.setattr(worker_pool, "cores", lambda: 2)
 
 
 SWEEPS = 3 * 100 * (2.0 * 6 + 3.0 * 11)  # batches, sweeps of each, seconds of one

@@ -75,6 +75,6 @@ def test_an_ignored_signal_stays_ignored() -> None:
         deadline = Deadline()
         with Interrupts(deadline):
             os.kill(os.getpid(), signal.SIGINT)
-            assert not deadline.asked
+            assert not deadline.cancelled
     finally:
         signal.signal(signal.SIGINT, before)

@@ -247,6 +247,6 @@ def test_a_search_for_a_start_is_a_stage_of_its_own_told_once() -> None:
             told.append((done, note))
 
     waiting = _Waiting(Seen())
-    waiting.tell("two rules broken")
-    waiting.tell("one rule broken")
+    waiting.report("two rules broken")
+    waiting.report("one rule broken")
     assert told == [("search",), (0, "two rules broken"), (0, "one rule broken")]

@@ -15,7 +15,7 @@ from markovlogic.methods.sampling import gibbs_halves
 from markovlogic.methods.sampling.base import Together
 from markovlogic.methods.sampling.gibbs import SHARED_FROM, Gibbs, GibbsSampler
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.running.crew import WorkerPool
+from markovlogic.running.worker_pool import WorkerPool
 
 STEPS = (3, 1, 9)
 
@@ -70,9 +70,9 @@ def test_starts_that_break_hard_clauses(name: str) -> None:
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("name", ["soft", "everything else", "very long"])
 def test_threads_draw_what_one_draws(name: str, threads: int) -> None:
-    with WorkerPool(threads) as crew:
+    with WorkerPool(threads) as pool:
         for n_chains in (40, 64):
-            assert_alike(sampler_of(NETWORKS[name], "random", n_chains), crew.together)
+            assert_alike(sampler_of(NETWORKS[name], "random", n_chains), pool.together)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)

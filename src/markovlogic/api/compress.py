@@ -48,11 +48,11 @@ class Compressed:
     problem: Problem  # the smaller one
     partition: Partition
     guarantee: Guarantee
-    told: str  # one sentence
-    notes: tuple[str, ...] = ()  # what was assumed though nobody said it, and what should be known of the groups
+    description: str  # one sentence
+    notes: tuple[str, ...] = ()  # what was assumed by default, and what should be known of the groups
 
     def __repr__(self) -> str:
-        return f"<compressed by {self.told}>"
+        return f"<compressed by {self.description}>"
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
@@ -67,7 +67,7 @@ class Compressed:
             rows.append((code_html(of), *sizes))
         notes = "".join(dim_html(escape(note)) for note in self.notes)
         head = ["type", "objects", "groups", "in the largest", ""]
-        return f"<p>{escape(self.told)}</p>{table_html(head, rows, left=1, last=1)}{notes}"
+        return f"<p>{escape(self.description)}</p>{table_html(head, rows, left=1, last=1)}{notes}"
 
     @property
     def model(self) -> Model:
@@ -100,7 +100,7 @@ class Compressed:
             "ratio": self.partition.ratio,
             "facts": {"given": _given(self.original), "written": sum(1 for _ in self._facts())},
             "guarantee": str(self.guarantee),
-            "told": self.told,
+            "summary": self.description,
             "notes": list(self.notes),
         }
 
@@ -194,14 +194,15 @@ def _made(
 ) -> Compressed:
     open_, closed = assumed.open_, assumed.closed
     posed = pose_problem(model, evidence, query, assumed, progress=progress)
-    told = [] if query else _with_negatives(posed.problem, [*open_, *closed])
-    if told:
-        posed = pose_problem(model, evidence, query, replace(assumed, open_=[*open_, *told]), progress=progress)
+    unknown = [] if query else _with_negatives(posed.problem, [*open_, *closed])
+    if unknown:
+        posed = pose_problem(model, evidence, query, replace(assumed, open_=[*open_, *unknown]), progress=progress)
     refuse_numbers(posed, writes=True)
     if all(rule.weight is not None for rule in posed.problem.model.rules):
         _ = posed.lowered  # refuses hard formulas that are never true
     opened = [
-        f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false" for name in told
+        f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false"
+        for name in unknown
     ]
     progress.stage("compress")
     made, partition = _compressed(posed, compressor)

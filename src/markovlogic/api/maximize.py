@@ -1,4 +1,4 @@
-"""The most probable world of a problem: posed as for marginals, solved as the way says, told with what is proved."""
+"""The most probable world of a problem: posed as for marginals, solved by the chosen method, with what is proved."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.map_inference.annealing import anneal, most_countable
+from markovlogic.map_inference.map_methods import AUTO, MapMethod, map_method_named
 from markovlogic.map_inference.orbits import solve_by_classes
 from markovlogic.map_inference.partitions import maximize_partitions
 from markovlogic.map_inference.polishing import polished
@@ -24,7 +25,6 @@ from markovlogic.map_inference.settings import NOISE, SearchSettings
 from markovlogic.map_inference.sharing import share_of
 from markovlogic.map_inference.single_occurrence import Reduction, reduced
 from markovlogic.map_inference.solve import Optimum, Work, maximize_network, memory_needed
-from markovlogic.map_inference.ways import AUTO, Way, way_named
 from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.partition.exact import small_parts
@@ -76,11 +76,11 @@ def maximize(
     model, evidence, open_, closed: as for `infer`. query: predicates and ground atoms whose truth is reported; None: all open
     atoms. The world is one of all open atoms in any case. method: auto, maxwalksat or ilp. tries, flips, noise: of MaxWalkSAT.
     compress, with its rank or ratio, as for `infer`: the world of a smaller problem, projected back, and polished by one walk of
-    MaxWalkSAT on the model as posed unless `polish` is False. What is told of it, weight and bound, is of the model as posed.
+    MaxWalkSAT on the model as posed unless `polish` is False. Its weight and bound are those of the model as posed.
     """
-    way = way_named(method)
+    chosen = map_method_named(method)
     settings = SearchSettings(
-        way.tries if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
+        chosen.tries if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
     )
     if time_limit is not None and not time_limit > 0:
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
@@ -94,7 +94,7 @@ def maximize(
     with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
         with watch("read"):
             posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))
-        work, resources = Work(way, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
+        work, resources = Work(chosen, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
         if compressor is None:
             world = _solved(posed, work, resources, watch, include_evidence=include_evidence)
         else:
@@ -110,7 +110,7 @@ def _asked(posed: PreparedProblem) -> PreparedProblem:
     for item in problem.query:
         if isinstance(item.wanted, WantedFormula):
             raise InputError(
-                f"{item.text} is no atom: the most probable world is told atom by atom",
+                f"{item.text} is no atom: the most probable world is given atom by atom",
                 hint="ask for predicates and ground atoms, or for its probability with mln infer",
             )
     if problem.query:
@@ -121,17 +121,17 @@ def _asked(posed: PreparedProblem) -> PreparedProblem:
 
 def _solved(posed: PreparedProblem, work: Work, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> World:
     smaller = None
-    if work.way.lifts:
+    if work.method.lifts:
         with watch("symmetry"):
             smaller = reduced(posed)
     solved = posed if smaller is None else smaller.posed
     with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
-        found = _by_partitions(case, work) if work.way.partitions else None
+        found = _by_partitions(case, work) if work.method.partitions else None
         if found is None and not case.can_refine:
             found = _never_ground(case, work)
         if found is None:
             network = case.ground()
-            _refuse_what_does_not_fit(case, work.way, len(posed.problem.atoms))
+            _refuse_what_does_not_fit(case, work.method, len(posed.problem.atoms))
             current().allowance = SURE
             with watch("sample"):
                 best = maximize_network(network, replace(work, memory_limit=case.memory_limit))
@@ -158,12 +158,12 @@ class _Found:
 
 def _never_ground(case: Case, work: Work) -> _Found | None:
     """An answer without grounding: a proved one, or where grounding does not fit, the best with its gap; None: ground it."""
-    found = _by_classes(case, work) if work.way.lifts else None
+    found = _by_classes(case, work) if work.method.lifts else None
     if case.sizes.memory_bytes <= case.memory_limit:
         return found if found is not None and found.optimum.is_proved else None
     if found is not None and found.optimum.is_proved:
         return found
-    other = _by_annealing(case, work) if work.way.anneals else None
+    other = _by_annealing(case, work) if work.method.anneals else None
     if found is None or other is None:
         return found or other
     best = max(found, other, key=lambda one: one.optimum.log_weight)
@@ -194,7 +194,7 @@ def _by_classes(case: Case, work: Work) -> _Found | None:
         classes = own.symmetry.classes.class_of
     with case.watch("sample"):
         work.progress.stage("program by classes")
-        with share_of(current(), SHARE, work.way.seconds):
+        with share_of(current(), SHARE, work.method.seconds):
             found = solve_by_classes(own.posed, classes)
     if isinstance(found, str) or found.result.world is None:
         return None
@@ -204,7 +204,7 @@ def _by_classes(case: Case, work: Work) -> _Found | None:
     nodes, atoms = graph.n_nodes, float(graph.members.sum())
     note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
     nothing = np.zeros(0, np.bool_)
-    best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {"classes": 1}, current().asked, (note,))
+    best = Optimum(nothing, result.weight, result.bound, result.is_optimal, 0, 0, {"classes": 1}, current().cancelled, (note,))
     return _Found(best, found.truth, own, NetworkKind.NONE)
 
 
@@ -215,7 +215,7 @@ def _by_annealing(case: Case, work: Work) -> _Found | None:
         return None
     current().allowance = SURE
     network = case.counting
-    with case.watch("sample"), share_of(current(), 1.0, work.way.seconds):
+    with case.watch("sample"), share_of(current(), 1.0, work.method.seconds):
         found = anneal(network, work.search, progress=work.progress)
     if found.log_weight == -math.inf:
         return None
@@ -223,7 +223,7 @@ def _by_annealing(case: Case, work: Work) -> _Found | None:
     note = "nothing was grounded: the world was found by annealing on counts, and the bound is that of all groundings true"
     proved = bound <= found.log_weight
     best = Optimum(
-        found.world, found.log_weight, bound, proved, found.updates, found.tries, {"annealing": 1}, current().asked, (note,)
+        found.world, found.log_weight, bound, proved, found.updates, found.tries, {"annealing": 1}, current().cancelled, (note,)
     )
     return _Found(best, lambda number: found.world[number], case, NetworkKind.COUNTING)
 
@@ -277,23 +277,23 @@ class _Smaller:
 
     def _weighed(self, case: Case, world: Bool, inner: World, *, polish: bool) -> _Found:
         """The world as it weighs in the model as posed, polished on the network that fits."""
-        interrupted = inner.run.interrupted or current().asked
+        interrupted = inner.run.interrupted or current().cancelled
         if case.sizes.memory_bytes > case.memory_limit:
             return self._counted(case, world, interrupted=interrupted, polish=polish)
         network = case.ground()
-        _refuse_what_does_not_fit(case, self.work.way, len(self.posed.problem.atoms))
+        _refuse_what_does_not_fit(case, self.work.method, len(self.posed.problem.atoms))
         current().allowance = SURE
         with self.watch("sample"):
             found = polished(network, world, self.work, polish=polish)
             if found is None:
-                best = maximize_network(network, replace(self.work, way=way_named("maxwalksat")))
+                best = maximize_network(network, replace(self.work, method=map_method_named("maxwalksat")))
                 note = "the projected world breaks hard rules, and a walk from it did not mend them: this one was found elsewhere"
                 return _Found(replace(best, remarks=(note,)), lambda at: best.world[at], case, NetworkKind.GROUND)
         told = "breaks hard rules" if found.before is None else f"weighs {found.before:.10g} in the model as posed"
         after = f", {found.log_weight:.10g} after one walk from it" if polish or found.before is None else ""
         optimum = Optimum(
             found.world, found.log_weight, found.bound, found.bound <= found.log_weight, inner.flips + found.flips,
-            inner.tries, {}, interrupted or current().asked, (f"projected, the world of the smaller problem {told}{after}",),
+            inner.tries, {}, interrupted or current().cancelled, (f"projected, the world of the smaller problem {told}{after}",),
         )  # fmt: skip
         return _Found(optimum, lambda at: found.world[at], case, NetworkKind.GROUND)
 
@@ -347,11 +347,11 @@ def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_
     return tuple(made)
 
 
-def _refuse_what_does_not_fit(case: Case, way: Way, n_atoms: int) -> None:
+def _refuse_what_does_not_fit(case: Case, method: MapMethod, n_atoms: int) -> None:
     needed = case.ground().nbytes + memory_needed(case.ground()) + ATOM_BYTES * n_atoms
     if needed > case.memory_limit:
         raise ResourceError(
-            f"{way.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
+            f"{method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
             "allow more with --memory-limit",
             needed=needed,
             limit=case.memory_limit,
@@ -375,7 +375,7 @@ def _record(posed: PreparedProblem, found: _Found, work: Work) -> RunRecord:
 
     problem, best, network = posed.problem, found.optimum, found.case.network
     return RunRecord(
-        method=best.hardest if work.way.chooses else work.way.name,
+        method=best.hardest if work.method.chooses else work.method.name,
         network=found.network,
         estimator="world",
         atoms=len(problem.atoms),

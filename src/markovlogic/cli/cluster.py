@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.messages import show_message
 from markovlogic.cli.outputs import check_outputs
-from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
     from markovlogic.api.cluster import Clustering
@@ -67,11 +67,11 @@ def cluster(
         )
         _write(found, output)
     if not quiet:
-        tell(_summary(found, output))
+        show_message(_summary(found, output))
         for note in found.notes:
-            tell(f"note: {note}")
+            show_message(f"note: {note}")
     for concern in found.concerns:
-        tell(f"concern: {concern}")
+        show_message(f"concern: {concern}")
     return 1 if found.concerns else 0
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.messages import show_message
 from markovlogic.cli.outputs import refuse_overwriting
-from markovlogic.cli.telling import tell
 
 
 def compress(
@@ -61,8 +61,8 @@ def compress(
         )
     files = made.write(output)
     if not quiet:
-        tell(f"wrote {', '.join(map(str, files))}")
-        tell(made.told)
+        show_message(f"wrote {', '.join(map(str, files))}")
+        show_message(made.description)
         for note in made.notes:
-            tell(f"note: {note}")
+            show_message(f"note: {note}")
     return 0

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.messages import show_message
 from markovlogic.cli.outputs import check_outputs
-from markovlogic.cli.telling import tell
 
 
 def evaluate(
@@ -41,12 +41,12 @@ def evaluate(
     if output is not None:
         view.write(found, output)
         if not quiet:
-            tell(f"wrote {output}: {found!r}")
+            show_message(f"wrote {output}: {found!r}")
     else:
         from rich.console import Console
 
         Console(width=None if sys.stdout.isatty() else 140, highlight=False).print(view.evaluation_table(found))
     if not quiet:
         for note in found.notes:
-            tell(f"note: {note}")
+            show_message(f"note: {note}")
     return 0

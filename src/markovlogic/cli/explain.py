@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
-from markovlogic.cli.telling import tell
+from markovlogic.cli.messages import show_message
 
 
 def explain(
@@ -96,5 +96,5 @@ def explain(
         file.write(text.encode())
     if not quiet:
         for note in found.notes:
-            tell(f"note: {note}")
+            show_message(f"note: {note}")
     return 0

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from markovlogic.cli.telling import tell
+from markovlogic.cli.messages import show_message
 
 
 def generate(
@@ -37,6 +37,6 @@ def generate(
     made = make(name, size, evidence, seed, variant=variant)
     rules, facts = write(made, output)
     if not quiet:
-        tell(f"wrote {rules} and {facts} ({made.n_facts:,} facts)")
-        tell(f"try: mln infer {rules} -e {facts} -q {made.query}")
+        show_message(f"wrote {rules} and {facts} ({made.n_facts:,} facts)")
+        show_message(f"try: mln infer {rules} -e {facts} -q {made.query}")
     return 0

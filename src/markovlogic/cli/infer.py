@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.messages import show_message
 from markovlogic.cli.outputs import check_outputs
-from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
     from markovlogic.results.marginals import Marginals
@@ -114,7 +114,7 @@ def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet:
     if output is not None:
         write_result(result, output)
         if not quiet:
-            tell(f"wrote {output}: {summary(result)}")
+            show_message(f"wrote {output}: {summary(result)}")
     elif sys.stdout.isatty():
         from rich.console import Console
 
@@ -124,11 +124,11 @@ def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet:
             write_lines(result, file)
     if not quiet:
         for remark in result.remarks:
-            tell(f"note: {remark}")
+            show_message(f"note: {remark}")
     concerns = result.concerns()
     for concern in concerns:
-        tell(f"concern: {concern}")
+        show_message(f"concern: {concern}")
     if result.run.interrupted:
-        tell("interrupted: the results cover the draws made so far")
+        show_message("interrupted: the results cover the draws made so far")
         return 130
     return 1 if concerns else 0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.messages import show_message
 from markovlogic.cli.outputs import check_outputs
-from markovlogic.cli.telling import tell
 
 if TYPE_CHECKING:
     from markovlogic.learning.folds import CrossValidation
@@ -127,7 +127,7 @@ def learn(
     if output is not None and not quiet:
         _show(learned, output)
     for concern in concerns:
-        tell(f"concern: {concern}")
+        show_message(f"concern: {concern}")
     return 1 if concerns else 0
 
 
@@ -138,9 +138,9 @@ def _show(learned: Learned, output: str) -> None:
 
         Console().print(_weights_table(learned))
     n_weights = f"{len(learned.weights):,} weight{'s' * (len(learned.weights) != 1)}"
-    tell(f"wrote {output}: {n_weights} by {learned.method}, prior: {learned.prior}")
+    show_message(f"wrote {output}: {n_weights} by {learned.method}, prior: {learned.prior}")
     for note in learned.notes:
-        tell(f"note: {note}")
+        show_message(f"note: {note}")
 
 
 def _weights_table(learned: Learned) -> Any:

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from markovlogic._version import __version__
-from markovlogic.cli import waiting
-from markovlogic.cli.telling import tell
+from markovlogic.cli import worker
+from markovlogic.cli.messages import show_message
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError
 from markovlogic.system import plugins
 from markovlogic.system.cancellation import interrupted
@@ -40,7 +40,7 @@ def _interruptible(command: Callable[..., int]) -> Callable[..., int]:
     @functools.wraps(command)
     def call(*args: Any, **more: Any) -> int:
         try:
-            return waiting.wait_for(lambda: command(*args, **more))
+            return worker.wait_for(lambda: command(*args, **more))
         except KeyboardInterrupt:
             raise interrupted() from None
 
@@ -67,7 +67,7 @@ def _add_commands() -> None:
         try:
             command = plugins.load(reference)
         except InputError as error:
-            tell(f"warning: mln {name} is left out: {error.faults[0].one_line()}")
+            show_message(f"warning: mln {name} is left out: {error.faults[0].one_line()}")
             continue
         app.command(name)(_interruptible(command))
 
@@ -145,10 +145,10 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         _tell(error)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        tell("interrupted")
+        show_message("interrupted")
         return INTERRUPTED
     except MemoryError:
-        tell("error: out of memory (try a smaller problem, or --memory-limit to be refused before the start)")
+        show_message("error: out of memory (try a smaller problem, or --memory-limit to be refused before the start)")
         return REFUSED
     except OSError as error:
         if error.filename is not None or error.errno not in UNWRITTEN:
@@ -168,24 +168,26 @@ def _tell(error: MarkovLogicError) -> None:
     if isinstance(error, InputError):
         for fault in error.faults:
             text = fault.show() if sys.stderr.isatty() else fault.one_line()
-            tell(text if fault.place else f"error: {text}")
+            show_message(text if fault.place else f"error: {text}")
     else:
-        tell(str(error) if isinstance(error, Interrupted) else f"error: {error}")
+        show_message(str(error) if isinstance(error, Interrupted) else f"error: {error}")
 
 
 def _report_bug(error: Exception) -> int:
     if os.environ.get(DEBUG_VARIABLE):
         import traceback
 
-        tell("".join(traceback.format_exception(error)).rstrip())
+        show_message("".join(traceback.format_exception(error)).rstrip())
     what = " ".join(str(error).split())[:300]
-    tell(f"internal error: {type(error).__name__}: {what}")
-    tell(f"This is a bug of markovlogic {__version__}. Please report it with the command and what `mln --debug ...` prints.")
+    show_message(f"internal error: {type(error).__name__}: {what}")
+    show_message(
+        f"This is a bug of markovlogic {__version__}. Please report it with the command and what `mln --debug ...` prints."
+    )
     return BUG
 
 
 def _unwritten(error: OSError) -> int:
-    tell(f"error: cannot write standard output: {error.strerror or error}")
+    show_message(f"error: cannot write standard output: {error.strerror or error}")
     return BAD_INPUT
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import options
+from markovlogic.cli.messages import show_message
 from markovlogic.cli.outputs import check_outputs
-from markovlogic.cli.telling import tell
 from markovlogic.compression.table import NONE
 
 if TYPE_CHECKING:
@@ -130,13 +130,15 @@ def _deliver(world: World, output: str | None, stats: str | None, *, quiet: bool
             file.write("".join(f"{name}\n" for name in world.atom[batch : batch + 65_536].to_pylist()).encode())
     if not quiet:
         where = "" if output is None else f"wrote {output}: "
-        tell(f"{where}{len(world):,} true atom{'s' * (len(world) != 1)}, {world.told()}, {world.run.seconds['total']:.2f} s")
+        show_message(
+            f"{where}{len(world):,} true atom{'s' * (len(world) != 1)}, {world.told()}, {world.run.seconds['total']:.2f} s"
+        )
         for remark in world.remarks:
-            tell(f"note: {remark}")
+            show_message(f"note: {remark}")
     concerns = world.concerns()
     for concern in concerns:
-        tell(f"concern: {concern}")
+        show_message(f"concern: {concern}")
     if world.run.interrupted:
-        tell("interrupted: this is the best world so far")
+        show_message("interrupted: this is the best world so far")
         return 130
     return 1 if concerns else 0

@@ -7,7 +7,7 @@ import warnings
 from contextlib import suppress
 
 from markovlogic.cli import options
-from markovlogic.cli.telling import tell
+from markovlogic.cli.messages import show_message
 
 # Between them they have every kind of site and clause, so that every kernel is asked for: short and long clauses, hard ones,
 # exclusive groups, quantifiers, interchangeable constants, evidence that parts them; and enough atoms for two cores to share.
@@ -34,7 +34,7 @@ def warm_up(quiet: options.Quiet = False) -> int:
 
     from markovlogic.methods.table import all_methods
     from markovlogic.report.progress import shown_progress
-    from markovlogic.running.crew import cores
+    from markovlogic.running.worker_pool import cores
 
     begun = time.perf_counter()
     compiled = (method for method in all_methods() if method.samples or method.plain_settings() is not None)
@@ -53,7 +53,7 @@ def warm_up(quiet: options.Quiet = False) -> int:
                 ended.result()
                 progress.advance(2 + done, waiting[ended])
     if not quiet:
-        tell(f"all kernels are compiled ({time.perf_counter() - begun:.0f} s)")
+        show_message(f"all kernels are compiled ({time.perf_counter() - begun:.0f} s)")
     return 0
 
 
@@ -107,15 +107,15 @@ def compile_compressions() -> int:
 
 
 def compile_for_map() -> int:
-    """Look for the most probable world of every kind of network, in every way; gives the number of runs."""
+    """Look for the most probable world of every kind of network, by every method; gives the number of runs."""
     from markovlogic.api.maximize import maximize
-    from markovlogic.map_inference.ways import WAYS
+    from markovlogic.map_inference.map_methods import MAP_METHODS
     from markovlogic.problem.model import Model
 
-    for way in WAYS:
+    for method in MAP_METHODS:
         for text, _ in MODELS.values():
-            maximize(Model.parse(text), method=way.name, tries=2, flips=10)
-    return len(WAYS) * len(MODELS)
+            maximize(Model.parse(text), method=method.name, tries=2, flips=10)
+    return len(MAP_METHODS) * len(MODELS)
 
 
 def compile_for_learning() -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from markovlogic.data.evidence import Evidence
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.evaluation.reading import Said, Truth, read_result, read_truth
+from markovlogic.evaluation.reading import Predictions, Truth, read_result, read_truth
 from markovlogic.evaluation.scores import SMALLEST, Scores, scores_of
 from markovlogic.results.marginals import Marginals
 from markovlogic.system.arrays import Bool, Float64, Int64
@@ -57,7 +57,7 @@ class Evaluation:
         }
 
     def chart(self) -> Any:
-        """Altair chart of the calibration: what was said against what is true."""
+        """Altair chart of the calibration: predicted against true."""
         from markovlogic.evaluation.view import calibration_chart
 
         return calibration_chart(self)
@@ -79,22 +79,22 @@ def evaluate(result: Marginals | str | os.PathLike[str], truth: object) -> Evalu
     result: what `infer` returned, or a file that it wrote. truth: `.db` files, tables by predicate, or an Evidence. An atom that
     the truth does not mention is false; one that it marks with `?` is left out.
     """
-    said = read_result(result)
-    return _judged(said, read_truth(truth, said))
+    predictions = read_result(result)
+    return _judged(predictions, read_truth(truth, predictions))
 
 
 def evaluate_left_out(result: Marginals, truth: Evidence) -> Evaluation:
     """As `evaluate`, where the truth is known to be about these atoms: all of them may be false."""
-    said = read_result(result)
-    return _judged(said, read_truth(truth, said), all_may_be_false=True)
+    predictions = read_result(result)
+    return _judged(predictions, read_truth(truth, predictions), all_may_be_false=True)
 
 
-def _judged(said: Said, known: Truth, *, all_may_be_false: bool = False) -> Evaluation:
+def _judged(predictions: Predictions, known: Truth, *, all_may_be_false: bool = False) -> Evaluation:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     large = pa.large_string()
-    atom = said.atom.cast(large)
+    atom = predictions.atom.cast(large)
     is_true = pc.is_in(atom, value_set=known.true).to_numpy(zero_copy_only=False)
     is_unknown = pc.is_in(atom, value_set=known.unknown).to_numpy(zero_copy_only=False)
     # a single atom is a name, alone or with one pair of parentheses around its arguments; quotes may hold anything
@@ -105,7 +105,7 @@ def _judged(said: Said, known: Truth, *, all_may_be_false: bool = False) -> Eval
     predicates = encoded.dictionary.to_pylist()
 
     notes = []
-    undefined, formulas = np.isnan(said.probability), index < 0
+    undefined, formulas = np.isnan(predictions.probability), index < 0
     kept = ~(undefined | formulas | is_unknown)
     for left, what in (
         (formulas, "are no single atoms"),
@@ -113,9 +113,9 @@ def _judged(said: Said, known: Truth, *, all_may_be_false: bool = False) -> Eval
         (undefined, "have no probability"),
     ):
         if left.any():
-            notes.append(f"{int(left.sum()):,} rows were left out: they {what}, such as {_first(said, left)}")
+            notes.append(f"{int(left.sum()):,} rows were left out: they {what}, such as {_first(predictions, left)}")
     if not kept.any():
-        raise InputError(Fault("no row is left to evaluate", Place(said.source), hint="; ".join(notes)))
+        raise InputError(Fault("no row is left to evaluate", Place(predictions.source), hint="; ".join(notes)))
     for name in predicates:
         if name not in known.predicates:
             notes.append(f"{known.source} says nothing about {name}: all its atoms were read as false")
@@ -124,7 +124,8 @@ def _judged(said: Said, known: Truth, *, all_may_be_false: bool = False) -> Eval
         example = known.true[0].as_py() if len(known.true) else "none"
         raise InputError(
             Fault(
-                f"no row of {said.source} is true by {known.source}: a row is {_first(said, kept)}, a true fact is {example}",
+                f"no row of {predictions.source} is true by {known.source}:"
+                f" a row is {_first(predictions, kept)}, a true fact is {example}",
                 hint="atoms are matched by their text; is it the truth about these atoms?",
             )
         )
@@ -132,15 +133,15 @@ def _judged(said: Said, known: Truth, *, all_may_be_false: bool = False) -> Eval
     renumbered = np.full(len(predicates) + 1, -1)
     for number, name in enumerate(sorted(there)):
         renumbered[predicates.index(name)] = number
-    made = Evaluation(tuple(sorted(there)), renumbered[index[kept]], is_true[kept], said.probability[kept], ())
+    made = Evaluation(tuple(sorted(there)), renumbered[index[kept]], is_true[kept], predictions.probability[kept], ())
     clipped = made.overall.clipped
     if clipped:
         notes.append(
-            f"{clipped:,} rows were said to be impossible and are true, or certain and are false: their probability was taken"
+            f"{clipped:,} rows were predicted impossible and are true, or certain and are false: their probability was taken"
             f" as {SMALLEST:g} in logarithms"
         )
     return Evaluation(made.predicates, made.predicate, made.truth, made.probability, tuple(notes))
 
 
-def _first(said: Said, rows: Bool) -> str:
-    return str(said.atom[int(np.flatnonzero(rows)[0])].as_py())
+def _first(predictions: Predictions, rows: Bool) -> str:
+    return str(predictions.atom[int(np.flatnonzero(rows)[0])].as_py())

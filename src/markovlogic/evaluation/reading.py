@@ -1,4 +1,4 @@
-"""What was said and what is true, from files of every kind that we write or read."""
+"""Predicted probabilities and true facts, from files of every kind that we write or read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REGULAR = re.compile(r"([!?]?)([A-Za-z_]\w*(?:\([A-Z0-9][\w-]*(?:,[A-Z0-9][\w-]*
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class Predictions:
     """The rows of a result."""
 
     source: str
@@ -47,17 +47,17 @@ class Truth:
     source: str
     true: Any  # Arrow strings
     unknown: Any  # Arrow strings
-    predicates: frozenset[str]  # that something is said about
+    predicates: frozenset[str]  # of all known facts
 
 
-def read_result(result: Marginals | str | os.PathLike[str]) -> Said:
+def read_result(result: Marginals | str | os.PathLike[str]) -> Predictions:
     """Atoms and probabilities of a result in memory or in a file."""
     if isinstance(result, Marginals):
         types = {
             name: tuple(domain.type_name for domain in domains)
             for name, domains in zip(result.predicates, result.domains, strict=True)
         }
-        return Said("the result", result.atom, result.probability, types)
+        return Predictions("the result", result.atom, result.probability, types)
     if not isinstance(result, str | os.PathLike):
         raise InputError(f"results cannot be a {type(result).__name__}", hint="give what mln.infer returned, or a file it wrote")
     path = os.fspath(result)
@@ -65,12 +65,12 @@ def read_result(result: Marginals | str | os.PathLike[str]) -> Said:
     if ending in (".html", ".htm"):
         raise InputError(Fault("a page cannot be evaluated", Place(path), hint=f"expected {EXPECTED}"))
     read = {".csv": _table_rows, ".parquet": _table_rows, ".json": _json_rows}.get(ending, _line_rows)
-    said = read(path)
-    _check(said)
-    return said
+    predictions = read(path)
+    _check(predictions)
+    return predictions
 
 
-def _table_rows(path: str) -> Said:
+def _table_rows(path: str) -> Predictions:
     import pyarrow as pa
 
     faults = FaultLog()
@@ -83,7 +83,7 @@ def _table_rows(path: str) -> Said:
         raise InputError(Fault(message, Place(path), hint=f"expected {EXPECTED}"))
     read = pa.Table.from_batches(list(table.batches()))
     if not read.num_columns:
-        return Said(path, arrow_texts([]), np.zeros(0), {})
+        return Predictions(path, arrow_texts([]), np.zeros(0), {})
     cells = read["probability"].combine_chunks()
     try:
         number = cells.cast(pa.float64())
@@ -92,7 +92,7 @@ def _table_rows(path: str) -> Said:
         message = f"the probability {cells[row].as_py()!r} is no number"
         raise InputError(Fault(message, table.place(row), hint=f"expected {EXPECTED}")) from None
     atom = read["atom"].combine_chunks().cast(pa.large_string())
-    return Said(path, atom, number.fill_null(np.nan).to_numpy(zero_copy_only=False), {})
+    return Predictions(path, atom, number.fill_null(np.nan).to_numpy(zero_copy_only=False), {})
 
 
 def _is_number(cell: Any) -> bool:
@@ -103,7 +103,7 @@ def _is_number(cell: Any) -> bool:
     return True
 
 
-def _json_rows(path: str) -> Said:
+def _json_rows(path: str) -> Predictions:
     try:
         content = json.loads(read_bytes(path, "a JSON file"))
     except (ValueError, RecursionError) as error:
@@ -115,10 +115,10 @@ def _json_rows(path: str) -> Said:
     except (TypeError, KeyError, ValueError):
         message = "no list `marginals` of objects with `atom` and `probability`"
         raise InputError(Fault(message, Place(path), hint=f"expected {EXPECTED}")) from None
-    return Said(path, arrow_texts(names, large=True), np.array(numbers, np.float64), {})
+    return Predictions(path, arrow_texts(names, large=True), np.array(numbers, np.float64), {})
 
 
-def _line_rows(path: str) -> Said:
+def _line_rows(path: str) -> Predictions:
     """Alchemy's lines: an atom, a space and its probability."""
     text = _text(path)
     names: list[str] = []
@@ -136,7 +136,7 @@ def _line_rows(path: str) -> Said:
         names.append(without_spaces(name))
         numbers.append(float(number))
     faults.raise_if_any()
-    return Said(path, arrow_texts(names, large=True), np.array(numbers, np.float64), {})
+    return Predictions(path, arrow_texts(names, large=True), np.array(numbers, np.float64), {})
 
 
 def _text(path: str) -> str:
@@ -146,25 +146,25 @@ def _text(path: str) -> str:
         raise InputError(Fault("not UTF-8 text", Place(path), hint=f"expected {EXPECTED}")) from None
 
 
-def _check(said: Said) -> None:
-    if not len(said.probability):
-        raise InputError(Fault("no rows to evaluate", Place(said.source), hint=f"expected {EXPECTED}"))
+def _check(predictions: Predictions) -> None:
+    if not len(predictions.probability):
+        raise InputError(Fault("no rows to evaluate", Place(predictions.source), hint=f"expected {EXPECTED}"))
     with np.errstate(invalid="ignore"):
-        wrong = np.flatnonzero((said.probability < 0) | (said.probability > 1))
+        wrong = np.flatnonzero((predictions.probability < 0) | (predictions.probability > 1))
     if len(wrong):
         row = int(wrong[0])
-        message = f"the probability of {said.atom[row].as_py()} is {said.probability[row]:g}, expected 0 to 1"
-        raise InputError(Fault(message, Place(said.source), hint=f"row {row + 1}, and {len(wrong) - 1} more"))
+        message = f"the probability of {predictions.atom[row].as_py()} is {predictions.probability[row]:g}, expected 0 to 1"
+        raise InputError(Fault(message, Place(predictions.source), hint=f"row {row + 1}, and {len(wrong) - 1} more"))
 
 
-def read_truth(truth: object, said: Said) -> Truth:
+def read_truth(truth: object, predictions: Predictions) -> Truth:
     """True and unknown atoms from `.db` files, tables by predicate, or evidence that was read before."""
     if isinstance(truth, Evidence):
-        return _of_evidence(truth, "the evidence", said.types)
+        return _of_evidence(truth, "the evidence", predictions.types)
     sources = evidence_sources(truth)
     if not sources:
-        raise InputError("nothing says what is true", hint="give a .db file, or Predicate=FILE for a table")
-    parts = [_of_table(source, said) if isinstance(source, tuple) else _of_db(os.fspath(source)) for source in sources]
+        raise InputError("missing truth", hint="give a .db file, or Predicate=FILE for a table")
+    parts = [_of_table(source, predictions) if isinstance(source, tuple) else _of_db(os.fspath(source)) for source in sources]
     import pyarrow as pa
 
     large = pa.large_string()
@@ -214,13 +214,13 @@ def _fact(line: str) -> tuple[str, int] | None:
     return (f"{fact.predicate}({args})" if args else fact.predicate), fact.truth
 
 
-def _of_table(source: Source, said: Said) -> Truth:
-    """A table about one predicate of the result, whose arity tells how many columns are arguments."""
+def _of_table(source: Source, predictions: Predictions) -> Truth:
+    """A table about one predicate of the result, whose arity says how many columns are arguments."""
     assert isinstance(source, tuple)
-    arity = _arities(said).get(source[0])
+    arity = _arities(predictions).get(source[0])
     if arity is None:
-        known = ", ".join(_arities(said)) or "none"
-        message = f"no row of {said.source} is about {source[0]}"
+        known = ", ".join(_arities(predictions)) or "none"
+        message = f"no row of {predictions.source} is about {source[0]}"
         raise InputError(Fault(message, Place(source_name(source)), hint=f"it has rows about {known}"))
     types = tuple(f"{source[0]} {at + 1}" for at in range(arity))
     model = Model({source[0]: Predicate(source[0], types, (False,) * arity)}, (), {})
@@ -257,9 +257,9 @@ def predicate_of(atom: str) -> str:
     return found.group()
 
 
-def _arities(said: Said) -> dict[str, int]:
+def _arities(predictions: Predictions) -> dict[str, int]:
     found: dict[str, int] = {}
-    for atom in _firsts(said.atom):
+    for atom in _firsts(predictions.atom):
         name = predicate_of(atom)
         if name:
             try:

@@ -1,6 +1,6 @@
 """Scores of probabilities against truth: plain functions of two arrays.
 
-`truth` says of each row whether it is true, `probability` what was said before. Averages are over rows. What is undefined, such
+`truth` says of each row whether it is true, `probability` the prediction. Averages are over rows. What is undefined, such
 as a ranking where all rows are true, is nan.
 """
 
@@ -20,12 +20,12 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows whose probabilities lie from `low` up to `high`: what was said on average, and the share that is true."""
+    """Rows whose probabilities lie from `low` up to `high`: the mean prediction, and the share that is true."""
 
     low: float
     high: float
     rows: int
-    said: float
+    predicted: float
     true: float
 
 
@@ -41,9 +41,9 @@ class Scores:
     auc_pr: float  # average precision: the step-wise area under precision over recall; nan where no row is true
     auc_roc: float  # P(a true row is ranked above a false one), ties half; nan where one kind is missing
     f1: float  # at the threshold that is best here
-    threshold: float  # rows at least so probable count as said to be true
-    calibration_error: float  # mean distance of said from true over the bins, weighted by rows
-    clipped: int  # rows that were said to be impossible and are true, or the other way round
+    threshold: float  # rows at least so probable count as predicted true
+    calibration_error: float  # mean distance of predicted from true over the bins, weighted by rows
+    clipped: int  # rows that were predicted impossible and are true, or the other way round
     calibration: tuple[Bin, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,8 +54,8 @@ class Scores:
 
 def scores_of(truth: Bool, probability: Float64) -> Scores:
     """All scores; there is at least one row."""
-    said = np.where(truth, probability, 1.0 - probability)
-    loss = -np.log(np.clip(said, SMALLEST, 1.0 - SMALLEST))
+    predicted = np.where(truth, probability, 1.0 - probability)
+    loss = -np.log(np.clip(predicted, SMALLEST, 1.0 - SMALLEST))
     counts = _counts_from_top(truth, probability)
     best, threshold = _best_f1(counts)
     bins = _calibration(truth, probability)
@@ -69,8 +69,8 @@ def scores_of(truth: Bool, probability: Float64) -> Scores:
         auc_roc=_area_under_roc(counts),
         f1=best,
         threshold=threshold,
-        calibration_error=sum(part.rows * abs(part.said - part.true) for part in bins) / len(truth),
-        clipped=int((said <= 0).sum()),
+        calibration_error=sum(part.rows * abs(part.predicted - part.true) for part in bins) / len(truth),
+        clipped=int((predicted <= 0).sum()),
         calibration=tuple(bins),
     )
 
@@ -120,9 +120,9 @@ def _calibration(truth: Bool, probability: Float64) -> list[Bin]:
     """Bins of equal width that hold a row."""
     which = np.minimum((probability * BINS).astype(np.int64), BINS - 1)
     rows = np.bincount(which, minlength=BINS)
-    said = np.bincount(which, probability, minlength=BINS)
+    predicted = np.bincount(which, probability, minlength=BINS)
     true = np.bincount(which, truth, minlength=BINS)
     return [
-        Bin(at / BINS, (at + 1) / BINS, int(rows[at]), float(said[at] / rows[at]), float(true[at] / rows[at]))
+        Bin(at / BINS, (at + 1) / BINS, int(rows[at]), float(predicted[at] / rows[at]), float(true[at] / rows[at]))
         for at in np.flatnonzero(rows).tolist()
     ]

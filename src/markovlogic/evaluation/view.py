@@ -58,38 +58,40 @@ def evaluation_table(found: Evaluation) -> RenderableType:
     for name, scores in found.rows().items():
         table.add_row(name, *(cell(scores, column) for column in COLUMNS))
     curve = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for title, justify in (("said", "right"), ("atoms", "right"), ("mean", "right"), ("true", "right"), ("", "left")):
+    for title, justify in (("predicted", "right"), ("atoms", "right"), ("mean", "right"), ("true", "right"), ("", "left")):
         curve.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for part in found.overall.calibration:
-        curve.add_row(f"{part.low:.1f}-{part.high:.1f}", f"{part.rows:,}", f"{part.said:.3f}", f"{part.true:.3f}", _line(part))
-    return Group(table, Text(), Text("Calibration (| said, █ true):", style="bold"), curve)
+        curve.add_row(
+            f"{part.low:.1f}-{part.high:.1f}", f"{part.rows:,}", f"{part.predicted:.3f}", f"{part.true:.3f}", _line(part)
+        )
+    return Group(table, Text(), Text("Calibration (| predicted, █ true):", style="bold"), curve)
 
 
 def _line(part: Any) -> str:
     """A bar for the share that is true, with a mark where it should end."""
-    mark, end = (min(round(value * BAR_CELLS), BAR_CELLS - 1) for value in (part.said, part.true))
+    mark, end = (min(round(value * BAR_CELLS), BAR_CELLS - 1) for value in (part.predicted, part.true))
     end = round(part.true * BAR_CELLS)
     return "".join("|" if at == mark else "█" if at < end else "·" for at in range(BAR_CELLS))
 
 
 def calibration_chart(found: Evaluation) -> Any:
-    """What was said against what is true, a line for each predicate; dots grow with the number of atoms."""
+    """Predicted against true, a line for each predicate; dots grow with the number of atoms."""
     import altair as alt
 
     values = [
-        {"predicate": name, "said": part.said, "true": part.true, "atoms": part.rows}
+        {"predicate": name, "predicted": part.predicted, "true": part.true, "atoms": part.rows}
         for name, scores in found.by_predicate.items()
         for part in scores.calibration
     ]
     scale = alt.Scale(domain=[0, 1])
     base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("said:Q", scale=scale, title=f"mean probability of each of {BINS} bins"),
+        x=alt.X("predicted:Q", scale=scale, title=f"mean probability of each of {BINS} bins"),
         y=alt.Y("true:Q", scale=scale, title="share that is true"),
         color=alt.Color("predicate:N", legend=alt.Legend(title=None) if len(found.predicates) > 1 else None),
     )
     dots = base.mark_circle(opacity=0.9).encode(
         size=alt.Size("atoms:Q", scale=alt.Scale(type="log", range=[20, 400]), legend=None),
-        tooltip=["predicate:N", alt.Tooltip("said:Q", format=".3f"), alt.Tooltip("true:Q", format=".3f"), "atoms:Q"],
+        tooltip=["predicate:N", alt.Tooltip("predicted:Q", format=".3f"), alt.Tooltip("true:Q", format=".3f"), "atoms:Q"],
     )
     ideal = alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
     diagonal = ideal.mark_line(color=GREY, strokeDash=[4, 4]).encode(x="x:Q", y="y:Q")

@@ -67,7 +67,7 @@ class Engine:
         else:
             columns = relation.surviving_columns(positive=table.endswith("_not_true"))
         self._connection.register("columns_of_" + table, columns)
-        with _told_in_our_words():
+        with translate_duckdb_errors():
             self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM columns_of_{table}")
         self._connection.unregister("columns_of_" + table)
         self._loaded.add(table)
@@ -80,14 +80,14 @@ class Engine:
 
     def batches(self, sql: str) -> Iterator[Columns]:
         """The rows of a query, column by column, in batches."""
-        with _told_in_our_words():
+        with translate_duckdb_errors():
             relation = self._connection.sql(sql)
             # the method has another name in older versions
             reader = (
                 relation.to_arrow_reader(_BATCH) if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader(_BATCH)
             )
         while True:
-            with _told_in_our_words():
+            with translate_duckdb_errors():
                 batch = next(reader, None)
             if batch is None:
                 return
@@ -96,7 +96,7 @@ class Engine:
 
     def row(self, sql: str) -> tuple[int, ...] | None:
         """The first row of a query; may be asked while the batches of another are read."""
-        with _told_in_our_words(), self._connection.cursor() as cursor:
+        with translate_duckdb_errors(), self._connection.cursor() as cursor:
             found: list[tuple[int, ...]] = cursor.execute(sql).fetchall()
             return found[0] if found else None
 
@@ -109,9 +109,9 @@ class Engine:
         timer = threading.Timer(seconds, self._connection.interrupt)
         timer.start()
         try:
-            with _told_in_our_words():
+            with translate_duckdb_errors():
                 return int(self._connection.execute(sql).fetchall()[0][0])
-        except duckdb.InterruptException:  # by the timer: had the run to end, it would have been told in other words
+        except duckdb.InterruptException:  # by the timer: had the run to end, another error would have come
             return None
         finally:
             timer.cancel()
@@ -119,10 +119,10 @@ class Engine:
 
 
 @contextmanager
-def _told_in_our_words() -> Iterator[None]:
-    """Let the end of the run's deadline be told as such, Ctrl-C as KeyboardInterrupt, lack of memory as a ResourceError.
+def translate_duckdb_errors() -> Iterator[None]:
+    """Raise the deadline's own error at its end, KeyboardInterrupt on Ctrl-C, ResourceError for lack of memory.
 
-    DuckDB tells of Ctrl-C by a RuntimeError, of an interruption from another thread by an exception of its own, or of Arrow's.
+    DuckDB raises RuntimeError on Ctrl-C, and its own exception or Arrow's when another thread interrupts it.
     """
     import duckdb
 

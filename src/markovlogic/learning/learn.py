@@ -18,13 +18,13 @@ from markovlogic.learning.divergence import Found, Likelihood, climb
 from markovlogic.learning.features import instantiate
 from markovlogic.learning.held_out import all_together, with_coupling_scale
 from markovlogic.learning.information import Preconditioner, standard_errors
+from markovlogic.learning.messages import Messages, assumed, undecided
 from markovlogic.learning.optimise import cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
-from markovlogic.learning.priors import Penalty, Prior, PriorWish, penalty_of, prior_wish
+from markovlogic.learning.priors import Penalty, Prior, PriorChoice, penalty_of, prior_choice
 from markovlogic.learning.pseudolikelihood import Design
 from markovlogic.learning.references import diagonal_newton, voted_perceptron
 from markovlogic.learning.result import Learned, LearnedWeight
-from markovlogic.learning.telling import Told, assumed, undecided
 from markovlogic.problem.prepare import Models, Queries
 from markovlogic.report.progress import progress_of
 from markovlogic.system import measures
@@ -63,7 +63,7 @@ def learn(
     progress: as in `infer`; False shows nothing.
     """
     known_name(method, "method", METHODS)
-    wish = prior_wish(prior)
+    choice = prior_choice(prior)
     watch = Stopwatch(STAGES)
     limit = time_limit_of(time_limit)
     with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
@@ -72,7 +72,7 @@ def learn(
             source = model if isinstance(model, syntax.Model) else load(model)
             given = read_databases(source, evidence, closed_types=closed_types, progress=shown)
         task = Task(source, given, targets_of(source, given, query), keep_weights, memory_limit)
-        return _learned(task, method, wish, seed, watch, shown)
+        return _learned(task, method, choice, seed, watch, shown)
 
 
 def _wanted(method: str, databases: Sequence[Database]) -> Wanted:
@@ -82,7 +82,7 @@ def _wanted(method: str, databases: Sequence[Database]) -> Wanted:
     return {PSEUDO: Wanted.CHANGES, AUTO: Wanted.CLAUSES_IF_THEY_FIT}.get(method, Wanted.CLAUSES)
 
 
-def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwatch, progress: Progress) -> Learned:
+def _learned(task: Task, method: str, choice: PriorChoice, seed: int, watch: Stopwatch, progress: Progress) -> Learned:
     ready = prepared(task, lambda databases: _wanted(method, databases), watch, progress)
     notes: list[str] = []
     with watch("learn"):
@@ -91,14 +91,14 @@ def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwat
         if ready.hides:
             worlds, updates = _completed(ready, np.zeros(len(ready.index)), seed)
         design = ready.design(worlds)
-        chosen = wish.fixed
+        chosen = choice.fixed
         if chosen is None:
-            chosen, how, drawn = _chosen_prior(ready, design, method, wish, seed, progress)
+            chosen, how, drawn = _chosen_prior(ready, design, method, choice, seed, progress)
             updates += drawn
             progress.stage("pseudo-likelihood")
             notes.append(f"the prior, {chosen}, was chosen by {how}")
         penalty = penalty_of(chosen, ready.is_base, ready.is_coupling)
-        weights, ended = maximise(design, penalty, told=lambda step, _value: progress.advance(step, f"step {step}"))
+        weights, ended = maximise(design, penalty, on_step=lambda step, _value: progress.advance(step, f"step {step}"))
         for turn in range(ROUNDS_OF_HIDDEN if ready.hides else 0):  # EM: complete the data, learn from them, again
             worlds, drawn = _completed(ready, weights, seed + turn + 1)
             updates += drawn
@@ -109,21 +109,21 @@ def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwat
         if chosen.has_couplings:
             further = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
         else:
-            why = "did not earn their place" if wish.fixed is None else "were given none by the prior"
-            further = _Further(PSEUDO, Told((f"the rules that tie modelled atoms together {why}: weight 0",)))
-        notes += further.told.notes
+            why = "did not earn their place" if choice.fixed is None else "were given none by the prior"
+            further = _Further(PSEUDO, Messages((f"the rules that tie modelled atoms together {why}: weight 0",)))
+        notes += further.messages.notes
         if further.found is not None:
             weights = further.found.weights
             if further.found.information is not None:
                 errors, exact_errors = _errors(_sparse(further.found.information), penalty)
-    worries = list(further.told.worries)
+    worries = list(further.messages.worries)
     if not ended and further.used == PSEUDO:
         worries.append("the search for the best weights ended early: allow more time")
     if not exact_errors:
         notes.append(
             "there are too many weights for full standard errors: those given hold where all others are known, and are too small"
         )
-    told = undecided(task, ready, design, weights, errors, chosen)
+    messages = undecided(task, ready, design, weights, errors, chosen)
     stats = _stats(ready, further, updates, watch)
     return Learned(
         task.model,
@@ -132,22 +132,22 @@ def _learned(task: Task, method: str, wish: PriorWish, seed: int, watch: Stopwat
         str(chosen),
         tuple(one.name for one in ready.databases),
         task.targets,
-        (*assumed(task, ready), *notes, *told.notes),
-        (*worries, *told.worries),
+        (*assumed(task, ready), *notes, *messages.notes),
+        (*worries, *messages.worries),
         stats,
     )
 
 
 def _chosen_prior(
-    ready: Prepared, design: Design, method: str, wish: PriorWish, seed: int, progress: Progress
+    ready: Prepared, design: Design, method: str, choice: PriorChoice, seed: int, progress: Progress
 ) -> tuple[Prior, str, int]:
     """The prior, how it was chosen, and atoms drawn for that.
 
     `auto` chooses the strength of couplings by inference where databases can be left out; all else by the pseudo-likelihood.
     """
     if method != AUTO or not ready.coupled or ready.hides or ready.counts or len(ready.databases) < 2:
-        return *cross_validated(design, wish, ready.is_base, seed, progress), 0
-    local, _ = cross_validated(design, wish, ready.is_base, seed, progress, left_aside=ready.is_coupling)
+        return *cross_validated(design, choice, ready.is_base, seed, progress), 0
+    local, _ = cross_validated(design, choice, ready.is_base, seed, progress, left_aside=ready.is_coupling)
     return with_coupling_scale(ready, design, local, seed, progress)
 
 
@@ -172,7 +172,7 @@ class _Further:
     """How far it went beyond the pseudo-likelihood."""
 
     used: str  # the method that gave the weights in the end
-    told: Told = field(default_factory=Told)
+    messages: Messages = field(default_factory=Messages)
     found: Found | None = None
 
     @property
@@ -195,16 +195,16 @@ def _went_on(
         return _Further(PSEUDO)
     if method == AUTO and not ready.coupled and not ready.hides:
         note = "no rule ties two modelled atoms together, so the pseudo-likelihood is the conditional likelihood itself"
-        return _Further(PSEUDO, Told((note,)))
+        return _Further(PSEUDO, Messages((note,)))
     if method == PSEUDO:
         note = "couplings were learned with all neighbours known; where they are not, --method cd or auto may do better"
-        return _Further(PSEUDO, Told((note,) if ready.coupled else ()))
+        return _Further(PSEUDO, Messages((note,) if ready.coupled else ()))
     if ready.counts:
         worry = (
             "the ground clauses would not fit the memory limit, so groundings were counted, and the weights are those of the"
             " pseudo-likelihood: couplings were learned with all neighbours known; smaller databases would let auto go on"
         )
-        return _Further(PSEUDO, Told(worries=(worry,)))
+        return _Further(PSEUDO, Messages(worries=(worry,)))
     progress.stage("conditional likelihood", None)
     likelihood = Likelihood(ready.networks, seed)
     solver = Preconditioner(information, penalty.precision)
@@ -224,7 +224,9 @@ def _went_on(
         found = replace(found, updates=found.updates + drawn + more)
         if before > after * (1 - MUCH_WORSE):  # both are negative
             note = "went on to the conditional likelihood, but inference with the weights of the pseudo-likelihood says more"
-            return _Further(PSEUDO, Told((f"{note} of the training data, so these were kept",)), replace(found, weights=weights))
+            return _Further(
+                PSEUDO, Messages((f"{note} of the training data, so these were kept",)), replace(found, weights=weights)
+            )
     if method == AUTO:
         notes.append(f"went on from the pseudo-likelihood to the conditional likelihood: {found.steps} steps, 64 chains")
     if not found.converged:
@@ -233,7 +235,7 @@ def _went_on(
             " from where they go: allow more time, or a stronger prior"
         )
     worries += _confined(ready, weights)
-    return _Further(used, Told(tuple(notes), tuple(worries)), found)
+    return _Further(used, Messages(tuple(notes), tuple(worries)), found)
 
 
 def _confined(ready: Prepared, weights: Float64) -> list[str]:

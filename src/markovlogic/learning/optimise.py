@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from markovlogic.learning.information import Preconditioner
-from markovlogic.learning.priors import BASE, NO_COUPLINGS, SCALES, Penalty, Prior, PriorWish, penalty_of
+from markovlogic.learning.priors import BASE, NO_COUPLINGS, SCALES, Penalty, Prior, PriorChoice, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Float64, each_once
@@ -30,25 +30,27 @@ def maximise(
     start: Float64 | None = None,
     *,
     tolerance: float = 1e-9,
-    told: Callable[[int, float], None] | None = None,
+    on_step: Callable[[int, float], None] | None = None,
 ) -> tuple[Float64, bool]:
-    """The best weights, and whether the search came to its end; what the penalty holds is 0. told: hears steps and values.
+    """The best weights, and whether the search came to its end; what the penalty holds is 0.
+
+    on_step: is called with the number of steps, and a value.
 
     Weights are searched for in units of their rough standard errors: counts of hundreds and of one lie side by side in a model,
     and a search in plain weights takes many times as many steps.
     """
     if not penalty.held.any():
-        return _maximised(design, penalty, start, tolerance, told)
+        return _maximised(design, penalty, start, tolerance, on_step)
     free = ~penalty.held
     weights, ended = np.zeros(len(free)), True
     if free.any():
         begin = None if start is None else start[free]
-        weights[free], ended = _maximised(design.features_of(free), penalty.of_free, begin, tolerance, told)
+        weights[free], ended = _maximised(design.features_of(free), penalty.of_free, begin, tolerance, on_step)
     return weights, ended
 
 
 def _maximised(
-    design: Design, penalty: Penalty, start: Float64 | None, tolerance: float, told: Callable[[int, float], None] | None
+    design: Design, penalty: Penalty, start: Float64 | None, tolerance: float, on_step: Callable[[int, float], None] | None
 ) -> tuple[Float64, bool]:
     from scipy.optimize import minimize
 
@@ -76,10 +78,10 @@ def _maximised(
         best = found[:n] - found[n:] if penalty.is_l1 else found
         steps += 1
         left = cancellation.current().left
-        if cancellation.current().asked or (left is not None and left <= 0):
+        if cancellation.current().cancelled or (left is not None and left <= 0):
             raise _OutOfTime
-        if told is not None:
-            told(steps, 0.0)
+        if on_step is not None:
+            on_step(steps, 0.0)
 
     options = {"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "ftol": tolerance * 1e-3, "gtol": 1e-6}
     try:
@@ -105,7 +107,7 @@ def _is_at_the_top(design: Design, penalty: Penalty, weights: Float64) -> bool:
 
 def cross_validated(
     design: Design,
-    wish: PriorWish,
+    choice: PriorChoice,
     is_base: Bool,
     seed: int,
     progress: Progress = SILENT,
@@ -131,7 +133,7 @@ def cross_validated(
     progress.stage("cross-validation", len(SCALES) * len(parts))
     done = 0
     for scale in SCALES:
-        penalty = penalty_of(Prior(wish.kind, scale, BASE, NO_COUPLINGS), is_base, left_aside)
+        penalty = penalty_of(Prior(choice.kind, scale, BASE, NO_COUPLINGS), is_base, left_aside)
         total = 0.0
         for at, (learned, held_out) in enumerate(parts):
             cancellation.check()
@@ -145,4 +147,4 @@ def cross_validated(
         elif total < best[0] - 1e-3 * abs(best[0]):
             break  # from here on it only gets worse
     assert best is not None
-    return Prior(wish.kind, best[1], BASE), how
+    return Prior(choice.kind, best[1], BASE), how

@@ -11,7 +11,7 @@ from markovlogic.errors import InputError, known_name
 from markovlogic.system.arrays import Bool, Float64
 
 KINDS = ("l2", "l1", "none")
-SCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # what is tried where nothing was said
+SCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # tried by default
 AUTO = "auto"
 NO_COUPLINGS = 0.0  # a scale of couplings: their weights are exactly 0
 BASE = 10.0  # standard deviation of base rates where the strength is chosen: what is rare is no reason for doubt
@@ -91,8 +91,8 @@ def penalty_of(prior: Prior, is_base: Bool, is_coupling: Bool | None = None) -> 
 
 
 @dataclass(frozen=True)
-class PriorWish:
-    """What a user said: a kind, and a scale where it is not to be chosen."""
+class PriorChoice:
+    """A prior as the user gave it: a kind, and a scale where it is not to be chosen."""
 
     kind: str
     scale: float | None
@@ -107,22 +107,22 @@ class PriorWish:
         return None if self.scale is None else Prior(self.kind, self.scale, self.base, self.coupling)
 
 
-def prior_wish(said: str | float | Prior | None) -> PriorWish:
+def prior_choice(value: str | float | Prior | None) -> PriorChoice:
     """`auto`, `none`, a standard deviation, `l2`, `l1`, `l2:0.5` or `l1:0.5`."""
-    if isinstance(said, Prior):
-        return PriorWish(said.kind, None if said.kind == "none" else said.scale, said.base, said.coupling)
-    text = AUTO if said is None else str(said).strip().lower()
+    if isinstance(value, Prior):
+        return PriorChoice(value.kind, None if value.kind == "none" else value.scale, value.base, value.coupling)
+    text = AUTO if value is None else str(value).strip().lower()
     if text == AUTO:
-        return PriorWish("l2", None)
+        return PriorChoice("l2", None)
     kind, _, number = text.partition(":")
     if kind not in KINDS:
         kind, number = ("l2", kind) if _is_number(kind) else (kind, number)
     known_name(kind, "prior", (AUTO, *KINDS))
     if not number:
-        return PriorWish(kind, None)
+        return PriorChoice(kind, None)
     if kind == "none" or not _is_number(number) or not (math.isfinite(float(number)) and float(number) > 0):
-        raise InputError(f"prior {said} is none", hint="expected auto, none, a standard deviation such as 2, l2:2 or l1:0.5")
-    return PriorWish(kind, float(number))
+        raise InputError(f"prior {value} is none", hint="expected auto, none, a standard deviation such as 2, l2:2 or l1:0.5")
+    return PriorChoice(kind, float(number))
 
 
 def _is_number(text: str) -> bool:

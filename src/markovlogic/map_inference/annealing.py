@@ -114,4 +114,4 @@ def _cooled(network: CountingNetwork, world: Bool, betas: Float64, rng: np.rando
 
 
 def _is_over(own: Deadline) -> bool:
-    return own.asked or (own.left is not None and own.left <= 0)
+    return own.cancelled or (own.left is not None and own.left <= 0)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SWEEPS = 60  # of a try, where nothing is said
 COOLING, GREEDY = (0.2, 8.0), 1e4  # inverse temperatures: from, to; and of the last sweeps
 GREEDY_SHARE = 0.15
-GREEDY_FIRST = 1  # the way of `samplers.partition.WAYS` that the first try starts by
+GREEDY_FIRST = 1  # the way of `methods.sampling.partition.WAYS` that the first try starts by
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,4 +125,4 @@ def _schedule(network: PartitionNetwork, settings: SearchSettings) -> Float64:
 
 
 def _is_over(own: Deadline) -> bool:
-    return own.asked or (own.left is not None and own.left <= 0)
+    return own.cancelled or (own.left is not None and own.left <= 0)

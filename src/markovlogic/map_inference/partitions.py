@@ -32,7 +32,7 @@ BY_LISTING, BY_SEARCH, BY_PROGRAM = "enumerate", "partition", "ilp"
 
 
 def maximize_partitions(network: PartitionNetwork, parts: Parts, work: Work) -> Optimum:
-    """The best world within time and patience; raises NoWorldError where no world is found that has every node alone."""
+    """The best world within the deadline; raises NoWorldError where no world is found that has every node alone."""
     _compile(network, parts, work)
     work.progress.stage("solve")
     small = heaviest_worlds(network, parts, parts.moves)
@@ -57,7 +57,7 @@ def maximize_partitions(network: PartitionNetwork, parts: Parts, work: Work) -> 
         flips=visits,
         tries=tries,
         used=dict(+used),
-        interrupted=cancellation.current().asked,
+        interrupted=cancellation.current().cancelled,
         remarks=(_told(network, used),),
     )
 
@@ -86,7 +86,7 @@ def _proved(
 ) -> tuple[Bool, float]:
     """The world of parts that were searched, proved or improved where feasible; and by how much another may be heavier."""
     size = np.diff(network.near_start)[left[parts.of_node]].astype(np.int64)
-    feasible = work.way.programs and int((size * (size - 1) // 2).sum()) <= MOST_TRIPLES
+    feasible = work.method.programs and int((size * (size - 1) // 2).sum()) <= MOST_TRIPLES
     rows = _with_triples(network, left[parts.of_node]) if feasible else network.rows
     value = decided_by_hard_rules(rows)
     others = ~left[parts.of_row]

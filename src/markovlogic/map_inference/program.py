@@ -37,10 +37,10 @@ PROVED = 1e-6  # of the largest weight: differences that the solver does not tel
 LAST_ROUNDS = 1000  # of solving, as a guard
 LOOK_SECONDS = 0.05
 
-Told = Callable[[float, float], None]
+BoundListener = Callable[[float, float], None]
 
 
-def untold(bound: float, weight: float) -> None:
+def ignore_bound(bound: float, weight: float) -> None:
     """Tell nobody."""
 
 
@@ -54,12 +54,12 @@ class ProgramResult:
     is_optimal: bool  # the world is the best, or it is proved that there is none
 
 
-def maximize_program(network: GroundNetwork, start: Bool | None, *, told: Told = untold) -> ProgramResult:
+def maximize_program(network: GroundNetwork, start: Bool | None, *, on_bound: BoundListener = ignore_bound) -> ProgramResult:
     """Solve the program of a network, or go as far as time and deadline last.
 
-    start: (n_all,) a world that is known. told: hears of every better bound, and the weight of the best world so far.
+    start: (n_all,) a world that is known. on_bound: is called with every better bound, and the weight of the best world so far.
     """
-    return Program(ground_graph(network), start, told).solve()
+    return Program(ground_graph(network), start, on_bound).solve()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +76,11 @@ class _Added:
 class Program:
     """The program of a graph, growing."""
 
-    def __init__(self, graph: FactorGraph, start: Bool | None = None, told: Told = untold) -> None:
+    def __init__(self, graph: FactorGraph, start: Bool | None = None, on_bound: BoundListener = ignore_bound) -> None:
         import highspy
 
         self._graph = own = GraphWeights(graph)
-        self._told = told
+        self._on_bound = on_bound
         self._best, self._weight = start, -math.inf if start is None else own.log_weight(start)
         self._unit = float(max(own.weight.max(initial=0.0), np.abs(own.gain).max(initial=0.0), 1e-300))
         self._ceiling = own.ceiling  # weight = ceiling - unit · objective
@@ -221,7 +221,7 @@ class Program:
     def _lower_bound(self, bound: float) -> None:
         if bound < self.bound:
             self.bound = bound
-            self._told(max(bound, self._weight), self._weight)
+            self._on_bound(max(bound, self._weight), self._weight)
 
     def _safe_dual_bound(self) -> float:
         """A bound on the objective from the dual values, whatever their errors; every column is within [0, 1]."""
@@ -296,7 +296,7 @@ def _require(status: Any) -> None:
 
 def _must_stop() -> bool:
     own = current()
-    return own.asked or (own.left is not None and own.left <= 0)
+    return own.cancelled or (own.left is not None and own.left <= 0)
 
 
 @contextmanager
@@ -306,7 +306,7 @@ def _stopping(own: Deadline, highs: Any) -> Iterator[None]:
 
     def watch() -> None:
         while not done.wait(LOOK_SECONDS):
-            if own.asked or (own.left is not None and own.left <= 0):
+            if own.cancelled or (own.left is not None and own.left <= 0):
                 highs.cancelSolve()
 
     watcher = threading.Thread(target=watch, daemon=True, name="program")

@@ -101,7 +101,7 @@ def _flow(graph: _Graph) -> int | None:
         if is_all:
             return sent
         own = cancellation.current()
-        if own.asked or (own.left is not None and own.left <= 0):
+        if own.cancelled or (own.left is not None and own.left <= 0):
             return None
 
 

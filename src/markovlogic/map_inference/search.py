@@ -13,7 +13,7 @@ from markovlogic.map_inference.settings import SearchSettings
 from markovlogic.methods.sampling.hidden_reach import hidden_reach
 from markovlogic.networks.components import Components, components
 from markovlogic.networks.ground import GroundNetwork, group_of
-from markovlogic.running.crew import WorkerPool, cores
+from markovlogic.running.worker_pool import WorkerPool, cores
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, frozen, offsets
 from markovlogic.system.cancellation import Deadline, current
 from markovlogic.system.progress import SILENT, Progress
@@ -193,7 +193,7 @@ class Walk:
                 piece *= 2
             elif took > 2 * PIECE_SECONDS:
                 piece = max(100, piece // 2)
-            if deadline.asked or (deadline.left is not None and deadline.left <= 0):
+            if deadline.cancelled or (deadline.left is not None and deadline.left <= 0):
                 return
 
 
@@ -239,13 +239,13 @@ def search(
     progress.stage("search", len(start))
     n_threads = min(len(start), cores() if threads is None else threads)
     made = 0
-    with WorkerPool(n_threads) as crew:
+    with WorkerPool(n_threads) as pool:
         for begin in range(0, len(start), n_threads):
-            if begin and (deadline.asked or (deadline.left is not None and deadline.left <= 0)):
+            if begin and (deadline.cancelled or (deadline.left is not None and deadline.left <= 0)):
                 break
             at = range(begin, min(begin + n_threads, len(start)))
             walks = [Walk(net, flips, settings.noise, start[i], scalar_generator(seeds[i])) for i in at]
-            crew.each(lambda walk: walk.run(deadline), walks)
+            pool.each(lambda walk: walk.run(deadline), walks)
             for walk in walks:
                 _take_better(net, best, cost, walk)
                 made += walk.flips

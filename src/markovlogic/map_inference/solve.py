@@ -14,6 +14,7 @@ import numpy as np
 from markovlogic.errors import ResourceError
 from markovlogic.map_inference.compiling import compile_kernels
 from markovlogic.map_inference.impossible import proved_impossible
+from markovlogic.map_inference.map_methods import MapMethod
 from markovlogic.map_inference.orbits import NetworkKinds, solve_by_colours
 from markovlogic.map_inference.parting import Part, Parting
 from markovlogic.map_inference.program import maximize_program
@@ -22,7 +23,6 @@ from markovlogic.map_inference.roof import is_pairwise, roof
 from markovlogic.map_inference.search import World, search
 from markovlogic.map_inference.settings import SearchSettings
 from markovlogic.map_inference.sharing import share_of
-from markovlogic.map_inference.ways import Way
 from markovlogic.map_inference.weighing import TOLERANCE, is_possible, log_weight, most_conceivable, scale, with_hidden
 from markovlogic.methods.exact.effort import ONE_SECOND, Effort
 from markovlogic.methods.exact.maximum import ShapeOptimum, best_eliminated, best_listed, can_list
@@ -33,7 +33,7 @@ from markovlogic.networks.conflicts import NoWorldError, no_world
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard import hard_part
 from markovlogic.networks.starts import start_worlds
-from markovlogic.running.crew import cores
+from markovlogic.running.worker_pool import cores
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Int8, unpacked
 from markovlogic.system.progress import SILENT, Progress
@@ -48,9 +48,9 @@ MOST_ENTRIES = 2.0**27  # of the tables of one elimination
 
 @dataclass(frozen=True)
 class Work:
-    """What a run is told: the way, the search, and what it may use."""
+    """Settings of a run: the method, the search, and the resources it may use."""
 
-    way: Way
+    method: MapMethod
     search: SearchSettings = field(default_factory=SearchSettings)
     memory_limit: int | None = None
     threads: int | None = None
@@ -83,7 +83,7 @@ class _StopError(Exception):
 
 def _must_stop() -> bool:
     own = cancellation.current()
-    return own.asked or (own.left is not None and own.left <= 0)
+    return own.cancelled or (own.left is not None and own.left <= 0)
 
 
 def _go_on() -> None:
@@ -98,10 +98,10 @@ def memory_needed(network: GroundNetwork) -> int:
 
 
 def maximize_network(network: GroundNetwork, work: Work) -> Optimum:
-    """The best world of a network within time and patience; raises NoWorldError where hard rules leave none."""
+    """The best world of a network within the deadline; raises NoWorldError where hard rules leave none."""
     compile_kernels(work.progress)
     run = _Run(network, work)
-    world, gap = run.solved(network, decided_by_hard_rules(network), flows=work.way.flows)
+    world, gap = run.solved(network, decided_by_hard_rules(network), flows=work.method.flows)
     world = with_hidden(network, world[: network.n_atoms])
     assert is_possible(network, world)
     weight = log_weight(network, world)
@@ -113,7 +113,7 @@ def maximize_network(network: GroundNetwork, work: Work) -> Optimum:
         flips=run.flips,
         tries=run.tries,
         used=dict(run.used),
-        interrupted=cancellation.current().asked,
+        interrupted=cancellation.current().cancelled,
     )
 
 
@@ -123,7 +123,7 @@ def prove_by_programs(network: GroundNetwork, world: Bool, work: Work) -> tuple[
     Gives also by how much another one may be heavier, and components by what found their world.
     """
     run = _Run(network, work)
-    with share_of(cancellation.current(), 1.0, work.way.seconds):
+    with share_of(cancellation.current(), 1.0, work.method.seconds):
         best, gap = run.by_programs(network, world.copy(), is_known=True)
     return best, gap, run.used
 
@@ -156,7 +156,7 @@ class _Run:
         rest = restricted(network, value)
         own = np.full(rest.network.n_all, UNDECIDED, np.int8)
         gap = 0.0
-        if self._work.way.eliminates:
+        if self._work.method.eliminates:
             self._by_elimination(rest.network, own)
         if flows:
             gap += self._by_flow(rest.network, own)
@@ -173,9 +173,9 @@ class _Run:
         parts = components(network)
         alone = (np.diff(parts.start) == 1) & (np.diff(parts.clause_start) == 0)
         alone[parts.component_of[network.group_atom]] = False
-        coins = parts.atom[parts.start[:-1][alone]]
-        value[coins] = network.atom_bias[coins] > 0
-        self.used["closed form"] += len(coins)
+        independent_atoms = parts.atom[parts.start[:-1][alone]]
+        value[independent_atoms] = network.atom_bias[independent_atoms] > 0
+        self.used["closed form"] += len(independent_atoms)
         rest = np.flatnonzero(~alone)
         self._work.progress.stage("solve components", len(rest))
         done = 0
@@ -234,7 +234,7 @@ class _Run:
         return world, min(gap, gap_of(network, world, bound))
 
     def _by_search(self, network: GroundNetwork) -> tuple[Bool, float]:
-        """A world by local search, then by an integer program for each component where the way has them."""
+        """A world by local search, then by an integer program for each component where the method has them."""
         alike = self._by_colours(network)
         if alike is not None and alike.is_optimal:
             if alike.world is None:
@@ -248,7 +248,7 @@ class _Run:
 
     def _by_colours(self, network: GroundNetwork) -> NetworkKinds | None:
         """A bound, and perhaps a world, from kinds of atoms; None where that is not asked for or they are many."""
-        if not self._work.way.colours or _must_stop():
+        if not self._work.method.colours or _must_stop():
             return None
         self._work.progress.stage("symmetry")
         with share_of(cancellation.current(), SEARCH_SHARE):
@@ -258,15 +258,15 @@ class _Run:
         start, world = self._start_worlds(network), np.zeros(network.n_all, np.bool_)
         own = cancellation.current()
         if start:
-            with share_of(own, SEARCH_SHARE if self._work.way.programs else 1.0):
+            with share_of(own, SEARCH_SHARE if self._work.method.programs else 1.0):
                 found = search(network, start, self._work.search, threads=self._work.threads, progress=self._work.progress)
             world = with_hidden(network, found.world)
             self.flips, self.tries = self.flips + found.flips, max(self.tries, found.tries)
             own.has_answer, own.allowance = True, cancellation.SURE  # whoever asks the run to stop gets it
-        if not self._work.way.programs:
+        if not self._work.method.programs:
             self.used["maxwalksat"] += components(network).n_components
             return world, gap_of(network, world, most_conceivable(network))
-        with share_of(own, 1.0, self._work.way.seconds):
+        with share_of(own, 1.0, self._work.method.seconds):
             return self.by_programs(network, world, is_known=bool(start))
 
     def by_programs(self, network: GroundNetwork, world: Bool, *, is_known: bool) -> tuple[Bool, float]:
@@ -281,7 +281,7 @@ class _Run:
             if known is not None and not gap_of(part.network, known, most_conceivable(part.network)):
                 self.used["maxwalksat"] += 1
                 continue
-            found = maximize_program(part.network, known, told=partial(self._tell, done, known is not None))
+            found = maximize_program(part.network, known, on_bound=partial(self._tell, done, known is not None))
             if found.world is None:
                 assert self._failed is not None  # else a world was known
                 raise proved_impossible(self._whole) if found.is_optimal else self.not_found(self._failed)
@@ -307,7 +307,7 @@ class _Run:
                 words = start_worlds(network, count, child, "spread", first)
                 worlds += list(unpacked(words, count).astype(np.uint8))
         except NoWorldError as error:
-            if not self._work.way.programs:
+            if not self._work.method.programs:
                 raise self.not_found(error) from None
             self._failed = error
             return []

@@ -52,7 +52,7 @@ class LiftedBlockedMethod(SamplingMethod):
     def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
         """By cells of the clusters' arrays."""
         from markovlogic.methods.sampling.lifted_blocked import CHAINS_A_BATCH
-        from markovlogic.running.crew import cores
+        from markovlogic.running.worker_pool import cores
 
         try:
             graph = self._graph(case, intended.settings)

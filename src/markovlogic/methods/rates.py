@@ -90,7 +90,7 @@ class Rates:
 
     def _batches(self, use: Use) -> tuple[int, int]:
         """Batches in all, and at work at once."""
-        from markovlogic.running.crew import cores
+        from markovlogic.running.worker_pool import cores
 
         batches = -(-use.schedule.chains // self.batch_chains)
         return batches, min(batches, cores())

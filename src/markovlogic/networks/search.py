@@ -74,9 +74,9 @@ class Walk:
 def _pause_for_others(walk: Walk) -> None:
     """Between two pieces: end where somebody asked for it, and say why it takes long."""
     own = cancellation.current()
-    if own.asked:
+    if own.cancelled:
         raise cancellation.interrupted()
-    own.tell(f"no world that obeys the hard rules yet, {walk.least:,} ground rules broken at best")
+    own.report_delay(f"no world that obeys the hard rules yet, {walk.least:,} ground rules broken at best")
 
 
 class Search:

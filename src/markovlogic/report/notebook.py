@@ -44,7 +44,7 @@ def marginals_html(result: Marginals) -> str:
             dim_html(f"and {len(result) - ROWS_SHOWN:,} more: result.to_pandas() has all, result.report('out.html') a page")
         )
     if result.run.compression is not None:
-        parts.append(f"<p>{html.escape(result.run.compression.told)}</p>")
+        parts.append(f"<p>{html.escape(result.run.compression.summary)}</p>")
     parts.append(dim_html(html.escape(summary(result))))
     return "".join(parts)
 

@@ -33,14 +33,14 @@ GUARANTEES = {
 def page(result: Marginals) -> str:
     """The page's text."""
     concerns = [f'<p class="concern">{html.escape(concern)}</p>' for concern in result.concerns()]
-    told = ""
+    shown = ""
     if result.run.converged is not None:
-        told = f'<p class="{"dim" if result.converged else "concern"}">{html.escape(agreement(result))}</p>\n'
+        shown = f'<p class="{"dim" if result.converged else "concern"}">{html.escape(agreement(result))}</p>\n'
     rows = np.sort(most_probable(result, ROWS_ON_PAGE))
     pieces = {
         "vega": vega(),
         "script": _part("page.js"),
-        "agreement": told,
+        "agreement": shown,
         "guarantee": result.guarantee.value,
         "compression": _compression(result),
         "meaning": GUARANTEES[result.guarantee.value],
@@ -101,7 +101,7 @@ def vega() -> str:
 def _compression(result: Marginals) -> str:
     """The line on what was solved in place of the posed problem, beside the guarantee."""
     record = result.run.compression
-    return "" if record is None else f'<p id="compression">Compression: {html.escape(record.told)}</p>\n'
+    return "" if record is None else f'<p id="compression">Compression: {html.escape(record.summary)}</p>\n'
 
 
 def _facts(result: Marginals) -> str:

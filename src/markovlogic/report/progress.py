@@ -36,22 +36,22 @@ def shown_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Pro
 
 
 @contextmanager
-def progress_of(wish: Progress | bool | None) -> Iterator[Progress]:
+def progress_of(choice: Progress | bool | None) -> Iterator[Progress]:
     """What a call from Python shows of its advance.
 
     None: a bar on a terminal and in a notebook once it takes a second, and nothing elsewhere. True: lines elsewhere.
     False: nothing.
     """
-    if not (wish is None or isinstance(wish, bool)):
-        yield wish
+    if not (choice is None or isinstance(choice, bool)):
+        yield choice
         return
     shown: NotebookLine | LateBar | LogLines | None = None
-    if wish is not False:
+    if choice is not False:
         if in_notebook():
             shown = NotebookLine()
         elif sys.stderr is not None and sys.stderr.isatty():
             shown = LateBar(sys.stderr)
-        elif wish:
+        elif choice:
             shown = LogLines(sys.stderr)
     try:
         yield shown or SILENT
@@ -212,7 +212,7 @@ def stage_line(name: str, done: float, total: float | None, note: str, elapsed: 
 
 
 def _left(done: float, total: float | None, note: str, elapsed: float) -> str:
-    """Remaining time by the rate so far; empty when it is unknown, or when the stage's own note tells it."""
+    """Remaining time by the rate so far; empty when it is unknown, or when the stage's own note shows it."""
     if not total or not 0 < done < total or " left" in note:
         return ""
     return f"about {_duration(elapsed * (total - done) / done)} left"

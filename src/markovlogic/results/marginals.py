@@ -54,7 +54,7 @@ class Estimate(float):
 
 @dataclass(frozen=True)
 class Account:
-    """What a method tells of its own run. None means that there is no such number."""
+    """What a method reports of its own run. None means that there is no such number."""
 
     chains: int = 0
     draws: int = 0
@@ -79,11 +79,11 @@ class CompressionRecord:
     """What was solved in place of the posed problem, or proposed to its chains."""
 
     name: str  # as `--compress` spells it
-    told: str  # the line next to the results: what was merged or lost, what is promised, how large the bias is
+    summary: str  # the line next to the results: what was merged or lost, what is promised, how large the bias is
 
     def stats(self, guarantee: Guarantee) -> dict[str, str]:
         """As files have it; guarantee: of the answers."""
-        return {"name": self.name, "told": self.told, "guarantee": guarantee.value}
+        return {"name": self.name, "summary": self.summary, "guarantee": guarantee.value}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +340,7 @@ class Marginals:
         names = self.atom.take(pa.array(self.draws.row)).to_pylist()
         about = {"method": self.run.method, "guarantee": self.guarantee.value}
         if self.run.compression is not None:
-            about["compression"] = self.run.compression.told
+            about["compression"] = self.run.compression.summary
         return to_arviz(self.draws.values, names, thin=self.draws.thin, attributes=about)
 
     def _repr_html_(self) -> str:

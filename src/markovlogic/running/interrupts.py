@@ -24,9 +24,9 @@ class Interrupts:
         self._before: dict[signal.Signals, Any] = {}
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        if self._deadline.asked:
+        if self._deadline.cancelled:
             raise KeyboardInterrupt
-        self._deadline.ask()
+        self._deadline.cancel()
 
     def __enter__(self) -> Interrupts:
         if threading.current_thread() is threading.main_thread():

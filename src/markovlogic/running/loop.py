@@ -11,10 +11,10 @@ from markovlogic.estimation.concerns import worst_rhat, worst_stderr
 from markovlogic.estimation.tallies import Saved
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged, require_same_run
-from markovlogic.running.crew import WorkerPool
 from markovlogic.running.estimating import Estimating
 from markovlogic.running.pace import Pace, next_check
 from markovlogic.running.recording import Recording
+from markovlogic.running.worker_pool import WorkerPool
 from markovlogic.system.cancellation import Deadline
 from markovlogic.system.checkpoint_validation import duration
 from markovlogic.system.progress import Progress, Silent
@@ -50,13 +50,13 @@ class Loop:
     def __init__(
         self,
         batches: Sequence[Batch],
-        crew: WorkerPool,
+        pool: WorkerPool,
         saving: Saving | None,
         limits: Limits,
         estimating: Estimating,
         progress: Progress,
     ) -> None:
-        self._batches, self._crew, self._saving = batches, crew, saving
+        self._batches, self._pool, self._saving = batches, pool, saving
         self._limits, self._estimating, self._progress = limits, estimating, progress
         self._seconds_before = 0.0
         self._next_write = 0.0
@@ -101,7 +101,7 @@ class Loop:
             deadline.has_answer = self._batches[0].draws > 0
             if done >= total:
                 self.stopped = "draws"
-            elif deadline.asked:
+            elif deadline.cancelled:
                 self.stopped = "interrupt"
             elif left is not None and left <= 0 and self._may_end_by_time():
                 self.stopped = "time"
@@ -112,7 +112,7 @@ class Loop:
                 if self._limits.judged_at is not None and done < self._limits.judged_at:
                     until = min(until, self._limits.judged_at)
                 before = time.perf_counter()
-                self._crew.each(lambda batch: batch.advance(until), self._batches)  # noqa: B023 - ended when this returns
+                self._pool.each(lambda batch: batch.advance(until), self._batches)  # noqa: B023 - ended when this returns
                 pace.learn(until - done, time.perf_counter() - before)
                 self._between(until, total)
         if self._saving is not None:

@@ -21,7 +21,6 @@ from markovlogic.methods.sampling.base import CHAINS_PER_BATCH, Sampler, Setting
 from markovlogic.networks.base import Network
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged
-from markovlogic.running.crew import WorkerPool, cores
 from markovlogic.running.estimating import Estimating
 from markovlogic.running.interrupts import Interrupts
 from markovlogic.running.loop import Limits, Loop, Saving
@@ -30,6 +29,7 @@ from markovlogic.running.recording import Recording
 from markovlogic.running.result import RunResult
 from markovlogic.running.sampling import Schedule
 from markovlogic.running.warm_up import warm_up
+from markovlogic.running.worker_pool import WorkerPool, cores
 from markovlogic.running.worlds import WorldsSink
 from markovlogic.system.arrays import Int32, offsets
 from markovlogic.system.cancellation import SURE, Deadline, current, interrupted
@@ -128,9 +128,9 @@ def run(
             stack.callback(worlds.close)
         watching = [*observers, *(o for o in (keeper, worlds, pooling) if o is not None)]
         n_threads = min(threads or cores(), THREADS_A_BATCH * len(samplers))
-        crew = stack.enter_context(WorkerPool(n_threads))
+        pool = stack.enter_context(WorkerPool(n_threads))
         if n_threads == THREADS_A_BATCH * len(samplers):  # with fewer, each has a batch of its own to do
-            samplers = _shared(samplers, crew)
+            samplers = _shared(samplers, pool)
         batches = _batches(task, schedule, recording, samplers, watching)
         saving = None if store is None else Saving(store, _identity(task, schedule, recording, watching), recording)
         decided = task.network.decided(task.query_atoms)
@@ -139,9 +139,9 @@ def run(
         with deadline.paused():  # a time limit is for sampling, not for what happens once on a machine
             warm_up(samplers[0], progress)
         total = recording.burn_in + schedule.draws
-        deadline.listener = _Waiting(progress).tell
-        loop = Loop(batches, crew, saving, Limits(deadline, schedule.target_stderr, schedule.judged_at), estimating, progress)
-        crew.each(Batch.start, batches)
+        deadline.listener = _Waiting(progress).report
+        loop = Loop(batches, pool, saving, Limits(deadline, schedule.target_stderr, schedule.judged_at), estimating, progress)
+        pool.each(Batch.start, batches)
         progress.stage("sample", total)
         resumed_at = None if loaded is None else loop.resume(loaded)
         if resumed_at is not None and resumed_at > schedule.draws:
@@ -151,7 +151,7 @@ def run(
             )
         loop.go(total)
         seconds = loop.seconds()
-        if not batches[0].draws:  # nothing to tell: nothing takes the place of what an earlier run told
+        if not batches[0].draws:  # no results: the results of an earlier run stay
             raise interrupted() if loop.stopped == "interrupt" else deadline.out_of_time()
         if worlds is not None:
             worlds.finish(batches[0].dropped)
@@ -166,7 +166,7 @@ class _Waiting:
         self._progress = progress
         self._begun = False
 
-    def tell(self, why: str) -> None:
+    def report(self, why: str) -> None:
         """The search for a world says how it goes."""
         if not self._begun:
             self._begun = True
@@ -289,9 +289,9 @@ def _build(settings: Settings, network: Network, chains: int) -> list[Sampler]:
     return [made[size] for size in sizes]
 
 
-def _shared(samplers: Sequence[Sampler], crew: WorkerPool) -> list[Sampler]:
-    """Samplers whose steps may use free threads of the crew; batches that share one go on doing so."""
-    made = {id(sampler): sampler.shared(crew.together) for sampler in {id(sampler): sampler for sampler in samplers}.values()}
+def _shared(samplers: Sequence[Sampler], pool: WorkerPool) -> list[Sampler]:
+    """Samplers whose steps may use free threads of the pool; batches that share one go on doing so."""
+    made = {id(sampler): sampler.shared(pool.together) for sampler in {id(sampler): sampler for sampler in samplers}.values()}
     return [made[id(sampler)] for sampler in samplers]
 
 

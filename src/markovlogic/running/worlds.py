@@ -45,7 +45,7 @@ class SpoolBatch:
         self.n_chains = n_chains
         self.n_kept = 0
         self._checksum = 0  # of all rows, so that a resumed run knows them again
-        with _told_as_worlds(path):
+        with _translate_worlds_errors(path):
             self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
         self._at_end = False
         self._row = np.empty(len(atoms), np.uint64)
@@ -54,7 +54,7 @@ class SpoolBatch:
         """Append it if its turn has come."""
         if draw % self._thin:
             return
-        with _told_as_worlds(self._path):
+        with _translate_worlds_errors(self._path):
             if not self._at_end:  # what lies beyond was drawn after the checkpoint, and will be drawn again
                 self._file.truncate(self.n_kept * self._row.nbytes)
                 self._file.seek(self.n_kept * self._row.nbytes)
@@ -66,7 +66,7 @@ class SpoolBatch:
 
     def saved(self) -> Iterator[Saved]:
         """How many rows there are, and their checksum; the rows themselves are on the disk when this returns."""
-        with _told_as_worlds(self._path):
+        with _translate_worlds_errors(self._path):
             self._file.flush()
             os.fsync(self._file.fileno())
         yield Saved("kept", np.array([self.n_kept, self._checksum], np.int64), self.n_kept)
@@ -87,7 +87,7 @@ class SpoolBatch:
     def rows(self, begin: int, end: int) -> Words:
         """(end - begin, n_atoms) words."""
         found = np.empty((end - begin, len(self._row)), np.uint64)
-        with _told_as_worlds(self._path):
+        with _translate_worlds_errors(self._path):
             self._file.flush()
             self._file.seek(begin * self._row.nbytes)
             self._at_end = False
@@ -102,7 +102,7 @@ class SpoolBatch:
 
 
 @contextlib.contextmanager
-def _told_as_worlds(path: Path) -> Iterator[None]:
+def _translate_worlds_errors(path: Path) -> Iterator[None]:
     """Say what was being done when the system failed us."""
     try:
         yield

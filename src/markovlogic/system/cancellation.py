@@ -1,6 +1,6 @@
 """How long a run may go on: until its time is over, or until somebody asks it to stop.
 
-Every stage asks between bounded pieces of work (`check`), and what cannot ask (a query, a search in another process) is ended
+Every stage checks between bounded pieces of work (`check`), and what cannot check (a query, a search in another process) is ended
 from outside (`ending`). The deadline of the run that goes on is a value that belongs to the context, so that it reaches the
 deepest loop of a stage without a place in every signature; threads that work for a run take its context along.
 """
@@ -22,7 +22,7 @@ READING = 5.0  # while it is not known how long the run would take: most problem
 LONG = 0.3  # where an answer is known to be far
 SURE = math.inf  # where one is near, or certain to come
 NOTHING_WRITTEN = "nothing is written: an older file of that name is kept"
-LOOK_SECONDS = 0.05  # between looks of a thread that ends what cannot ask
+LOOK_SECONDS = 0.05  # between looks of a thread that ends what cannot check
 
 
 def time_limit_of(seconds: float | None) -> float | None:
@@ -31,11 +31,11 @@ def time_limit_of(seconds: float | None) -> float | None:
 
 
 class OutOfTimeError(ResourceError):
-    """The time limit ended the run before there was anything to tell."""
+    """The time limit ended the run before there was a result."""
 
 
 class Deadline:
-    """One run's; `outer` is that of whoever started it, whose wish to stop holds here too."""
+    """One run's; `outer` is that of whoever started it, and cancelling that one cancels this one too."""
 
     def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
         self.seconds = seconds
@@ -49,17 +49,17 @@ class Deadline:
         self._begun = time.monotonic()
         self._spent = 0.0  # before this run began, and minus pauses
         self._paused_at: float | None = None
-        self._asked_at: float | None = None
+        self._cancelled_at: float | None = None
 
-    def ask(self) -> None:
+    def cancel(self) -> None:
         """Ask the run to stop; what it has found until then is its answer."""
-        if self._asked_at is None:
-            self._asked_at = time.monotonic()
+        if self._cancelled_at is None:
+            self._cancelled_at = time.monotonic()
 
     @property
-    def asked(self) -> bool:
+    def cancelled(self) -> bool:
         """Whether somebody asked the run to stop."""
-        return self._asked_at is not None or (self.outer is not None and self.outer.asked)
+        return self._cancelled_at is not None or (self.outer is not None and self.outer.cancelled)
 
     @property
     def left(self) -> float | None:
@@ -89,16 +89,16 @@ class Deadline:
         if self.inner is not None:
             late = self.inner.overdue()
             self.has_answer |= self.inner.has_answer
-        if self._asked_at is not None and not self.has_answer:
-            late = max(late, time.monotonic() - self._asked_at)
+        if self._cancelled_at is not None and not self.has_answer:
+            late = max(late, time.monotonic() - self._cancelled_at)
         left = self.left
         if left is not None:
             late = max(late, -left - self.allowance)
         return late
 
     def check(self) -> None:
-        """Raise where the run has to end here and now, with nothing to tell."""
-        if self.asked:
+        """Raise where the run has to end here and now, without a result."""
+        if self.cancelled:
             raise interrupted()
         if self.overdue() > 0:
             raise self.out_of_time()
@@ -106,11 +106,11 @@ class Deadline:
     def out_of_time(self) -> OutOfTimeError:
         """What to raise when the time is over and nothing was found."""
         return OutOfTimeError(
-            f"the time limit of {self.seconds:g} s ended before there was anything to tell; {NOTHING_WRITTEN}; allow more time",
+            f"the time limit of {self.seconds:g} s ended before there was a result; {NOTHING_WRITTEN}; allow more time",
             limit=self.seconds,
         )
 
-    def tell(self, why: str) -> None:
+    def report_delay(self, why: str) -> None:
         """Say why it takes long."""
         if self.listener is not None:
             self.listener(why)
@@ -122,10 +122,10 @@ class Deadline:
 
         def watch() -> None:
             while not done.wait(LOOK_SECONDS):
-                if self.asked or self.overdue() > 0:
+                if self.cancelled or self.overdue() > 0:
                     stop()
 
-        watcher = threading.Thread(target=watch, daemon=True, name="patience")
+        watcher = threading.Thread(target=watch, daemon=True, name="deadline")
         watcher.start()
         try:
             yield
@@ -151,7 +151,7 @@ class Deadline:
             self.outer.inner = None
 
 
-_current: ContextVar[Deadline] = ContextVar("patience", default=Deadline())  # noqa: B039 - endless, and nobody asks it
+_current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # noqa: B039 - endless, and never cancelled
 
 
 def current() -> Deadline:
@@ -160,7 +160,7 @@ def current() -> Deadline:
 
 
 def check() -> None:
-    """Raise where the run that goes on has to end here and now, with nothing to tell."""
+    """Raise where the run that goes on has to end here and now, without a result."""
     _current.get().check()
 
 

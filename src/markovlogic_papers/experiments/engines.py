@@ -65,27 +65,27 @@ def counting(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) ->
 def maxwalksat(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Float64:
     """The best world that MaxWalkSAT finds on the ground network."""
     from markovlogic.grounding.ground import ground
+    from markovlogic.map_inference.map_methods import map_method_named
     from markovlogic.map_inference.settings import NOISE, SearchSettings
     from markovlogic.map_inference.solve import Work, maximize_network
-    from markovlogic.map_inference.ways import way_named
 
     network = ground(posed.problem, posed.lowered)
     if not network.n_atoms:
         return np.zeros(0)
-    work = Work(way_named("maxwalksat"), SearchSettings(times * scale.tries, None, NOISE, seed))
+    work = Work(map_method_named("maxwalksat"), SearchSettings(times * scale.tries, None, NOISE, seed))
     return maximize_network(network, work).world.astype(np.float64)
 
 
 def best_world(task: Task, scale: TaskScale, seed: int) -> tuple[Solved, str]:
     """The best world under all evidence that search and a minute of integer programs find, and whether it is proved to be."""
     from markovlogic.grounding.ground import ground
+    from markovlogic.map_inference.map_methods import map_method_named
     from markovlogic.map_inference.settings import NOISE, SearchSettings
     from markovlogic.map_inference.solve import Work, maximize_network
-    from markovlogic.map_inference.ways import way_named
 
     begun = time.process_time()
     network = ground(task.posed.problem, task.posed.lowered)
-    found = maximize_network(network, Work(way_named("auto"), SearchSettings(scale.gold * scale.tries, None, NOISE, seed)))
+    found = maximize_network(network, Work(map_method_named("auto"), SearchSettings(scale.gold * scale.tries, None, NOISE, seed)))
     how = "proved to be the most probable" if found.is_proved else f"at most {found.bound - found.log_weight:.3g} below the best"
     return Solved(found.world.astype(np.float64), time.process_time() - begun), how
 

@@ -39,7 +39,7 @@ class ExactPlan:
     """What exact inference is going to do with a network; `solve` executes it."""
 
     parts: Components
-    coins: Int32  # atoms without clauses, groups or definitions: they are independent
+    independent_atoms: Int32  # atoms without clauses, groups or definitions: they are independent
     shapes: tuple[ShapePlan, ...]
     width: int  # of the widest elimination, 0 where nothing is eliminated
     entries: float  # of all tables of elimination, and worlds that are listed
@@ -73,7 +73,7 @@ def plan_exact(
     """
     bounds = _Bounds(method, max_width, max_worlds, memory_limit)
     spent = Effort(effort)
-    coins, rest = _coins(network, parts)
+    independent_atoms, rest = _independent_atoms(network, parts)
     made: list[ShapePlan] = []
     if len(rest) and np.diff(network.group_start).all():  # a group without atoms leaves no world, and nothing to plan
         progress.stage("plan exact inference", len(rest))
@@ -88,10 +88,10 @@ def plan_exact(
             made.append(ShapePlan(shape, bounds.elimination_of(shape, spent)))
             done += shape.n_rows
             progress.advance(done)
-    return _with_figures(network, parts, coins, made, spent)
+    return _with_figures(network, parts, independent_atoms, made, spent)
 
 
-def _coins(network: GroundNetwork, parts: Components) -> tuple[Int32, np.ndarray]:
+def _independent_atoms(network: GroundNetwork, parts: Components) -> tuple[Int32, np.ndarray]:
     """Atoms that stand alone, without clauses, groups or definitions, and the components that are left."""
     alone = np.diff(parts.start) == 1
     alone[parts.component_of[network.group_atom]] = False
@@ -100,10 +100,12 @@ def _coins(network: GroundNetwork, parts: Components) -> tuple[Int32, np.ndarray
     return parts.atom[parts.start[:-1][alone]], np.nonzero(~alone)[0]
 
 
-def _with_figures(network: GroundNetwork, parts: Components, coins: Int32, made: list[ShapePlan], spent: Effort) -> ExactPlan:
+def _with_figures(
+    network: GroundNetwork, parts: Components, independent_atoms: Int32, made: list[ShapePlan], spent: Effort
+) -> ExactPlan:
     """The plan with its sums: seconds and what is kept add up, room is needed for one shape at a time."""
     sorting = components_cost(network)
-    width, entries, largest = 0, float(len(coins)), 0.0
+    width, entries, largest = 0, float(len(independent_atoms)), 0.0
     seconds, room, kept = sorting.seconds, 0.0, sorting.kept
     for plan in made:
         if plan.elimination is None:
@@ -116,7 +118,7 @@ def _with_figures(network: GroundNetwork, parts: Components, coins: Int32, made:
             entries += plan.elimination.entries * plan.shape.n_rows
         seconds, room, kept = seconds + own.seconds, max(room, own.room), kept + own.kept
     memory = max(sorting.room, kept + room)
-    return ExactPlan(parts, coins, tuple(made), width, entries, largest, seconds, int(memory), spent.spent)
+    return ExactPlan(parts, independent_atoms, tuple(made), width, entries, largest, seconds, int(memory), spent.spent)
 
 
 @dataclass(frozen=True)

@@ -64,10 +64,10 @@ def solve(
         raise _no_world()
     asked = AskedEvents(events, plan.parts, network.n_atoms)
     marginal = np.full(network.n_atoms, math.nan)
-    bias = network.atom_bias[plan.coins]
-    marginal[plan.coins] = np.exp(-np.logaddexp(0.0, -bias))
+    bias = network.atom_bias[plan.independent_atoms]
+    marginal[plan.independent_atoms] = np.exp(-np.logaddexp(0.0, -bias))
     log_z = [float(np.logaddexp(0.0, bias[np.isfinite(bias)]).sum())]
-    used = {"closed form": len(plan.coins), "enumerate": 0, "eliminate": 0}
+    used = {"closed form": len(plan.independent_atoms), "enumerate": 0, "eliminate": 0}
     if plan.shapes:
         progress.stage("exact inference", sum(one.shape.n_rows for one in plan.shapes))
     done = 0

@@ -116,7 +116,7 @@ def heaviest_worlds(network: PartitionNetwork, parts: Parts, wanted: Bool) -> He
     chosen: list[tuple[Int64, Int64]] = []
     for part in np.flatnonzero(small_parts(network, parts, wanted)):
         left = current().left
-        if worlds_left <= 0 or current().asked or (left is not None and left <= 0):
+        if worlds_left <= 0 or current().cancelled or (left is not None and left <= 0):
             break
         own = places.of(int(part))
         worlds, top, choice = visit.heaviest(int(part), own)

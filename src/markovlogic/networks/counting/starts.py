@@ -68,7 +68,7 @@ def _obeying(network: CountingNetwork, world: Bool, rng: np.random.Generator) ->
                 return world
             least = broken if least is None else min(least, broken)
             cancellation.check()
-            cancellation.current().tell(f"{least:,.0f} ground hard rules are broken")
+            cancellation.current().report_delay(f"{least:,.0f} ground hard rules are broken")
             world = swept(network, world, np.ones(1), rng)
     raise InputError(
         f"no world that satisfies the hard rules and the evidence was found in {SEARCHES * SEARCH_SWEEPS} sweeps: at best "

@@ -1,10 +1,10 @@
 """What was learned from the same data is what was learned before."""
 
 import pytest
-from tests.learning import said
+from tests.learning import recorded_numbers
 from tests.recorded import check
 
 
-@pytest.mark.parametrize("name", said.NAMES)
+@pytest.mark.parametrize("name", recorded_numbers.NAMES)
 def test_weights_and_what_is_told_of_them_are_the_recorded_ones(name: str) -> None:
-    check(said, name)
+    check(recorded_numbers, name)

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from tests.methods.problems import PROBLEMS, inputs
 from tests.methods.recorded import posed
-from tests.methods.said import TEXTS
-from tests.networks.said import digest
+from tests.methods.recorded_numbers import TEXTS
+from tests.networks.recorded_numbers import digest
 
 import markovlogic as mln
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 KINDS = ("twins", "refined", "automorphisms", "auto")
 FILES = ("smokers", "asthma hard", "webkb", "er", "ising", "existential")
 NAMES = (*FILES, "several parts", "mixed", "two kinds", "hidden", "exclusive", "hard")
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """By each kind: classes of constants, orbits, what was found out on the way, and elements of the group."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ import numpy as np
 import markovlogic as mln
 from markovlogic.learning.priors import Prior
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 
 COUPLED = """S(p)
 T(p)
@@ -65,7 +65,7 @@ def _database(rules: str, rng: np.random.Generator, *, hidden: bool) -> str:
     return "\n".join(facts) + "\n"
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """Weights, errors and all that is told, but for what a clock and memory say."""
     rules, wanted = WAYS[name]
     options = dict(wanted)

@@ -1,8 +1,8 @@
 """A command works in a thread, and the main thread waits for it: so that signals and limits are answered wherever the work is.
 
 Python runs signal handlers in the main thread, and only between two steps of Python: a query, a sort or a kernel on the main
-thread would hold them up until it ends. The thread that works asks `patience` between bounded pieces of work and ends by itself
-where it can; where it does not, nobody waits for it any longer.
+thread would hold them up until it ends. The thread that works checks its deadline between bounded pieces of work and ends by
+itself where it can; where it does not, nobody waits for it any longer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def wait_for(work: Callable[[], int]) -> int:
         try:
             while not worker.done.wait(LOOK_SECONDS):
                 if deadline.overdue() > GRACE:
-                    raise interrupted() if deadline.asked or deadline.inner is None else deadline.inner.out_of_time()
+                    raise interrupted() if deadline.cancelled or deadline.inner is None else deadline.inner.out_of_time()
         except (MarkovLogicError, KeyboardInterrupt) as end:
             _left_behind.append((worker.thread, end.exit_code if isinstance(end, MarkovLogicError) else Interrupted.exit_code))
             raise
@@ -85,12 +85,12 @@ class _Worker:
 
 @contextmanager
 def _signals(deadline: Deadline) -> Iterator[None]:
-    """The first signal asks, the second raises KeyboardInterrupt; earlier handlers come back at the end."""
+    """The first signal cancels, the second raises KeyboardInterrupt; earlier handlers come back at the end."""
 
     def receive(number: int, frame: FrameType | None) -> None:
-        if deadline.asked:
+        if deadline.cancelled:
             raise KeyboardInterrupt
-        deadline.ask()
+        deadline.cancel()
 
     before = {}
     if threading.current_thread() is threading.main_thread():

@@ -2,9 +2,9 @@
 
 import pytest
 from tests.recorded import check
-from tests.sampling import said
+from tests.sampling import recorded_numbers
 
 
-@pytest.mark.parametrize("name", said.NAMES)
+@pytest.mark.parametrize("name", recorded_numbers.NAMES)
 def test_composed_chains_are_the_recorded_ones(name: str) -> None:
-    check(said, name)
+    check(recorded_numbers, name)

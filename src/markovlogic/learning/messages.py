@@ -21,15 +21,15 @@ LARGE = 5.0  # a weight that nothing holds and that is so large was on its way t
 
 
 @dataclass(frozen=True)
-class Told:
-    """What is worth knowing, and what is a reason for distrust."""
+class Messages:
+    """Notes, and reasons to distrust the weights."""
 
     notes: tuple[str, ...] = ()
     worries: tuple[str, ...] = ()
 
 
 def assumed(task: Task, ready: Prepared) -> tuple[str, ...]:
-    """What was assumed without being said, each once."""
+    """What was assumed by default, each once."""
     notes = [*_hidden(task, ready), *_soft(ready), *_unlisted(task)]
     for database, evidence in zip(ready.databases, task.evidence, strict=True):
         notes += assumed_of(database, evidence)
@@ -37,7 +37,7 @@ def assumed(task: Task, ready: Prepared) -> tuple[str, ...]:
 
 
 def _hidden(task: Task, ready: Prepared) -> Iterator[str]:
-    """Modelled predicates of which some atoms are not known; `assumed_of` tells of those that are not modelled."""
+    """Modelled predicates of which some atoms are not known; `assumed_of` reports those that are not modelled."""
     for name in task.targets:
         count = sum(int(one.hidden[_span(one, name)].sum()) for one in ready.databases)
         if count:
@@ -73,13 +73,13 @@ def _unlisted(task: Task) -> Iterator[str]:
             yield f"{these} as false, like those that the data list as false"
 
 
-def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, errors: Float64, prior: Prior) -> Told:
+def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, errors: Float64, prior: Prior) -> Messages:
     """What the data do not decide, rule by rule, and what would."""
     notes: list[str] = []
     worries: list[str] = [*_constant(task, ready)]
     informed = np.diff(design.matrix.tocsc().indptr) > 0
-    told_of = {ready.index.keys[at][0] for at in np.flatnonzero(informed).tolist()}
-    silent = [rule for rule in ready.rules.rules if rule.kept is None and rule.number not in told_of]
+    informed_rules = {ready.index.keys[at][0] for at in np.flatnonzero(informed).tolist()}
+    silent = [rule for rule in ready.rules.rules if rule.kept is None and rule.number not in informed_rules]
     met = frozenset().union(*(one.met for one in ready.countings)) if ready.countings else frozenset()
     for rules, why in (
         (
@@ -108,7 +108,7 @@ def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, err
         if by_constant:
             worries.append(f"{by_constant:,} weights of rules with + would be infinite: give a prior, such as --prior 1")
         worries += _unbounded(task, ready, weights, errors, informed & ~one_sided & ~held)
-    return Told(tuple(notes), tuple(worries))
+    return Messages(tuple(notes), tuple(worries))
 
 
 def _unbounded(task: Task, ready: Prepared, weights: Float64, errors: Float64, asked: Bool) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _constant(task: Task, ready: Prepared) -> Iterator[str]:
         for value, word in ((1.0, "true"), (0.0, "false")):
             if known and all(share == value for share in known):
                 yield (
-                    f"every atom of {name} is {word} in the training data: nothing tells what would make it otherwise;"
+                    f"every atom of {name} is {word} in the training data: nothing shows what would make it otherwise;"
                     " add data in which it varies, or take it out of -q"
                 )
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from tests.grounding.from_text import posed
 from tests.methods.recorded import EXCLUSIVE, EXISTENTIAL
-from tests.methods.said import TEXTS
-from tests.networks.said import digest
+from tests.methods.recorded_numbers import TEXTS
+from tests.networks.recorded_numbers import digest
 
 from markovlogic.map_inference.annealing import anneal
 from markovlogic.map_inference.settings import SearchSettings
 from markovlogic.networks.counting.building import counting_plan
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 FACTS = "L(A, B)\nL(B, C)\nL(C, D)\nL(D, A)\nT(A)\n"
 MODELS = {
     "path": "p = {A, B, C, D, E}\nS(p)\nT(p)\nL(p, p)\nR(p, p, p)\n0.4 S(w) ^ L(w, x) ^ S(x) ^ L(x, y) ^ R(y, z, w) => S(z)\n"
@@ -29,7 +29,7 @@ OPEN = {"path": ["S", "R"], "triangle": ["S", "T"]}
 NAMES = tuple(MODELS)
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """A plan and its network."""
     problem, lowered = posed(MODELS[name], FACTS if name in OPEN else "", open_=OPEN.get(name, ()))
     plan = counting_plan(problem, lowered)

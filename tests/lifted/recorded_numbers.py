@@ -11,7 +11,7 @@ import numpy as np
 
 import markovlogic as mln
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 NAMES = tuple(str(number) for number in range(24) if number not in (7, 12, 13))  # these take a second each
 RULES = (
     "{w} S(x)",
@@ -57,7 +57,7 @@ def made(number: int) -> tuple[str, str, str]:
     return text, "\n".join(facts) + "\n", ",".join(kept)
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """By lifted inference and by lifted messages."""
     text, facts, query = made(int(name))
     model, found = mln.Model.parse(text), dict[str, Any]()

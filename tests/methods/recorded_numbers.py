@@ -13,7 +13,7 @@ from tests.recorded import plain
 import markovlogic as mln
 from markovlogic.generate import make, write
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 LIMIT = 4 << 30  # bytes; else the machine's own memory would have a say
 
 TEXTS = {
@@ -53,7 +53,7 @@ FAMILIES = {"smokers": 30, "asthma": 12, "webkb": 25, "protein": 8, "er": 4, "is
 NAMES = (*PROBLEMS, *TEXTS, *FAMILIES)
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """The explanation as it is written, candidates by name."""
     folder = ""
     if name in FAMILIES:

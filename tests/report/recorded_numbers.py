@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 from tests.methods.problems import inputs
-from tests.methods.said import TEXTS
+from tests.methods.recorded_numbers import TEXTS
 
 import markovlogic as mln
 from markovlogic.evaluation.scores import scores_of
 from markovlogic.report.files import write_result
 from markovlogic.report.tables import agreement, bar, effective, marginals_table, number, probability, summary
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 RUN: dict[str, Any] = {"method": "gibbs", "chains": 4, "draws": 30, "seed": 2}
 MANY = "p = {1, ..., 60}\nS(p)\nR(p, p)\n" + "".join(f"0.{at} S(x) ^ R(x, {at})\n" for at in range(1, 60))
 EQUAL = "Same(x, x).\nSame(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) => Same(x, z).\n"
@@ -120,7 +120,7 @@ PARTS = {
 NAMES = tuple(PARTS)
 
 
-def said(name: str) -> Any:
+def record(name: str) -> Any:
     """One of the views."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mln.InferenceWarning)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from tests.methods.recorded import posed as files_of
-from tests.networks.said import digest
+from tests.networks.recorded_numbers import digest
 from tests.sampling.bound import arrays, target
 
 import markovlogic as mln
@@ -16,7 +16,7 @@ from markovlogic.grounding.ground import ground
 from markovlogic.methods.sampling.base import Settings
 from markovlogic.problem.prepare import pose_problem
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 NAMES = ("smokers", "asthma hard", "webkb", "er", "existential", "exclusive")
 WAYS: dict[str, Settings] = {
     "lifted-mh": mln.LiftedMH(),
@@ -43,7 +43,7 @@ def _stepped(settings: Settings, problem: Any, network: Any) -> list[Any]:
     return [*found, digest(planes), list(sampler.starts(3))]
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """What each way comes to, or why not."""
     with tempfile.TemporaryDirectory() as folder:
         posed = pose_problem(*files_of(name, Path(folder)))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from markovlogic.cli import waiting
+from markovlogic.cli import worker
 from markovlogic.errors import Interrupted
 from markovlogic.system import cancellation
 from markovlogic.system.cancellation import Deadline, OutOfTimeError
@@ -141,9 +141,9 @@ def later(number: int, seconds: float = 0.2) -> None:
 
 
 def test_the_result_and_the_errors_of_the_work_come_through() -> None:
-    assert waiting.wait_for(lambda: 7) == 7
+    assert worker.wait_for(lambda: 7) == 7
     with pytest.raises(KeyError, match="planted"):
-        waiting.wait_for(lambda: {}["planted"])
+        worker.wait_for(lambda: {}["planted"])
 
 
 def deaf(release: threading.Event) -> int:
@@ -158,7 +158,7 @@ def test_a_stage_that_never_asks_is_left_behind(number: int) -> None:
     later(number)
     begun = time.monotonic()
     with pytest.raises(Interrupted):
-        waiting.wait_for(lambda: deaf(release))
+        worker.wait_for(lambda: deaf(release))
     assert time.monotonic() - begun < SOON
     assert signal.getsignal(number) is before
     release.set()
@@ -174,17 +174,17 @@ def test_a_stage_that_never_asks_is_left_behind_by_its_limit() -> None:
 
     begun = time.monotonic()
     with pytest.raises(OutOfTimeError):
-        waiting.wait_for(work)
+        worker.wait_for(work)
     assert time.monotonic() - begun < SOON
     release.set()
 
 
 def test_the_tests_above_would_notice_if_nobody_were_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "GRACE", HANGS)
+    monkeypatch.setattr(worker, "GRACE", HANGS)
     release = threading.Event()
     threading.Timer(1.5, release.set).start()
     later(signal.SIGTERM)
-    assert waiting.wait_for(lambda: deaf(release)) == 0  # it was waited for, signal or not
+    assert worker.wait_for(lambda: deaf(release)) == 0  # it was waited for, signal or not
 
 
 def test_whoever_has_an_answer_is_waited_for_until_the_second_signal() -> None:
@@ -195,7 +195,7 @@ def test_whoever_has_an_answer_is_waited_for_until_the_second_signal() -> None:
         return 5
 
     later(signal.SIGTERM)
-    assert waiting.wait_for(work) == 5
+    assert worker.wait_for(work) == 5
     release = threading.Event()
 
     def forever() -> int:
@@ -205,7 +205,7 @@ def test_whoever_has_an_answer_is_waited_for_until_the_second_signal() -> None:
     later(signal.SIGINT, 0.2)
     later(signal.SIGTERM, 0.6)
     with pytest.raises(KeyboardInterrupt):
-        waiting.wait_for(forever)
+        worker.wait_for(forever)
     release.set()
 
 
@@ -213,6 +213,6 @@ def test_an_ignored_signal_stays_ignored() -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         later(signal.SIGINT, 0.05)
-        assert waiting.wait_for(lambda: time.sleep(0.3) or 3) == 3
+        assert worker.wait_for(lambda: time.sleep(0.3) or 3) == 3
     finally:
         signal.signal(signal.SIGINT, before)

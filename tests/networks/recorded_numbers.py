@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from tests.oracle.worlds import random_network
 
+from markovlogic.map_inference.map_methods import map_method_named
 from markovlogic.map_inference.program import Program
 from markovlogic.map_inference.restricting import decided_by_hard_rules, restricted
 from markovlogic.map_inference.roof import is_pairwise, roof
 from markovlogic.map_inference.search import search, search_network
 from markovlogic.map_inference.settings import SearchSettings
 from markovlogic.map_inference.solve import Work, maximize_network
-from markovlogic.map_inference.ways import way_named
 from markovlogic.map_inference.weighing import with_hidden
 from markovlogic.methods.exact.planning import plan_exact
 from markovlogic.methods.exact.solve import solve
@@ -32,7 +32,7 @@ from markovlogic.networks.components import components
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.symmetry.refinement import refine_network
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 
 
 @cache
@@ -83,7 +83,7 @@ def _exact(network: GroundNetwork) -> dict[str, Any]:
     numbers = [plan.width, plan.entries, plan.largest, plan.seconds, plan.memory_bytes, plan.effort]
     return {
         "plan": numbers,
-        "coins": plan.coins,
+        "independent_atoms": plan.independent_atoms,
         "shapes": len(plan.shapes),
         "log_z": solved.log_z,
         "marginal": solved.marginal[:5],
@@ -91,9 +91,9 @@ def _exact(network: GroundNetwork) -> dict[str, Any]:
 
 
 def _most_probable(network: GroundNetwork) -> dict[str, Any]:
-    auto, found = way_named("auto"), {}
-    ways = {"auto": auto, "flow": replace(auto, eliminates=False, colours=False), "program": way_named("ilp"),
-            "walks": way_named("maxwalksat")}  # fmt: skip
+    auto, found = map_method_named("auto"), {}
+    ways = {"auto": auto, "flow": replace(auto, eliminates=False, colours=False), "program": map_method_named("ilp"),
+            "walks": map_method_named("maxwalksat")}  # fmt: skip
     for name, way in ways.items():
         best = maximize_network(network, Work(way, SearchSettings(tries=3, flips=400, seed=5), threads=1))
         found[name] = [best.log_weight, best.bound, best.is_proved, best.flips, best.tries, best.hardest, dict(best.used)]
@@ -121,7 +121,7 @@ def _samplers(network: GroundNetwork) -> dict[str, Any]:
     return found
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """Plans, worlds and starts of one network."""
     network = networks()[name]
     parts = components(network)

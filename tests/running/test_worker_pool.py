@@ -4,24 +4,24 @@ import threading
 
 import pytest
 
-from markovlogic.running.crew import WorkerPool
+from markovlogic.running.worker_pool import WorkerPool
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_tasks_may_run_pieces_together_however_few_threads_there_are(threads: int) -> None:
     """More tasks than threads, each with pieces: every thread is busy with a task when the pieces come."""
     done: list[tuple[int, int]] = []
-    with WorkerPool(threads) as crew:
+    with WorkerPool(threads) as pool:
         for _ in range(20):
-            crew.each(lambda task: crew.together([lambda piece=p: done.append((task, piece)) for p in range(3)]), range(5))
+            pool.each(lambda task: pool.together([lambda piece=p: done.append((task, piece)) for p in range(3)]), range(5))
     assert sorted(done) == sorted((task, piece) for task in range(5) for piece in range(3) for _ in range(20))
 
 
 def test_free_threads_help() -> None:
     """Both pieces wait for each other, which one thread could not do."""
     meeting = threading.Barrier(2)
-    with WorkerPool(2) as crew:
-        crew.each(lambda _: crew.together([lambda: meeting.wait(60) and None, lambda: meeting.wait(60) and None]), [0])
+    with WorkerPool(2) as pool:
+        pool.each(lambda _: pool.together([lambda: meeting.wait(60) and None, lambda: meeting.wait(60) and None]), [0])
     assert not meeting.broken
 
 
@@ -32,6 +32,6 @@ def test_the_first_error_is_raised_after_all_pieces_have_ended() -> None:
         ended.append(number)
         raise ValueError(number)
 
-    with WorkerPool(2) as crew, pytest.raises(ValueError, match="1"):
-        crew.together([lambda: ended.append(0), lambda: failing(1), lambda: failing(2)])
+    with WorkerPool(2) as pool, pytest.raises(ValueError, match="1"):
+        pool.together([lambda: ended.append(0), lambda: failing(1), lambda: failing(2)])
     assert sorted(ended) == [0, 1, 2]

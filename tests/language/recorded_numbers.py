@@ -19,7 +19,7 @@ from markovlogic.language.lower import lower
 from markovlogic.language.show import show_model
 from markovlogic.language.templates import LoweredModel
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 RULES = """// all that the language has
 person = {Ann, Bob, "a b", 3, ..., 6}
 kind = {U, V}
@@ -99,7 +99,7 @@ def _facts(text: str, folder: str) -> Any:
     return [sum(len(facts) for facts in evidence.facts.values()), _short(repr(numbers))]
 
 
-def said(name: str) -> list[Any]:
+def record(name: str) -> list[Any]:
     """What becomes of each changed text."""
     what, part = name.split()
     rng = np.random.default_rng([int(part), len(what)])

@@ -14,7 +14,7 @@ from markovlogic.system.cancellation import LONG, SURE, Deadline, OutOfTimeError
 
 def test_nobody_asks_by_default() -> None:
     cancellation.check()
-    assert cancellation.current().left is None and not cancellation.current().asked
+    assert cancellation.current().left is None and not cancellation.current().cancelled
 
 
 def test_who_asks_the_outer_asks_the_inner() -> None:
@@ -22,8 +22,8 @@ def test_who_asks_the_outer_asks_the_inner() -> None:
     inner = Deadline(1000.0, outer)
     with inner.of_this_run():
         cancellation.check()
-        outer.ask()
-        assert inner.asked
+        outer.cancel()
+        assert inner.cancelled
         with pytest.raises(Interrupted, match="older file of that name is kept"):
             cancellation.check()
     cancellation.check()  # the block is over
@@ -61,7 +61,7 @@ def test_the_outer_one_is_late_when_the_inner_one_is_unless_there_is_an_answer()
     assert outer.overdue() > 4
     inner.allowance = SURE
     assert outer.overdue() == 0
-    outer.ask()
+    outer.cancel()
     time.sleep(0.01)
     assert outer.overdue() > 0
     inner.has_answer = True
@@ -75,7 +75,7 @@ def test_what_cannot_ask_is_ended_from_outside(how: str) -> None:
     ended = threading.Event()
     with own.ending(ended.set):
         if how == "asked":
-            own.ask()
+            own.cancel()
         else:
             own.spend(1.0)
         assert ended.wait(10)

@@ -2,9 +2,9 @@
 
 import pytest
 from tests.recorded import check
-from tests.symmetry import said
+from tests.symmetry import recorded_numbers
 
 
-@pytest.mark.parametrize("name", said.NAMES)
+@pytest.mark.parametrize("name", recorded_numbers.NAMES)
 def test_classes_and_orbits_are_the_recorded_ones(name: str) -> None:
-    check(said, name)
+    check(recorded_numbers, name)

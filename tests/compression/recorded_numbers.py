@@ -14,7 +14,7 @@ from markovlogic.compression.base import Compressor
 from markovlogic.problem.prepare import PreparedProblem, pose_problem
 from markovlogic_papers.thinning import NIMFA, Drop
 
-FILE = Path(__file__).with_name("said.json")
+FILE = Path(__file__).with_name("recorded_numbers.json")
 WAYS: dict[str, Compressor] = {
     "kmeans": mln.KMeans(ratio=0.4),
     "kmeans, satisfied": mln.KMeans(ratio=3.0, features="sat", cr="old/new"),
@@ -47,7 +47,7 @@ def posed_of(problem: str) -> PreparedProblem:
         return pose_problem(*files_of(problem, Path(folder)))
 
 
-def said(name: str) -> dict[str, Any]:
+def record(name: str) -> dict[str, Any]:
     """What becomes of the problem, and the classes that would be proposed; or why not."""
     problem, way = name.split(": ")
     posed = posed_of(problem)

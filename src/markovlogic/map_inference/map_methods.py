@@ -1,4 +1,4 @@
-"""The table of ways to the most probable world: what each may use. Users know them as methods."""
+"""The methods for the most probable world, and what each may use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AUTO = "auto"
 
 
 @dataclass(frozen=True)
-class Way:
+class MapMethod:
     """What may be used, in this order, for each component that is not solved yet."""
 
     name: str
@@ -24,12 +24,12 @@ class Way:
     colours: bool = False  # linear programs by kinds of atoms, where there are few
     programs: bool = False  # integer programs
     anneals: bool = False  # on the counting network, where grounding does not fit
-    tries: int = 10  # of the search, where nothing is said
+    tries: int = 10  # of the search, by default
     seconds: float = math.inf  # that integer programs may take where no time limit is set
 
 
-WAYS = (
-    Way(
+MAP_METHODS = (
+    MapMethod(
         AUTO,
         "proofs where they are cheap, then search, and a minute for integer programs",
         chooses=True,
@@ -43,12 +43,12 @@ WAYS = (
         tries=4,
         seconds=60.0,
     ),
-    Way("maxwalksat", "local search alone; the bound is that of all clauses true", anneals=True),
-    Way("ilp", "search, then integer programs until they are solved", programs=True, tries=4),
+    MapMethod("maxwalksat", "local search alone; the bound is that of all clauses true", anneals=True),
+    MapMethod("ilp", "search, then integer programs until they are solved", programs=True, tries=4),
 )
 
 
-def way_named(name: str) -> Way:
+def map_method_named(name: str) -> MapMethod:
     """One of them; an unknown name is an error that lists the known ones."""
-    known_name(name, "method", tuple(way.name for way in WAYS))
-    return next(way for way in WAYS if way.name == name)
+    known_name(name, "method", tuple(method.name for method in MAP_METHODS))
+    return next(method for method in MAP_METHODS if method.name == name)

@@ -1,4 +1,4 @@
-"""What the command says beside its results: lines on standard error."""
+"""Messages of the command: lines on standard error."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 from markovlogic.report.terminal import shown_on
 
 
-def tell(text: str) -> None:
-    """Write a message; that nobody listens is no reason to fail."""
+def show_message(text: str) -> None:
+    """Write a message; a closed standard error is not a failure."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(shown_on(sys.stderr, text) + "\n")
         sys.stderr.flush()

@@ -27,7 +27,7 @@ def line_of(ran) -> str:
 def test_files_have_the_line(words, call, mln, tmp_path):
     stats, page, table = tmp_path / "s.json", tmp_path / "x.html", tmp_path / "x.parquet"
     line = line_of(mln(*call, *words))
-    told = {"name": "random", "told": line, "guarantee": "unbounded"}
+    told = {"name": "random", "summary": line, "guarantee": "unbounded"}
     for quiet in ((), ("--quiet",)):  # which is about the terminal
         for path in (tmp_path / "x.json", page, table):
             ran = mln(*call, *words, "-o", path, "--stats", stats, *quiet)
@@ -53,7 +53,7 @@ def test_results_without_compression_have_none(mln, smokers, tmp_path):
 def test_python_names_the_compression(smokers):
     result = mln_package.infer(*map(str, smokers), "Smokes", compress="random", ratio=0.4)
     assert repr(result) == f"<2 marginals by {result.run.method}, compressed by random, guarantee: unbounded>"
-    assert result.run.compression.told == result.remarks[0]
+    assert result.run.compression.summary == result.remarks[0]
     assert result.remarks[0] in result._repr_html_() and "compress random" in summary(result)
     world = mln_package.maximize(*map(str, smokers), compress="random", ratio=0.4)
     assert ", compressed by random: log weight" in repr(world)
@@ -65,7 +65,7 @@ def test_proposals_are_told_too(mln, smokers, tmp_path):
     for words in (("kmeans", "--method", "lifted-mh"), ("bmf", "--set", "osa=proposal")):
         line = line_of(mln(*call, *words))
         assert "classes only propose, the target is the model as posed (guarantee corrected, no bias)" in line
-        assert json.loads(stats.read_text())["compression"] == {"name": words[0], "told": line, "guarantee": "corrected"}
+        assert json.loads(stats.read_text())["compression"] == {"name": words[0], "summary": line, "guarantee": "corrected"}
     assert line.startswith("bmf: 2 classes for 3 of person; ")
 
 
@@ -73,8 +73,8 @@ def test_worlds_are_judged_in_the_model_as_posed(mln, smokers, tmp_path):
     stats = tmp_path / "s.json"
     ran = mln("map", smokers[0], "-e", smokers[1], "--compress", "random", "--ratio", "0.4", "--stats", stats)
     found = json.loads(stats.read_text())
-    assert found["compression"]["told"] in ran.err and found["compression"]["name"] == "random"
-    assert f"(guarantee {found['guarantee']}: weight and bound are of the model as posed)" in found["compression"]["told"]
+    assert found["compression"]["summary"] in ran.err and found["compression"]["name"] == "random"
+    assert f"(guarantee {found['guarantee']}: weight and bound are of the model as posed)" in found["compression"]["summary"]
     assert found["compression"]["guarantee"] == found["guarantee"]
 
 
