@@ -33,7 +33,7 @@ from markovlogic.estimation.substitutions import (
 from markovlogic.estimation.tallies import Cubes, Saved
 from markovlogic.symmetry.automorphisms import NetworkGroup
 from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
-from markovlogic.system.arrays import Float64, Int32, Int64, Words, each_once, offsets, short_digest
+from markovlogic.system.arrays import Float64, Int32, Int64, Pickled, Words, each_once, offsets, short_digest
 from markovlogic.system.checkpoint_validation import Restored
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ SUBSTITUTION_STREAM = 1 << 30  # keeps the random substitutions apart from the c
 
 
 @dataclass(frozen=True, eq=False)
-class OrbitPools:
+class OrbitPools(Pickled):
     """The pools that a query needs, for chains of any network whose first atoms are the problem's open atoms."""
 
     query_atoms: Int32

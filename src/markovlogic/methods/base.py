@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.system.arrays import Pickled
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
@@ -67,7 +68,7 @@ class InferOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Pickled):
     """What is going to be done, and why: the very value that `explain` shows and `infer` executes."""
 
     method: Method

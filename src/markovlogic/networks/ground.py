@@ -12,7 +12,7 @@ import numpy.typing as npt
 from markovlogic.networks import conditionals
 from markovlogic.networks.base import Bools, StartKind
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.system.arrays import Float64, Int32, Int64, frozen, offsets
+from markovlogic.system.arrays import Float64, Int32, Int64, Pickled, frozen, offsets
 
 NO_RULES: Int32 = frozen(np.zeros(0, np.int32))
 FOR_MESSAGES = ("hard_rule", "unit_rule")  # fields that say nothing of the distribution
@@ -20,7 +20,7 @@ _WORTH_SCIPY = 500_000  # literals from which on its counting sort makes up for 
 
 
 @dataclass(frozen=True, eq=False)
-class GroundNetwork:
+class GroundNetwork(Pickled):
     """Weighted ground clauses over open atoms; all arrays are read-only.
 
     Atoms 0..n_atoms-1 are the problem's open atoms (`Problem.atoms` names them); atoms n_atoms..n_all-1 are *hidden*: each is

@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from markovlogic.data.evidence import UNKNOWN
-from markovlogic.system.arrays import Int8, Int64
+from markovlogic.system.arrays import Int8, Int64, Pickled
 
 
 @dataclass(frozen=True, eq=False)
-class Statuses:
+class Statuses(Pickled):
     """What is known about the ground atoms of one predicate: `default`, except for the codes listed (all differ from it)."""
 
     predicate: str
@@ -64,7 +64,7 @@ class Statuses:
 
 
 @dataclass(frozen=True, eq=False)
-class AtomIndex:
+class AtomIndex(Pickled):
     """The open atoms of a problem, numbered 0..n-1: predicate by predicate in declaration order, by code within one."""
 
     predicates: tuple[str, ...]

@@ -13,7 +13,7 @@ from markovlogic.data.evidence import Evidence
 from markovlogic.language.propositional import Node
 from markovlogic.language.syntax import Model
 from markovlogic.problem.statuses import AtomIndex, Statuses
-from markovlogic.system.arrays import Float64, Int64
+from markovlogic.system.arrays import Float64, Int64, Pickled
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class QueryItem:
 
 
 @dataclass(frozen=True, eq=False)
-class ExclusiveGroups:
+class ExclusiveGroups(Pickled):
     """Open exclusive groups of one predicate: in each, exactly one atom is true. Atoms that false facts removed are left out."""
 
     predicate: str
@@ -68,7 +68,7 @@ class ExclusiveGroups:
 
 
 @dataclass(frozen=True, eq=False)
-class SoftAtoms:
+class SoftAtoms(Pickled):
     """Soft evidence about one predicate: what is added to the log weight of a world where the atom is true."""
 
     code: Int64  # (n,) sorted, distinct
@@ -76,7 +76,7 @@ class SoftAtoms:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberedAtoms:
+class NumberedAtoms(Pickled):
     """The numbers of one predicate's atoms, where evidence gives them."""
 
     code: Int64  # (n,) sorted, distinct

@@ -19,7 +19,7 @@ from markovlogic.data.evidence import decode
 from markovlogic.errors import InputError, nearest
 from markovlogic.estimation.diagnostics import most_effective
 from markovlogic.guarantee import Guarantee
-from markovlogic.system.arrays import Float64, Int32, Int64
+from markovlogic.system.arrays import Float64, Int32, Int64, Pickled
 from markovlogic.system.views import view
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class RunRecord(Account):
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class Draws(Pickled):
     """Sampled worlds of the reported atoms, kept only when asked for."""
 
     values: npt.NDArray[np.bool_]  # (n_chains, n_draws, n_kept)
@@ -148,7 +148,7 @@ class Draws:
 
 
 @dataclass(frozen=True, eq=False)
-class Marginals:
+class Marginals(Pickled):
     """P(atom is true | evidence) for every row, sampling error and the method's own bias kept apart.
 
     Rows are sorted by the code points of `atom`. A row with predicate EVENT is a formula from the query.

@@ -31,7 +31,7 @@ from markovlogic.running.sampling import Schedule
 from markovlogic.running.warm_up import warm_up
 from markovlogic.running.worker_pool import WorkerPool, cores
 from markovlogic.running.worlds import WorldsSink
-from markovlogic.system.arrays import Int32, offsets
+from markovlogic.system.arrays import Int32, Pickled, offsets
 from markovlogic.system.cancellation import SURE, Deadline, current, interrupted
 from markovlogic.system.progress import SILENT, Progress
 
@@ -39,7 +39,7 @@ THREADS_A_BATCH = 2  # that may share one
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Task(Pickled):
     """What is to be estimated, and by which chains.
 
     events: each as conjunctions of literals (2·atom + sign) that exclude each other. pools: orbits of these query atoms and

@@ -12,11 +12,11 @@ from typing import Protocol
 
 import numpy as np
 
-from markovlogic.system.arrays import Int32, Int64, short_digest
+from markovlogic.system.arrays import Int32, Int64, Pickled, short_digest
 
 
 @dataclass(frozen=True, eq=False)
-class ConstantClasses:
+class ConstantClasses(Pickled):
     """A partition of the constants of every type.
 
     `sound` says that every permutation inside the classes is an automorphism of model and evidence (twin classes); classes
@@ -34,7 +34,7 @@ class ConstantClasses:
 
 
 @dataclass(frozen=True, eq=False)
-class OrbitPartition:
+class OrbitPartition(Pickled):
     """A partition of the open atoms into sets whose members have the same marginal."""
 
     orbit_of: Int32  # (n_atoms,) ids 0..n_orbits-1 without gaps, in order of the smallest member

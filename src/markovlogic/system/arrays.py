@@ -2,8 +2,8 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import is_dataclass
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,31 @@ def frozen(value: Value) -> Value:
             if isinstance(part, np.ndarray):
                 part.flags.writeable = False
     return value
+
+
+class Pickled:
+    """A frozen data class that comes back from pickling with its fields alone, and with their arrays read-only as before.
+
+    NumPy's arrays come back writable. What a value keeps for later (`cached_property`) stays behind, and is found again.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {own.name: getattr(self, own.name) for own in fields(cast(Any, self))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        _set_read_only(state)
+        vars(self).update(state)
+
+
+def _set_read_only(value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, dict):
+        for part in value.values():
+            _set_read_only(part)
+    elif isinstance(value, tuple | list):
+        for part in value:
+            _set_read_only(part)
 
 
 def offsets(lengths: Sequence[int] | npt.NDArray[np.integer[Any]]) -> Int64:

@@ -37,7 +37,7 @@ from markovlogic.networks.counting.views import Views
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.problem.values import Problem
-from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Words, frozen, offsets
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Pickled, Words, frozen, offsets
 
 CHANNELS = 2  # log-weights; hard clauses
 WRITTEN_AT_ONCE = 1 << 20  # atoms of a world, whose codes are listed
@@ -71,7 +71,7 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class CountingNetwork:
+class CountingNetwork(Pickled):
     """Relations as bit tensors, or as lists where sparse, and programs that count; nothing is grounded. All arrays are read-only.
 
     Atoms 0..n_atoms-1 are the problem's open atoms. Hidden atoms are no atoms here: programs keep their counts.

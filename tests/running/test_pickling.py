@@ -1,0 +1,112 @@
+"""Values that go to other processes: they come back the same, read-only, and give the same draws there."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.running.made import all_atoms, random_network
+
+import markovlogic as mln
+from markovlogic.methods.base import Plan
+from markovlogic.methods.case import Resources, case_of
+from markovlogic.methods.planner import make_plan, options_of
+from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.networks.counting.network import CountingNetwork
+from markovlogic.networks.ground import GroundNetwork
+from markovlogic.problem.prepare import pose_problem
+from markovlogic.running.run import Task, run
+from markovlogic.running.sampling import Sampling, Schedule
+from markovlogic.system.measures import Stopwatch
+
+MODEL = """
+person = {Ann, Bob, Cid, Dan}
+Smokes(person)
+Friends(person, person)
+Likes(person, thing!)
+thing = {Tea, Rum}
+1.5 Friends(x, y) => (Smokes(x) <=> Smokes(y))
+0.5 Smokes(x)
+0.7 Likes(x, Tea) => Smokes(x)
+"""
+SETTINGS = ("gibbs", "mcsat", "orbital", "lifted-mh", "blocked", "tempered")
+
+
+def assert_same_value(one: Any, other: Any, path: str = "") -> None:
+    """Field by field; every array that comes back is read-only."""
+    assert type(one) is type(other), path
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype and not other.flags.writeable, path
+        np.testing.assert_array_equal(one, other, err_msg=path)
+    elif isinstance(one, dict):
+        assert list(one) == list(other), path
+        for key, value in one.items():
+            assert_same_value(value, other[key], f"{path}[{key}]")
+    elif isinstance(one, tuple | list):
+        assert len(one) == len(other), path
+        for number, (here, there) in enumerate(zip(one, other, strict=True)):
+            assert_same_value(here, there, f"{path}[{number}]")
+    elif is_dataclass(one):
+        for own in fields(one):
+            assert_same_value(getattr(one, own.name), getattr(other, own.name), f"{path}.{own.name}")
+
+
+def again(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+def networks_and_plans(tmp_path: Path, method: str = "gibbs") -> tuple[GroundNetwork, CountingNetwork, Plan, Task]:
+    (tmp_path / "model.mln").write_text(MODEL)
+    posed = pose_problem(tmp_path / "model.mln", None, "Smokes")
+    with case_of(posed, Resources(threads=1), Stopwatch()) as case:
+        plan = make_plan(case, options_of(method, "auto", Sampling(chains=4, draws=30)))
+        task = Task(plan.settings.bind(case.target), case.ground(), case.asked.numbers.astype(np.int32), pools=plan.pools)
+        return case.ground(), case.counting, plan, task
+
+
+def test_networks_come_back_the_same(tmp_path: Path) -> None:
+    ground, counting, _, _ = networks_and_plans(tmp_path)
+    _ = ground.neighbourhoods, counting.layout
+    for network in (ground, counting):
+        back = again(network)
+        assert_same_value(network, back)
+        assert back.digest(floats=True) == network.digest(floats=True)
+        assert set(vars(back)) == {own.name for own in fields(network)}  # nothing that was kept for later
+
+
+@pytest.mark.parametrize("method", SETTINGS)
+def test_plans_settings_and_tasks_come_back_the_same(tmp_path: Path, method: str) -> None:
+    _, _, plan, task = networks_and_plans(tmp_path, method)
+    for value in (plan, plan.settings, task):
+        assert_same_value(value, again(value))
+    assert task.digest() == again(task).digest()
+
+
+def test_results_come_back_the_same(tmp_path: Path) -> None:
+    (tmp_path / "model.mln").write_text(MODEL)
+    with pytest.warns(mln.InferenceWarning):
+        result = mln.infer(tmp_path / "model.mln", query="Smokes", method="gibbs", draws=20, chains=2, keep_draws=True)
+    back = again(result)
+    assert_same_value(result, back)
+    assert list(back) == list(result) and back["Smokes(Ann)"] == result["Smokes(Ann)"]
+
+
+def means(task: Task) -> np.ndarray:
+    return run(task, Schedule(chains=3, draws=40, burn_in=5, seed=7), threads=1).atoms.mean
+
+
+def test_another_process_makes_the_same_draws() -> None:
+    network = random_network(3)
+    task = Task(Gibbs(), network, all_atoms(network))
+    other = replace(task, network=random_network(4))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        there = [pool.submit(means, one).result() for one in (task, other)]
+    np.testing.assert_array_equal(there[0], means(task))
+    np.testing.assert_array_equal(there[1], means(other))
+    assert not np.array_equal(*there)
