@@ -23,7 +23,9 @@ class Offering(SamplingMethod):
 
 
 """
-LINE = '    "exact",\n'
+LINE = '    "exact": "markovlogic.methods.exact_method:METHOD",\n'
+OWN_LINE = '    "plain-gibbs": "markovlogic.methods.plain_gibbs:METHOD",\n'
+BEFORE = '    "lifted-mh": "markovlogic.methods.lifted_mh:METHOD",\n'
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +37,8 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "markovlogic" / "methods" / "plain_gibbs.py").write_text(skeleton.body)
     table = folder / "markovlogic" / "methods" / "table.py"
     text = table.read_text()
-    assert text.count('    "lifted-mh",\n') == 1
-    table.write_text(text.replace('    "lifted-mh",\n', '    "lifted-mh",\n    "plain-gibbs",\n'))
+    assert text.count(BEFORE) == 1
+    table.write_text(text.replace(BEFORE, BEFORE + OWN_LINE))
     return folder
 
 
@@ -81,8 +83,8 @@ def test_auto_takes_what_offers_itself(grown: Path, tmp_path: Path) -> None:
     offering = skeleton.replace("METHOD = SamplingMethod(", f"{OFFERING}METHOD = Offering(")
     (methods / "plain_gibbs.py").write_text(offering)
     table = methods / "table.py"
-    text = table.read_text().replace('    "plain-gibbs",\n', "")
-    table.write_text(text.replace(LINE, f'    "plain-gibbs",\n{LINE}'))
+    text = table.read_text().replace(OWN_LINE, "")
+    table.write_text(text.replace(LINE, OWN_LINE + LINE))
     told = json.loads(mln(folder, "explain", *smokers("--json")).stdout)
     assert told["plan"]["method"] == "plain-gibbs" and told["plan"]["reason"].startswith("it offered itself")
 
