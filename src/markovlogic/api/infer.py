@@ -10,12 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markovlogic.compression.base import refuse_large, refuse_numbers, told_line
+from markovlogic.compression.into import CompressAs, compressed_into
 from markovlogic.compression.table import compressor_of
 from markovlogic.errors import InferenceWarning, ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import InferOptions, MethodSettings, Plan
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.has_world import require_world
 from markovlogic.methods.planner import make_plan, wish_of, with_compressor
 from markovlogic.methods.reduced import Reduction
 from markovlogic.methods.sampling.base import Settings
@@ -44,6 +46,8 @@ def infer(
     compress: str | Compressor | None = None,
     rank: int | None = None,
     ratio: float | None = None,
+    compress_as: CompressAs = "auto",
+    proposals: str | Compressor | None = None,
     estimator: str = "auto",
     orbits: str = "auto",
     chains: int | None = None,
@@ -70,9 +74,11 @@ def infer(
 
     model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, atoms, patterns
     (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. compress: a name, with its rank or
-    ratio, or settings such as `KMeans(ratio=0.2)`. orbits: the symmetries that chains and estimators use, twin, refined or
-    automorphism. What is None takes its default:
-    as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
+    ratio, or settings such as `KMeans(ratio=0.2)`. compress_as: what it puts in place of the problem: counts, blocks, a smaller
+    problem, or (auto) the most accurate of them. proposals: as compress, but a source of proposals for lifted-mh; the target
+    stays the model. orbits: the symmetries that chains and estimators use, twin, refined or automorphism. What is None takes its
+    default: as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no
+    limits.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
     """
@@ -80,7 +86,10 @@ def infer(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
     wish = wish_of(method, network, sampling)
-    wish = with_compressor(wish, compressor_of(compress, rank, ratio, seed))
+    named = compress is not None and compress != "none"  # rank and ratio are of the compression, or else of the proposals
+    of_compression, of_proposals = ((rank, ratio), (None, None)) if named or proposals is None else ((None, None), (rank, ratio))
+    compressor = compressor_of(compress, *of_compression, seed)
+    wish = with_compressor(wish, compressor, compress_as, compressor_of(proposals, *of_proposals, seed))
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = None if time_limit is None or time_limit == math.inf else float(time_limit)
@@ -103,12 +112,14 @@ def _answered(
     made: Compression | None = None
     wanted: ResolvedQuery | None = None
     moved: ResolvedQuery | None = None
+    unchecked: tuple[str, ...] = ()
     if wish.compressor is not None:
         with watch("compress"):
             resources.progress.stage("compress")
             refuse_numbers(posed)
             refuse_large(wish.compressor, posed.problem, resources.limit)
-            made = wish.compressor.compress(posed, needs_problem=wish.method is not None)
+            unchecked = require_world(posed, resources)
+            made = compressed_into(wish.compressor, posed, wish.compress_as)
             if made.blocks is None:
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
                 wanted = distinct(moved, made.posed.problem)
@@ -123,7 +134,7 @@ def _answered(
         answer = replace(answer, remarks=(*posed.notes, *plan.notes, *answer.remarks))
         if made is not None:
             notes = () if made.partition is None else made.partition.notes
-            answer = replace(answer, guarantee=answer.guarantee | made.guarantee, remarks=(*notes, *answer.remarks))
+            answer = replace(answer, guarantee=answer.guarantee | made.guarantee, remarks=(*notes, *unchecked, *answer.remarks))
         if made is not None and not made.keeps(posed):  # log_z of another problem
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
         record, solved_for = _record(case, plan, answer), answer.asked or case.asked

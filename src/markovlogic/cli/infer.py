@@ -32,6 +32,8 @@ def infer(
     compress: options.Compress = "none",
     rank: options.Rank = None,
     ratio: options.Ratio = None,
+    compress_as: options.CompressAs = "auto",
+    proposals: options.Proposals = "none",
     memory_limit: options.MemoryLimit = None,
     estimator: Annotated[
         str,
@@ -99,7 +101,7 @@ def infer(
     options.positive(target_stderr, "--target-stderr")
 
     from markovlogic.api import infer as api
-    from markovlogic.compression.table import compressor_said, refuse_unknown
+    from markovlogic.compression.table import NONE, compressor_said, refuse_unknown
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.said import settings_of, settings_said
     from markovlogic.methods.sampler_method import two_sources
@@ -108,13 +110,18 @@ def infer(
     from markovlogic.report.progress import shown_progress
 
     orbits, said = options.taken(set_ or (), "orbits", "auto")
-    compressor, said = compressor_said(compress, rank, ratio, said, settings_of(method))
-    if method == AUTO and compressor is not None and compressor.role == "proposal":
+    if method == AUTO and proposals != NONE:
         method = proposing()[0].name  # what `auto` takes then
-    refuse_unknown(compressor, said, method, tuple(settings_of(method)))
+    if compress != NONE or proposals == NONE:  # --rank, --ratio and --set are about the compression, or else the proposals
+        compressor, said = compressor_said(compress, rank, ratio, said, settings_of(method))
+        source, _ = compressor_said(proposals, None, None, ())
+        refuse_unknown(compressor, said, method, tuple(settings_of(method)))
+    else:
+        compressor = None
+        source, said = compressor_said(proposals, rank, ratio, said, settings_of(method))
+        refuse_unknown(source, said, method, tuple(settings_of(method)))
     chosen = settings_said(method, said)
-    proposes = compressor is not None and compressor.role != "target"
-    if proposes and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in said):
+    if source is not None and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in said):
         raise two_sources(method)
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
@@ -128,6 +135,8 @@ def infer(
             method=chosen,
             network=network,
             compress=compressor,
+            compress_as=compress_as,  # type: ignore[arg-type]
+            proposals=source,
             estimator=estimator,
             orbits=orbits,
             chains=chains,

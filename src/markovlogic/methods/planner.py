@@ -21,7 +21,7 @@ from markovlogic.methods.case import Case, Resources, case_of
 from markovlogic.methods.reduced import Reduction
 from markovlogic.methods.rest import Rest, rest_of
 from markovlogic.methods.table import AUTO, all_methods, method_named, proposing
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.kinds import COMPRESSED, NetworkKind
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, pose_problem
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
@@ -32,7 +32,7 @@ from markovlogic.system.progress import Progress
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
 
-NETWORKS = (AUTO, *(kind for kind in NetworkKind if kind is not NetworkKind.NONE))
+NETWORKS = (AUTO, NetworkKind.GROUND, NetworkKind.COUNTING)  # what --network may name
 
 
 def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> InferOptions:
@@ -50,29 +50,31 @@ def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> I
     return wish
 
 
-def with_compressor(wish: InferOptions, compressor: Compressor | None) -> InferOptions:
-    """What was said of a compression too: it gives another problem, or proposals to a method that takes them."""
-    if compressor is None:
+def with_compressor(
+    wish: InferOptions, compressor: Compressor | None, compress_as: str = AUTO, proposals: Compressor | None = None
+) -> InferOptions:
+    """What was said of a compression too, which gives another problem; and of proposals to a method that takes them."""
+    if compressor is not None or compress_as != AUTO:
+        from markovlogic.compression.into import check_into
+
+        check_into(compress_as, compressor)
+        wish = replace(wish, compressor=compressor, compress_as=compress_as)
+    if proposals is None:
         return wish
     from markovlogic.compression.purposes import TO_PROPOSE, refuse_unused
 
-    takes = wish.method is not None and wish.method.takes_proposals
-    if compressor.role != "proposal":
-        if takes and compressor.role == "auto":
-            refuse_unused(compressor, TO_PROPOSE)  # before anything is read
-            return replace(wish, proposals=compressor)
-        return replace(wish, compressor=compressor)
-    if not takes:
-        able = proposing()
-        if wish.method is not None:
-            others = " or ".join(method.name for method in able)
-            raise InputError(
-                f"{compressor.name} is to propose, and {wish.method.name} takes no proposals",
-                hint=f"choose --method {others}, or let it replace the evidence: --set osa=target",
-            )
+    refuse_unused(proposals, TO_PROPOSE)  # before anything is read
+    able = proposing()
+    if wish.method is None:
         wish = replace(wish, method=able[0])
         _check_fit(able[0], wish)
-    return replace(wish, proposals=compressor)
+    elif not wish.method.takes_proposals:
+        raise InputError(
+            f"--proposals {proposals.name}: {wish.method.name} takes no proposals",
+            hint=f"choose --method {' or '.join(method.name for method in able)}, or replace the problem:"
+            f" --compress {proposals.name}",
+        )
+    return replace(wish, proposals=proposals)
 
 
 def _check_fit(method: Method, wish: InferOptions) -> None:
@@ -85,7 +87,9 @@ def _check_fit(method: Method, wish: InferOptions) -> None:
             hint=f"leave it out, or choose one of {others}",
         )
     if wish.network is not None and wish.network not in method.networks:
-        works = ", ".join(kind if kind is not NetworkKind.NONE else "the problem itself" for kind in method.networks)
+        works = ", ".join(
+            kind if kind is not NetworkKind.NONE else "the problem itself" for kind in method.networks if kind not in COMPRESSED
+        )
         raise InputError(f"{method.name} does not work on the {wish.network} network; it works on {works}")
 
 

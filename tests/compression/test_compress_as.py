@@ -1,0 +1,40 @@
+"""What a compression puts in place of the problem does not depend on the method; what has no world is refused."""
+
+import pytest
+
+import markovlogic as mln
+
+NO_WORLD = "person={A,B,C,D}\nS(person)\nP\n0.64 !P\n!(!S(x) => S(y)).\n"
+RULES = "S(p)\nF(p,p)\nC(p)\n1.5 S(x) => C(x)\n1.1 F(x,y) => (S(x) <=> S(y))\n-1 C(x)\n"
+
+
+def friends(n):
+    return mln.Model.parse(f"p={{{','.join(f'A{i}' for i in range(n))}}}\n{RULES}")
+
+
+@pytest.mark.parametrize("name", ["twins", "kmeans", "random", "dpmeans", "obj2vec", "bmf"])
+@pytest.mark.parametrize("into", ["auto", "problem"])
+def test_what_has_no_world_is_refused(name, into, tmp_path):
+    (tmp_path / "facts.db").write_text("S(A)\n?S(B)\n")
+    with pytest.raises(mln.InputError, match="hard rule"):
+        mln.infer(mln.Model.parse(NO_WORLD), str(tmp_path / "facts.db"), "P", compress=name, compress_as=into)
+
+
+def test_the_method_does_not_change_what_is_solved():
+    model = friends(100)
+    plain = mln.infer(model, None, "S,C", compress="random", seed=1)
+    drawn = mln.infer(model, None, "S,C", compress="random", method="gibbs", draws=1000, seed=1)
+    assert drawn.run.method == "gibbs" and drawn.run.network == plain.run.network == "counts"
+    assert abs(drawn.probability.mean() - plain.probability.mean()) < 0.01
+    few = friends(6)
+    plain, summed = (mln.infer(few, None, "S,C", compress="random", ratio=0.5, method=m, seed=1) for m in ("auto", "exact"))
+    assert summed.run.network == "counts" and abs(summed.probability - plain.probability).max() < 1e-12
+    with pytest.raises(mln.InputError, match="--compress-as problem"):
+        mln.infer(model, None, "S", compress="random", method="bp")
+
+
+def test_a_biased_sum_is_not_called_exact_alone():
+    model = mln.Model.parse("p={A,B,C,D}\nS(p)\n0.7 S(x) ^ S(y) ^ x != y\n")
+    result = mln.infer(model, None, "S", compress="random", compress_as="problem", method="exact")
+    assert result.guarantee == "unbounded" and "the sum over the compressed problem is exact" in repr(result)
+    assert result.run.stats(result.guarantee)["method_note"] == "the sum over the compressed problem is exact"
