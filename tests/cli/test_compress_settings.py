@@ -83,7 +83,12 @@ def test_seeds_that_no_generator_starts_from_are_refused_and_large_ones_are_take
 
 def test_what_draws_nothing_says_so_and_not_that_the_numbers_are_exact(mln, circle):
     call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "random", "--draws", 5, "--seed", 3)
-    for words in (("--method", "exact"), ("--method", "lifted"), ("--method", "bp"), ()):
+    for words in (
+        ("--method", "exact"),
+        ("--method", "lifted", "--compress-as", "problem"),
+        ("--method", "bp", "--compress-as", "problem"),
+        (),
+    ):
         ran = mln(*call, *words)
         assert "guarantee unbounded" in ran.err and "numbers are exact" not in ran.err
         assert "--draws had nothing to do" in ran.err  # the seed had: groups were drawn from it
