@@ -117,7 +117,7 @@ def test_merged_evidence_alone_is_another_log_z(mln, tmp_path):
     call = ("infer", model, "-e", facts, "-q", "F", "--method", "exact", "--stats", stats)
     plain = mln(*call)
     assert json.loads(stats.read_text())["log_z"] == pytest.approx(-0.19891, abs=1e-5)
-    merged = mln(*call, "--compress", "dpmeans", "--ratio", "1.0")
+    merged = mln(*call, "--compress-as", "problem", "--compress", "dpmeans", "--ratio", "1.0")
     assert merged.code == plain.code == 0 and merged.out == plain.out
     assert "log_z" not in json.loads(stats.read_text())
 

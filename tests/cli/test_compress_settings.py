@@ -92,7 +92,10 @@ def test_what_draws_nothing_says_so_and_not_that_the_numbers_are_exact(mln, circ
         ran = mln(*call, *words)
         assert "guarantee unbounded" in ran.err and "numbers are exact" not in ran.err
         assert "--draws had nothing to do" in ran.err  # the seed had: groups were drawn from it
-    assert "no sampling error, so --draws, --seed had nothing" in mln(*call, "--method", "exact", "--set", "seed=4").err
+    assert (
+        "no sampling error, so --draws, --seed had nothing"
+        in mln(*call, "--compress-as", "problem", "--method", "exact", "--set", "seed=4").err
+    )
 
 
 def test_words_that_nobody_knows_name_those_who_were_asked(mln, circle, tmp_path):
@@ -180,7 +183,7 @@ def test_counts_are_no_network(mln, circle):
 def test_twins_are_read_as_it_was_said(mln, circle, tmp_path):
     stats = tmp_path / "s.json"
     call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "twins", "--draws", "200", "--stats", stats)
-    assert "the problem stays as it is" in mln(*call, "--method", "exact").err
+    assert "the problem stays as it is" in mln(*call, "--method", "exact", "--compress-as", "problem").err
     assert "the problem stays as it is" not in mln(*call, "--set", "alpha=lazy").err
     assert json.loads(stats.read_text())["method"] == "gibbs"
     assert "merging overrides" in mln(*call, "--set", "evidence=clamp", "--method", "exact").err

@@ -322,7 +322,7 @@ def test_averaged_evidence_is_called_unbounded_and_hard_rules_fall_back(tmp_path
     with pytest.raises(mln.UnsupportedError, match="hard rule"):
         mln.infer(hard, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"))
     with pytest.raises(mln.InputError, match="leave --method out"):
-        mln.infer(model, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"), method="gibbs")
+        mln.infer(model, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"), compress_as="problem")
     for more, said in (
         ({"query": "S(A)^S(B)"}, "conjunctions"),
         ({"keep_draws": True}, "no worlds"),

@@ -157,7 +157,15 @@ def test_what_is_called_exact_is(random_problem):
     for name, method in itertools.product(
         EVERY, ("enumerate", None)
     ):  # a smaller problem; or counts, summed over where they can be
-        found = mln.infer(model, evidence, random_problem.query, method=method or "auto", compress=name, draws=20)
+        found = mln.infer(
+            model,
+            evidence,
+            random_problem.query,
+            method=method or "auto",
+            compress=name,
+            compress_as="problem" if method else "auto",
+            draws=20,
+        )
         if found.guarantee == "exact" and not found.stderr.any():
             np.testing.assert_allclose(found.probability, truth.probability, atol=1e-9)
 
