@@ -1,6 +1,12 @@
 """What a compression puts in place of the problem does not depend on the method; what has no world is refused."""
 
+import itertools
+
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from tests.compression.test_compressors import evidence_of
+from tests.strategies import problems
 
 import markovlogic as mln
 
@@ -38,3 +44,40 @@ def test_a_biased_sum_is_not_called_exact_alone():
     result = mln.infer(model, None, "S", compress="random", compress_as="problem", method="exact")
     assert result.guarantee == "unbounded" and "the sum over the compressed problem is exact" in repr(result)
     assert result.run.stats(result.guarantee)["method_note"] == "the sum over the compressed problem is exact"
+
+
+def answer_of(model, evidence, query, **options):
+    """Marginals, or None where the problem is refused."""
+    try:
+        return mln.infer(model, evidence, query, **options)
+    except (mln.InputError, mln.UnsupportedError):
+        return None
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_random_hard_rules_against_enumeration(soft):
+    """What has no world is refused by every compression, and what is called exact is."""
+    seen = {"no world": 0, "exact": 0, "answered": 0, "refused": 0}
+
+    @settings(max_examples=60, deadline=None, derandomize=True)
+    @given(problems(max_atoms=8, max_rules=3, mostly_hard=True, soft=soft))
+    def check(random_problem):
+        model = mln.Model.parse(random_problem.mln)
+        evidence = evidence_of(model, random_problem.db)
+        truth = answer_of(model, evidence, random_problem.query, method="enumerate")
+        for name, into in itertools.product(("twins", "kmeans", "random", "bmf"), ("auto", "counts", "blocks", "problem")):
+            found = answer_of(model, evidence, random_problem.query, compress=name, compress_as=into, draws=20)
+            if truth is None:
+                seen["no world"] += 1
+                assert found is None, (name, into)
+            elif found is None:
+                seen["refused"] += 1
+                assert into in ("counts", "blocks") or name == "bmf" or soft, (name, into)
+            else:
+                seen["answered"] += 1
+                if found.guarantee == "exact" and not found.run.draws:
+                    seen["exact"] += 1
+                    np.testing.assert_allclose(found.probability, truth.probability, atol=1e-9)
+
+    check()
+    assert seen["no world"] and (soft or (seen["exact"] and seen["answered"])), seen
