@@ -321,7 +321,7 @@ def test_averaged_evidence_is_called_unbounded_and_hard_rules_fall_back(tmp_path
     assert "literal weights, since blocks have no place for a hard rule" in " ".join(found.remarks)
     with pytest.raises(mln.UnsupportedError, match="hard rule"):
         mln.infer(hard, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"))
-    with pytest.raises(mln.InputError, match="leave --method out"):
+    with pytest.raises(mln.InputError, match="leave --compress-as problem out"):
         mln.infer(model, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"), compress_as="problem")
     for more, said in (
         ({"query": "S(A)^S(B)"}, "conjunctions"),
