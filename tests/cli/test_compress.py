@@ -35,7 +35,11 @@ def test_what_is_left_of_the_facts_is_told(mln, smokers, tmp_path):
 
 def test_every_compression_answers_every_query_atom_with_one_line_on_its_worth(mln, smokers):
     for name in ("kmeans", "dpmeans", "obj2vec", "random", "drop", "nimfa", "twins", "bmf"):
-        for method in ((), ("--method", "exact"), *((("--method", "mcsat", "--draws", "400"),) if name == "random" else ())):
+        for method in (
+            (),
+            ("--method", "exact"),
+            *((("--method", "mcsat", "--compress-as", "problem", "--draws", "400"),) if name == "random" else ()),
+        ):
             ran = mln("infer", smokers[0], "-e", smokers[1], "-q", "Smokes,Cancer", "--compress", name, *method)
             assert ran.code in (0, 1) and len(ran.out.splitlines()) == 5, (name, method, ran)
             assert len([line for line in ran.err.splitlines() if "(guarantee " in line]) == 1, (name, method, ran.err)
@@ -62,7 +66,7 @@ def test_switches(mln, smokers):
         (("--set", "weights=heavy"), "expected one of"),
         (("--ratio", "0"), "above 0"),
         (("--rank", "3"), "no setting of --compress random"),
-        (("--set", "weights=count", "--method", "gibbs"), "leave --method out"),
+        (("--set", "weights=count", "--compress-as", "problem"), "leave --compress-as problem out"),
         (("--set", "nothing=1"), "nothing=1"),
     ):
         ran = mln(*call, *wrong)
@@ -96,7 +100,7 @@ def test_maps_of_smaller_problems(mln, smokers, tmp_path):
 
 def test_correction_by_counts(mln, smokers):
     call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes,Cancer", "--method", "lifted-mh", "--draws", "300")
-    for words in (("--compress", "random", "--set", "propose=counts"), ("--set", "propose=independent", "--set", "rounds=2")):
+    for words in (("--proposals", "random", "--set", "propose=counts"), ("--set", "propose=independent", "--set", "rounds=2")):
         ran = mln(*call, *words)
         assert ran.code == 0 and len(ran.out.splitlines()) == 5, ran
     assert mln(*call, "--set", "propose=blocks").code == mln(*call, "--set", "tune=perhaps").code == 2
@@ -113,7 +117,7 @@ def test_merged_evidence_alone_is_another_log_z(mln, tmp_path):
     call = ("infer", model, "-e", facts, "-q", "F", "--method", "exact", "--stats", stats)
     plain = mln(*call)
     assert json.loads(stats.read_text())["log_z"] == pytest.approx(-0.19891, abs=1e-5)
-    merged = mln(*call, "--compress", "dpmeans", "--ratio", "1.0")
+    merged = mln(*call, "--compress-as", "problem", "--compress", "dpmeans", "--ratio", "1.0")
     assert merged.code == plain.code == 0 and merged.out == plain.out
     assert "log_z" not in json.loads(stats.read_text())
 
@@ -128,11 +132,11 @@ def test_two_sources_of_proposals_are_refused(mln, smokers):
         "Smokes",
         "--method",
         "lifted-mh",
-        "--compress",
+        "--proposals",
         "dpmeans",
         "--draws",
         50,
     )
     for source in ("unary", "twins"):
         ran = mln(*call, "--set", f"source={source}")
-        assert ran.code == 2 and "--compress and the setting source both say" in ran.err, ran
+        assert ran.code == 2 and "--proposals and the setting source both say" in ran.err, ran

@@ -60,7 +60,7 @@ def test_proposals_are_of_the_seed_of_the_run(circle):
     from markovlogic.running.sampling import Sampling
 
     method = method_named("lifted-mh")
-    wish = with_compressor(wish_of("lifted-mh", "auto", Sampling(seed=5)), compressor_of("random", seed=5))
+    wish = with_compressor(wish_of("lifted-mh", "auto", Sampling(seed=5)), None, proposals=compressor_of("random", seed=5))
     assert method.settings(wish).source == mln_package.RandomGroups(seed=5)
     for source in ("kmeans", mln_package.KMeans()):
         assert method.settings(wish_of(LiftedMH(source=source), "auto", Sampling(seed=5))).source == mln_package.KMeans(seed=5)
@@ -83,11 +83,19 @@ def test_seeds_that_no_generator_starts_from_are_refused_and_large_ones_are_take
 
 def test_what_draws_nothing_says_so_and_not_that_the_numbers_are_exact(mln, circle):
     call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "random", "--draws", 5, "--seed", 3)
-    for words in (("--method", "exact"), ("--method", "lifted"), ("--method", "bp"), ()):
+    for words in (
+        ("--method", "exact"),
+        ("--method", "lifted", "--compress-as", "problem"),
+        ("--method", "bp", "--compress-as", "problem"),
+        (),
+    ):
         ran = mln(*call, *words)
         assert "guarantee unbounded" in ran.err and "numbers are exact" not in ran.err
         assert "--draws had nothing to do" in ran.err  # the seed had: groups were drawn from it
-    assert "no sampling error, so --draws, --seed had nothing" in mln(*call, "--method", "exact", "--set", "seed=4").err
+    assert (
+        "no sampling error, so --draws, --seed had nothing"
+        in mln(*call, "--compress-as", "problem", "--method", "exact", "--set", "seed=4").err
+    )
 
 
 def test_words_that_nobody_knows_name_those_who_were_asked(mln, circle, tmp_path):
@@ -129,7 +137,7 @@ def test_settings_are_judged_together(mln, circle, tmp_path):
 
 
 USES = {
-    "proposals": ("infer", "--method", "lifted-mh", "--compress", "random", "--draws", "20"),
+    "proposals": ("infer", "--method", "lifted-mh", "--proposals", "random", "--draws", "20"),
     "worlds": ("map", "--compress", "random"),
     "files": ("compress", "--method", "random"),
     "counts": ("infer", "--compress", "random"),
@@ -175,7 +183,7 @@ def test_counts_are_no_network(mln, circle):
 def test_twins_are_read_as_it_was_said(mln, circle, tmp_path):
     stats = tmp_path / "s.json"
     call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress", "twins", "--draws", "200", "--stats", stats)
-    assert "the problem stays as it is" in mln(*call, "--method", "exact").err
+    assert "the problem stays as it is" in mln(*call, "--method", "exact", "--compress-as", "problem").err
     assert "the problem stays as it is" not in mln(*call, "--set", "alpha=lazy").err
-    assert json.loads(stats.read_text())["method"] == "acgibbs"
+    assert json.loads(stats.read_text())["method"] == "gibbs"
     assert "merging overrides" in mln(*call, "--set", "evidence=clamp", "--method", "exact").err

@@ -52,7 +52,10 @@ def test_results_without_compression_have_none(mln, smokers, tmp_path):
 
 def test_python_names_the_compression(smokers):
     result = mln_package.infer(*map(str, smokers), "Smokes", compress="random", ratio=0.4)
-    assert repr(result) == f"<2 marginals by {result.run.method}, compressed by random, guarantee: unbounded>"
+    assert (
+        repr(result)
+        == f"<2 marginals by {result.run.method_with_note(result.guarantee)}, compressed by random, guarantee: unbounded>"
+    )
     assert result.run.compression.summary == result.remarks[0]
     assert result.remarks[0] in result._repr_html_() and "compress random" in summary(result)
     world = mln_package.maximize(*map(str, smokers), compress="random", ratio=0.4)
@@ -61,8 +64,8 @@ def test_python_names_the_compression(smokers):
 
 def test_proposals_are_told_too(mln, smokers, tmp_path):
     stats = tmp_path / "s.json"
-    call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--draws", "100", "--stats", stats, "--compress")
-    for words in (("kmeans", "--method", "lifted-mh"), ("bmf", "--set", "osa=proposal")):
+    call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--draws", "100", "--stats", stats, "--proposals")
+    for words in (("kmeans", "--method", "lifted-mh"), ("bmf",)):
         line = line_of(mln(*call, *words))
         assert "classes only propose, the target is the model as posed (guarantee corrected, no bias)" in line
         assert json.loads(stats.read_text())["compression"] == {"name": words[0], "summary": line, "guarantee": "corrected"}
@@ -79,8 +82,10 @@ def test_worlds_are_judged_in_the_model_as_posed(mln, smokers, tmp_path):
 
 
 def test_a_method_that_reads_problems_has_literal_weights(call, mln):
-    words = "weights and rules are as they were (literal), since --method names one that reads problems"
-    assert words in line_of(mln(*call, "--method", "gibbs", "--draws", "100")) and words not in line_of(mln(*call))
+    words = "weights and rules are as they were (--compress-as problem)"
+    assert words in line_of(
+        mln(*call, "--compress-as", "problem", "--method", "gibbs", "--draws", "100")
+    ) and words not in line_of(mln(*call))
     assert words not in line_of(mln(*call, "--method", "exact", "--set", "weights=literal"))  # as it was said
     assert words not in line_of(mln(*call, "--method", "exact", "--ratio", "1"))  # nobody is merged
     worlds = ("map", *call[1:], "--set", "diag=split")

@@ -25,7 +25,6 @@ SWITCHES = {  # papers.md 3.15: what it is a setting of, and all its values
     "K": (("obj2vec",), ("n/a", "n/a-1")),
     "cr": (("kmeans", "obj2vec", "random"), ("new/old", "old/new")),
     "unknown": (("bmf",), ("closed", "masked")),
-    "osa": (("bmf",), ("auto", "target", "proposal")),
 }
 METHODS = {
     ("gibbs", "scan"): ("random", "systematic"),
@@ -62,9 +61,9 @@ def test_settings_of_methods(method, name, mln, smokers):
 
 
 def test_low_rank_evidence_is_a_target_or_proposes(mln, smokers, tmp_path):
-    """papers.md 2.15: as proposals the factors leave the target alone, whatever their rank."""
+    """--compress replaces the problem whatever the method; --proposals leaves the target alone."""
     stats = tmp_path / "s.json"
-    call = ("infer", *smokers[:1], "-e", smokers[1], "-q", "Smokes", "--compress", "bmf", "--rank", "0", "--stats", stats)
+    call = ("infer", *smokers[:1], "-e", smokers[1], "-q", "Smokes", "--rank", "0", "--stats", stats)
     few = ("--draws", "50", "--chains", "4")
 
     def told(*more):
@@ -73,15 +72,12 @@ def test_low_rank_evidence_is_a_target_or_proposes(mln, smokers, tmp_path):
         found = json.loads(stats.read_text())
         return found["method"], found["guarantee"]
 
-    assert told("--set", "osa=proposal", *few) == ("lifted-mh", "corrected")
-    assert told("--method", "lifted-mh", *few) == ("lifted-mh", "corrected")
-    assert told("--method", "lifted-mh", "--set", "osa=target", *few) == ("lifted-mh", "unbounded")
-    assert told("--set", "osa=target")[1] == told()[1] == "unbounded"
-    ran = mln(*call, "--method", "exact", "--set", "osa=proposal")
-    assert ran.code == 2 and "bmf is to propose, and exact takes no proposals" in ran.err
-    for command in (("map", "-q", "Smokes", "--compress", "bmf"), ("compress", "--method", "bmf", "-o", tmp_path / "out")):
-        ran = mln(command[0], smokers[0], "-e", smokers[1], *command[1:], "--set", "osa=proposal")
-        assert ran.code == 2 and "there is no chain to propose to" in ran.err, ran
+    assert told("--proposals", "bmf", *few) == ("lifted-mh", "corrected")
+    assert told("--proposals", "bmf", "--method", "lifted-mh", *few) == ("lifted-mh", "corrected")
+    assert told("--compress", "bmf", "--method", "lifted-mh", *few) == ("lifted-mh", "unbounded")
+    assert told("--compress", "bmf")[1] == "unbounded"
+    ran = mln(*call, "--method", "exact", "--proposals", "bmf")
+    assert ran.code == 2 and "exact takes no proposals" in ran.err and "--compress bmf" in ran.err
 
 
 def test_a_name_that_method_and_compression_have_says_whose_it_is(mln, smokers):
@@ -94,7 +90,7 @@ def test_a_name_that_method_and_compression_have_says_whose_it_is(mln, smokers):
         "Smokes",
         "--method",
         "lifted-mh",
-        "--compress",
+        "--proposals",
         "kmeans",
         "--draws",
         "30",
@@ -106,6 +102,6 @@ def test_a_name_that_method_and_compression_have_says_whose_it_is(mln, smokers):
     assert mln(*call, "--set", "kmeans.ratio=0.5").code in (0, 1)
     assert mln(*call, "--set", "kmeans.alpha=sideways").code == 2
     ran = mln(*call, "--set", "lifted-mh.source=unary")
-    assert ran.code == 2 and "--compress and the setting source both say" in ran.err
-    call = ("infer", smokers[0], "-e", smokers[1], "-q", "Cancer", "--draws", "30", "--compress", "bmf")
-    assert mln(*call, "--set", "osa=proposal", "--set", "alpha=0.3").code in (0, 1)
+    assert ran.code == 2 and "--proposals and the setting source both say" in ran.err
+    call = ("infer", smokers[0], "-e", smokers[1], "-q", "Cancer", "--draws", "30", "--proposals", "bmf")
+    assert mln(*call, "--set", "alpha=0.3").code in (0, 1)

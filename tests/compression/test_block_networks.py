@@ -290,7 +290,7 @@ def test_the_chain_of_types_keeps_its_law(tmp_path):
     np.testing.assert_allclose(pi @ move, pi, atol=1e-12)
     there = tmp_path / "draws"  # else the counts would be summed over
     found = mln.infer(mln.Model.parse(SMOKERS), None, "S,F", compress="twins", draws=4000, seed=3, checkpoint=there)
-    assert found.run.method == "acgibbs"
+    assert found.run.method == "gibbs"
     truth = mln.infer(mln.Model.parse(SMOKERS), None, "S,F")
     for atom in ("S(A)", "F(A,B)", "F(B,B)"):
         assert abs(float(found[atom]) - float(truth[atom])) < 5 * found[atom].stderr + 1e-6
@@ -321,8 +321,8 @@ def test_averaged_evidence_is_called_unbounded_and_hard_rules_fall_back(tmp_path
     assert "literal weights, since blocks have no place for a hard rule" in " ".join(found.remarks)
     with pytest.raises(mln.UnsupportedError, match="hard rule"):
         mln.infer(hard, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"))
-    with pytest.raises(mln.InputError, match="leave --method out"):
-        mln.infer(model, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"), method="gibbs")
+    with pytest.raises(mln.InputError, match="leave --compress-as problem out"):
+        mln.infer(model, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"), compress_as="problem")
     for more, said in (
         ({"query": "S(A)^S(B)"}, "conjunctions"),
         ({"keep_draws": True}, "no worlds"),

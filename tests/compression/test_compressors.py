@@ -67,7 +67,7 @@ def test_runs_are_functions_of_their_seed_and_tell_what_they_cost(files, name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_as_proposals_they_leave_the_target_alone(files, name):
-    made = mln.infer(*files, "Smokes", compress=name, method="lifted-mh", draws=1500, chains=16, seed=3)
+    made = mln.infer(*files, "Smokes", proposals=name, method="lifted-mh", draws=1500, chains=16, seed=3)
     truth = mln.infer(*files, "Smokes", method="exact")
     assert made.guarantee == "corrected"
     assert np.abs(made.probability - truth.probability).max() < 5 * made.stderr.max() + 1e-3
@@ -157,7 +157,15 @@ def test_what_is_called_exact_is(random_problem):
     for name, method in itertools.product(
         EVERY, ("enumerate", None)
     ):  # a smaller problem; or counts, summed over where they can be
-        found = mln.infer(model, evidence, random_problem.query, method=method or "auto", compress=name, draws=20)
+        found = mln.infer(
+            model,
+            evidence,
+            random_problem.query,
+            method=method or "auto",
+            compress=name,
+            compress_as="problem" if method else "auto",
+            draws=20,
+        )
         if found.guarantee == "exact" and not found.stderr.any():
             np.testing.assert_allclose(found.probability, truth.probability, atol=1e-9)
 

@@ -54,7 +54,7 @@ def test_lifted_mh_keeps_the_true_target_whatever_proposes(evidence, source):
     """64 chains; 5 standard errors for 23 rows: a false alarm in a hundred thousand."""
     truth = mln.infer(MODEL, evidence, QUERY, method="exact")
     rank = 1 if source == "bmf" else None
-    made = mln.infer(MODEL, evidence, QUERY, method="lifted-mh", compress=source, rank=rank, chains=64, draws=1500, seed=3)
+    made = mln.infer(MODEL, evidence, QUERY, method="lifted-mh", proposals=source, rank=rank, chains=64, draws=1500, seed=3)
     assert made.guarantee is Guarantee.CORRECTED
     assert made.run.method == "lifted-mh"
     assert made.run.acceptance is not None and 0.0 < made.run.acceptance <= 1.0
@@ -64,9 +64,9 @@ def test_lifted_mh_keeps_the_true_target_whatever_proposes(evidence, source):
 
 
 def test_settings_objects(evidence):
-    by_name = mln.infer(MODEL, evidence, "Course", method="lifted-mh", compress="bmf", rank=2, draws=100)
+    by_name = mln.infer(MODEL, evidence, "Course", method="lifted-mh", proposals="bmf", rank=2, draws=100)
     same = mln.infer(MODEL, evidence, "Course", method=mln.LiftedMH(source=mln.BMF(rank=2)), draws=100)
-    again = mln.infer(MODEL, evidence, "Course", method=mln.LiftedMH(), compress=mln.BMF(rank=2), draws=100)
+    again = mln.infer(MODEL, evidence, "Course", method=mln.LiftedMH(), proposals=mln.BMF(rank=2), draws=100)
     np.testing.assert_array_equal(by_name.probability, same.probability)
     np.testing.assert_array_equal(by_name.probability, again.probability)
     other = mln.infer(MODEL, evidence, "Course", method=mln.LiftedMH(base=mln.MCSAT(), alpha=0.3), draws=100)

@@ -180,9 +180,11 @@ def test_small_faults_of_settings():
     literal = mln.RandomGroups(ratio=0.5, evidence="representatives", diag="split", weights="literal")
     assert "blocks" in default.remarks[0] and "blocks" not in kept.remarks[0]
     np.testing.assert_allclose(kept.probability, mln.infer(model, evidence, "R", compress=literal).probability, atol=1e-9)
-    with pytest.raises(mln.InputError, match="these settings are of blocks"):
-        mln.infer(model, evidence, "R", compress=mln.RandomGroups(independent="kept"), method="exact")
-    told = mln.infer(model, evidence, "R", compress=mln.RandomGroups(ratio=0.5, ladder=1), method="bp").remarks[0]
+    with pytest.raises(mln.InputError, match="these settings are for counts and blocks"):
+        mln.infer(model, evidence, "R", compress=mln.RandomGroups(independent="kept"), compress_as="problem")
+    told = mln.infer(
+        model, evidence, "R", compress=mln.RandomGroups(ratio=0.5, ladder=1), compress_as="problem", method="bp"
+    ).remarks[0]
     assert "measured bias" in told and "nan" not in told
 
 

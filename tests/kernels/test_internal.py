@@ -40,7 +40,7 @@ def test_no_kernel_gives_back_arrays_that_nobody_owns() -> None:
     model = mln.Model.parse("person = {A, B, C, D}\nS(person)\nF(person, person)\n1.1 F(x, y) ^ S(x) => S(y)\n")
     evidence = pa.table({"a": ["A", "B"], "b": ["B", "C"]})
     options = {"query": ["S", "S(C) ^ !S(D)"], "chains": 4, "draws": 9}
-    for method, more in (("orbital", {"estimator": "orbit"}), ("lifted-mh", {"compress": "bmf"})):
+    for method, more in (("orbital", {"estimator": "orbit"}), ("lifted-mh", {"proposals": "bmf"})):
         mln.infer(model, {"F": evidence}, method=method, **options, **more)
     seen, wrong = 0, []
     for module in pkgutil.walk_packages(kernels.__path__, "markovlogic.kernels."):

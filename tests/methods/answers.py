@@ -66,7 +66,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "mcsat": ("hard", FEW | {"method": "mcsat"}),
     "orbital": ("several parts", FEW | {"method": "orbital"}),
     "lifted-mh": ("webkb", FEW | {"method": "lifted-mh"}),
-    "lifted-mh, kmeans": ("smokers", FEW | {"method": "lifted-mh", "compress": "kmeans", "ratio": 0.5}),
+    "lifted-mh, kmeans": ("smokers", FEW | {"method": "lifted-mh", "proposals": "kmeans", "ratio": 0.5}),
     "tempered": ("exclusive", FEW | {"method": "tempered"}),
     "tempered, hard": ("hard", FEW | {"method": mln.Tempered(reweight=True)}),
     "partition": ("equivalence", FEW | {"method": "partition"}),
@@ -108,7 +108,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
         "smokers",
         {"compress": mln.RandomGroups(ratio=0.4, weights="count", diag="merged"), "estimator": "conditional"} | FEW,
     ),
-    "lifted-mh, counts": ("smokers", FEW | {"method": mln.LiftedMH(propose="counts"), "compress": "kmeans", "ratio": 0.5}),
+    "lifted-mh, counts": ("smokers", FEW | {"method": mln.LiftedMH(propose="counts"), "proposals": "kmeans", "ratio": 0.5}),
 }
 # what `maximize` says; the seed makes searches repeat themselves
 WORLDS: dict[str, tuple[str, dict[str, Any]]] = {

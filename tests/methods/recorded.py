@@ -65,7 +65,7 @@ def cases() -> Iterator[Case]:
         "mcsat": {"method": mcsat, "chains": 8},
         "lifted-mh": {"method": mln.LiftedMH(base=gibbs), "chains": 8},
         "lifted-mh on mcsat": {"method": mln.LiftedMH(base=mcsat), "chains": 4},
-        "lifted-mh by bmf": {"method": mln.LiftedMH(base=gibbs), "chains": 8, "compress": "bmf", "rank": 2},
+        "lifted-mh by bmf": {"method": mln.LiftedMH(base=gibbs), "chains": 8, "proposals": "bmf", "rank": 2},
         "orbital": {"method": mln.Orbital(base=gibbs), "chains": 8},
         "orbital on blocked": {"method": mln.Orbital(base=blocked), "chains": 4},
     }

@@ -166,7 +166,7 @@ def test_inference_is_corrected_and_right(propose, tmp_path):
     (tmp_path / "e.db").write_text(FACTS)
     files = tmp_path / "m.mln", str(tmp_path / "e.db")
     method = LiftedMH(propose=propose)
-    made = mln.infer(*files, "Smokes", compress=mln.KMeans(ratio=0.4), method=method, draws=1500, chains=16, seed=3)
+    made = mln.infer(*files, "Smokes", proposals=mln.KMeans(ratio=0.4), method=method, draws=1500, chains=16, seed=3)
     truth = mln.infer(*files, "Smokes", method="exact")
     assert made.guarantee == "corrected" and 0 < made.run.acceptance <= 1 and not made.concerns()
     assert np.abs(made.probability - truth.probability).max() < 5 * made.stderr.max() + 1e-3

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.compression.base import Compression, Compressor, refuse_numbers, refuse_proposals
+from markovlogic.compression.base import Compression, Compressor, refuse_numbers
 from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.partition import Partition, singletons
 from markovlogic.compression.purposes import TO_WRITE, refuse_unused
@@ -183,7 +183,6 @@ def compress(
     compressor = compressor_of(method, rank, ratio, seed)
     if compressor is None:
         raise InputError(f"compression {NONE} leaves everything as it is", hint="name another method")
-    refuse_proposals(compressor)
     refuse_unused(compressor, TO_WRITE)
     with progress_of(progress) as shown:
         return _made(model, evidence, query, Assumptions(open_, closed, closed_types), compressor, shown)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markovlogic.compression.base import told_line
+from markovlogic.compression.into import CompressAs
 from markovlogic.errors import InferenceWarning
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import InferOptions, MethodSettings, Plan
@@ -43,6 +44,8 @@ def infer(
     compress: str | Compressor | None = None,
     rank: int | None = None,
     ratio: float | None = None,
+    compress_as: CompressAs = "auto",
+    proposals: str | Compressor | None = None,
     estimator: str = "auto",
     orbits: str = "auto",
     chains: int | None = None,
@@ -69,16 +72,18 @@ def infer(
 
     model: a Model or a rule file. evidence: an Evidence, files, or tables by predicate. query: predicates, atoms, patterns
     (`Same(A1,_)`) and ground formulas. method: a name, or settings such as `MCSAT(lazy=True)`. compress: a name, with its rank or
-    ratio, or settings such as `KMeans(ratio=0.2)`. orbits: the symmetries that chains and estimators use, twin, refined or
-    automorphism. What is None takes its default:
-    as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no limits.
+    ratio, or settings such as `KMeans(ratio=0.2)`. compress_as: what it puts in place of the problem: counts, blocks, a smaller
+    problem, or (auto) the most accurate of them. proposals: as compress, but a source of proposals for lifted-mh; the target
+    stays the model. orbits: the symmetries that chains and estimators use, twin, refined or automorphism. What is None takes its
+    default: as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no
+    limits.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
     """
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
-    wish = options_of(method, network, sampling, compress, rank, ratio)
+    wish = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     limit = time_limit_of(time_limit)
@@ -109,7 +114,9 @@ def _answered(
         answer = replace(answer, remarks=(*posed.notes, *plan.notes, *answer.remarks))
         if made is not None:
             notes = () if made.partition is None else made.partition.notes
-            answer = replace(answer, guarantee=answer.guarantee | made.guarantee, remarks=(*notes, *answer.remarks))
+            answer = replace(
+                answer, guarantee=answer.guarantee | made.guarantee, remarks=(*notes, *found.unchecked, *answer.remarks)
+            )
         if made is not None and not made.keeps(posed):  # log_z of another problem
             answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
         record, solved_for = _record(case, plan, answer), answer.asked or case.asked

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from markovlogic.compression.base import Compressor, projection, refuse_large, refuse_numbers, refuse_proposals
+from markovlogic.compression.base import Compressor, projection, refuse_large, refuse_numbers
 from markovlogic.compression.grouping import for_worlds
 from markovlogic.compression.purposes import TO_MAXIMIZE, refuse_unused
 from markovlogic.compression.table import compressor_of
@@ -26,6 +26,7 @@ from markovlogic.map_inference.sharing import share_of
 from markovlogic.map_inference.single_occurrence import Reduction, reduced
 from markovlogic.map_inference.solve import Optimum, Work, maximize_network, memory_needed
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.has_world import require_world
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.partition.exact import small_parts
 from markovlogic.methods.partition.parts import only
@@ -86,7 +87,6 @@ def maximize(
         raise InputError(f"time_limit must be above 0, not {time_limit:g}")
     compressor = compressor_of(compress, rank, ratio, seed)
     if compressor is not None:
-        refuse_proposals(compressor)
         refuse_unused(compressor, TO_MAXIMIZE)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
@@ -244,6 +244,7 @@ class _Smaller:
             self.resources.progress.stage("compress")
             refuse_numbers(self.posed)
             refuse_large(self.compressor, self.posed.problem, self.resources.limit)
+            require_world(self.posed, self.resources)
             made = for_worlds(self.compressor, self.posed)
         if made.keeps(self.posed):  # nothing to project or to polish, and what is proved stays proved
             found_whole = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)

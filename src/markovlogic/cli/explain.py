@@ -27,6 +27,8 @@ def explain(
     compress: options.Compress = "none",
     rank: options.Rank = None,
     ratio: options.Ratio = None,
+    compress_as: options.CompressAs = "auto",
+    proposals: options.Proposals = "none",
     memory_limit: options.MemoryLimit = None,
     estimator: options.Estimator = "auto",
     chains: options.Chains = None,
@@ -50,7 +52,7 @@ def explain(
     from markovlogic.methods import planner
     from markovlogic.report.progress import shown_progress
 
-    chosen, compressor, orbits = read_settings(method, set_ or (), compress, rank, ratio)
+    chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     with shown_progress(quiet=quiet) as progress:
         found = planner.explain(
             model,
@@ -59,6 +61,8 @@ def explain(
             method=chosen,
             network=network,
             compress=compressor,
+            compress_as=compress_as,  # type: ignore[arg-type]
+            proposals=source,
             orbits=orbits,
             estimator=estimator,
             chains=chains,

@@ -32,6 +32,8 @@ def infer(
     compress: options.Compress = "none",
     rank: options.Rank = None,
     ratio: options.Ratio = None,
+    compress_as: options.CompressAs = "auto",
+    proposals: options.Proposals = "none",
     memory_limit: options.MemoryLimit = None,
     estimator: options.Estimator = "auto",
     chains: options.Chains = None,
@@ -66,7 +68,7 @@ def infer(
     from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
 
-    chosen, compressor, orbits = read_settings(method, set_ or (), compress, rank, ratio)
+    chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
         check_ending(output)
@@ -79,6 +81,8 @@ def infer(
             method=chosen,
             network=network,
             compress=compressor,
+            compress_as=compress_as,  # type: ignore[arg-type]
+            proposals=source,
             estimator=estimator,
             orbits=orbits,
             chains=chains,

@@ -89,8 +89,25 @@ Compress = Annotated[
     typer.Option(
         "--compress",
         metavar=COMPRESSIONS,
-        help="A smaller problem in place of the posed one. It changes the target, except with --method lifted-mh, where it"
-        " names the source of proposals.",
+        help="A smaller problem in place of the posed one, whatever the method. It changes the target.",
+        rich_help_panel=METHOD,
+    ),
+]
+CompressAs = Annotated[
+    str,
+    typer.Option(
+        "--compress-as",
+        metavar="auto|counts|blocks|problem",
+        help="What --compress puts in place of the problem; auto takes the most accurate that the rules allow.",
+        rich_help_panel=METHOD,
+    ),
+]
+Proposals = Annotated[
+    str,
+    typer.Option(
+        "--proposals",
+        metavar=COMPRESSIONS,
+        help="The source of proposals of --method lifted-mh; the target stays the model as posed.",
         rich_help_panel=METHOD,
     ),
 ]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from markovlogic.compression.role import Role
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import Fault, InputError, ResourceError, UnsupportedError
 from markovlogic.guarantee import Guarantee
@@ -112,11 +111,6 @@ class Compressor(Protocol):
         """How results name it, with what was chosen."""
         ...
 
-    @property
-    def role(self) -> Role:
-        """Whether it gives another target or proposes moves."""
-        return "auto"
-
     def memory_bytes(self, problem: Problem) -> int:
         """What finding the other target takes, where that is far more than the problem itself."""
         return 0
@@ -124,7 +118,7 @@ class Compressor(Protocol):
     def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """Another target, that is smaller or more symmetric.
 
-        needs_problem: the method was chosen, and it reads problems; else the answer may be a network of blocks.
+        needs_problem: a problem is wanted (`--compress-as problem`); else the answer may be a network of counts or blocks.
         """
         ...
 
@@ -163,12 +157,6 @@ def check_seed(name: str, seed: int | None) -> None:
 def seeded(source: Source, seed: int | None) -> Source:
     """A compressor that draws from the seed of the run, where it draws at all and has no seed of its own."""
     return replace(source, seed=seed) if getattr(source, "seed", 0) is None else source  # type: ignore[type-var]
-
-
-def refuse_proposals(compressor: Compressor) -> None:
-    """Where there are no chains, nothing can be proposed to them."""
-    if compressor.role == "proposal":
-        raise InputError(f"{compressor.name} is to propose, and there is no chain to propose to", hint="leave osa=proposal out")
 
 
 def refuse_numbers(posed: PreparedProblem, *, writes: bool = False) -> None:

@@ -9,13 +9,12 @@ no cost instead, which asserts them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from markovlogic.compression.base import Compressor
 from markovlogic.compression.bmf import Algorithm, BooleanMatrix, Factors, factorise
-from markovlogic.compression.role import Role
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.problem import Problem, Statuses
@@ -34,15 +33,12 @@ class BMF(Compressor):
     """Settings of low-rank evidence.
 
     rank: factors of each matrix, None: by minimum description length. algorithm: "grecond" (from below) or "asso". unknown:
-    "closed" takes unknown atoms as zeros of both matrices, "masked" leaves them free. osa: "target" replaces the evidence by the
-    over-symmetric approximation whatever the method, "proposal" leaves it alone and lets its symmetries propose; auto: the latter
-    with a method that takes proposals.
+    "closed" takes unknown atoms as zeros of both matrices, "masked" leaves them free.
     """
 
     rank: int | None = None
     algorithm: Algorithm = "grecond"
     unknown: Unknown = "closed"
-    osa: Role = "auto"
 
     def __post_init__(self) -> None:
         if self.rank is not None and self.rank < 0:
@@ -50,7 +46,6 @@ class BMF(Compressor):
         for name, value, known in (
             ("algorithm", self.algorithm, ("grecond", "asso")),
             ("unknown", self.unknown, ("closed", "masked")),
-            ("osa", self.osa, get_args(Role)),
         ):
             if value not in known:
                 raise InputError(f"BMF: {name} is {value!r}, expected one of {', '.join(known)}")
@@ -59,11 +54,6 @@ class BMF(Compressor):
     def name(self) -> str:
         """As `--compress` spells it."""
         return "bmf"
-
-    @property
-    def role(self) -> Role:
-        """See `osa`."""
-        return self.osa
 
     @property
     def source(self) -> str:

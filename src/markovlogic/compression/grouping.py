@@ -38,10 +38,7 @@ Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 
 RATIO = 0.1  # groups over objects of a type, the K of [000]'s cgibbs
 MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
-AS_THEY_WERE = (
-    "; weights and rules are as they were (literal), since --method names one that reads problems: without it, counts are taken"
-    " where rules allow it"
-)
+AS_THEY_WERE = "; weights and rules are as they were (--compress-as problem)"
 _WEIGHTS = {
     "literal": "literal weights",
     "uniform": "weights times group sizes",
@@ -64,8 +61,9 @@ class Grouping(Compressor, ABC):
     fields before anything is scaled. ladder: how many finer partitions are solved too, to measure how far the answers move with
     them. seed: of what is drawn, None: that of the run.
 
-    "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where a method
-    was chosen that reads problems, or rules have no place in blocks. Said weights=literal means the paper's reading in the rest.
+    "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where that
+    is chosen (`--compress-as problem`), or rules have no place in blocks. Said weights=literal means the paper's reading in the
+    rest.
     """
 
     paper_evidence: ClassVar[Vote] = "majority"  # what the paper of the grouping makes of evidence
@@ -120,26 +118,35 @@ class Grouping(Compressor, ABC):
         partition = self.partition(posed.problem)
         literal = self.weights in ("literal", "uniform") or self.evidence == "representatives"
         if needs_problem and self.wants_blocks:
-            hint = "leave --method out, or take weights=literal or uniform with evidence=majority or clamp"
-            raise InputError(f"{self.name}: these settings are of blocks, which have a chain of their own", hint=hint)
+            hint = "leave --compress-as problem out, or take weights=literal or uniform with evidence=majority or clamp"
+            raise InputError(f"{self.name}: these settings are for counts and blocks, not for a smaller problem", hint=hint)
         if not self.wants_blocks and (literal or needs_problem or not partition.merges):
             made = self.shrunk(posed, partition)
             chosen = literal or made.guarantee is Guarantee.EXACT
             return made if chosen else replace(made, summary=made.summary + AS_THEY_WERE)
         try:
-            network, what = self.network(posed, partition)
+            return self.counted(posed, partition)
         except UnsupportedError as reason:
             if self.wants_blocks:
                 raise
             made = self.shrunk(posed, partition)
             return replace(made, summary=f"{made.summary}; with literal weights, since {reason.faults[0].message}")
+
+    def counted(self, posed: PreparedProblem, partition: Partition, into: str = "auto") -> Compression:
+        """A network of counts or blocks; raises UnsupportedError where the rules allow none. into: see `--compress-as`."""
+        if into != "auto" and (self.weights in ("literal", "uniform") or self.evidence == "representatives"):
+            raise InputError(
+                f"{self.name}: weights={self.weights} and evidence={self.evidence} are for a smaller problem, not for {into}",
+                hint="leave them out, or take --compress-as problem",
+            )
+        network, what = self.network(posed, partition, into)
         note = told(partition, network.guarantee)
         if network.guarantee is not Guarantee.EXACT and partition.merges:
             note += self._put_together(posed.problem, partition)
         same = projection(posed.problem, posed.problem)
         return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
 
-    def network(self, posed: PreparedProblem, partition: Partition) -> tuple[CountNetwork, str]:
+    def network(self, posed: PreparedProblem, partition: Partition, into: str = "auto") -> tuple[CountNetwork, str]:
         """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms.
 
         Groups go by all rules; which network they make is decided by those that the query can depend on.
@@ -150,12 +157,18 @@ class Grouping(Compressor, ABC):
             template for template in rules.templates if not isinf(template.weight) or not is_kept(posed.problem, template)
         )
         posed = replace(posed, rules=replace(rules, templates=left))
-        if reading == Reading("count", "split", True, True) and self.alpha == "none":
+        has_types = reading == Reading("count", "split", True, True) and self.alpha == "none"
+        if into == "counts" and not has_types:
+            raise InputError(f"{self.name}: these settings are for blocks, not for counts", hint="take --compress-as blocks")
+        if has_types and into != "blocks":
             try:
                 types = type_network(posed, partition)
                 return types, f"counts of what objects are, {types.n_cells:,} cell{'s' * (types.n_cells != 1)}"
-            except NoTypes:
-                pass
+            except NoTypes as reason:
+                if into == "counts":
+                    raise UnsupportedError(
+                        f"no counts of objects: {reason}", hint="take --compress-as blocks or problem"
+                    ) from None
         blocks = block_network(posed, partition, reading)
         several = "s" * (blocks.n_blocks != 1)
         return blocks, f"{blocks.n_blocks:,} block{several} of atoms with {_WEIGHTS[reading.weights]}"

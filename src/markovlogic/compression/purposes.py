@@ -34,7 +34,7 @@ TO_PROPOSE = Purpose(
         "independent": ("summed",),
         "ladder": (0,),
     },
-    "leave it out, or let the compression change the target: another --method, or none",
+    "leave it out, or replace the problem: --compress in place of --proposals",
 )
 TO_MAXIMIZE = Purpose(
     "the most probable world",

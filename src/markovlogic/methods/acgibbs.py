@@ -1,6 +1,6 @@
 """Chains over blocks of atoms: what answers where a compression gives a network of blocks in the place of a problem.
 
-No entry of the table: it has nothing to do without a compression, which brings its network along.
+What `gibbs` is on the networks of a compression.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from markovlogic.errors import InputError
 from markovlogic.estimation.estimator import Estimator
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import Cost, InferOptions, Plan
+from markovlogic.methods.base import Cost, InferOptions, Method, Plan
 from markovlogic.methods.sampler_method import SamplingMethod
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.kinds import COMPRESSED
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -25,8 +25,8 @@ _BYTE = 0.6e-9  # a byte of the network, chain and sweep
 _UNIT_BYTES = 64  # of sums, a unit or count and chain; and of an atom that is asked for
 
 
-WITH_WORLDS = "leave it out, or take --set weights=literal, which has worlds"
-WITH_NETWORKS = "leave it out, or take --set weights=literal, which has networks"
+WITH_WORLDS = "leave it out, or add --compress-as problem, which has worlds"
+WITH_NETWORKS = "leave it out, or add --compress-as problem, which has networks"
 
 
 def plan_over_counts(case: Case, wish: InferOptions, alpha: str) -> Plan:
@@ -37,11 +37,40 @@ def plan_over_counts(case: Case, wish: InferOptions, alpha: str) -> Plan:
         raise InputError("blocks of atoms tell single atoms, not conjunctions or negations", hint=WITH_WORLDS)
     if wish.network is not None:
         raise InputError(f"--network {wish.network}: a compression gave counts, which are no such network", hint=WITH_NETWORKS)
+    assert case.blocks is not None
+    if wish.method is not None:
+        return _named(case, wish, alpha, wish.method)
     offer = SUM.offer(case, SUM.cost(case, wish), wish)
     if alpha == "none" and offer.takes:
         return SUM.plan(case, wish, offer.reason)
     why = offer.reason if alpha == "none" else f"alpha={alpha} is about draws"
     return METHOD.over_blocks(case, wish, alpha, f"a compression gave counts; {why}")
+
+
+def _named(case: Case, wish: InferOptions, alpha: str, method: Method) -> Plan:
+    """The plan of the method that was named; refuses one that does not work on counts or blocks."""
+    from markovlogic.methods.count_sum import METHOD as SUM
+
+    assert case.blocks is not None
+    kind = case.blocks.kind
+    if kind not in method.networks:
+        raise InputError(
+            f"{method.name} does not work on {kind}, which the compression gives",
+            hint="add --compress-as problem, or take --method exact or gibbs"
+            + (", or use the groups as --proposals" if method.takes_proposals else ""),
+        )
+    if wish.settings is not None and wish.settings != method.plain_settings():
+        raise InputError(
+            f"the settings of {method.name} are not supported on {kind}", hint="leave them out, or add --compress-as problem"
+        )
+    if method.name == METHOD.name:
+        return METHOD.over_blocks(case, wish, alpha, "asked for")
+    cost = SUM.cost(case, wish)
+    if alpha != "none":
+        raise InputError(f"alpha={alpha} is about draws, and {method.name} draws nothing", hint="take --method gibbs")
+    if not cost.possible:
+        raise InputError(f"{method.name} is not possible: {cost.reason}", hint="take --method gibbs")
+    return SUM.plan(case, wish, "asked for")
 
 
 @dataclass(frozen=True)
@@ -73,13 +102,13 @@ class BlockMethod(SamplingMethod):
         memory = network.nbytes + 2 * swept + sums
         cost = Cost(seconds, memory, f"{schedule.chains} chains of {schedule.draws} draws")
         estimator = Estimator(conditional=True)
-        return Plan(self, NetworkKind.NONE, reason, cost, estimator=estimator, settings=settings, schedule=schedule)
+        return Plan(self, network.kind, reason, cost, estimator=estimator, settings=settings, schedule=schedule)
 
 
 METHOD = BlockMethod(
-    name="acgibbs",
+    name="gibbs",
     summary="Gibbs sampling of blocks of atoms",
-    networks=(NetworkKind.NONE,),
+    networks=COMPRESSED,
     promise=Guarantee.UNBOUNDED,
     home=("markovlogic.methods.sampling.block_gibbs", "BlockGibbs"),
     chains=16,

@@ -56,6 +56,7 @@ class InferOptions:
     settings: MethodSettings | None = None  # where the user gave them
     network: NetworkKind | None = None
     compressor: Compressor | None = None  # what gives another problem in place of the posed one
+    compress_as: str = "auto"  # what the compressor gives: counts, blocks or a problem
     proposals: Compressor | None = None  # what the method takes as a source of proposals
 
     def idle(self) -> list[str]:
@@ -116,7 +117,7 @@ class Method(ABC):
 
     @property
     def takes_proposals(self) -> bool:
-        """Whether `--compress` names the source of its proposals, and leaves the target alone."""
+        """Whether `--proposals` may name the source of its proposals; the target stays the true model."""
         return False
 
     @abstractmethod

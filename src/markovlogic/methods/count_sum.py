@@ -1,6 +1,6 @@
 """Sums over all counts, where a compression gives a network of counts in the place of a problem and they are few.
 
-No entry of the table, as the chains over counts (`acgibbs`): it has nothing to do without a compression.
+What `exact` is on the networks of a compression; `acgibbs` holds what `gibbs` is there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.kinds import COMPRESSED
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -43,9 +43,10 @@ class CountSumMethod(Method):
 
     def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
+        assert case.blocks is not None
         said = wish.idle()
         notes = (f"counts were summed over, so {', '.join(said)} had nothing to do",) if said else ()
-        return Plan(self, NetworkKind.NONE, reason, self.cost(case, wish), notes=notes)
+        return Plan(self, case.blocks.kind, reason, self.cost(case, wish), notes=notes)
 
     def answer(self, case: Case, plan: Plan) -> Answer:
         """Means of units, for the atoms that they stand for."""
@@ -64,6 +65,6 @@ class CountSumMethod(Method):
 METHOD = CountSumMethod(
     name="exact",
     summary="sums over all counts of a compressed problem",
-    networks=(NetworkKind.NONE,),
+    networks=COMPRESSED,
     promise=Guarantee.UNBOUNDED,
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
 from markovlogic.methods.rates import ANSWER_ROW_BYTES
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.kinds import COMPRESSED, NetworkKind
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 
 if TYPE_CHECKING:
@@ -83,6 +83,6 @@ class ExactMethod(Method):
 METHOD = ExactMethod(
     name="exact",
     summary="for each connected component of the ground network, the cheaper of the two below",
-    networks=(NetworkKind.GROUND,),
+    networks=(NetworkKind.GROUND, *COMPRESSED),
     promise=Guarantee.EXACT,
 )

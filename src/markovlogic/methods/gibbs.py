@@ -14,7 +14,7 @@ from markovlogic.methods.rates import Rates, Use, counting_bytes, counting_rates
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.sampling.base import Settings
 from markovlogic.methods.sampling.irreducible import Reach
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.kinds import COMPRESSED, NetworkKind
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case
@@ -73,7 +73,8 @@ class GibbsMethod(SamplingMethod):
 
     def costs(self, case: Case, wish: InferOptions) -> tuple[tuple[NetworkKind, Cost], ...]:
         """What it would take on either network."""
-        wanted = self.networks if wish.network is None else (wish.network,)
+        posed = tuple(network for network in self.networks if network not in COMPRESSED)
+        wanted = posed if wish.network is None else (wish.network,)
         return tuple((network, self.cost_on(network, case, wish)) for network in wanted)
 
     def chains_on(self, network: NetworkKind) -> int:
@@ -112,7 +113,7 @@ class GibbsMethod(SamplingMethod):
 METHOD = GibbsMethod(
     name="gibbs",
     summary="Gibbs sampling, 64 chains in one pass over the network; averages conditionals",
-    networks=(NetworkKind.GROUND, NetworkKind.COUNTING),
+    networks=(NetworkKind.GROUND, NetworkKind.COUNTING, *COMPRESSED),
     promise=Guarantee.EXACT,
     home=("markovlogic.methods.sampling.gibbs", "Gibbs"),
     chains=64,

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markovlogic.compression.base import refuse_large, refuse_numbers
+from markovlogic.compression.into import compressed_into
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import InferOptions, Plan
 from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.has_world import require_world
 from markovlogic.methods.reduced import Reduction
 from markovlogic.results.answers import ResolvedQuery, asked, distinct, projected
 
@@ -29,6 +31,7 @@ class Opened:
     compression: Compression | None = None
     wanted: ResolvedQuery | None = None  # the distinct atoms of the compressed problem that the query needs
     moved: ResolvedQuery | None = None  # the query in atoms of the compressed problem, one row an atom asked for
+    unchecked: tuple[str, ...] = ()  # notes on what could not be checked before the compression
 
 
 @contextmanager
@@ -39,12 +42,14 @@ def opened(
     made: Compression | None = None
     wanted: ResolvedQuery | None = None
     moved: ResolvedQuery | None = None
+    unchecked: tuple[str, ...] = ()
     if options.compressor is not None:
         with watch("compress"):
             resources.progress.stage("compress")
             refuse_numbers(posed)
             refuse_large(options.compressor, posed.problem, resources.limit)
-            made = options.compressor.compress(posed, needs_problem=options.method is not None)
+            unchecked = require_world(posed, resources)
+            made = compressed_into(options.compressor, posed, options.compress_as)
             if made.blocks is None:
                 moved = projected(asked(posed.problem, include_evidence=include_evidence), made.projection)
                 wanted = distinct(moved, made.posed.problem)
@@ -61,7 +66,7 @@ def opened(
         orbits=options.sampling.orbits,
         blocks=blocks,
     ) as case:
-        yield Opened(case, made, wanted, moved)
+        yield Opened(case, made, wanted, moved, unchecked)
 
 
 def too_large(case: Case, plan: Plan) -> ResourceError | None:

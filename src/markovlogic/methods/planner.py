@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markovlogic.compression.table import compressor_of
+from markovlogic.compression.table import NONE, compressor_of
 from markovlogic.errors import InputError, known_name
 from markovlogic.estimation.estimator import WISHES
 from markovlogic.grounding.memory import show_bytes
@@ -23,7 +23,7 @@ from markovlogic.methods.case import Case, Resources
 from markovlogic.methods.opened import Opened, opened
 from markovlogic.methods.rest import Rest, rest_of
 from markovlogic.methods.table import AUTO, all_methods, method_named, proposing
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.kinds import COMPRESSED, NetworkKind
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, pose_problem
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
@@ -34,8 +34,9 @@ from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
+    from markovlogic.compression.into import CompressAs
 
-NETWORKS = (AUTO, *(kind for kind in NetworkKind if kind is not NetworkKind.NONE))
+NETWORKS = (AUTO, NetworkKind.GROUND, NetworkKind.COUNTING)  # what --network may name
 
 
 def wish_of(method: str | MethodSettings, network: str, sampling: Sampling) -> InferOptions:
@@ -60,35 +61,46 @@ def options_of(
     compress: str | Compressor | None = None,
     rank: int | None = None,
     ratio: float | None = None,
+    compress_as: str = AUTO,
+    proposals: str | Compressor | None = None,
 ) -> InferOptions:
-    """All that a user chose about how to infer, checked; `infer` and `explain` both start from it."""
-    options = wish_of(method, network, sampling)
-    return with_compressor(options, compressor_of(compress, rank, ratio, sampling.seed))
+    """All that a user chose about how to infer, checked; `infer` and `explain` both start from it.
+
+    rank and ratio are of the compression, or else of the proposals.
+    """
+    given, none = (rank, ratio), (None, None)
+    replaces = compress is not None and compress != NONE
+    for_compression, for_proposals = (given, none) if replaces or proposals is None else (none, given)
+    compressor = compressor_of(compress, *for_compression, sampling.seed)
+    source = compressor_of(proposals, *for_proposals, sampling.seed)
+    return with_compressor(wish_of(method, network, sampling), compressor, compress_as, source)
 
 
-def with_compressor(wish: InferOptions, compressor: Compressor | None) -> InferOptions:
-    """What was said of a compression too: it gives another problem, or proposals to a method that takes them."""
-    if compressor is None:
+def with_compressor(
+    wish: InferOptions, compressor: Compressor | None, compress_as: str = AUTO, proposals: Compressor | None = None
+) -> InferOptions:
+    """What was said of a compression too, which gives another problem; and of proposals to a method that takes them."""
+    if compressor is not None or compress_as != AUTO:
+        from markovlogic.compression.into import check_into
+
+        check_into(compress_as, compressor)
+        wish = replace(wish, compressor=compressor, compress_as=compress_as)
+    if proposals is None:
         return wish
     from markovlogic.compression.purposes import TO_PROPOSE, refuse_unused
 
-    takes = wish.method is not None and wish.method.takes_proposals
-    if compressor.role != "proposal":
-        if takes and compressor.role == "auto":
-            refuse_unused(compressor, TO_PROPOSE)  # before anything is read
-            return replace(wish, proposals=compressor)
-        return replace(wish, compressor=compressor)
-    if not takes:
-        able = proposing()
-        if wish.method is not None:
-            others = " or ".join(method.name for method in able)
-            raise InputError(
-                f"{compressor.name} is to propose, and {wish.method.name} takes no proposals",
-                hint=f"choose --method {others}, or let it replace the evidence: --set osa=target",
-            )
+    refuse_unused(proposals, TO_PROPOSE)  # before anything is read
+    able = proposing()
+    if wish.method is None:
         wish = replace(wish, method=able[0])
         _check_fit(able[0], wish)
-    return replace(wish, proposals=compressor)
+    elif not wish.method.takes_proposals:
+        raise InputError(
+            f"--proposals {proposals.name}: {wish.method.name} takes no proposals",
+            hint=f"choose --method {' or '.join(method.name for method in able)}, or replace the problem:"
+            f" --compress {proposals.name}",
+        )
+    return replace(wish, proposals=proposals)
 
 
 def _check_fit(method: Method, wish: InferOptions) -> None:
@@ -101,7 +113,9 @@ def _check_fit(method: Method, wish: InferOptions) -> None:
             hint=f"leave it out, or choose one of {others}",
         )
     if wish.network is not None and wish.network not in method.networks:
-        works = ", ".join(kind if kind is not NetworkKind.NONE else "the problem itself" for kind in method.networks)
+        works = ", ".join(
+            kind if kind is not NetworkKind.NONE else "the problem itself" for kind in method.networks if kind not in COMPRESSED
+        )
         raise InputError(f"{method.name} does not work on the {wish.network} network; it works on {works}")
 
 
@@ -298,6 +312,8 @@ def explain(
     compress: str | Compressor | None = None,
     rank: int | None = None,
     ratio: float | None = None,
+    compress_as: CompressAs = "auto",
+    proposals: str | Compressor | None = None,
     estimator: str = "auto",
     orbits: str = "auto",
     chains: int | None = None,
@@ -328,7 +344,7 @@ def explain(
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, False, keep_draws, estimator, orbits
     )
-    options = options_of(method, network, sampling, compress, rank, ratio)
+    options = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
         posed = pose_problem(model, evidence, query, assumed, progress=shown)

@@ -44,9 +44,9 @@ class Intended:
 
 
 def two_sources(method: str) -> InputError:
-    """A source of proposals was named beside a compression, which would be one too."""
+    """A source of proposals was named twice."""
     return InputError(
-        f"--compress and the setting source both say where the proposals of {method} come from", hint="leave one of them out"
+        f"--proposals and the setting source both say where the proposals of {method} come from", hint="leave one of them out"
     )
 
 
@@ -67,7 +67,7 @@ class SamplingMethod(Method):
 
     @property
     def takes_proposals(self) -> bool:
-        """Whether a compression proposes and leaves the target alone."""
+        """Whether `--proposals` may name a source."""
         return self.proposes
 
     def plain_settings(self) -> Settings:

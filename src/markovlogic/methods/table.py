@@ -48,5 +48,5 @@ def all_methods() -> tuple[Method, ...]:
 
 
 def proposing() -> tuple[Method, ...]:
-    """Those that `--compress` may propose to; `auto` takes the first where it is to propose."""
+    """Those that take `--proposals`; `auto` takes the first where proposals are named."""
     return tuple(method for method in all_methods() if method.takes_proposals)

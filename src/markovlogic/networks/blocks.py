@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from markovlogic.networks.counts import CountNetwork
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, each_once
 
 
@@ -43,6 +44,11 @@ class BlockNetwork(CountNetwork):
     told_row_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))
     told_literal: Int32 = field(default_factory=lambda: np.zeros(0, np.int32))
     told_weight: Float64 = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def kind(self) -> NetworkKind:
+        """Blocks of atoms."""
+        return NetworkKind.BLOCKS
 
     @property
     def n_blocks(self) -> int:

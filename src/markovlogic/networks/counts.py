@@ -48,9 +48,9 @@ class CountNetwork(ABC):
         return float(self.log_weights(np.asarray(count)[None, :])[0])
 
     @property
+    @abstractmethod
     def kind(self) -> NetworkKind:
-        """Nothing is grounded."""
-        return NetworkKind.NONE
+        """Counts of objects, or blocks of atoms."""
 
     @property
     def n_all(self) -> int:

@@ -9,3 +9,8 @@ class NetworkKind(enum.StrEnum):
     NONE = "none"  # the problem itself: nothing is grounded
     GROUND = "ground"  # clauses that the evidence leaves open, in compressed rows
     COUNTING = "counting"  # relations as bit tensors, and plans that count groundings
+    COUNTS = "counts"  # of a compression: how many objects of each group are in each state
+    BLOCKS = "blocks"  # of a compression: how many atoms of each block are true
+
+
+COMPRESSED = (NetworkKind.COUNTS, NetworkKind.BLOCKS)  # what only a compression gives, see --compress-as

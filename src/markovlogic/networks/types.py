@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.networks.counts import CountNetwork
+from markovlogic.networks.kinds import NetworkKind
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64
 
 
@@ -31,6 +32,11 @@ class TypeNetwork(CountNetwork):
     link_cell: Int32  # (n, 2) the cells of the two,
     link_weight: Float64  # and the chance that the atom holds, over the number of pairs
     constant_unit: Int32  # units whose mean is one half: no rule mentions their atoms
+
+    @property
+    def kind(self) -> NetworkKind:
+        """Counts of objects."""
+        return NetworkKind.COUNTS
 
     @property
     def n_classes(self) -> int:

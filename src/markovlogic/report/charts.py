@@ -82,7 +82,8 @@ def _title(result: Marginals, text: str) -> Any:
     import altair as alt
 
     sampling = "" if not result.run.draws else f", {result.run.chains} chains of {result.run.draws} draws"
-    subtitle = f"{len(result):,} rows, method {result.run.method}, guarantee: {result.guarantee.value}{sampling}"
+    method = result.run.method_with_note(result.guarantee)
+    subtitle = f"{len(result):,} rows, method {method}, guarantee: {result.guarantee.value}{sampling}"
     return alt.TitleParams(text, subtitle=subtitle, anchor="start")
 
 

@@ -86,6 +86,9 @@ class CompressionRecord:
         return {"name": self.name, "summary": self.summary, "guarantee": guarantee.value}
 
 
+SUM_IS_EXACT = "the sum over the compressed problem is exact"
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunRecord(Account):
     """What was done: enough to judge the numbers and to repeat them."""
@@ -102,6 +105,13 @@ class RunRecord(Account):
     command: str = ""  # the command line, where there was one
     version: str = ""
     compression: CompressionRecord | None = None
+
+    def method_with_note(self, guarantee: Guarantee) -> str:
+        """The method for people; a sum that is exact for a compressed problem only is not called exact without saying so."""
+        return f"{self.method} ({SUM_IS_EXACT})" if self._only_sum_is_exact(guarantee) else self.method
+
+    def _only_sum_is_exact(self, guarantee: Guarantee) -> bool:
+        return self.method == "exact" and self.compression is not None and guarantee is not Guarantee.EXACT
 
     def stats(self, guarantee: Guarantee) -> dict[str, Any]:
         """The record as `--stats` writes it: plain values; what does not exist is left out."""
@@ -120,6 +130,7 @@ class RunRecord(Account):
             "peak_memory_bytes": self.peak_memory_bytes,
         }
         sometimes = {
+            "method_note": SUM_IS_EXACT if self._only_sum_is_exact(guarantee) else None,
             "log_z": self.log_z,
             "log_z_stderr": self.log_z_stderr,
             "log_z_bethe": self.log_z_bethe,
@@ -349,7 +360,8 @@ class Marginals(Pickled):
 
     def __repr__(self) -> str:
         compressed = "" if self.run.compression is None else f", compressed by {self.run.compression.name}"
-        return f"<{len(self)} marginals by {self.run.method}{compressed}, guarantee: {self.guarantee.value}>"
+        method = self.run.method_with_note(self.guarantee)
+        return f"<{len(self)} marginals by {method}{compressed}, guarantee: {self.guarantee.value}>"
 
 
 def without_spaces(text: str) -> str:

@@ -37,7 +37,7 @@ class BlockGibbs(Settings):
     @property
     def method(self) -> str:
         """As results name it."""
-        return "acgibbs"
+        return "gibbs"
 
     @property
     def chains_per_batch(self) -> int:
