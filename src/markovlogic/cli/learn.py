@@ -96,6 +96,9 @@ def learn(
     check_outputs((output, stats), (model, *evidence))
     if output is not None and not output.endswith(".mln"):
         raise InputError(f"{output} is no name of a rule file", hint="learn writes rules with weights: give -o OUT.mln")
+    if not quiet and _are_parts(evidence):
+        joined = ",".join(evidence)
+        show_message(f"note: each -e is a database of its own; tables of one database are joined by commas: -e {joined}")
     said: dict[str, Any] = {
         "method": method,
         "prior": prior,
@@ -129,6 +132,12 @@ def learn(
     for concern in concerns:
         show_message(f"concern: {concern}")
     return 1 if concerns else 0
+
+
+def _are_parts(evidence: list[str]) -> bool:
+    """Whether several databases look like the tables of one: each is one table, of a predicate that no other has."""
+    names = [text.partition("=")[0] for text in evidence if "=" in text and "," not in text]
+    return 1 < len(evidence) == len(set(names))
 
 
 def _show(learned: Learned, output: str) -> None:

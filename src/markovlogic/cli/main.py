@@ -6,6 +6,7 @@ import contextlib
 import errno
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -15,13 +16,22 @@ import typer
 from markovlogic._version import __version__
 from markovlogic.cli import worker
 from markovlogic.cli.messages import show_message
-from markovlogic.errors import InputError, Interrupted, MarkovLogicError
+from markovlogic.errors import InputError, Interrupted, MarkovLogicError, nearest
 from markovlogic.system import plugins
 from markovlogic.system.cancellation import interrupted
 from markovlogic.system.gc_control import collect_seldom
 
 DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
 DEBUG_VARIABLE = "MLN_DEBUG"
+OTHER_NAMES = {
+    **dict.fromkeys(("predict", "query", "marginals", "inference", "run", "sample"), "infer"),
+    **dict.fromkeys(("train", "fit", "learnwts", "weights"), "learn"),
+    **dict.fromkeys(("solve", "mpe", "maximize"), "map"),
+    **dict.fromkeys(("score", "test", "eval"), "evaluate"),
+    **dict.fromkeys(("dedupe", "link", "match"), "cluster"),
+    **dict.fromkeys(("plan", "check"), "explain"),
+}
+_NO_COMMAND = re.compile(r"No such command '([^']*)'")
 UNWRITTEN = {errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 app = typer.Typer(
@@ -159,8 +169,19 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
         if callable(show) and isinstance(code, int):  # a usage error of the option parser
             show()
+            _hint_at_command(str(error))
             return code
         return _report_bug(error)
+
+
+def _hint_at_command(message: str) -> None:
+    """What `mln predict` and its like are called here."""
+    found = _NO_COMMAND.search(message)
+    if found:
+        names = [command.name or "" for command in app.registered_commands]
+        meant = OTHER_NAMES.get(found.group(1).lower())
+        hint = f"did you mean mln {meant}?" if meant else nearest(found.group(1), names)
+        show_message(f"hint: {hint or 'mln --help lists the commands'}")
 
 
 def _tell(error: MarkovLogicError) -> None:

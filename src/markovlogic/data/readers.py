@@ -50,6 +50,9 @@ def read_evidence(
                 observed.add(predicate)
             else:
                 _refuse_nameless_table(names[number])
+                if names[number].lower().endswith(".mln"):
+                    hint = "rules come first, facts after -e: mln infer rules.mln -e facts.db"
+                    raise InputError(Fault("a rule file in place of evidence", Place(names[number]), hint=hint))
                 found = read_db(names[number], model, vocabulary, number, faults, progress)
         except InputError as error:
             faults.extend(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,7 @@ TRUTH_OF_WORD = {
     "null": UNKNOWN,
     "": UNKNOWN,
 }
+INDEX_COLUMN = re.compile(r"__index_level_[0-9]+__\Z")
 EMPTY_CELL = "every argument needs a constant; a query leaves such rows out: … WHERE column IS NOT NULL"
 BAD = -1
 BATCHES_TOGETHER = 16  # constants are looked up once for so many
@@ -50,6 +52,13 @@ def read_table(
     if predicate.is_real and len(saying) != 1:
         message = f"{predicate.name} has numbers, so its table needs a column {VALUE}; found {', '.join(table.columns) or 'none'}"
         raise InputError(Fault(message, Place(table.name), hint="one column for each argument, and value"))
+    index = [at for at in arguments if INDEX_COLUMN.match(table.columns[at])]
+    if index and len(arguments) - len(index) == predicate.arity:  # what pandas writes for the index of a frame
+        table.notes.append(f"{table.name}: column {table.columns[index[0]]}, an index of pandas, was left out")
+        arguments = [at for at in arguments if at not in index]
+    semicolons = table.is_text and len(table.columns) == 1 and ";" in table.columns[0]
+    if semicolons and len(arguments) == predicate.arity:
+        table.notes.append(f"{table.name}: its one column is named {table.columns[0]}; separate columns by commas")
     if len(arguments) != predicate.arity or len(saying) > 1:
         listed = ", ".join(table.columns) or "none"
         place = Place(table.name, 1, 1) if table.is_text else Place(table.name)
@@ -60,6 +69,8 @@ def read_table(
         if is_table_file(table.name) and len(arguments) > predicate.arity:
             stem, chosen = os.path.basename(table.name).partition(".")[0], ", ".join(table.columns[: predicate.arity])
             hint += f"; a query chooses them: '{predicate.name}={table.name}:SELECT {chosen} FROM {stem}'"
+        if semicolons:
+            hint = "its cells are separated by semicolons: write commas, or tabs in a .tsv file"
         if len(saying) > 1:
             hint = f"keep one of {', '.join(table.columns[at] for at in saying)}"
         raise InputError(Fault(message, place, hint=hint))

@@ -68,6 +68,21 @@ class Evaluation:
 
         write(self, path)
 
+    def to_pandas(self) -> Any:
+        """A frame with the scores of each predicate, and of all together where there are several."""
+        import pandas as pd
+
+        from markovlogic.evaluation.view import COLUMNS
+
+        rows = [{"predicate": name, **{column: vars(of)[column] for column in COLUMNS}} for name, of in self.rows().items()]
+        return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from markovlogic.evaluation.view import html_table
+
+        return html_table(self)
+
     def __repr__(self) -> str:
         of = self.overall
         return f"<evaluation of {of.rows:,} atoms: log loss {of.log_loss:.4g}, AUC-PR {of.auc_pr:.4g}, AUC-ROC {of.auc_roc:.4g}>"

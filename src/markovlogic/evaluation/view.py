@@ -142,7 +142,7 @@ table {{ border-collapse: collapse; }} th, td {{ padding: .15rem .9rem .15rem 0;
 th:first-child, td:first-child {{ text-align: left; }} thead th {{ border-bottom: 1px solid #9aa5b1; }}</style>
 <script>{script}</script></head><body>
 <h1>Evaluation</h1>
-<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>
+{table}
 {notes}
 <div id="chart"></div>
 <script>vegaEmbed("#chart", {spec}, {{actions: true}});</script>
@@ -150,18 +150,23 @@ th:first-child, td:first-child {{ text-align: left; }} thead th {{ border-bottom
 """
 
 
-def _page(found: Evaluation) -> str:
-    """One file that needs no network."""
-    from markovlogic.report.page import vega
-
+def html_table(found: Evaluation) -> str:
+    """The scores as an HTML table."""
     rows = "".join(
         f"<tr><td>{html.escape(name)}</td>" + "".join(f"<td>{cell(scores, column)}</td>" for column in COLUMNS) + "</tr>"
         for name, scores in found.rows().items()
     )
+    head = "".join(f"<th>{title}</th>" for title in ("predicate", *COLUMNS.values()))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _page(found: Evaluation) -> str:
+    """One file that needs no network."""
+    from markovlogic.report.page import vega
+
     return _PAGE.format(
         script=vega(),
-        head="".join(f"<th>{title}</th>" for title in ("predicate", *COLUMNS.values())),
-        rows=rows,
+        table=html_table(found),
         notes="".join(f"<p>{html.escape(note)}</p>" for note in found.notes),
         spec=json.dumps(calibration_chart(found).to_dict()).replace("<", "\\u003c"),
     )

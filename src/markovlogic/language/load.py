@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import os
 
-from markovlogic.errors import InputError
+from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.parser import parse_statements
 from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import Model
 from markovlogic.language.typing import build_model
 from markovlogic.system.gc_control import without_collection
 
+_FACTS = (".db", ".csv", ".tsv", ".jsonl")  # endings of evidence
+
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a rule file and all it includes; raises InputError with every fault of it."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"a rule file is named by its path, not by a {type(path).__name__}")
-    return _model_of(read_source(path))
+    source = read_source(path)
+    try:
+        return _model_of(source)
+    except InputError as error:
+        if not source.name.lower().endswith(_FACTS):
+            raise
+        hint = f"rules come first, facts after -e: mln infer rules.mln -e {source.name}"
+        raise InputError([Fault("an evidence file in place of rules", Place(source.name), hint=hint), *error.faults]) from None
 
 
 def parse(text: str, source: str = "<text>") -> Model:

@@ -19,6 +19,7 @@ from markovlogic.learning.databases import read_databases, targets_of
 from markovlogic.learning.learn import learn
 from markovlogic.learning.result import Learned
 from markovlogic.problem.prepare import Models, Queries
+from markovlogic.report.progress import progress_of
 from markovlogic.results.marginals import Marginals
 from markovlogic.system.progress import SILENT, Progress
 
@@ -74,10 +75,22 @@ def cross_validate(
     query: Queries = None,
     *,
     infer_options: Mapping[str, Any] | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> CrossValidation:
-    """Leave one database out at a time. options: those of `learn`; infer_options: those of `infer`."""
+    """Leave one database out at a time. options: those of `learn`; infer_options: those of `infer`; progress: as in `infer`."""
+    with progress_of(progress) as shown:
+        return _validated(model, evidence, query, infer_options, shown, options)
+
+
+def _validated(
+    model: Models,
+    evidence: object,
+    query: Queries,
+    infer_options: Mapping[str, Any] | None,
+    progress: Progress,
+    options: Mapping[str, Any],
+) -> CrossValidation:
     source = model if isinstance(model, syntax.Model) else load(model)
     closed_types = bool(options.get("closed_types", False))
     given = read_databases(source, evidence, closed_types=closed_types, progress=progress)

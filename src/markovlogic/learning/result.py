@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,8 @@ from markovlogic.language import syntax
 from markovlogic.language.show import show_formula
 from markovlogic.learning.text import WrittenRule, learned_text
 from markovlogic.problem.model import Model
+
+SHOWN = 40  # weights that notebooks show
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,31 @@ class Learned:
             "notes": list(self.notes),
             "concerns": list(self.worries),
         }
+
+    def to_pandas(self) -> Any:
+        """A frame with one row for each weight."""
+        import pandas as pd
+
+        columns = {
+            "formula": [one.formula for one in self.weights],
+            "weight": [one.weight for one in self.weights],
+            "stderr": [one.stderr for one in self.weights],
+            "informed": [one.informed for one in self.weights],
+            "rule": [one.number for one in self.weights],
+        }
+        return pd.DataFrame(columns)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the largest weights."""
+        largest = sorted(self.weights, key=lambda one: -abs(one.weight))[:SHOWN]
+        rows = "".join(
+            f"<tr><td>{one.weight:.4f}</td><td>{'-' if math.isnan(one.stderr) else f'{one.stderr:.3g}'}</td>"
+            f"<td>{html.escape(one.formula)}</td></tr>"
+            for one in largest
+        )
+        head = "".join(f"<th>{title}</th>" for title in ("weight", "± stderr", "formula"))
+        more = f"<p>and {len(self.weights) - SHOWN:,} smaller ones</p>" if len(self.weights) > SHOWN else ""
+        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr>{head}</tr>{rows}</table>{more}"
 
     def __repr__(self) -> str:
         return f"<{len(self.weights):,} weights learned by {self.method} from {len(self.databases)} databases>"

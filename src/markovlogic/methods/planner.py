@@ -17,6 +17,8 @@ from markovlogic.compression.table import NONE, compressor_of
 from markovlogic.errors import InputError, known_name
 from markovlogic.estimation.estimator import WISHES
 from markovlogic.grounding.memory import show_bytes
+from markovlogic.language import syntax
+from markovlogic.language.load import load
 from markovlogic.language.show import show_predicate
 from markovlogic.methods.base import Cost, InferOptions, Method, MethodSettings, Plan
 from markovlogic.methods.case import Case, Resources
@@ -339,7 +341,7 @@ def explain(
 
     It takes the options of `infer` and shows the plan that `infer` executes with them. With a compression, sizes are those of the
     problem that is solved in place of the given one. The numbers are exact where the predicted grounding fits the memory limit
-    and ten seconds.
+    and ten seconds. Rules without a weight, which are still to be learned, are sized as if they had weight 1.
     """
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, False, keep_draws, estimator, orbits
@@ -347,7 +349,13 @@ def explain(
     options = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
-        posed = pose_problem(model, evidence, query, assumed, progress=shown)
+        source = model if isinstance(model, syntax.Model) else load(model)
+        n_without = sum(rule.weight is None for rule in source.rules)
+        if n_without:
+            rules = tuple(replace(rule, weight=1.0) if rule.weight is None else rule for rule in source.rules)
+            note = f"{n_without:,} rule{'s' * (n_without > 1)} without a weight: sized as if the weight were 1"
+            source = replace(source, rules=rules, notes=(note, *source.notes))
+        posed = pose_problem(source, evidence, query, assumed, progress=shown)
         resources = Resources(memory_limit, threads, shown)
         with opened(posed, options, resources, Stopwatch(), include_evidence=include_evidence) as found:
             return _explanation(found, options)

@@ -1,0 +1,74 @@
+"""What a newcomer's first mistakes are answered with."""
+
+from __future__ import annotations
+
+import pytest
+
+import markovlogic as mln
+from markovlogic.cli.main import main
+from markovlogic.learning.folds import cross_validate
+from markovlogic.methods.planner import explain
+
+RULES = "S(p)\nF(p, p)\nS(x) ^ F(x, y) => S(y)\n0.5 S(x)\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.mln").write_text(RULES)
+    (tmp_path / "a.db").write_text("S(A)\nF(A, B)\nF(B, C)\n")
+    (tmp_path / "b.db").write_text("S(A)\nS(B)\nF(A, B)\nF(C, B)\n")
+    return tmp_path
+
+
+def test_rules_without_weights_are_sized(folder):
+    (folder / "w.mln").write_text(RULES.replace("\nS(x) ^", "\n1 S(x) ^"))
+    found, same = explain("m.mln", "a.db", "S"), explain("w.mln", "a.db", "S")
+    assert (found.groundings, found.clauses, found.atoms) == (same.groundings, same.clauses, same.atoms)
+    assert [note for note in found.notes if note not in same.notes] == ["1 rule without a weight: sized as if the weight were 1"]
+    with pytest.raises(mln.InputError, match="weight missing"):
+        mln.infer("m.mln", "a.db", "S")
+
+
+def test_cross_validation_without_progress_and_tables(folder, capsys):
+    found = cross_validate("m.mln", ["a.db", "b.db"], "S", progress=False)
+    assert len(found.folds) == 2 and capsys.readouterr().err == ""
+    learned, scores = found.folds[0].learned, found.pooled
+    frame = learned.to_pandas()
+    assert list(frame.weight) == [one.weight for one in learned.weights] and list(frame.rule) == [0, 1]
+    assert learned.weights[0].formula.replace(">", "&gt;") in learned._repr_html_()
+    table = scores.to_pandas()
+    assert list(table.predicate) == ["S"] and table.log_loss[0] == scores.overall.log_loss
+    assert f"{scores.overall.log_loss:.4f}" in scores._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["predict", "m.mln"], "hint: did you mean mln infer?"),
+        (["inferr", "m.mln"], "infer"),
+        (["zzz"], "hint: mln --help lists the commands"),
+        (["infer", "a.db", "-e", "m.mln", "-q", "S"], "an evidence file in place of rules (rules come first"),
+        (["explain", "m.mln", "-e", "m.mln", "-q", "S"], "a rule file in place of evidence (rules come first"),
+        (["explain", "m.mln", "-e", "F=f.csv", "-q", "S"], "its cells are separated by semicolons"),
+        (
+            ["learn", "m.mln", "-e", "S=s.csv", "-e", "F=g.csv", "-q", "S", "-o", "o.mln"],
+            "note: each -e is a database of its own; tables of one database are joined by commas: -e S=s.csv,F=g.csv",
+        ),
+    ],
+)
+def test_hints(folder, capsys, arguments, says):
+    (folder / "f.csv").write_text("a;b\nA;B\n")
+    (folder / "g.csv").write_text("a,b\nA,B\n")
+    (folder / "s.csv").write_text("a\nA\n")
+    main(arguments)
+    assert says in capsys.readouterr().err
+
+
+def test_the_index_of_pandas_is_left_out(folder):
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": ["A", "B"], "b": ["B", "C"]}, index=[3, 5])
+    frame.assign(__index_level_0__=[3, 5]).to_csv("f.csv", index=False)
+    evidence = mln.load("m.mln").evidence(F="f.csv")
+    assert len(evidence.facts["F"]) == 2 and "__index_level_0__, an index of pandas, was left out" in evidence.notes[0]
