@@ -175,7 +175,7 @@ def _guarded(arguments: Sequence[str] | None) -> int:
 
 
 def _hint_at_command(message: str) -> None:
-    """What `mln predict` and its like are called here."""
+    """The command that a word of other systems, such as "predict", means here."""
     found = _NO_COMMAND.search(message)
     if found:
         names = [command.name or "" for command in app.registered_commands]
