@@ -236,6 +236,11 @@ SAME = [
     ("1 S(?x) ^ EXIST ?y T(?x, ?y)", "1 S(x) ^ EXIST y T(x, y)"),
     ("1 S(?x) ^ T(?x, bob)", '1 S(x) ^ T(x, "bob")'),
     ("1 T(?x, +?X)", "1 T(x, +_X)"),
+    ("1 S(x) ^ S(y) ^ x =/= y", "1 S(x) ^ S(y) ^ x != y"),
+    ("1 forall x: S(x)", "1 FORALL x S(x)"),
+    ("# a comment\n1 S(x) # and another\n## one more", "1 S(x)"),
+    ("$n = 2*6 // as ProbCog has it\nlog(float(1)/($n-3)) S(x)", "log(1/9) S(x)"),
+    ("q = 3\nU(q)\n1 U(x)", "q = {1, ..., 3}\nU(q)\n1 U(x)"),
 ]
 
 
@@ -247,12 +252,82 @@ def test_other_spellings_read_to_the_same(theirs, ours):
 
 
 def test_notes_on_what_is_read_otherwise():
-    text = "#fixweight\n1 S(?x) ^ T(?x, bob)\n#fuzzy\n0.5 S(?x) :- Flag\n"
+    text = "#fixweight\n1 S(?x) ^ T(?x, bob)\n#fuzzy\n#unique{+?a,+?b}\n0.5 S(?x) :- Flag\n"
     result = mln.infer(mln.Model.parse(DECLARED + text), None, "S", closed=["T", "Flag"])
     told = "\n".join(result.remarks)
-    for words in ("#fixweight is ignored", "#fuzzy is ignored", "Head :- Body is read as Body => Head", "constants: bob"):
+    for words in (
+        "#fixweight is ignored",
+        "#unique is ignored",
+        "#fuzzy is ignored",
+        "Head :- Body is read as Body => Head",
+        "constants: bob",
+    ):
         assert told.count(words) == 1
     assert parse(DECLARED + "1 S(x)\n").notes == ()
+
+
+WFOMC = """
+# friends
+~friends(X,X).
+0.7 friends(X,Y) & smokes(X) -> smokes(Y)
+-0.4 \\exists Y: (friends(X,Y) | smokes(X))
+0.3 smokes(alice)
+friends(X,Y)
+
+person = 3
+"""
+DECLARED_WFOMC = """
+person = {1, 2, 3}
+friends(person, person)
+smokes(person)
+!friends(x, x).
+0.7 friends(x, y) ^ smokes(x) => smokes(y)
+-0.4 EXIST y (friends(x, y) v smokes(x))
+0.3 smokes("alice")
+friends(x, y)
+"""
+
+
+def test_variables_in_capitals():
+    """A file that declares no predicate, as those of WFOMC: variables begin upper case, and there is one type."""
+    model = parse(WFOMC)
+    assert model == parse(DECLARED_WFOMC) and parse(show_model(model)) == model
+    told = "\n".join(model.notes)
+    for words in (
+        "person = 3 is read as person = {1, ..., 3}",
+        "no predicate is declared",
+        "lower-case names are constants: alice",
+    ):
+        assert told.count(words) == 1
+    with pytest.raises(mln.InputError, match="undeclared predicate friends"):
+        parse(WFOMC.replace("person = 3", "").replace("\\exists Y:", ""))  # nothing says that it is such a file
+    with pytest.raises(mln.InputError, match="undeclared predicate friends"):
+        parse("smokes(person)\n" + WFOMC)
+
+
+def test_types_in_capitals():
+    """RockIt's declarations; a file of facts, or a file with other declarations, is not read that way."""
+    theirs = "*Knows(Person, Person)\nSmokes(Person)\nPerson = {Ann}\n1 !Knows(x, y) v Smokes(y)\n-1 !Smokes(Bob)\n"
+    ours = "*Knows(person, person)\nSmokes(person)\nperson = {Ann}\n1 !Knows(x, y) v Smokes(y)\n-1 !Smokes(Bob)\n"
+    assert parse(theirs) == parse(ours)
+    with pytest.raises(mln.InputError, match="undeclared predicate Knows"):
+        parse("Knows(Ann, Bob)\nSmokes(Ann)\n")
+    with pytest.raises(mln.InputError, match="undeclared predicate Smoks .did you mean Smokes"):
+        parse("Smokes(person)\nSmoks(Ann)\n1 Smokes(x) v Smokes(y)\n")
+
+
+def test_a_column_of_weights(tmp_path):
+    """RockIt's weights from evidence, against numbers of a predicate."""
+    model = parse("red(x)\nbox(x)\n*conf(x, float_)\n2.4 !red(x) v box(x)\nw: !conf(x, w) v red(x)\n")
+    assert model == parse("red(x)\nbox(x)\nconf(x): real\n2.4 !red(x) v box(x)\n1 * conf(x)  red(x)\n")
+    assert parse(show_model(model)) == model
+    (tmp_path / "a.db").write_text("0.8 conf(A)\n-1.5 conf(B)\n")
+    result = mln.infer(model, tmp_path / "a.db", "red", method="exact")
+    for name, weight in (("A", 0.8), ("B", -1.5)):
+        odds = math.exp(weight) * (math.exp(2.4) + 1) / (2 * math.exp(2.4))
+        assert result[f"red({name})"] == pytest.approx(odds / (1 + odds), abs=1e-12)
+    with pytest.raises(mln.InputError, match="found :"):
+        parse("red(x)\n*conf(x, float_)\nw: conf(x, w) v red(x)\n")
 
 
 def test_at_most_one_value():

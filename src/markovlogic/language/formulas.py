@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from markovlogic.language.cursor import LINE_ENDS, SyntaxFault
+from markovlogic.language.dialects import variable_of_capital
 from markovlogic.language.habits import habit
 from markovlogic.language.syntax import And, Exists, Forall, Formula, Iff, Implies, Not, Or
 from markovlogic.language.terms import TermParser
@@ -70,6 +71,9 @@ class FormulaParser(TermParser):
             return self.atom(star=True)
         if kind == "+":
             raise self.fail("+ stands before a variable inside an atom, as in HasWord(page, +word)", token)
+        if token.text == "\\" and self.after().text in _QUANTIFIERS:  # \\exists Y: of WFOMC
+            self.take()
+            return self.quantified()
         if kind in (WORD, NAME):
             if token.text.lower() == "not" and self.after().kind in (WORD, NAME, "("):
                 raise self.fail("found not", token, "write !")
@@ -120,9 +124,12 @@ class FormulaParser(TermParser):
         while True:
             self.continue_line()
             variable = self.peek()
-            if variable.kind not in (NAME, "v"):
+            if self.dialect.capitals and variable.kind == WORD:
+                name = variable_of_capital(variable.text)
+            elif variable.kind in (NAME, "v"):
+                name = self.variable_name(variable)
+            else:
                 raise self.unexpected("a lower-case variable")
-            name = self.variable_name(variable)
             if name in names:
                 raise self.fail(f"variable {variable.text} is listed twice", variable)
             names.append(name)
@@ -130,7 +137,9 @@ class FormulaParser(TermParser):
             if self.peek().kind != ",":
                 break
             self.at += 1
-        if self.peek().kind in (".", ":"):
+        if self.peek().kind == ":":
+            self.at += 1
+        elif self.peek().kind == ".":
             hint = f"nothing stands between variables and formula: {token.text} {','.join(names)} Smokes({names[0]})"
             raise self.fail(f"found {self.peek().text}", hint=hint)
         self.continue_line()

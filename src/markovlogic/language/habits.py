@@ -16,7 +16,6 @@ WORDS = {"not": "!", "and": "^", "or": "v", "implies": "=>", "iff": "<=>"}
 
 _SIGNS = (
     ("<-", "=> with the two sides exchanged"),
-    ("=/=", "!="),
     ("<>", "!="),
     ("\\=", "!="),
     ("==", "="),

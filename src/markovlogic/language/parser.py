@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.cursor import MAX_DEPTH, SyntaxFault, shortened
+from markovlogic.language.dialects import CONSTRAINTS, NUMBER_COLUMN, is_size, predicates_of, without_column
 from markovlogic.language.functions import Calls
 from markovlogic.language.show import show_rule
 from markovlogic.language.source import Source, read_source
@@ -43,7 +44,7 @@ from markovlogic.language.tokens import (
     tokenize,
     unquote,
 )
-from markovlogic.language.weights import WeightParser
+from markovlogic.language.weights import WeightError, WeightParser, value_at
 
 MAX_ATOMS = 500  # of one formula, equalities included
 MAX_RANGE = 1_000_000
@@ -51,6 +52,7 @@ MAX_INCLUDES = 50  # nested in each other
 _INTEGER = re.compile(r"[0-9]+\Z")
 _IGNORED = {
     "fix": "#fixweight is ignored: it is for learning, where --keep-weights keeps the weights that rules have",
+    "uni": "#unique is ignored: each order of the values gets a weight of its own",
     "fuz": "#fuzzy is ignored: atoms are true or false here, and probabilities of facts are soft evidence",
 }
 _DEFINITE = "Head :- Body is read as Body => Head; LoMRF also takes a head to be false where no body holds (write <=> for that)"
@@ -148,8 +150,10 @@ def _read(source: Source, directory: str, parsed: Parsed, around: tuple[str, ...
     tokens, faults = tokenize(source)
     parsed.faults += faults
     reader = _StatementReader(source, tokens)
-    parsed.marks_variables |= reader.marked
+    dialect = reader.dialect
+    parsed.marks_variables |= dialect.marks_variables
     ignored: dict[str, None] = {}  # directives, by their first letters
+    before = len(parsed.statements)
     while (token := tokens[reader.at]).kind != END:
         start = reader.at
         if token.kind in (NEWLINE, BLANK):
@@ -162,6 +166,8 @@ def _read(source: Source, directory: str, parsed: Parsed, around: tuple[str, ...
             elif token.kind == DIRECTIVE:
                 reader.at += 1
                 ignored.setdefault(token.text[1:4].lower())
+            elif token.text == "$" and tokens[start + 2].kind == "=":
+                reader.named_number()
             else:
                 parsed.statements.append(reader.statement())
         except SyntaxFault as error:
@@ -173,7 +179,24 @@ def _read(source: Source, directory: str, parsed: Parsed, around: tuple[str, ...
         parsed.notes.append(f"{source.name}: {_DEFINITE}")
     if reader.unmarked:
         some = ", ".join([*reader.unmarked][:5]) + ", …" * (len(reader.unmarked) > 5)
-        parsed.notes.append(f"{source.name}: variables are marked by ?, so lower-case names without it are constants: {some}")
+        how = "begin upper case" if dialect.capitals else "are marked by ?"
+        parsed.notes.append(f"{source.name}: variables {how}, so lower-case names are constants: {some}")
+    parsed.notes += [f"{source.name}: {note}" for note in reader.sizes.values()]
+    if dialect.capitals:
+        type_name = next(iter(reader.sizes), "thing")
+        formulas = [one.formula for one in parsed.statements[before:] if isinstance(one, FormulaStatement)]
+        for name, (types, place) in predicates_of(formulas, type_name).items():
+            parsed.statements.append(LoneAtom(name, types, (False,) * len(types), name, place))
+        parsed.notes.append(
+            f"{source.name}: no predicate is declared, so names that begin upper case are variables, of type {type_name}"
+        )
+    if dialect.columns:
+        name = min(dialect.columns)
+        parsed.notes.append(
+            f"{source.name}: the last argument of {name} is its number: in a .db file 0.5 {name}(…), in a table a column value"
+        )
+    if dialect.capital_types:
+        parsed.notes.append(f"{source.name}: types are written upper case, and read lower case")
 
 
 def _include(source: Source, token: Token, directory: str, parsed: Parsed, around: tuple[str, ...]) -> None:
@@ -206,6 +229,41 @@ class _StatementReader(WeightParser):
 
     n_definite = 0  # formulas written Head :- Body
 
+    def __init__(self, source: Source, tokens: list[Token]) -> None:
+        super().__init__(source, tokens)
+        self.sizes: dict[str, str] = {}  # types written person = 5, with what they are read as
+
+    def named_number(self) -> None:
+        """`$n = 3`, which weights may use."""
+        name, number = self.tokens[self.at + 1].text, self.tokens[self.at + 3]
+        self.at += 3
+        try:
+            found = value_at(self.source.text, number.start, self.dialect.numbers)
+        except WeightError as error:
+            raise self.fail(str(error), number) from None
+        if found is None:
+            raise self.fail(f"found {shortened(number.text)}, expected a number", number)
+        while self.tokens[self.at].start < found[1]:
+            self.at += 1
+        self.end_of_line()
+        self.dialect.numbers[name] = found[0]
+
+    def column_of_numbers(self) -> FormulaStatement:
+        """`conf: !Conf(x, conf) v P(x)` of RockIt: the numbers of a predicate, known from evidence, as weights."""
+        first, colon = self.at, self.tokens[self.at + 1]
+        column = self.take().text
+        self.at += 1
+        formula = self.formula()
+        self.end_of_line()
+        parts = without_column(formula, column, self.dialect.columns)
+        if parts is None:
+            hint = "weights that evidence gives are numbers of a predicate: Conf(thing): real, then 1 * Conf(x)  Smokes(x)"
+            raise self.fail("found :", colon, hint)
+        rule = Rule(parts[1], 1.0, factor=parts[0])
+        return FormulaStatement(
+            rule.formula, 1.0, show_rule(rule), self.source.place(self.tokens[first].start), self.last_line(), parts[0]
+        )
+
     def statement(self) -> Statement:
         """The statement that begins at the cursor, up to the end of its last line."""
         self.open, self.depth, self.calls = [], 0, Calls()
@@ -216,12 +274,17 @@ class _StatementReader(WeightParser):
             return starred
         if token.kind in (NAME, WORD, "v"):
             behind = self.tokens[first + 1].kind
+            if token.kind == NAME and behind == ":" and self.dialect.columns:
+                return self.column_of_numbers()
             if behind == "=" and self.tokens[first + 2].kind == "{":
                 return self.type_declaration()
-            size = self.tokens[first + 2]
-            if behind == "=" and size.text.isdigit() and self.tokens[first + 3].kind in (NEWLINE, BLANK, END):
-                hint = f"list the constants: {token.text} = {{1, ..., {size.text}}}"
-                raise self.fail(f"a number as the size of {shortened(token.text)}", size, hint)
+            if is_size(self.tokens, first):
+                return self.type_of_size()
+            if behind == "(" and token.text in ("P", "count"):
+                line = self.source.line(self.source.line_of(token.start))
+                for pattern, what, hint in CONSTRAINTS:
+                    if pattern.match(line.strip()):
+                        raise self.unsupported(what, token, hint)
             if token.text.lower() == "not" and behind in (NAME, WORD):
                 raise self.fail("found not", token, "write !")
             if token.kind == NAME and token.text != "inf" and behind in (NAME, WORD) and self.tokens[first + 2].kind == "(":
@@ -310,7 +373,9 @@ class _StatementReader(WeightParser):
                 token = self.take()
                 if token.kind == ")" and not args:
                     break
-                if token.kind not in (NAME, "v") or token.text[0] == "?":
+                if (token.kind not in (NAME, "v") or token.text[0] == "?") and not (
+                    token.kind == WORD and self.dialect.capital_types
+                ):
                     self.open = []
                     return None
                 args.append(token)
@@ -336,11 +401,15 @@ class _StatementReader(WeightParser):
         end, self.at = self.at, first
         self.predicate_name()
         self.at = end
-        names = tuple(token.text for token in args)
+        names = tuple(token.text.lower() if token.kind == WORD else token.text for token in args)
+        if len(names) > 1 and names[-1] == NUMBER_COLUMN:
+            self.dialect.columns.add(name.text)
+            names, is_real = names[:-1], True
+            del marks[-1], at_most_one[-1]
         text = f"{name.text}({', '.join(names)})" if names else name.text
         place, once = self.source.place(name.start), tuple(at_most_one)
         return LoneAtom(
-            name.text, names, tuple(marks), text, place, self.last_line(), is_real, at_most_one=once, marked=self.marked
+            name.text, names, tuple(marks), text, place, self.last_line(), is_real, at_most_one=once, marked=self.dialect.marked
         )
 
     def function_declaration(self) -> LoneAtom:
@@ -352,19 +421,29 @@ class _StatementReader(WeightParser):
         marks = (*(False for _ in lone.args), True)
         return replace(lone, args=(*lone.args, value.text), exclusive=marks, text=f"{value.text} {lone.text}")
 
+    def type_of_size(self) -> TypeDeclaration:
+        """`person = 5` of WFOMC: the constants 1 to 5."""
+        name, size = self.take(), self.tokens[self.at + 1]
+        self.at += 2
+        if not 1 <= int(size.text[:9]) <= MAX_RANGE or len(size.text) > 9:
+            raise self.fail(f"{shortened(size.text)} as the size of a type, which is 1 to {MAX_RANGE:,}", size)
+        note = f"{name.text} = {size.text} is read as {name.text.lower()} = {{1, ..., {size.text}}}"
+        self.sizes.setdefault(name.text.lower(), note)
+        return TypeDeclaration(name.text.lower(), tuple(map(str, range(1, int(size.text) + 1))), self.source.place(name.start))
+
     def starred_declaration(self) -> LoneAtom | None:
         """`*Friends(person, person)` alone on its line, as Tuffy and RockIt mark predicates that are closed."""
         first = self.at
         self.at += 1
         if self.tokens[self.at].kind in (NAME, WORD) and (lone := self.lone_atom()) is not None:
-            return replace(lone, star=True)
+            return replace(lone, star=not lone.is_real)
         self.at = first
         return None
 
     def type_declaration(self) -> TypeDeclaration:
         """`person = {Ann, Bob}`, `age = {1, ..., 9}`."""
         name = self.take()
-        if name.kind == WORD:
+        if name.kind == WORD and not self.dialect.capital_types:
             raise self.fail(f"type {name.text} begins upper case", name, "types are written in lower case")
         self.at += 1
         brace = self.at
@@ -386,12 +465,13 @@ class _StatementReader(WeightParser):
         if not constants:
             raise self.fail(f"type {name.text} has no constants", name, "list at least one, or leave the declaration out")
         self.end_of_line()
-        return TypeDeclaration(name.text, tuple(dict.fromkeys(constants)), self.source.place(name.start))
+        named = name.text.lower() if name.kind == WORD else name.text
+        return TypeDeclaration(named, tuple(dict.fromkeys(constants)), self.source.place(name.start))
 
     def listed_constant(self, brace: int) -> str:
         """A constant inside braces."""
         token = self.peek()
-        if self.marked and token.kind in (NAME, "v") and token.text[0] != "?":
+        if self.dialect.marks_variables and token.kind in (NAME, "v") and token.text[0] != "?":
             self.at += 1
             return token.text
         if token.kind == NAME or token.kind == "v":

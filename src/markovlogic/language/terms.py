@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from markovlogic.language.cursor import LINE_ENDS, Cursor, SyntaxFault, shortened
+from markovlogic.language.dialects import dialect_of, variable_of_capital
 from markovlogic.language.functions import Calls
 from markovlogic.language.habits import habit
 from markovlogic.language.integers import INTEGER, STEPS, SUMS, NotAnIntegerError, Side, compared, equal, number
@@ -44,9 +45,8 @@ class TermParser(Cursor):
         super().__init__(source, tokens)
         self.calls = Calls()  # functions and sums of the present formula
         self.own_names = _own_names(tokens)  # of built-in functions that the file declares itself
-        # pracmln's files mark variables, ?x, and what is not marked in their formulas is a constant
-        self.marked = any(token.kind == NAME and token.text[0] == "?" for token in tokens)
-        self.unmarked: dict[str, None] = {}  # lower-case constants of such a file
+        self.dialect = dialect_of(tokens)
+        self.unmarked: dict[str, None] = {}  # lower-case constants of a file that marks its variables
 
     # ---- atoms
 
@@ -162,6 +162,8 @@ class TermParser(Cursor):
             return self.variable_or_constant(token)
         if kind == WORD:
             self.at += 1
+            if self.dialect.capitals and not token.text[0].isdigit():
+                return Variable(variable_of_capital(token.text))
             return Constant(token.text)
         if kind == STRING:
             self.at += 1
@@ -171,8 +173,11 @@ class TermParser(Cursor):
         raise self.unexpected("a variable or a constant")
 
     def variable_or_constant(self, token: Token) -> Term:
-        """A lower-case name: a variable, or a constant in a file that marks its variables by ?."""
-        if not self.marked or token.text[0] == "?":
+        """A lower-case name: a variable, or a constant in a file that writes its variables as ?x or X."""
+        if self.dialect.capitals:
+            self.unmarked.setdefault(token.text)
+            return Constant(token.text)
+        if not self.dialect.marked or token.text[0] == "?":
             return Variable(self.variable_name(token))
         if _ONE_LETTER.match(token.text):
             hint = f'this file marks variables by ?: write ?{token.text}, or "{token.text}" for a constant'
@@ -183,7 +188,7 @@ class TermParser(Cursor):
     def variable_name(self, token: Token) -> str:
         """The name of a variable: that of `?x` is x, that of `?X` is _X, since a capital would be a constant."""
         if token.text[0] != "?":
-            if self.marked:
+            if self.dialect.marked:
                 raise self.fail(
                     f"variable {token.text} without a question mark", token, f"write ?{token.text} as elsewhere in this file"
                 )

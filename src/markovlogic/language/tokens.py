@@ -23,20 +23,20 @@ _TOKEN = re.compile(
     r"""
     (?P<space>[ \t\f\v]+)
   | (?P<newline>\n)
-  | (?P<comment>//[^\n]* | /\*.*?\*/)
+  | (?P<comment>//[^\n]* | /\*.*?\*/ | \#(?=[\s\#]|\Z)[^\n]*)
   | (?P<number>(?:[0-9]+\.[0-9]+|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
   | (?P<word>[A-Z0-9](?:[A-Za-z0-9_']|-(?!>))*)
   | (?P<name>(?:[a-z_]|\?[A-Za-z0-9])(?:[A-Za-z0-9_']|-(?=[A-Za-z_]))*)
   | (?P<string>"(?:[^"\\\n]|\\[^\n])*")
-  | (?P<symbol><=>|<->|=>|->|!=|<=|>=|\.\.\.|:-|&&?|\|\|?|~|\?(?=[ \t]*[,)])|[()\{\},!^=+*.<>/%-]|:(?!:))
+  | (?P<symbol><=>|<->|=>|->|=/=|!=|<=|>=|\.\.\.|:-|&&?|\|\|?|~|\?(?=[ \t]*[,)])|[()\{\},!^=+*.<>/%-]|:(?!:))
   | (?P<include>\#include\b[^\n]*)
-  | (?P<directive>\#(?:[fF]ix[wW]eight(?:Freq)?|fuzzy)\b[^\n]*)
+  | (?P<directive>\#(?:[fF]ix[wW]eight(?:Freq)?|fuzzy|unique)\b[^\n]*)
   | (?P<bad>"[^\n]* | [^\s\w"(){},!^=+*.<>/%\#-]+ | .)
     """,
     re.VERBOSE | re.DOTALL,
 )
 # What other systems write, by what it is here. `|` keeps its own kind, since v is also a name.
-_SAME = {"<->": "<=>", "->": "=>", "&": "^", "&&": "^", "||": "|", "~": "!"}
+_SAME = {"<->": "<=>", "->": "=>", "&": "^", "&&": "^", "||": "|", "~": "!", "=/=": "!="}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 

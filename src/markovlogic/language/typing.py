@@ -316,7 +316,7 @@ class _Checker:
                 things = ["thing"] * (len(atom.args) - (what == "function"))
                 declared = f"{shortened(name)}({', '.join(things)})"
                 hint = f"declare it by a line such as {'thing ' * (what == 'function')}{declared}"
-            if self.lone and atom.args and all(isinstance(arg, Constant) for arg in atom.args):
+            if self.lone and not self.advice[name] and atom.args and all(isinstance(arg, Constant) for arg in atom.args):
                 types = ", ".join(arg.name.lower() for arg in atom.args)
                 hint = f"a declaration has its types in lower case: {shortened(name)}({types})"
             self.fault(f"undeclared {what} {shortened(name)}", atom.place, hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from markovlogic.language.cursor import MAX_DEPTH, shortened
 from markovlogic.language.formulas import FormulaParser
@@ -14,7 +14,8 @@ from markovlogic.language.tokens import BLANK, COMPARISONS, CONNECTIVES, END, NA
 MAX_WEIGHT = 1e9  # beyond it a sum of weights would lose the small ones without a word
 _WEIGHT = re.compile(r"[+-]?(?:inf\b|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _NUMBER = re.compile(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_FUNCTION = re.compile(r"(logx|log|exp|sqrt)[ \t]*\(")
+_FUNCTION = re.compile(r"(logx|log|exp|sqrt|float|domSize)[ \t]*\(")
+_NAMED = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _SPACES = re.compile(r"[ \t]*")
 LOGX_OF_ZERO = -100.0  # what pracmln takes for the logarithm of 0
 
@@ -33,24 +34,30 @@ _VALUE: dict[str, Callable[[float], float]] = {
     "log": _log,
     "logx": lambda x: LOGX_OF_ZERO if x == 0 else _log(x),
     "exp": math.exp,
+    "float": float,
     "sqrt": math.sqrt,
 }
 
 
-def arithmetic(text: str, start: int) -> tuple[float, int] | None:
+def arithmetic(text: str, start: int, named: Mapping[str, float] | None = None) -> tuple[float, int] | None:
     """Value and end of an arithmetic weight; None where a plain number or none stands there.
 
     `2-3` stays what it was, a constant out of place: only functions, products, quotients and parentheses make arithmetic.
     """
-    reader = _Reader(text, start)
+    found = value_at(text, start, named or {})
+    return found if found is not None and any(mark in text[start : found[1]] for mark in "(*/$") else None
+
+
+def value_at(text: str, start: int, named: Mapping[str, float]) -> tuple[float, int] | None:
+    """Value and end of a number or arithmetic; None where there is neither."""
+    reader = _Reader(text, start, named)
     try:
         value = reader.total()
     except (OverflowError, ValueError, ZeroDivisionError) as error:
         raise WeightError(f"this weight has no value: {error}") from None
     except _NotThereError:
         return None
-    written = text[start : reader.at]
-    return (value, reader.at) if any(mark in written for mark in "(*/") else None
+    return value, reader.at
 
 
 def weight_end(text: str) -> int:
@@ -67,8 +74,8 @@ class _NotThereError(Exception):
 class _Reader:
     """Recursive descent over the text; an operator without a number behind it is left alone, for it may begin the formula."""
 
-    def __init__(self, text: str, at: int) -> None:
-        self.text, self.at = text, at
+    def __init__(self, text: str, at: int, named: Mapping[str, float]) -> None:
+        self.text, self.at, self.named = text, at, named
         self.depth = 0
 
     def skip(self) -> int:
@@ -122,7 +129,14 @@ class _Reader:
         if number := _NUMBER.match(self.text, self.at):
             self.at = number.end()
             return float(number.group())
+        if named := _NAMED.match(self.text, self.at):
+            if named.group(1) not in self.named:
+                raise WeightError(f"${named.group(1)} is not given; write a line ${named.group(1)} = NUMBER before it")
+            self.at = named.end()
+            return self.named[named.group(1)]
         if named := _FUNCTION.match(self.text, self.at):
+            if named.group(1) == "domSize":
+                raise WeightError("domSize: a weight cannot depend on the number of constants; write the number in its place")
             self.at = named.end()
             return _VALUE[named.group(1)](self.closed())
         if self.text.startswith("(", self.at):
@@ -187,10 +201,10 @@ class WeightParser(FormulaParser):
 
     def computed_weight(self, token: Token) -> float | None:
         """A weight that is arithmetic, as in log(0.9/0.1) Smokes(x); None where there is none."""
-        if token.kind not in (WORD, NUMBER, NAME, "-", "+", "(", "."):
+        if token.kind not in (WORD, NUMBER, NAME, "-", "+", "(", ".") and token.text != "$":
             return None
         try:
-            found = arithmetic(self.source.text, token.start)
+            found = arithmetic(self.source.text, token.start, self.dialect.numbers)
         except WeightError as error:
             raise self.fail(str(error), token) from None
         at = self.at
