@@ -1,4 +1,4 @@
-"""The Python reference, made from docstrings: `python -m tools.reference` writes docs/reference.md, and a test compares it."""
+"""The generated pages: Python reference, command line, settings. `python -m tools.reference` writes them into docs/."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import Any
 
 import markovlogic
 from markovlogic.api import compress as api
+from tools.command_reference import command_page
+from tools.setting_reference import settings_page
 
-TARGET = Path(__file__).parents[1] / "docs" / "reference.md"
+DOCS = Path(__file__).parents[1] / "docs"
 HEAD = """# Python reference
 
-Everything that `import markovlogic as mln` offers, made from the docstrings; [Python](python.md) shows how it goes together.
+This page is made from the docstrings. It lists everything that `import markovlogic as mln` offers.
+[Work from Python](python.md) shows how the parts go together.
 
 """
 GROUPS: dict[str, Callable[[Any], bool]] = {
@@ -46,7 +49,7 @@ def _entry(name: str, found: Any) -> str:
     text = f"### mln.{name}\n\n"
     if inspect.isroutine(found) or not issubclass(found, BaseException):
         text += f"```python\nmln.{name}{_signature(found)}\n```\n\n"
-    text += _told(found)
+    text += _docstring(found)
     if inspect.isclass(found) and not issubclass(found, BaseException):
         rows = [_member(key, value) for key, value in sorted(vars(found).items()) if not key.startswith("_")]
         rows = [row for row in rows if row]
@@ -74,10 +77,17 @@ def _signature(found: Any) -> str:
     return re.sub(r"<[^>]*>", "...", signature).replace("'", "").replace("markovlogic.", "")
 
 
-def _told(found: Any) -> str:
+def _docstring(found: Any) -> str:
     doc = inspect.getdoc(found) or ""
     return doc.replace("<", "&lt;") + "\n\n"
 
 
+PAGES: dict[str, Callable[[], str]] = {
+    "reference.md": reference,
+    "command-line.md": command_page,
+    "settings.md": settings_page,
+}
+
 if __name__ == "__main__":
-    TARGET.write_text(reference(), encoding="utf-8")
+    for name, made in PAGES.items():
+        (DOCS / name).write_text(made(), encoding="utf-8")

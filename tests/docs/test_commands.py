@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 TEXTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "src").rglob("*.py")),
 ]
 NAMED = re.compile(r"(?:`|\$ |\.venv/bin/)mln ([a-z][a-z-]*)")

@@ -25,7 +25,7 @@ from markovlogic.methods.table import all_methods
 from markovlogic.networks.ground import network_of
 from markovlogic.report.progress import LogLines
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 class Stream(io.TextIOWrapper):
@@ -151,10 +151,13 @@ def test_the_readme_s_table_of_methods_is_the_table() -> None:
     assert "\n".join(rows) in (ROOT / "README.md").read_text()
 
 
-def test_the_page_of_methods_tells_of_all_of_them() -> None:
-    row = r"^\| `([a-z-]+)` \|.*\| `?(exact|corrected|bounded|unbounded|that of the choice)`?"
+def test_every_method_is_on_the_page_of_methods_and_has_a_page() -> None:
+    row = r"^\| \[?`([a-z-]+)`(?:\]\(\S+\))? \|.*\| `?(exact|corrected|bounded|unbounded|that of the choice)`?"
     promised = re.findall(row, (ROOT / "docs" / "methods.md").read_text(), re.MULTILINE)
     assert promised == [*((m.name, str(m.promise)) for m in all_methods()), ("auto", "that of the choice")]
+    for method in all_methods():
+        page = (ROOT / "docs" / "methods" / f"{method.name}.md").read_text()
+        assert re.search(rf"\*\*What it promises\.\*\*[^.]*`{method.promise}`", page), method.name
 
 
 def test_expected_output_is_compared_and_not_waved_through() -> None:

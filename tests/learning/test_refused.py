@@ -73,7 +73,7 @@ def test_concerns_of_folds_are_told(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_rules_go_to_a_rule_file(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = files(tmp_path, "P(t)\nP(x)\n", "P(A)\n!P(B)\n")
     assert main(["learn", *given, "-o", f"{tmp_path}/{name}"]) == 2
-    assert f"{name} is no name of a rule file (learn writes rules with weights: give -o OUT.mln)" in capsys.readouterr().err
+    assert f"{name} does not end in .mln (learn writes a rule file: give -o OUT.mln)" in capsys.readouterr().err
     assert not (tmp_path / name).exists()
 
 

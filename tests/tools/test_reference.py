@@ -1,8 +1,9 @@
-"""The Python reference has an entry for everything that is public, and everything public says what it does."""
+"""The generated pages are those of the code, and everything that is public is on them with a docstring."""
 
 import inspect
 
-from tools.reference import reference
+import pytest
+from tools.reference import DOCS, PAGES, reference
 
 import markovlogic
 
@@ -15,3 +16,9 @@ def test_every_public_name_has_an_entry_with_a_docstring():
             assert inspect.getdoc(getattr(markovlogic, name)), name
     assert "| `most_likely(name: str, *, frame: str = pandas)` |" in text
     assert "<object" not in text and " at 0x" not in text
+
+
+@pytest.mark.parametrize("name", ["command-line.md", "settings.md"])
+def test_committed_pages_are_up_to_date(name):
+    hint = "run `python -m tools.reference` and commit what it writes"
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), hint

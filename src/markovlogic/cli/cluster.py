@@ -21,29 +21,52 @@ def cluster(
     model: options.Model,
     evidence: options.EvidenceFiles = None,
     predicate: Annotated[
-        str, typer.Option("--predicate", metavar="P", help="The equivalence relation.", rich_help_panel=options.PROBLEM)
+        str,
+        typer.Option(
+            "--predicate",
+            metavar="P",
+            help="Predicate that hard rules make an equivalence relation.",
+            rich_help_panel=options.PROBLEM,
+        ),
     ] = "",
     open_: options.Open = None,
     closed: options.Closed = None,
     closed_types: options.ClosedTypes = False,
-    chains: Annotated[int | None, typer.Option(metavar="N", help="Chains.", rich_help_panel=options.SAMPLING)] = None,
-    draws: Annotated[int | None, typer.Option(metavar="N", help="Sweeps kept.", rich_help_panel=options.SAMPLING)] = None,
-    burn_in: Annotated[
-        int | None, typer.Option("--burn-in", metavar="N", help="Sweeps thrown away first.", rich_help_panel=options.SAMPLING)
+    chains: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of independent chains.", rich_help_panel=options.SAMPLING)
     ] = None,
-    seed: Annotated[int | None, typer.Option(metavar="S", help="Default 0.", rich_help_panel=options.SAMPLING)] = None,
+    draws: Annotated[
+        int | None, typer.Option(metavar="N", help="Sweeps that each chain keeps.", rich_help_panel=options.SAMPLING)
+    ] = None,
+    burn_in: Annotated[
+        int | None,
+        typer.Option(
+            "--burn-in", metavar="N", help="Sweeps that each chain throws away first.", rich_help_panel=options.SAMPLING
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="The same seed gives the same clusters; default 0.", rich_help_panel=options.SAMPLING),
+    ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option("--time-limit", metavar="SECONDS", help="End the run earlier.", rich_help_panel=options.SAMPLING),
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            help="Stop after this time with the draws made so far.",
+            rich_help_panel=options.SAMPLING,
+        ),
     ] = None,
     memory_limit: options.MemoryLimit = None,
     output: Annotated[
         str,
-        typer.Option("-o", "--output", metavar="FILE", help="CSV file; else standard output.", rich_help_panel=options.OUTPUT),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="CSV file. Default: standard output.", rich_help_panel=options.OUTPUT
+        ),
     ] = "-",
     quiet: options.Quiet = False,
 ) -> int:
-    """Write the clusters of an equivalence relation: constant,cluster,probability that the cluster is exactly right."""
+    """Write the clusters of an equivalence relation, with the probability that each is exactly right."""
     from markovlogic.api.cluster import cluster as find_clusters
     from markovlogic.errors import InputError
     from markovlogic.problem.prepare import Assumptions
@@ -83,7 +106,7 @@ def _summary(found: Clustering, output: str) -> str:
 
 
 def _write(found: Clustering, path: str) -> None:
-    """CSV, quoted as RFC 4180 says; what is undefined is empty."""
+    """CSV, quoted as RFC 4180 says; undefined values are empty."""
     import csv
     import io
 

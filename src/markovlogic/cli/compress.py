@@ -18,7 +18,7 @@ def compress(
         str, typer.Option("-o", "--output", metavar="DIR", help="Directory for the files.", rich_help_panel=options.OUTPUT)
     ],
     method: Annotated[
-        str, typer.Option("--method", metavar="|".join(options.COMPRESSORS), help="How groups are found.")
+        str, typer.Option("--method", metavar="|".join(options.COMPRESSORS), help="How to find the groups.")
     ] = "dpmeans",
     evidence: options.EvidenceFiles = None,
     query: Annotated[
@@ -34,7 +34,7 @@ def compress(
     set_: options.Set = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Write a smaller model with literal weights, its evidence, a mapping and a summary."""
+    """Write a smaller problem: model with unchanged weights, evidence, mapping and summary."""
     options.at_least(seed, 0, "--seed")
 
     from markovlogic.api import compress as api

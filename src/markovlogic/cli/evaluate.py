@@ -13,10 +13,10 @@ from markovlogic.cli.outputs import check_outputs
 
 
 def evaluate(
-    results: Annotated[str, typer.Argument(metavar="RESULTS", help="A file that mln infer wrote.")],
+    results: Annotated[str, typer.Argument(metavar="RESULTS", help="A file that `mln infer` wrote.")],
     truth: Annotated[
         list[str],
-        typer.Argument(metavar="TRUTH...", help="What is true: .db files, or Predicate=FILE; what is missing is false."),
+        typer.Argument(metavar="TRUTH...", help="The truth: .db files, or Predicate=FILE. Atoms that are not listed are false."),
     ],
     output: Annotated[
         str | None,
@@ -24,13 +24,13 @@ def evaluate(
             "-o",
             "--output",
             metavar="FILE",
-            help="Write .json or .csv for programs, or .html, .png or .svg with the calibration chart.",
+            help="Write the scores (.json, .csv) or the calibration chart (.html, .png, .svg).",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Judge probabilities by what is true: log loss, Brier score, AUC, F1 and calibration, by predicate."""
+    """Compare probabilities with the truth: log loss, Brier score, AUC, F1 and calibration, by predicate."""
     from markovlogic.evaluation import evaluate as evaluation
     from markovlogic.evaluation import view
 

@@ -44,7 +44,7 @@ def explain(
     json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=options.OUTPUT)] = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """Say how big the problem is, what would be done and what that would cost; nothing long runs."""
+    """Show how big a problem is, which plan `infer` would execute, and what it would cost. Runs nothing long."""
     limit = options.memory_size(memory_limit)
     options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
 

@@ -11,15 +11,15 @@ from markovlogic.cli.messages import show_message
 
 
 def generate(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Which problem; `mln generate list` tells them all.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the problem; `mln generate list` shows all.")],
     output: Annotated[str, typer.Option("-o", "--output", metavar="DIR", help="Directory for NAME.mln and NAME.db.")] = "",
-    size: Annotated[int | None, typer.Option(metavar="N", help="How big; what it counts depends on the problem.")] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="Size; what it counts depends on the problem.")] = None,
     evidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="Share of what is hidden that is given as evidence, 0 to 1.")
+        float, typer.Option(metavar="SHARE", help="Share of the hidden atoms to give as evidence, 0 to 1.")
     ] = 0.1,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same files.")] = 0,
-    variant: Annotated[str, typer.Option(metavar="NAME", help="A variant of the problem, where it has some.")] = "",
-    quiet: Annotated[bool, typer.Option("--quiet", help="Say nothing.")] = False,
+    variant: Annotated[str, typer.Option(metavar="NAME", help="Variant of the problem, if it has any.")] = "",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show nothing.")] = False,
 ) -> int:
     """Write a benchmark problem: a rule file and its evidence."""
     from markovlogic.errors import InputError

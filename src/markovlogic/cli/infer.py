@@ -46,13 +46,19 @@ def infer(
     thin: options.Thin = None,
     checkpoint: options.Checkpoint = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the run that --checkpoint saved.", rich_help_panel=options.SAMPLING)
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue the run that --checkpoint saved, with the same draws as without the interruption.",
+            rich_help_panel=options.SAMPLING,
+        ),
     ] = False,
     include_evidence: options.IncludeEvidence = False,
     output: Annotated[
         str | None,
         options.output_option(
-            ".csv, .parquet, .json or .html; no ending, .result or .txt: lines `Atom probability`; `-`: standard output."
+            "By its ending: .csv, .parquet, .json or .html; without one, .result or "
+            ".txt: lines `Atom probability`. `-`: standard output."
         ),
     ] = None,
     stats: options.Stats = None,
@@ -73,7 +79,7 @@ def infer(
     if output is not None:
         check_ending(output)
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", InferenceWarning)  # concerns are told below
+        warnings.simplefilter("ignore", InferenceWarning)  # concerns are printed below
         result = api.infer(
             model,
             evidence or (),

@@ -27,7 +27,8 @@ def learn(
             "-e",
             "--evidence",
             metavar="FILE",
-            help="A training database: a .db file, Predicate=FILE for a table, or several joined by commas; repeat it for more.",
+            help="A training database: a .db file, Predicate=FILE for a table, or "
+            "several joined by commas. Repeat for more databases.",
             rich_help_panel=DATA,
         ),
     ],
@@ -37,20 +38,22 @@ def learn(
             "-q",
             "--query",
             metavar="PREDICATES",
-            help="What is modelled given the rest; default: all predicates that the data show.",
+            help="Predicates to predict from the others. Default: all predicates in the data.",
             rich_help_panel=DATA,
         ),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", metavar="OUT.mln", help="The rule file with its weights.", rich_help_panel=options.OUTPUT),
+        typer.Option(
+            "-o", "--output", metavar="OUT.mln", help="File for the rules with their weights.", rich_help_panel=options.OUTPUT
+        ),
     ] = None,
     method: Annotated[
         str,
         typer.Option(
             "--method",
             metavar="auto|pseudolikelihood|cd|newton|perceptron",
-            help="auto: pseudo-likelihood, then the conditional likelihood by chains where that differs.",
+            help="auto: pseudo-likelihood, then the conditional likelihood by chains where the two differ.",
             rich_help_panel=LEARNING,
         ),
     ] = "auto",
@@ -59,30 +62,43 @@ def learn(
         typer.Option(
             "--prior",
             metavar="auto|none|SD|l2:SD|l1:SCALE",
-            help="How far from 0 weights are thought to lie; auto, l2 and l1 choose by cross-validation.",
+            help="Expected size of the weights. auto, l2 and l1 choose it by cross-validation.",
             rich_help_panel=LEARNING,
         ),
     ] = "auto",
     folds: Annotated[
-        bool, typer.Option("--folds", help="Leave out one database at a time and evaluate on it.", rich_help_panel=LEARNING)
+        bool,
+        typer.Option(
+            "--folds", help="Cross-validate: leave out one database at a time and evaluate on it.", rich_help_panel=LEARNING
+        ),
     ] = False,
     keep_weights: Annotated[
-        bool, typer.Option("--keep-weights", help="Rules that have a weight keep it.", rich_help_panel=LEARNING)
+        bool, typer.Option("--keep-weights", help="Leave weights as they are where a rule has one.", rich_help_panel=LEARNING)
     ] = False,
     time_limit: Annotated[
         float | None,
-        typer.Option("--time-limit", metavar="SECONDS", help="Take what was found by then.", rich_help_panel=LEARNING),
+        typer.Option(
+            "--time-limit",
+            metavar="SECONDS",
+            help="Stop after this time with the weights found so far.",
+            rich_help_panel=LEARNING,
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of chains and folds.", rich_help_panel=LEARNING)] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of chains and folds.", rich_help_panel=LEARNING)] = 0,
     closed_types: options.ClosedTypes = False,
     memory_limit: options.MemoryLimit = None,
     stats: Annotated[
         str | None,
-        typer.Option("--stats", metavar="FILE.json", help="Write weights and the run's record.", rich_help_panel=options.OUTPUT),
+        typer.Option(
+            "--stats",
+            metavar="FILE.json",
+            help="Write the weights and a record of the run as JSON.",
+            rich_help_panel=options.OUTPUT,
+        ),
     ] = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Learn the weights of rules from training databases, each of which is a world of its own."""
+    """Learn the weights of rules from training databases."""
     from markovlogic.errors import InputError
     from markovlogic.learning import folds as cross_validation
     from markovlogic.learning import learn as learning
@@ -92,10 +108,10 @@ def learn(
     options.positive(time_limit, "--time-limit")
     options.at_least(seed, 0, "--seed")
     if output is None and not folds:
-        raise InputError("where should the learned rules go?", hint="give -o OUT.mln, or --folds to evaluate only")
+        raise InputError("missing output: give -o OUT.mln or --folds")
     check_outputs((output, stats), (model, *evidence))
     if output is not None and not output.endswith(".mln"):
-        raise InputError(f"{output} is no name of a rule file", hint="learn writes rules with weights: give -o OUT.mln")
+        raise InputError(f"{output} does not end in .mln", hint="learn writes a rule file: give -o OUT.mln")
     if not quiet and _are_parts(evidence):
         joined = ",".join(evidence)
         show_message(f"note: each -e is a database of its own; tables of one database are joined by commas: -e {joined}")

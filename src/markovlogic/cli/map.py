@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SEARCH = "Search"
 Queried = Annotated[
     list[str] | None,
-    options.query_option("Whose true atoms to write, separated by commas: predicates and ground atoms; default: all open atoms."),
+    options.query_option("Predicates and ground atoms whose true atoms to write, separated by commas. Default: all open atoms."),
 ]
 
 
@@ -34,7 +34,7 @@ def map_(
         str,
         typer.Option(
             metavar="auto|maxwalksat|ilp",
-            help="auto: proofs where they are cheap, then search and integer programs; or one of these two.",
+            help="auto: proofs where they are cheap, then search, then integer programs. Or only search, or search and programs.",
             rich_help_panel=options.METHOD,
         ),
     ] = "auto",
@@ -46,35 +46,39 @@ def map_(
         bool,
         typer.Option(
             "--polish/--no-polish",
-            help="With --compress: one walk on the model as posed, from the world of the smaller problem.",
+            help="With --compress: improve the world of the smaller problem by one walk on the original problem.",
             rich_help_panel=options.METHOD,
         ),
     ] = True,
     memory_limit: options.MemoryLimit = None,
     tries: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Walks; default 4, and 10 for maxwalksat.", rich_help_panel=SEARCH),
+        typer.Option(metavar="N", help="Number of walks; default 4, for maxwalksat 10.", rich_help_panel=SEARCH),
     ] = None,
     flips: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Flips of a walk; default 100 an atom, at least 500.", rich_help_panel=SEARCH),
+        typer.Option(metavar="N", help="Flips in each walk; default 100 for each atom, at least 500.", rich_help_panel=SEARCH),
     ] = None,
     noise: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="Random moves at the beginning of a walk; falls to 0; default 0.5.", rich_help_panel=SEARCH
+            metavar="SHARE",
+            help="Share of random moves at the start of a walk; it falls to 0. Default 0.5.",
+            rich_help_panel=SEARCH,
         ),
     ] = None,
     seed: Annotated[int | None, options.seed_option(SEARCH, "world")] = None,
     time_limit: Annotated[
-        float | None, options.time_limit_option(SEARCH, "End after this time with the best world so far.")
+        float | None, options.time_limit_option(SEARCH, "Stop after this time with the best world so far.")
     ] = None,
     include_evidence: options.IncludeEvidence = False,
-    output: Annotated[str | None, options.output_option("The true atoms, one a line; `-`: standard output.")] = None,
+    output: Annotated[
+        str | None, options.output_option("File for the true atoms, one in each line. `-`: standard output.")
+    ] = None,
     stats: options.Stats = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Find the most probable world: the true atoms, what they weigh, and how much more another world could."""
+    """Find the most probable world: its true atoms, its weight, and a bound on the weight of any other world."""
     limit = options.memory_size(memory_limit)
     options.at_least(tries, 1, "--tries")
     options.at_least(flips, 1, "--flips")
@@ -90,9 +94,9 @@ def map_(
     compressor, rest = compressor_said(compress, rank, ratio, set_ or ())
     refuse_unknown(compressor, rest)
     if rest:
-        raise InputError(f"--set {rest[0]} is about --compress", hint="name a compression, or leave it out")
+        raise InputError(f"--set {rest[0]} belongs to --compress, which is missing", hint="add --compress NAME, or remove --set")
     if compressor is None and not polish:
-        raise InputError("--no-polish is about --compress", hint="name a compression, or leave it out")
+        raise InputError("--no-polish belongs to --compress, which is missing", hint="add --compress NAME, or remove --no-polish")
     check_outputs((output, stats), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         world = api.maximize(
@@ -119,7 +123,7 @@ def map_(
 
 
 def _deliver(world: World, output: str | None, stats: str | None, *, quiet: bool) -> int:
-    """Write the atoms, and say what is proved."""
+    """Write the atoms and show what is proved."""
     from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
 
     if stats is not None:

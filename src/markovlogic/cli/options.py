@@ -26,8 +26,8 @@ EvidenceFiles = Annotated[
         "-e",
         "--evidence",
         metavar="FILE",
-        help="Evidence: a .db file, or Predicate=FILE for a table (.csv, .tsv, .jsonl, .parquet, a DuckDB or SQLite file); "
-        "repeat it, or separate files by commas.",
+        help="Evidence: a .db file, or Predicate=FILE for a table (.csv, .tsv, .jsonl, .parquet, a DuckDB or SQLite file). "
+        "Repeat the option, or separate files by commas.",
         rich_help_panel=PROBLEM,
     ),
 ]
@@ -37,18 +37,18 @@ Query = Annotated[
         "-q",
         "--query",
         metavar="ATOMS",
-        help="What to infer, separated by commas: predicates, atoms, patterns such as Same(A1,_), ground formulas such as "
+        help="What to infer, separated by commas: predicates, atoms, patterns such as Same(A1,_), and ground formulas such as "
         "Smokes(Ann)^!Cancer(Bob).",
         rich_help_panel=PROBLEM,
     ),
 ]
 Open = Annotated[
     list[str] | None,
-    typer.Option("--open", metavar="PREDICATES", help="Predicates whose missing facts are unknown.", rich_help_panel=PROBLEM),
+    typer.Option("--open", metavar="PREDICATES", help="Predicates whose unlisted facts are unknown.", rich_help_panel=PROBLEM),
 ]
 Closed = Annotated[
     list[str] | None,
-    typer.Option("--closed", metavar="PREDICATES", help="Predicates whose missing facts are false.", rich_help_panel=PROBLEM),
+    typer.Option("--closed", metavar="PREDICATES", help="Predicates whose unlisted facts are false.", rich_help_panel=PROBLEM),
 ]
 ClosedTypes = Annotated[
     bool,
@@ -64,24 +64,32 @@ ClauseWeights = Annotated[
     ),
 ]
 IncludeEvidence = Annotated[
-    bool, typer.Option("--include-evidence", help="Also write facts known from evidence.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--include-evidence", help="Also write the facts that are known from evidence.", rich_help_panel=OUTPUT)
 ]
 Stats = Annotated[
-    str | None, typer.Option("--stats", metavar="FILE", help="Write what was done as JSON.", rich_help_panel=OUTPUT)
+    str | None, typer.Option("--stats", metavar="FILE", help="Write a record of the run as JSON.", rich_help_panel=OUTPUT)
 ]
 METHODS = "|".join((AUTO, *TABLE))
-Method = Annotated[str, typer.Option("--method", metavar=METHODS, help="How to infer; auto chooses.", rich_help_panel=METHOD)]
+Method = Annotated[
+    str, typer.Option("--method", metavar=METHODS, help="Inference method; auto chooses one.", rich_help_panel=METHOD)
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of the method or of the compression: --method bp --set damping=0.9; repeat it for more.",
+        help="Change a setting of the method or of the compression: --method bp --set damping=0.9. Repeat for more.",
         rich_help_panel=METHOD,
     ),
 ]
 Network = Annotated[
-    str, typer.Option("--network", metavar="auto|ground|counting", help="What the method works on.", rich_help_panel=METHOD)
+    str,
+    typer.Option(
+        "--network",
+        metavar="auto|ground|counting",
+        help="What the method works on: ground clauses, or counts of groundings with nothing grounded.",
+        rich_help_panel=METHOD,
+    ),
 ]
 COMPRESSIONS = "|".join((NONE, *COMPRESSORS))
 Compress = Annotated[
@@ -89,7 +97,7 @@ Compress = Annotated[
     typer.Option(
         "--compress",
         metavar=COMPRESSIONS,
-        help="A smaller problem in place of the posed one, whatever the method. It changes the target.",
+        help="Solve a smaller problem in place of the given one. This changes the result; the guarantee tells how.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -98,7 +106,7 @@ CompressAs = Annotated[
     typer.Option(
         "--compress-as",
         metavar="auto|counts|blocks|problem",
-        help="What --compress puts in place of the problem; auto takes the most accurate that the rules allow.",
+        help="What --compress puts in place of the problem; auto takes the most accurate one that the rules allow.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -107,20 +115,23 @@ Proposals = Annotated[
     typer.Option(
         "--proposals",
         metavar=COMPRESSIONS,
-        help="The source of proposals of --method lifted-mh; the target stays the model as posed.",
+        help="Source of the proposals of --method lifted-mh. The result still converges to the true one.",
         rich_help_panel=METHOD,
     ),
 ]
 Rank = Annotated[
     int | None,
     typer.Option(
-        "--rank", metavar="R", help="Factors of --compress bmf (default: by description length) or nimfa.", rich_help_panel=METHOD
+        "--rank", metavar="R", help="Number of factors of bmf (default: by description length) or nimfa.", rich_help_panel=METHOD
     ),
 ]
 Ratio = Annotated[
     float | None,
     typer.Option(
-        "--ratio", metavar="R", help="Groups over objects of each type; of drop, facts kept; default 0.1.", rich_help_panel=METHOD
+        "--ratio",
+        metavar="R",
+        help="Number of groups over number of objects, for each type; for drop, the share of facts to keep. Default 0.1.",
+        rich_help_panel=METHOD,
     ),
 ]
 MemoryLimit = Annotated[
@@ -128,11 +139,11 @@ MemoryLimit = Annotated[
     typer.Option(
         "--memory-limit",
         metavar="SIZE",
-        help="Refuse what would need more, e.g. 4GB or 500MB. Default: a share of the machine.",
+        help="Refuse a plan that needs more, such as 4GB or 500MB. Default: a share of the memory of the machine.",
         rich_help_panel=METHOD,
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no remarks.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress and no notes.", rich_help_panel=OUTPUT)]
 
 
 def taken(said: Sequence[str], name: str, default: str) -> tuple[str, list[str]]:
@@ -231,7 +242,8 @@ Estimator = Annotated[
     str,
     typer.Option(
         metavar="auto|sample|conditional|orbit|orbit-conditional",
-        help="What is averaged over the draws, and whether over interchangeable atoms too.",
+        help="What is averaged over the draws: truth values (sample) or probabilities (conditional), and with orbit also over "
+        "interchangeable atoms.",
         rich_help_panel=SAMPLING,
     ),
 ]
@@ -239,29 +251,40 @@ Chains = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Chains; by default as many as suit the method, 8 to 64: `mln explain` says how many.",
+        help="Number of independent chains. Default: 8 to 64, by method; `mln explain` shows it.",
         rich_help_panel=SAMPLING,
     ),
 ]
 Draws = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Sweeps a chain that are kept; default 1000.", rich_help_panel=SAMPLING),
+    typer.Option(metavar="N", help="Sweeps that each chain keeps; default 1000.", rich_help_panel=SAMPLING),
 ]
 BurnIn = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Sweeps a chain that come before; default a quarter of draws.", rich_help_panel=SAMPLING),
+    typer.Option(
+        metavar="N", help="Sweeps that each chain throws away first; default a quarter of the draws.", rich_help_panel=SAMPLING
+    ),
 ]
 Seed = Annotated[int | None, seed_option(SAMPLING, "draws")]
-TimeLimit = Annotated[float | None, time_limit_option(SAMPLING, "Stop earlier, after this time.")]
+TimeLimit = Annotated[
+    float | None, time_limit_option(SAMPLING, "Stop after this time with the draws made so far. Reading and grounding count too.")
+]
 TargetStderr = Annotated[
     float | None,
-    typer.Option(metavar="X", help="Stop earlier, once every standard error is below.", rich_help_panel=SAMPLING),
+    typer.Option(metavar="X", help="Stop once every standard error is below X.", rich_help_panel=SAMPLING),
 ]
 Worlds = Annotated[
     str | None,
-    typer.Option(metavar="FILE.parquet", help="Write sampled worlds of the query atoms.", rich_help_panel=SAMPLING),
+    typer.Option(metavar="FILE.parquet", help="Write the sampled worlds of the query atoms.", rich_help_panel=SAMPLING),
 ]
-Thin = Annotated[int | None, typer.Option(metavar="K", help="Keep every K-th world; default 1.", rich_help_panel=SAMPLING)]
+Thin = Annotated[
+    int | None, typer.Option(metavar="K", help="With --worlds: write every K-th world; default 1.", rich_help_panel=SAMPLING)
+]
 Checkpoint = Annotated[
-    str | None, typer.Option(metavar="DIR", help="Save the run there, again and again.", rich_help_panel=SAMPLING)
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Save the run in this directory from time to time, so that --resume can continue it.",
+        rich_help_panel=SAMPLING,
+    ),
 ]

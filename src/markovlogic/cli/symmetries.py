@@ -33,14 +33,16 @@ def symmetries(
         typer.Option(
             "--kind",
             metavar="twins|refined|automorphisms|auto",
-            help="Exchanges of constants; all renamings that preserve the evidence; all symmetries of the ground network.",
+            help="twins: exchanges of two constants. refined: all renamings that keep "
+            "the evidence. automorphisms: all symmetries of the "
+            "ground network.",
             rich_help_panel=options.METHOD,
         ),
     ] = "twins",
     budget: Annotated[
         float | None,
         typer.Option(
-            "--budget", metavar="SECONDS", help="Time for a search beyond twins; default 10.", rich_help_panel=options.METHOD
+            "--budget", metavar="SECONDS", help="Time for the search beyond twins; default 10.", rich_help_panel=options.METHOD
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=options.OUTPUT)] = False,
@@ -50,7 +52,7 @@ def symmetries(
     ] = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Show which constants are interchangeable, which facts broke it, and how many orbits the open atoms have."""
+    """Show which constants are interchangeable, which facts break symmetry, and the orbits of the open atoms."""
     options.positive(budget, "--budget")
 
     from markovlogic.api import symmetries as api

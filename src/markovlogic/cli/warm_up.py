@@ -28,7 +28,7 @@ CHAINS = (64, 8, 1)
 
 
 def warm_up(quiet: options.Quiet = False) -> int:
-    """Compile everything that any method needs, once on this machine."""
+    """Compile all kernels now, so that no later run waits for it."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 

@@ -32,8 +32,9 @@ MOST_CELLS = 50_000_000  # of a matrix that has to be listed cell by cell
 class BMF(Compressor):
     """Settings of low-rank evidence.
 
-    rank: factors of each matrix, None: by minimum description length. algorithm: "grecond" (from below) or "asso". unknown:
-    "closed" takes unknown atoms as zeros of both matrices, "masked" leaves them free.
+    rank: factors of each matrix. Default: by minimum description length. Also `--rank`.
+    algorithm: "grecond" works from below and never covers a zero; "asso" may.
+    unknown: "closed" takes unknown atoms as zeros of both matrices, "masked" leaves them free.
     """
 
     rank: int | None = None

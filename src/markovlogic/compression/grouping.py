@@ -51,19 +51,17 @@ _WEIGHTS = {
 class Grouping(Compressor, ABC):
     """Settings that all groupings share.
 
-    weights: "literal", as the papers leave them; "uniform", times the sizes of the groups, which is right for worlds that are
-    constant on groups; "field", times what one member of a block sees, a chain without a joint target; "count", how many atoms
-    are true. evidence: of a block of atoms, "majority" (true where true ones outnumber all others together), "clamp"
-    (what most of its known ones say), "split" (shares, which enter counts as they are) or "representatives" (what is known of one
-    member of each group, as [002] has it). diag: whether p(A,A) and p(A,B) with A
-    and B in one group are one atom ("merged") or not ("split"). alpha: what [000]'s selection probabilities do, see
-    `samplers.block_gibbs`. independent: whether atoms that are independent given the rest are summed out of blocks with counts or
-    fields before anything is scaled. ladder: how many finer partitions are solved too, to measure how far the answers move with
-    them. seed: of what is drawn, None: that of the run.
-
-    "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where that
-    is chosen (`--compress-as problem`), or rules have no place in blocks. Said weights=literal means the paper's reading in the
-    rest.
+    weights: weights of the smaller problem. "literal" leaves them as they are; "uniform" multiplies them by the sizes of the
+        groups, which is right for worlds that are constant on groups; "field" uses what one member of a block sees, a chain
+        without a joint target; "count" counts how many atoms are true. "default": count where the rules allow it, else literal.
+    evidence: of a block of atoms. "majority": true where true ones outnumber all others together; "clamp": what most known ones
+        are; "split": shares, which enter counts as they are; "representatives": what is known of one member of each group, as in
+        [002]. "default": shares with counts, otherwise votes.
+    diag: whether p(A,A) and p(A,B), with A and B in one group, are one atom ("merged") or two ("split").
+    alpha: what the selection probabilities of [000] do; see `methods.sampling.block_gibbs`.
+    independent: "summed" sums atoms that are independent given the rest out of blocks before anything is scaled.
+    ladder: number of finer partitions that are solved too, to measure how far the answers move.
+    seed: seed of what is drawn. Default: that of the run.
     """
 
     paper_evidence: ClassVar[Vote] = "majority"  # what the paper of the grouping makes of evidence

@@ -46,8 +46,9 @@ def finer_ratio(ratio: float | None, cr: str) -> float:
 class KMeans(Grouping):
     """Clusters of objects with similar counts of groundings: cgibbs of [000], VG of [002].
 
-    ratio: groups over objects of a type; None: 0.1. features: "sat" counts satisfied groundings alone. cr: "old/new" reads
-    the ratio as [002]'s text has it. For the rest see `Grouping`.
+    ratio: number of groups over number of objects, for each type. Default: 0.1. Also `--ratio`.
+    features: "sat-fals-unk" counts satisfied, falsified and unknown groundings; "sat" counts the satisfied ones alone.
+    cr: "old/new" reads the ratio as objects over groups, as the text of [002] has it.
     """
 
     ratio: float | None = None
@@ -83,11 +84,14 @@ class KMeans(Grouping):
 class DPMeans(Grouping):
     """Clusters by DP-means, whose number follows from bounds (NP-Cluster, [000] Algorithm 2).
 
-    beta1: bound of E_G, None: 1e-4 times the number of blocks. most_blocks: β₂, the bound of S_G, of the blocks that a sampler
-    visits. ratio: at most so many groups over objects of each type; None: no such bound. path: of λ, "farthest" or the paper's
-    "schedule". beta2: what is returned where β₂ breaks first, "last-feasible", or the paper's "last", which breaks it.
-    dp_distance: "squared", or "plain" as Algorithm 1 has it. error: "literal" counts no evidence that contradicts itself inside
-    a block.
+    beta1: bound on the evidence that merging overrides (E_G). Default: 0.0001 times the number of blocks.
+    most_blocks: bound on the number of blocks of atoms (S_G).
+    ratio: at most this share of groups over objects of each type. Default: no such bound. Also `--ratio`.
+    path: how λ falls: to the "farthest" object, or by the paper's "schedule".
+    beta2: the result where the bound on blocks is met first: "last-feasible" keeps it, the paper's "last" breaks it.
+    dp_distance: "squared", or "plain" as in Algorithm 1 of [000].
+    error: "both" counts evidence that disagrees inside a block, "literal" does not.
+    features: as of kmeans.
     """
 
     beta1: float | None = None
@@ -156,7 +160,11 @@ class DPMeans(Grouping):
 
 @dataclass(frozen=True)
 class RandomGroups(Grouping):
-    """Objects put into groups at random, as [000] does for its Figure 2; ratio and cr as of `KMeans`."""
+    """Objects put into groups at random, as [000] does for its Figure 2.
+
+    ratio: number of groups over number of objects, for each type. Default: 0.1. Also `--ratio`.
+    cr: "old/new" reads the ratio as objects over groups.
+    """
 
     ratio: float | None = None
     cr: Cr = "new/old"
@@ -203,7 +211,7 @@ class Twins(Grouping):
         return "twins"
 
     def finer(self) -> Self:
-        """Twins are twins."""
+        """Twin groups cannot be refined; return self."""
         return self
 
     def partition(self, problem: Problem) -> Partition:

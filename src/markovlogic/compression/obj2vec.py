@@ -34,12 +34,19 @@ KEPT = 0.9  # share of objects that must keep a context under the shift by negat
 class Obj2Vec(Grouping):
     """Groups of objects with similar contexts.
 
-    dim: of the embedding, at most half of the objects. ratio, cr: as of `KMeans`. embedding: "svd" of the shifted positive
-    pointwise mutual information, which has the optimum of "skipgram" with negative samples (Levy and Goldberg 2014); "auto" takes
-    skip-gram for large vocabularies where gensim is installed. context, tokens, window: see `contexts_of`. p_random: the share of
-    steps that choose an object at random; 0.99 is Algorithm 1 to the letter. K: neighbours that a chosen object takes with it,
-    "n/a-1" or the paper's "n/a". unary: "equal" never groups objects of which different things are known. epochs, negatives: of
-    skip-gram.
+    dim: length of the vectors, at most half the number of objects.
+    ratio: number of groups over number of objects, for each type. Default: 0.1. Also `--ratio`.
+    cr: "old/new" reads the ratio as objects over groups.
+    embedding: "svd" of the shifted positive pointwise mutual information, which has the optimum of "skipgram" with negative
+        samples (Levy and Goldberg 2014). "auto" takes skip-gram for large vocabularies where gensim is installed.
+    context: "conjunctive" joins the true atoms of a formula, "clause" is the literal reading of [002].
+    tokens: what stands in a context: the "object", its "role", or its class after refinement ("refined").
+    window: largest distance of two objects of a context, in positions of a formula; 0: the whole formula.
+    p_random: share of steps that choose an object at random. 0.99 is Algorithm 1 to the letter.
+    K: neighbours that a chosen object takes with it: "n/a-1", or the paper's "n/a".
+    unary: "equal" never groups objects with different known unary facts.
+    epochs: passes of skip-gram.
+    negatives: negative samples of skip-gram.
     """
 
     paper_evidence = "representatives"  # [002]: evidence about other objects is removed

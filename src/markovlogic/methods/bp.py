@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BP(Messages):
-    """Settings. schedule: `flooding` lets all factors speak at once, `residual` the one first whose inputs changed most.
+    """Settings of belief propagation.
 
-    `auto` floods for a quarter of the iterations, and goes on by residuals where messages have not settled; these are costly to
-    keep beyond a million literals, and for atoms with a great many clauses, where it goes on flooding.
+    schedule: "flooding" updates all messages in each round. "residual" updates first what changed most. "auto" floods for a
+        quarter of the iterations and then goes on by residuals, except on very large networks.
     """
 
     schedule: Schedule = "auto"

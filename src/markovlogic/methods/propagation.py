@@ -35,11 +35,16 @@ Given = Callable[[Sequence[int]], AtomBeliefs]
 
 @dataclass(frozen=True)
 class Messages(ABC):
-    """What the settings of both methods say, and how it is checked."""
+    """Settings that both methods share.
 
-    damping: float = 0.5  # share of the old message that stays in the new one, in log-odds
-    iterations: int = 1000  # rounds at most
-    tolerance: float = 1e-9  # largest change of a message, in log-odds, at which they count as settled
+    damping: share of the old message that stays in the new one, in log-odds.
+    iterations: largest number of rounds.
+    tolerance: messages count as settled once none changes by more than this, in log-odds.
+    """
+
+    damping: float = 0.5
+    iterations: int = 1000
+    tolerance: float = 1e-9
 
     @property
     @abstractmethod

@@ -41,11 +41,11 @@ class BlockedState(NamedTuple):
 class Blocked(Settings):
     """Settings of blocked Gibbs.
 
-    width: elimination width of the blocks that are grown: no table has more than 2^(width + 1) entries, but for the table of a
-    single exclusive group that is larger by itself.
-    blocks: "auto" grows them; else lists or arrays of atom numbers, drawn jointly as they are. Atoms in none are drawn alone.
-    divisions: how many different divisions into grown blocks take turns, a sweep each.
-    start: "auto" starts chains far apart, "satisfying" from fair coins; both obey the hard clauses.
+    width: elimination width of grown blocks. No table has more than 2^(width + 1) entries, except that of one large
+        exclusive group.
+    blocks: "auto" grows the blocks. From Python also lists or arrays of atom numbers; atoms in no list are drawn alone.
+    divisions: number of different divisions into grown blocks. They take turns, one sweep each.
+    start: "auto" starts chains far apart, "satisfying" from fair coins. Both obey the hard rules.
     """
 
     width: int = 4

@@ -29,11 +29,13 @@ CHAINS_A_BATCH = 8  # arrays have chains as their first axis: enough to make up 
 class LiftedBlocked(Settings):
     """Settings of lifted blocked Gibbs.
 
-    alpha, beta: bounds of time and space of the cluster graph ([001] Algorithm 2; by default 1.25 times the time, and the space,
-    of single predicates). cost: "literal", as the paper counts it, or "count-cached", what the array programs do. coupling: of
-    two predicates, "formulas" or "groundings" that hold both; "auto": formulas where costs are literal. messages: "joint",
-    or "literal", Theorem 2 as it stands, which is wrong where atoms of a sender share a variable that the receiver does not have
-    (papers.md 2.2).
+    alpha: bound on the time of the clusters ([001] Algorithm 2). Default: 1.25 times the time of single predicates.
+    beta: bound on their space. Default: the space of single predicates.
+    cost: "literal" counts costs as the paper does, "count-cached" as the array programs do.
+    coupling: strength of two predicates: number of "formulas" or of "groundings" that hold both. "auto": formulas where
+        costs are literal.
+    messages: "joint" is correct. "literal" is Theorem 2 of the paper, which is wrong where atoms of a sender share a variable
+        that the receiver does not have (papers.md 2.2).
     """
 
     alpha: float | None = None

@@ -51,13 +51,15 @@ ENOUGH, HOPELESS = 1000, 0.002  # proposals after which a share of accepted ones
 class LiftedMH(Settings):
     """Settings of lifted Metropolis-Hastings.
 
-    base: the chain it is mixed with, `Gibbs()` or `MCSAT()`. alpha: the share of base sweeps, 0 to 1; 0 is the orbital Metropolis
-    chain alone, which reaches only worlds that exchanges can make. source: where the classes come from, a name that
-    `compress.proposals` knows ("unary", "bmf", "kmeans", "colours", "twins"), a compressor such as `BMF()`, or ConstantClasses,
-    or several of them, among which burn-in chooses. propose: "exchange", constants of a class change places; "counts", atoms of
-    blocks are redrawn by a network of blocks, with delayed acceptance; "independent", whole worlds are, after so many `rounds` of
-    sweeps over the blocks. tune: choose in burn-in; else the first classes and the smallest moves are taken. flip: whether all
-    open atoms together are proposed to be negated, too.
+    base: the chain that it is mixed with; Python only: `Gibbs()` or `MCSAT()`.
+    alpha: share of base sweeps, 0 to 1. 0 leaves the exchanges alone, which reach only worlds that exchanges can make.
+    source: where the classes come from: unary, colours, twins or the name of a compressor. From Python also a compressor such as
+        `BMF()`, or ConstantClasses, or several of them, among which burn-in chooses.
+    propose: "exchange": constants of a class change places. "counts": a network of blocks redraws atoms, with delayed acceptance.
+        "independent": it redraws whole worlds.
+    rounds: sweeps over the blocks before propose=independent proposes a world.
+    tune: choose classes and size of moves in burn-in. false takes the first classes and the smallest moves.
+    flip: also propose to negate all open atoms at once.
     """
 
     base: Settings = field(default_factory=Gibbs)

@@ -126,13 +126,19 @@ _COUNTERS = ("clauses_touched", "clauses_kept", "parts_exact", "parts_swept", "p
 class MCSAT(Settings):
     """Settings of MC-SAT.
 
-    exact_atoms, exact_tied: parts of up to so many atoms (at most 20) are drawn exactly, and where hard clauses tie them.
-    large: what moves a larger part: "auto" sweeps, unless hard clauses tie it and single moves are not known to reach all its
-    solutions; "samplesat" always searches.
-    start: "auto" starts chains far apart, "satisfying" from fair coins; both obey the hard clauses.
-    alternate: make Gibbs sweeps after slice steps; False is the papers' chain.
-    lazy: decide only clauses that hold an atom which unit clauses leave free ([001]'s lazy baseline); the same distribution.
-    None: wherever that is quicker, and never in the papers' chain.
+    exact_atoms: parts of up to this many atoms (at most 20) are drawn exactly.
+    exact_tied: the same for parts that hard clauses tie.
+    large: how a larger part moves. "auto" sweeps, unless hard clauses tie it and single moves may not reach all its solutions.
+        "sweep" always sweeps, "samplesat" always searches.
+    alternate: make a Gibbs sweep after each slice step. false is the chain of the papers.
+    lazy: decide only clauses with an atom that unit clauses leave free ([001]); the distribution is the same. Default: wherever
+        that is faster, and never with alternate=false.
+    sweeps: sweeps over a larger part in one slice step.
+    annealing: SampleSAT: share of annealing moves.
+    temperature: SampleSAT: temperature of annealing moves.
+    noise: SampleSAT: share of random moves in a WalkSAT step.
+    flips: SampleSAT: flips after which a search gives up.
+    start: "auto" starts chains far apart, "satisfying" from fair coins. Both obey the hard rules.
     """
 
     exact_atoms: int = 12

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Orbital(Settings):
     """Settings of the orbital chain.
 
-    base: the chain between the symmetric moves. group: the model's symmetries under the evidence; `bind` finds them.
+    base: the chain between the symmetric moves; Python only: `Orbital(base=MCSAT())`.
+    group: the symmetries of model and evidence; `bind` finds them.
     """
 
     base: Settings = field(default_factory=Gibbs)

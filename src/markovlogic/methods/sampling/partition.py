@@ -37,10 +37,11 @@ class PartitionState(NamedTuple):
 class Partition(Settings):
     """Settings of the sampler of partitions.
 
-    scans: restricted Gibbs scans before a guided split is proposed. proposals, several: splits and merges, and moves of
-    several nodes at once, a sweep, as shares of the nodes.
-    start: "auto" starts chains with every node alone, with blocks that grow greedily, and with blocks as large as they may be, in
-    turn; or one of these for all of them.
+    scans: restricted Gibbs scans before a guided split is proposed.
+    proposals: splits and merges in a sweep, as a share of the constants.
+    several: moves of several constants at once in a sweep, as a share of the constants.
+    start: "apart" starts with every constant alone, "greedy" with blocks that grow greedily, "together" with the largest blocks
+        that are possible. "auto" takes the three in turn.
     """
 
     scans: int = 2

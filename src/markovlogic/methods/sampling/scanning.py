@@ -17,9 +17,9 @@ SCANS = ("systematic", "random")
 class Scanning(Settings):
     """Settings of Gibbs sampling.
 
-    scan: "systematic" updates every site in order; "random" draws as many sites as there are, uniformly.
-    start: "auto" starts chains far apart (`networks.spread`), obeying the hard clauses; "satisfying" from fair coins, the
-    same; "random" and "false" as they say.
+    scan: "systematic" updates every atom in order. "random" draws atoms uniformly, as many as there are.
+    start: "auto" starts chains far apart, "satisfying" from fair coins; both obey the hard rules. "random" (fair coins) and
+        "false" (all atoms false) may break them.
     """
 
     scan: Literal["systematic", "random"] = "systematic"

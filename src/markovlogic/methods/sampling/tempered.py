@@ -39,8 +39,9 @@ NO_PLANES = np.zeros((0, 8), np.uint64)
 class Tempered(Settings):
     """Settings of tempered chains.
 
-    rungs: temperatures of a ladder, 2 to 64; a batch holds as many ladders as fit into 64 lanes. base: the sweeps between swaps.
-    reweight: estimates from all rungs, each world with the weight that the true target gives it, in place of the coldest alone.
+    rungs: temperatures of a ladder, 2 to 64. A batch holds as many ladders as fit into 64 lanes.
+    base: the sweeps between swaps; Python only: `Gibbs(scan="random")`.
+    reweight: estimate from all rungs, each world weighted for the true target. false uses the coldest rung alone.
     """
 
     rungs: int = 16

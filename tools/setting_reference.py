@@ -1,0 +1,129 @@
+"""The page of settings, made from the settings classes: names, values and defaults, and meanings from their docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Literal, get_args, get_origin
+
+import markovlogic
+from markovlogic.compression.base import Compressor
+from markovlogic.compression.grouping import Grouping
+from markovlogic.compression.table import OWN as COMPRESSORS
+from markovlogic.compression.table import TABLE, compressor_named
+from markovlogic.methods.said import settings_of
+from markovlogic.methods.table import all_methods
+from markovlogic.system.settings_parser import setting_names
+
+HEAD = """# Settings
+
+This page is made from the program.
+Every setting below is changed with `--set NAME=VALUE`, and `--set` can be repeated:
+
+```sh
+mln infer model.mln -e facts.db -q P --method bp --set damping=0.9 --set iterations=200
+```
+
+In Python, pass the settings object in place of the name: `mln.infer(…, method=mln.BP(damping=0.9))`.
+If a method and a compression share a name, put the owner before it: `--set kmeans.seed=3`.
+
+`--set orbits=twin|refined|automorphism|auto` belongs to no method: it chooses the
+[symmetries](methods/symmetry-estimates.md) that chains and estimators use.
+
+Methods without settings are not listed.
+"""
+FIELD = re.compile(r"^(\w+): (.*)$")
+
+
+def settings_page() -> str:
+    """The whole page."""
+    text = HEAD + "\n## Settings of methods\n"
+    for method in all_methods():
+        made = method.plain_settings()
+        if made is None:
+            continue
+        rows = _rows(made, [*settings_of(method.name)])
+        text += _section(method.name, made, rows, f"[The method](methods/{method.name}.md).")
+    text += "\n## Settings of compressions\n\n`--compress NAME` and `--proposals NAME` take these. "
+    text += "[What each one does](methods/compression.md).\n"
+    made = {name: compressor_named(name) for name in TABLE}
+    merging = {name: compressor for name, compressor in made.items() if isinstance(compressor, Grouping)}
+    shared = [field.name for field in fields(Grouping)]
+    text += (
+        "\n### Shared settings {#shared}\n\n" + ", ".join(f"`{name}`" for name in merging) + " merge objects and share these.\n"
+    )
+    text += _table(_rows(next(iter(merging.values())), shared))
+    for name, compressor in made.items():
+        own = [each for each in setting_names(compressor) if name not in merging or each not in shared]
+        note = "" if name in COMPRESSORS else "This one comes with the package `markovlogic-papers`."
+        note += " It has the shared settings too." if name in merging else ""
+        text += _section(name, compressor, _rows(compressor, own), note.strip())
+    return text
+
+
+def _section(name: str, made: Any, rows: str, note: str) -> str:
+    python = type(made).__name__
+    shown = f"In Python: `mln.{python}`. " if hasattr(markovlogic, python) else ""
+    return f"\n### {name} {{#{name}}}\n\n{shown}{note}".rstrip() + "\n" + _table(rows)
+
+
+def _table(rows: str) -> str:
+    return f"\n| setting | values | default | meaning |\n|---|---|---|---|\n{rows}" if rows else ""
+
+
+def _rows(made: Any, names: list[str]) -> str:
+    meaning, by_name = meanings(type(made)), {field.name: field for field in fields(made)}
+    return "".join(
+        f"| `{name}` | {_values(_hint(made, name))} | {_default(by_name[name], made)} | {meaning[name]} |\n" for name in names
+    )
+
+
+def _hint(made: Any, name: str) -> Any:
+    """The type of a field; that of its value where the annotation names what only type checkers import."""
+    for owner in type(made).__mro__:
+        written = vars(owner).get("__annotations__", {}).get(name)
+        if written is not None:
+            try:
+                return eval(written, vars(sys.modules[owner.__module__])) if isinstance(written, str) else written
+            except NameError:
+                break
+    return type(vars(made)[name])
+
+
+def meanings(settings: type) -> dict[str, str]:
+    """Meaning of each field, from lines `name: meaning` of the docstrings of a class and its bases."""
+    found: dict[str, str] = {}
+    for owner in reversed(settings.__mro__):
+        if not is_dataclass(owner) or owner is Compressor:
+            continue
+        name = ""
+        for line in (inspect.getdoc(owner) or "").splitlines():
+            begun = FIELD.match(line)
+            if begun:
+                name = begun[1]
+                found[name] = begun[2].strip()
+            elif name and line.startswith(" "):
+                found[name] += " " + line.strip()
+            else:
+                name = ""
+    return {name: text.replace("|", "\\|").replace("<", "&lt;") for name, text in found.items()}
+
+
+def _values(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return ", ".join(f"`{word}`" for word in get_args(hint))
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
+    words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    if words:
+        return ", ".join(f"`{word}`" for word in words)
+    names = {int: "whole number", float: "number", bool: "`true`, `false`", str: "word"}
+    return next((names[kind] for kind in kinds if kind in names), "word")
+
+
+def _default(field: Any, made: Any) -> str:
+    value = vars(made)[field.name] if field.default is MISSING else field.default
+    if value is None:
+        return "see meaning"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
