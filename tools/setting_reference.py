@@ -9,7 +9,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin
 
 import markovlogic
-from markovlogic.compression.base import Compressor
 from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.table import OWN as COMPRESSORS
 from markovlogic.compression.table import TABLE, compressor_named
@@ -41,21 +40,21 @@ def settings_page() -> str:
     """The whole page."""
     text = HEAD + "\n## Settings of methods\n"
     for method in all_methods():
-        made = method.plain_settings()
+        made: Any = method.plain_settings()
         if made is None:
             continue
         rows = _rows(made, [*settings_of(method.name)])
         text += _section(method.name, made, rows, f"[The method](methods/{method.name}.md).")
     text += "\n## Settings of compressions\n\n`--compress NAME` and `--proposals NAME` take these. "
     text += "[What each one does](methods/compression.md).\n"
-    made = {name: compressor_named(name) for name in TABLE}
-    merging = {name: compressor for name, compressor in made.items() if isinstance(compressor, Grouping)}
+    compressors = {name: compressor_named(name) for name in TABLE}
+    merging = {name: compressor for name, compressor in compressors.items() if isinstance(compressor, Grouping)}
     shared = [field.name for field in fields(Grouping)]
     text += (
         "\n### Shared settings {#shared}\n\n" + ", ".join(f"`{name}`" for name in merging) + " merge objects and share these.\n"
     )
     text += _table(_rows(next(iter(merging.values())), shared))
-    for name, compressor in made.items():
+    for name, compressor in compressors.items():
         own = [each for each in setting_names(compressor) if name not in merging or each not in shared]
         note = "" if name in COMPRESSORS else "This one comes with the package `markovlogic-papers`."
         note += " It has the shared settings too." if name in merging else ""
@@ -96,7 +95,7 @@ def meanings(settings: type) -> dict[str, str]:
     """Meaning of each field, from lines `name: meaning` of the docstrings of a class and its bases."""
     found: dict[str, str] = {}
     for owner in reversed(settings.__mro__):
-        if not is_dataclass(owner) or owner is Compressor:
+        if not is_dataclass(owner):
             continue
         name = ""
         for line in (inspect.getdoc(owner) or "").splitlines():
