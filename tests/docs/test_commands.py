@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from markovlogic.cli.main import app
+from markovlogic.cli.main import add_commands
 
 ROOT = Path(__file__).parents[2]
 TEXTS = [
@@ -16,7 +16,7 @@ TEXTS = [
     *sorted((ROOT / "src").rglob("*.py")),
 ]
 NAMED = re.compile(r"(?:`|\$ |\.venv/bin/)mln ([a-z][a-z-]*)")
-COMMANDS = set(get_command(app).commands) | {"infer"}
+COMMANDS = set(get_command(add_commands()).commands) | {"infer"}
 
 
 def test_commands_that_are_named_exist():

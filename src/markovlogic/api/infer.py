@@ -10,14 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markovlogic.compression.base import told_line
-from markovlogic.compression.into import CompressAs
 from markovlogic.errors import InferenceWarning
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import InferOptions, MethodSettings, Plan
 from markovlogic.methods.case import Case, Resources
 from markovlogic.methods.opened import opened, too_large
 from markovlogic.methods.planner import final_plan, options_of
-from markovlogic.methods.sampling.base import Settings
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
 from markovlogic.report.progress import progress_of
@@ -31,6 +29,7 @@ from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
+    from markovlogic.compression.into import CompressAs
     from markovlogic.compression.partition import Partition
 
 
@@ -128,8 +127,11 @@ def _answered(
         if made.partition is not None and answer.guarantee is not Guarantee.EXACT:
             bias = _bias(posed, wish, made.partition, resources, result, include_evidence=include_evidence)
         return _told(result, wish.compressor, made.summary, bias)
-    if wish.proposals is not None and isinstance(plan.settings, Settings):
-        return _told(result, wish.proposals, plan.settings.proposing)
+    if wish.proposals is not None:
+        from markovlogic.methods.sampling.base import Settings
+
+        if isinstance(plan.settings, Settings):
+            return _told(result, wish.proposals, plan.settings.proposing)
     return result
 
 

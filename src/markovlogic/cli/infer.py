@@ -117,16 +117,19 @@ def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet:
     """Write the files, or show the table; say how the numbers came about and whether to trust them."""
     from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
     from markovlogic.report.files import write_lines, write_result, write_stats
-    from markovlogic.report.tables import marginals_table, summary
 
     if stats is not None:
         write_stats(result, stats)
     if output is not None:
         write_result(result, output)
         if not quiet:
+            from markovlogic.report.tables import summary
+
             show_message(f"wrote {output}: {summary(result)}")
     elif sys.stdout.isatty():
         from rich.console import Console
+
+        from markovlogic.report.tables import marginals_table
 
         Console().print(marginals_table(result))
     else:

@@ -16,6 +16,7 @@ import typer
 from markovlogic._version import __version__
 from markovlogic.cli import worker
 from markovlogic.cli.messages import show_message
+from markovlogic.cli.quick_options import QuickCommand, QuickGroup
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError, nearest
 from markovlogic.system import plugins
 from markovlogic.system.cancellation import interrupted
@@ -36,6 +37,7 @@ UNWRITTEN = {errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 app = typer.Typer(
     name="mln",
+    cls=QuickGroup,
     add_completion=False,
     pretty_exceptions_enable=False,
     # panels cost the import of rich, so only eyes get them
@@ -71,18 +73,24 @@ OWN = {
 }
 
 
-def _add_commands() -> None:
-    """Ours, and those of installed packages; one of theirs that cannot be loaded is left out with a message."""
-    for name, reference in plugins.with_plugins(plugins.COMMANDS, OWN).items():
+def add_commands(arguments: Sequence[str] = ()) -> typer.Typer:
+    """The app with the command that the arguments name; with all commands, those of installed packages too, if they name none.
+
+    A command of theirs that cannot be loaded is left out with a message.
+    """
+    table = plugins.with_plugins(plugins.COMMANDS, OWN)
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    there = {command.name for command in app.registered_commands}
+    for name in (first,) if first in table else table:
+        if name in there:
+            continue
         try:
-            command = plugins.load(reference)
+            command = plugins.load(table[name])
         except InputError as error:
             show_message(f"warning: mln {name} is left out: {error.faults[0].one_line()}")
             continue
-        app.command(name)(_interruptible(command))
-
-
-_add_commands()
+        app.command(name, cls=QuickCommand)(_interruptible(command))
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -140,8 +148,9 @@ def _open_closed_streams() -> None:
 
 
 def _guarded(arguments: Sequence[str] | None) -> int:
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(args=None if arguments is None else list(arguments), prog_name="mln", standalone_mode=False)
+        code = add_commands(given)(args=given, prog_name="mln", standalone_mode=False)
         return code if isinstance(code, int) else DONE
     except BrokenPipeError:
         _abandon_output()  # `mln ... | head` has seen enough
@@ -178,7 +187,7 @@ def _hint_at_command(message: str) -> None:
     """The command that a word of other systems, such as "predict", means here."""
     found = _NO_COMMAND.search(message)
     if found:
-        names = [command.name or "" for command in app.registered_commands]
+        names = plugins.with_plugins(plugins.COMMANDS, OWN)
         meant = OTHER_NAMES.get(found.group(1).lower())
         hint = f"did you mean mln {meant}?" if meant else nearest(found.group(1), names)
         show_message(f"hint: {hint or 'mln --help lists the commands'}")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from markovlogic.cli.options import taken
-from markovlogic.compression.base import Compressor
 from markovlogic.compression.table import NONE, compressor_said, refuse_unknown
-from markovlogic.methods.base import MethodSettings
 from markovlogic.methods.said import settings_of, settings_said
-from markovlogic.methods.sampler_method import two_sources
 from markovlogic.methods.table import AUTO, proposing
+
+if TYPE_CHECKING:
+    from markovlogic.compression.base import Compressor
+    from markovlogic.methods.base import MethodSettings
 
 
 def read_settings(
@@ -33,5 +35,7 @@ def read_settings(
         refuse_unknown(source, said, method, tuple(settings_of(method)))
     chosen = settings_said(method, said)
     if source is not None and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in said):
+        from markovlogic.methods.sampler_method import two_sources
+
         raise two_sources(method)
     return chosen, compressor, source, orbits

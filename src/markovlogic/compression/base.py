@@ -13,14 +13,14 @@ import numpy as np
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import Fault, InputError, ResourceError, UnsupportedError
 from markovlogic.guarantee import Guarantee
-from markovlogic.networks.counts import CountNetwork
-from markovlogic.problem import Problem
-from markovlogic.problem.prepare import PreparedProblem
-from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.system.arrays import Bool, Float64, Int64, each_once
 
 if TYPE_CHECKING:
     from markovlogic.compression.partition import Partition
+    from markovlogic.networks.counts import CountNetwork
+    from markovlogic.problem import Problem
+    from markovlogic.problem.prepare import PreparedProblem
+    from markovlogic.symmetry.base import ConstantClasses
 
 Source = TypeVar("Source")
 UNCOMPRESSED = "leave the compression out"

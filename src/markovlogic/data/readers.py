@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markovlogic.data.assemble import assemble_facts
 from markovlogic.data.blocks import Block
@@ -12,13 +12,13 @@ from markovlogic.data.db_files import read_db
 from markovlogic.data.evidence import Evidence, Facts
 from markovlogic.data.faults import FaultLog
 from markovlogic.data.sources import Path, Source, is_table_file, parse_source, parse_sources, source_name
-from markovlogic.data.table_facts import read_table
-from markovlogic.data.table_files import open_table
-from markovlogic.data.tables import Table
 from markovlogic.data.vocabulary import Vocabulary
 from markovlogic.errors import Fault, InputError, Place, nearest
 from markovlogic.language.syntax import Model
 from markovlogic.system.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from markovlogic.data.tables import Table
 
 __all__ = ["Source", "evidence_of", "parse_source", "parse_sources", "read_evidence"]
 
@@ -87,6 +87,9 @@ def evidence_of(model: Model, *files: Path, closed_types: bool = False, **tables
 def _read_table(
     model: Model, source: tuple[str, Any], vocabulary: Vocabulary, number: int, faults: FaultLog, progress: Progress
 ) -> tuple[Table, list[Block]]:
+    from markovlogic.data.table_facts import read_table
+    from markovlogic.data.table_files import open_table
+
     predicate, content = source
     name = source_name(source)
     if predicate not in model.declared:

@@ -15,12 +15,10 @@ from markovlogic.errors import ResourceError, UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit, show_bytes
-from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.methods.reduced import Narrowed, Reduced, Reduction, narrowed, not_reduced, reached, reduced
-from markovlogic.methods.sampling.base import Target
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.query import most_rows
-from markovlogic.results.answers import ResolvedQuery, asked, restated
+from markovlogic.results.answers import ANSWER_ROW_BYTES, ResolvedQuery, asked, restated
 from markovlogic.system.arrays import Int8
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.system.measures import Stopwatch
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from markovlogic.methods.lifted.events import EventPlans
     from markovlogic.methods.partition_case import PartitionCase
     from markovlogic.methods.rest import OfAll
+    from markovlogic.methods.sampling.base import Target
     from markovlogic.methods.sampling.irreducible import Reach
     from markovlogic.networks.components import Components
     from markovlogic.networks.counting.building import CountingPlan
@@ -102,7 +101,7 @@ class Case:
         self.network: GroundNetwork | None = None  # what methods work on
         self.narrowed: Narrowed | None = None
         self.blocks = blocks  # what a compression gave in the place of a problem
-        self.orbits = orbits  # what chains and estimators use of the symmetries, see `symmetry.find.ORBITS`
+        self.orbits = orbits  # what chains and estimators use of the symmetries, see `symmetry.base.ORBITS`
         self.include_evidence = include_evidence  # facts known from evidence are reported too
         self.leaves_out = leaves_out  # whether components that the query does not reach may be left out
         self._wanted = wanted  # the questions, where they are not the posed problem's own
@@ -388,6 +387,8 @@ class Case:
     @property
     def target(self) -> Target:
         """What chains are to sample."""
+        from markovlogic.methods.sampling.base import Target
+
         return Target(self.posed.problem, self.ground(), self.symmetry)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
-from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import COMPRESSED
+from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case

@@ -9,9 +9,9 @@ from markovlogic.errors import UnsupportedError
 from markovlogic.estimation.tallies import tally_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, MethodSettings, Plan
-from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.methods.sampler_method import Intended, SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:
     from markovlogic.methods.case import Case

@@ -25,8 +25,8 @@ from markovlogic.methods.propagation import (
     asked_on_network,
     ground_cost,
 )
-from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.system.arrays import frozen
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
 from markovlogic.methods.exact_method import NO_DRAWS
 from markovlogic.methods.lifted.answer import MOST_ROUNDING, Refusal, Solution, Work
-from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.running.sampling import LONGEST_EXACT_SECONDS
 from markovlogic.system.arrays import packed
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markovlogic.compression.base import refuse_large, refuse_numbers
-from markovlogic.compression.into import compressed_into
 from markovlogic.errors import ResourceError
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import InferOptions, Plan
 from markovlogic.methods.case import Case, Resources, case_of
-from markovlogic.methods.has_world import require_world
 from markovlogic.methods.reduced import Reduction
 from markovlogic.results.answers import ResolvedQuery, asked, distinct, projected
 
@@ -44,6 +42,9 @@ def opened(
     moved: ResolvedQuery | None = None
     unchecked: tuple[str, ...] = ()
     if options.compressor is not None:
+        from markovlogic.compression.into import compressed_into
+        from markovlogic.methods.has_world import require_world
+
         with watch("compress"):
             resources.progress.stage("compress")
             refuse_numbers(posed)

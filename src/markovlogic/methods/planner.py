@@ -19,7 +19,6 @@ from markovlogic.estimation.estimator import WISHES
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.language import syntax
 from markovlogic.language.load import load
-from markovlogic.language.show import show_predicate
 from markovlogic.methods.base import Cost, InferOptions, Method, MethodSettings, Plan
 from markovlogic.methods.case import Case, Resources
 from markovlogic.methods.opened import Opened, opened
@@ -29,7 +28,7 @@ from markovlogic.networks.kinds import COMPRESSED, NetworkKind
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, pose_problem
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
-from markovlogic.symmetry.find import ORBITS
+from markovlogic.symmetry.base import ORBITS
 from markovlogic.system.cancellation import Deadline, current
 from markovlogic.system.measures import Stopwatch
 from markovlogic.system.progress import Progress
@@ -411,6 +410,8 @@ def _explained(case: Case, plan: Plan, considered: tuple[Candidate, ...]) -> Exp
 
 def _decided_by(case: Case) -> tuple[DecidedBy, ...]:
     """In the order of the rule files, exclusive arguments last."""
+    from markovlogic.language.show import show_predicate
+
     model, found = case.whole.problem.model, []
     for by, atoms in sorted(case.decided.by.items(), key=lambda item: (item[0].rule is None, item[0].rule or 0)):
         if by.rule is not None:

@@ -15,9 +15,9 @@ from markovlogic.methods.base import Cost, InferOptions, Method, Plan
 from markovlogic.methods.messages.conjunctions import AtomBeliefs, conjunction
 from markovlogic.methods.messages.run import ImpossibleError, Rounds
 from markovlogic.methods.no_world import rules_named
-from markovlogic.methods.rates import ANSWER_ROW_BYTES
 from markovlogic.networks.conflicts import NoWorldError, no_world, what_happened
 from markovlogic.networks.hard import hard_part
+from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.system.arrays import Float64
 from markovlogic.system.cancellation import SURE, current
 

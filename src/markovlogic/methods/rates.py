@@ -13,6 +13,7 @@ from markovlogic.estimation.diagnostics import CELLS_AT_ONCE
 from markovlogic.estimation.slots import slots_for
 from markovlogic.estimation.summary import CHAIN_MEAN_CELLS
 from markovlogic.estimation.tallies import tally_bytes
+from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:
     from markovlogic.estimation.estimator import Estimator
@@ -26,7 +27,6 @@ _LOADING = 0.3  # seconds until kernels that were compiled before are there
 _STEP = 1e-4  # seconds of Python a step of a batch
 _POOL_CELL, _POOL_MEMBER = 8e-9, 20e-9  # seconds a draw: of a pool's chain, of a member that is counted in all chains
 _CELL, _POOLED_CELL = 30e-9, 100e-9  # seconds of the estimates, once: a query atom's chain, and where conditionals are pooled
-ANSWER_ROW_BYTES = 300  # of a row of the answer: its names in several orders, its numbers
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.grounding.hard_rules import Decided, LeftOut, decide, relevant
-from markovlogic.networks.part import part_of
 from markovlogic.problem import Problem, Statuses, with_statuses
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.query import queried_predicates
@@ -89,6 +88,8 @@ def narrowed(posed: PreparedProblem, network: GroundNetwork, parts: Components, 
     Renamings that preserve the statuses made here map the clauses of the kept components onto each other, so twins are as sound
     as in the whole problem: no clause holds atoms of two components.
     """
+    from markovlogic.networks.part import part_of
+
     keep = stays[parts.component_of]
     problem = _with_open(posed.problem, keep[: network.n_atoms])
     rest_hard = np.isinf(network.clause_weight) & ~keep[network.clause_literal[network.clause_start[:-1]] >> 1]

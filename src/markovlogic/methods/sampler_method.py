@@ -15,10 +15,11 @@ from markovlogic.estimation.estimator import CONDITIONAL_CELLS, Estimator, resol
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, InferOptions, Method, Plan
 from markovlogic.methods.no_world import rules_named
-from markovlogic.methods.rates import ANSWER_ROW_BYTES, SLOW, Rates, Use, counting_scale, counting_what_is_asked
+from markovlogic.methods.rates import SLOW, Rates, Use, counting_scale, counting_what_is_asked
 from markovlogic.methods.sampling.base import LogZ, Settings
 from markovlogic.methods.sampling.irreducible import Reach
 from markovlogic.networks.kinds import NetworkKind
+from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:
     from markovlogic.estimation.diagnostics import Estimates

@@ -6,6 +6,7 @@ Each name stands for a reference "module:attribute" to a `Method`. Other package
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from markovlogic.errors import known_name
@@ -42,9 +43,9 @@ def method_named(name: str) -> Method:
     return made
 
 
-def all_methods() -> tuple[Method, ...]:
-    """Every method of the table."""
-    return tuple(method_named(name) for name in TABLE)
+def all_methods() -> Iterator[Method]:
+    """Every method of the table; each is loaded when it is its turn."""
+    return map(method_named, TABLE)
 
 
 def proposing() -> tuple[Method, ...]:

@@ -6,14 +6,13 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from markovlogic.compression.base import Projection
 from markovlogic.data.arrow import arrow_texts, numpy_numbers
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
@@ -25,6 +24,11 @@ from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, Wan
 from markovlogic.problem.query import matching_codes
 from markovlogic.results.marginals import EVENT, Account, Draws, Marginals, RunRecord
 from markovlogic.system.arrays import Float64, Int32, Int64, each_once, offsets
+
+if TYPE_CHECKING:
+    from markovlogic.compression.base import Projection
+
+ANSWER_ROW_BYTES = 300  # of a row of the answer: its names in several orders, its numbers
 
 
 @dataclass(frozen=True, eq=False)

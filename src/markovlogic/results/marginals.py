@@ -17,7 +17,6 @@ from markovlogic.data.arrow import arrow_numbers, arrow_texts
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import decode
 from markovlogic.errors import InputError, nearest
-from markovlogic.estimation.diagnostics import most_effective
 from markovlogic.guarantee import Guarantee
 from markovlogic.system.arrays import Float64, Int32, Int64, Pickled
 from markovlogic.system.views import view
@@ -310,6 +309,8 @@ class Marginals(Pickled):
     @property
     def ess_is_least(self) -> npt.NDArray[np.bool_]:
         """Rows whose effective sample size is a lower bound: beyond it the estimate would be noise."""
+        from markovlogic.estimation.diagnostics import most_effective
+
         return self.ess >= most_effective(self.run.chains * self.run.draws) * (1 - 1e-12)
 
     def concerns(

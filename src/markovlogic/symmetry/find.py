@@ -15,7 +15,6 @@ from markovlogic.symmetry.groups import RenamingGroup
 from markovlogic.symmetry.twins import twin_classes
 
 KINDS = ("twins", "refined", "automorphisms", "auto")
-ORBITS = ("auto", "twin", "refined", "automorphism")  # what chains and estimators may be told to use (papers.md 3.15)
 DEFAULT_BUDGET = 10.0  # seconds for a search
 FEW_ATOMS = 200_000  # open atoms up to which `auto` searches
 
