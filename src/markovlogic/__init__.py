@@ -18,6 +18,7 @@ from markovlogic._version import __version__
 from markovlogic.report import views as _views  # noqa: F401  values ask for them by name
 
 if TYPE_CHECKING:
+    from markovlogic.api.check import check
     from markovlogic.api.compress import compress
     from markovlogic.api.infer import infer
     from markovlogic.api.maximize import maximize
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from markovlogic.compression.obj2vec import Obj2Vec
     from markovlogic.data.evidence import Evidence
     from markovlogic.errors import InferenceWarning, InputError, Interrupted, MarkovLogicError, ResourceError, UnsupportedError
+    from markovlogic.evaluation.difference import Difference, diff
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.learning.learn import learn
@@ -52,6 +54,7 @@ _HOME = {
     "BP": "methods.bp",
     "Blocked": "methods.sampling.blocked",
     "DPMeans": "compression.groupings",
+    "Difference": "evaluation.difference",
     "Evaluation": "evaluation.evaluate",
     "Evidence": "data.evidence",
     "Gibbs": "methods.sampling.gibbs",
@@ -77,7 +80,9 @@ _HOME = {
     "Twins": "compression.groupings",
     "UnsupportedError": "errors",
     "World": "map_inference.result",
+    "check": "api.check",
     "compress": "api.compress",
+    "diff": "evaluation.difference",
     "evaluate": "evaluation.evaluate",
     "explain": "methods.planner",
     "infer": "api.infer",
@@ -93,6 +98,7 @@ __all__ = [
     "MCSAT",
     "Blocked",
     "DPMeans",
+    "Difference",
     "Evaluation",
     "Evidence",
     "Gibbs",
@@ -118,7 +124,9 @@ __all__ = [
     "UnsupportedError",
     "World",
     "__version__",
+    "check",
     "compress",
+    "diff",
     "evaluate",
     "explain",
     "infer",

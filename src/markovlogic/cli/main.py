@@ -30,7 +30,10 @@ OTHER_NAMES = {
     **dict.fromkeys(("solve", "mpe", "maximize"), "map"),
     **dict.fromkeys(("score", "test", "eval"), "evaluate"),
     **dict.fromkeys(("dedupe", "link", "match"), "cluster"),
-    **dict.fromkeys(("plan", "check"), "explain"),
+    **dict.fromkeys(("plan", "size"), "explain"),
+    **dict.fromkeys(("lint", "validate"), "check"),
+    **dict.fromkeys(("fmt", "pretty"), "format"),
+    **dict.fromkeys(("compare",), "diff"),
 }
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 UNWRITTEN = {errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -68,6 +71,9 @@ OWN = {
     "learn": "markovlogic.cli.learn:learn",
     "evaluate": "markovlogic.cli.evaluate:evaluate",
     "cluster": "markovlogic.cli.cluster:cluster",
+    "diff": "markovlogic.cli.diff:diff",
+    "check": "markovlogic.cli.check:check",
+    "format": "markovlogic.cli.check:format_",
     "generate": "markovlogic.cli.generate:generate",
     "warm-up": "markovlogic.cli.warm_up:warm_up",
 }

@@ -37,6 +37,7 @@ class Predictions:
     source: str
     atom: Any  # (n,) Arrow strings
     probability: Float64  # (n,) nan where undefined
+    stderr: Float64 | None  # (n,) nan where undefined; None where the file has none
     types: Mapping[str, tuple[str, ...]]  # argument types of each predicate, where they are known
 
 
@@ -57,7 +58,7 @@ def read_result(result: Marginals | str | os.PathLike[str]) -> Predictions:
             name: tuple(domain.type_name for domain in domains)
             for name, domains in zip(result.predicates, result.domains, strict=True)
         }
-        return Predictions("the result", result.atom, result.probability, types)
+        return Predictions("the result", result.atom, result.probability, result.stderr, types)
     if not isinstance(result, str | os.PathLike):
         raise InputError(f"results cannot be a {type(result).__name__}", hint="give what mln.infer returned, or a file it wrote")
     path = os.fspath(result)
@@ -83,16 +84,21 @@ def _table_rows(path: str) -> Predictions:
         raise InputError(Fault(message, Place(path), hint=f"expected {EXPECTED}"))
     read = pa.Table.from_batches(list(table.batches()))
     if not read.num_columns:
-        return Predictions(path, arrow_texts([]), np.zeros(0), {})
-    cells = read["probability"].combine_chunks()
-    try:
-        number = cells.cast(pa.float64())
-    except pa.ArrowException:
-        row = next(at for at, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
-        message = f"the probability {cells[row].as_py()!r} is no number"
-        raise InputError(Fault(message, table.place(row), hint=f"expected {EXPECTED}")) from None
+        return Predictions(path, arrow_texts([]), np.zeros(0), None, {})
+
+    def numbers(name: str) -> Float64:
+        cells = read[name].combine_chunks()
+        try:
+            number = cells.cast(pa.float64())
+        except pa.ArrowException:
+            row = next(at for at, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
+            message = f"the {name} {cells[row].as_py()!r} is no number"
+            raise InputError(Fault(message, table.place(row), hint=f"expected {EXPECTED}")) from None
+        found: Float64 = number.fill_null(np.nan).to_numpy(zero_copy_only=False)
+        return found
+
     atom = read["atom"].combine_chunks().cast(pa.large_string())
-    return Predictions(path, atom, number.fill_null(np.nan).to_numpy(zero_copy_only=False), {})
+    return Predictions(path, atom, numbers("probability"), numbers("stderr") if "stderr" in table.columns else None, {})
 
 
 def _is_number(cell: Any) -> bool:
@@ -111,11 +117,14 @@ def _json_rows(path: str) -> Predictions:
     rows = content.get("marginals") if isinstance(content, dict) else None
     try:
         names = [str(row["atom"]) for row in rows]  # type: ignore[union-attr]
-        numbers = [np.nan if row["probability"] is None else float(row["probability"]) for row in rows]  # type: ignore[union-attr]
+        numbers, errors = (
+            np.array([np.nan if row[name] is None else float(row[name]) for row in rows])  # type: ignore[union-attr]
+            for name in ("probability", "stderr")
+        )
     except (TypeError, KeyError, ValueError):
-        message = "no list `marginals` of objects with `atom` and `probability`"
+        message = "no list `marginals` of objects with `atom`, `probability` and `stderr`"
         raise InputError(Fault(message, Place(path), hint=f"expected {EXPECTED}")) from None
-    return Predictions(path, arrow_texts(names, large=True), np.array(numbers, np.float64), {})
+    return Predictions(path, arrow_texts(names, large=True), numbers, errors, {})
 
 
 def _line_rows(path: str) -> Predictions:
@@ -136,7 +145,7 @@ def _line_rows(path: str) -> Predictions:
         names.append(without_spaces(name))
         numbers.append(float(number))
     faults.raise_if_any()
-    return Predictions(path, arrow_texts(names, large=True), np.array(numbers, np.float64), {})
+    return Predictions(path, arrow_texts(names, large=True), np.array(numbers, np.float64), None, {})
 
 
 def _text(path: str) -> str:

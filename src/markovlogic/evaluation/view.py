@@ -8,7 +8,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,17 +103,26 @@ def calibration_chart(found: Evaluation) -> Any:
 
 def write(found: Evaluation, path: str | os.PathLike[str]) -> None:
     """Write an evaluation; the name's ending says how."""
+    write_view(path, found, _rows(found), "Evaluation", html_table(found), found.notes)
+
+
+def write_view(
+    path: str | os.PathLike[str], found: Any, rows: Iterable[Sequence[Any]], title: str, tables: str, notes: Sequence[str]
+) -> None:
+    """Write something that has `as_dict` and `chart`: as JSON, as CSV from its rows, as a page or as the chart alone."""
     check_ending(path)
     ending = Path(path).suffix.lower()
     if ending == ".json":
         content = (json.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n").encode()
     elif ending == ".csv":
-        content = _csv(found).encode()
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        content = text.getvalue().encode()
     elif ending == ".html":
-        content = _page(found).encode()
+        content = _page(title, tables, notes, found.chart()).encode()
     else:
         out = io.BytesIO() if ending == ".png" else io.StringIO()
-        calibration_chart(found).save(out, format=ending[1:], **({"scale_factor": 2} if ending == ".png" else {}))
+        found.chart().save(out, format=ending[1:], **({"scale_factor": 2} if ending == ".png" else {}))
         content = out.getvalue() if isinstance(out, io.BytesIO) else out.getvalue().encode()
     with atomic_file(path if isinstance(path, str) else Path(path)) as file:
         file.write(content)
@@ -125,24 +134,21 @@ def check_ending(path: str | os.PathLike[str]) -> None:
         raise InputError(f"{os.fspath(path)} ends with none of {', '.join(ENDINGS)}", hint="the ending says what is written")
 
 
-def _csv(found: Evaluation) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["predicate", *COLUMNS])
+def _rows(found: Evaluation) -> Iterator[Sequence[Any]]:
+    yield ["predicate", *COLUMNS]
     for name, scores in found.rows().items():
         values = [vars(scores)[column] for column in COLUMNS]
-        writer.writerow([name, *("" if isinstance(v, float) and math.isnan(v) else repr(v) for v in values)])
-    return text.getvalue()
+        yield [name, *("" if isinstance(v, float) and math.isnan(v) else repr(v) for v in values)]
 
 
 _PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Evaluation</title>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <style>body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1080px; color: #1c2733; }}
 table {{ border-collapse: collapse; }} th, td {{ padding: .15rem .9rem .15rem 0; text-align: right; }}
 th:first-child, td:first-child {{ text-align: left; }} thead th {{ border-bottom: 1px solid #9aa5b1; }}</style>
 <script>{script}</script></head><body>
-<h1>Evaluation</h1>
-{table}
+<h1>{title}</h1>
+{tables}
 {notes}
 <div id="chart"></div>
 <script>vegaEmbed("#chart", {spec}, {{actions: true}});</script>
@@ -160,13 +166,14 @@ def html_table(found: Evaluation) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _page(found: Evaluation) -> str:
+def _page(title: str, tables: str, notes: Sequence[str], chart: Any) -> str:
     """One file that needs no network."""
     from markovlogic.report.page import vega
 
     return _PAGE.format(
         script=vega(),
-        table=html_table(found),
-        notes="".join(f"<p>{html.escape(note)}</p>" for note in found.notes),
-        spec=json.dumps(calibration_chart(found).to_dict()).replace("<", "\\u003c"),
+        title=title,
+        tables=tables,
+        notes="".join(f"<p>{html.escape(note)}</p>" for note in notes),
+        spec=json.dumps(chart.to_dict()).replace("<", "\\u003c"),
     )
