@@ -86,3 +86,10 @@ def test_format_writes_in_place_and_keeps_what_is_formatted(tmp_path, capsys):
     path.write_text("P(thing\n")
     assert main(["format", str(path)]) == 2
     assert path.read_text() == "P(thing\n"
+
+
+def test_rules_that_evidence_breaks(rules, tmp_path, capsys):
+    rules.write_text("P(thing)\nQ(thing)\nP(x) => Q(x).\n1 P(x) v Q(x)\n")
+    (tmp_path / "facts.db").write_text("P(A)\n!Q(A)\nP(B)\nQ(B)\n")
+    _, found = names(rules, "-e", str(tmp_path / "facts.db"), capsys=capsys)
+    assert found == [("broken-rule", 3), ("decided-rule", 4)]

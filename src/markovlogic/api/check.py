@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from markovlogic.errors import InputError
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.memory import default_limit
 from markovlogic.grounding.predict import groundings_of
@@ -12,7 +13,11 @@ from markovlogic.language.lint import Finding, decided_rules, in_order, lint, sh
 from markovlogic.language.load import load
 from markovlogic.language.lower import lower
 from markovlogic.language.syntax import Model
+from markovlogic.language.templates import LoweredModel
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, pose_problem
+
+FEW_ROWS = 20_000  # of a rule whose groundings are made to see whether any is open; larger ones are judged by bounds
+FEW_RULES = 200
 
 
 def check(
@@ -31,13 +36,31 @@ def check(
     weighted = replace(source, rules=rules)
     problem = pose_problem(weighted, evidence, query, Assumptions(open_, closed)).problem
     lowered = lower(weighted, "formula")
+    hard = replace(problem, soft={})  # soft evidence is no rule's effect
     with database_for(default_limit()) as database:
         sizes = Grounding(problem, lowered, database, default_limit()).sizes
-    rows: dict[int, int] = {}
-    for template, n_rows in zip(lowered.templates, sizes.rows, strict=True):
-        rows[template.rule] = rows.get(template.rule, 0) + n_rows
+        rows: dict[int, int] = {}
+        for template, n_rows in zip(lowered.templates, sizes.rows, strict=True):
+            rows[template.rule] = rows.get(template.rule, 0) + n_rows
+        for number in [rule for rule, n_rows in rows.items() if 0 < n_rows <= FEW_ROWS][:FEW_RULES]:
+            try:
+                network = Grounding(hard, _only(lowered, number), database, default_limit()).network()
+            except InputError as error:  # the evidence breaks it
+                found += [Finding("broken-rule", fault) for fault in error.faults]
+            else:
+                rows[number] = network.n_clauses + int(network.atom_bias.any())
     given = frozenset(name for name, facts in problem.evidence.given.items() if len(facts.args))
     found += decided_rules(source, rows, groundings_of(weighted, problem.domains))
     found += unused_evidence(source, given)
     found += shared_types(source, {name: tuple(domain.names) for name, domain in problem.domains.items()})
     return in_order(found)
+
+
+def _only(lowered: LoweredModel, rule: int) -> LoweredModel:
+    """The clauses of one rule."""
+    return replace(
+        lowered,
+        templates=tuple(template for template in lowered.templates if template.rule == rule),
+        definitions=tuple(definition for definition in lowered.definitions if definition.rule == rule),
+        numbers=tuple(number for number in lowered.numbers if number.rule == rule),
+    )
