@@ -28,5 +28,16 @@ def test_keys_that_are_cited_are_on_the_page():
 
 
 def test_files_that_the_page_names_exist():
-    names = {path.name for path in (ROOT / "src").rglob("*.py")}
-    assert set(re.findall(r"(\w+\.py)\b", PAGE)) - {"test_switches.py"} <= names
+    names = {path.name for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")}
+    assert set(re.findall(r"(\w+\.py)\b", PAGE)) <= names
+
+
+def test_paths_of_the_table_exist():
+    below = {"src": ROOT / "src" / "markovlogic", "tests": ROOT / "tests"}
+    rows = [row.split("|") for row in PAGE.splitlines() if row.startswith("| ") and row.count("|") == 6]
+    assert len(rows) > 40
+    for row in rows:
+        for path in re.findall(r"`(\w+/[\w/]+\.py)`", row[2]):
+            assert (below["src"] / path).exists(), path
+        for path in re.findall(r"`([\w/]+\.py)`", row[4]):
+            assert (below["tests"] / path).exists(), path

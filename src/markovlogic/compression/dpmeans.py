@@ -7,7 +7,7 @@ out the centres and compares plain distances (papers.md 2.8).
 NP-Cluster lowers λ until the evidence that groups override (E_G) is below β₁, as long as the blocks that a sampler visits (S_G)
 are fewer than β₂. Where the second bound breaks first, the paper returns the partition that broke it; here the last one that did
 not is returned, with a note (papers.md 2.6). In place of the blind schedule the λ's that matter can be read off the
-farthest-first radii of the points, and searched by halving (3.9).
+farthest-first radii of the points, and searched by halving (papers.md 3.9).
 
 Objects that are alike make ties, between centres and between radii. What decides them is the order of points and centres, never
 the last bits of a product, which another processor or another number of threads rounds otherwise: a partition is a function of
