@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from markovlogic.cli.main import OTHER_NAMES, OWN, app
+from markovlogic.cli.main import OTHER_NAMES, OWN, add_commands
 
 HEAD = """# Command line
 
@@ -39,7 +39,7 @@ PANELS = (FIRST, REST, "The problem", "The data", "The method", "Learning", "Sam
 
 def command_page() -> str:
     """The whole page."""
-    group: Any = get_command(app)
+    group: Any = get_command(add_commands())
     found = {name: group.commands[name] for name in sorted(group.commands, key=lambda name: _place(name))}
     rows = "".join(f"| [`mln {name}`](#mln-{name}) | {_sentence(command)} |\n" for name, command in found.items())
     synonyms = ", ".join(f"`{word}`" for word in OTHER_NAMES)

@@ -312,7 +312,7 @@ def test_types_in_capitals():
     assert parse(theirs) == parse(ours)
     with pytest.raises(mln.InputError, match="undeclared predicate Knows"):
         parse("Knows(Ann, Bob)\nSmokes(Ann)\n")
-    with pytest.raises(mln.InputError, match="undeclared predicate Smoks .did you mean Smokes"):
+    with pytest.raises(mln.InputError, match=r"undeclared predicate Smoks .did you mean Smokes"):
         parse("Smokes(person)\nSmoks(Ann)\n1 Smokes(x) v Smokes(y)\n")
 
 

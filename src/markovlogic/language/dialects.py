@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Place
-from markovlogic.language.syntax import Atom, Constant, Formula, Not, Or, Variable, atoms_of
+from markovlogic.language.syntax import Atom, Formula, Not, Or, Variable, atoms_of
 from markovlogic.language.tokens import BLANK, CONNECTIVES, END, NAME, NEWLINE, WORD, Token
 
 _LINE_ENDS = frozenset({NEWLINE, BLANK, END})
