@@ -89,12 +89,17 @@ def test_worlds_hold_decided_atoms_too(facts: Path, tmp_path: Path) -> None:
     assert (np.sum([table[f"Has(B,{c})"].to_numpy() for c in "XYZ"], axis=0) == 1).all()
 
 
-def test_rows_that_would_not_fit_are_refused_before_they_are_listed(tmp_path: Path) -> None:
-    """All pairs of 10,000 records are asked for, and all but a few are decided."""
+def test_of_very_many_rows_those_that_can_be_true_are_listed(tmp_path: Path) -> None:
+    """All pairs of 10,000 records are asked for, and all but a few are false by a hard rule; facts are listed or refused."""
     rules = "rec = {1,...,10000}\nCand(rec,rec)\nSame(rec,rec)\n!Cand(x,y) ^ x != y => !Same(x,y).\n-0.5 Same(x,y)\n"
     (tmp_path / "facts.db").write_text("Cand(1,2)\n")
     with pytest.raises(mln.ResourceError, match="100,000,000 rows"):
-        mln.infer(mln.Model.parse(rules), tmp_path / "facts.db", "Same", memory_limit=1 << 30)
+        mln.infer(mln.Model.parse(rules), tmp_path / "facts.db", "Same", memory_limit=1 << 30, include_evidence=True)
+    whole = mln.infer(mln.Model.parse(rules), tmp_path / "facts.db", "Same", memory_limit=1 << 30)
+    assert len(whole.probability) == 10_001 and whole.run.atoms == 10_000**2
+    assert any("99,989,999 of 100,000,000 atoms are false by hard rules" in remark for remark in whole.remarks)
+    world = mln.maximize(mln.Model.parse(rules), tmp_path / "facts.db", "Same", memory_limit=1 << 30)
+    assert len(world.table()) == 0 or not any(world.table()["truth"].to_pylist())
     result = mln.infer(mln.Model.parse(rules), tmp_path / "facts.db", "Same(1,_)", memory_limit=1 << 30)
     assert len(result.probability) == 10_000 and np.count_nonzero(result.probability) == 2
     assert result.run.atoms == 10_000**2

@@ -131,7 +131,7 @@ def _solved(posed: PreparedProblem, work: Work, resources: Resources, watch: Sto
             found = _never_ground(case, work)
         if found is None:
             network = case.ground()
-            _refuse_what_does_not_fit(case, work.method, len(posed.problem.atoms))
+            _refuse_what_does_not_fit(case, work.method, case.rows)
             current().allowance = SURE
             with watch("sample"):
                 best = maximize_network(network, replace(work, memory_limit=case.memory_limit))
@@ -282,7 +282,7 @@ class _Smaller:
         if case.sizes.memory_bytes > case.memory_limit:
             return self._counted(case, world, interrupted=interrupted, polish=polish)
         network = case.ground()
-        _refuse_what_does_not_fit(case, self.work.method, len(self.posed.problem.atoms))
+        _refuse_what_does_not_fit(case, self.work.method, case.rows)
         current().allowance = SURE
         with self.watch("sample"):
             found = polished(network, world, self.work, polish=polish)

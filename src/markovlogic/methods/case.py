@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from markovlogic.networks.counting.network import CountingNetwork
     from markovlogic.networks.counts import CountNetwork
     from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.problem import Problem
     from markovlogic.symmetry.find import SymmetryFinder
 
 SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
@@ -227,12 +228,19 @@ class Case:
                 needed=needed,
                 limit=self.memory_limit,
             )
-        return asked(self.whole.problem, include_evidence=self.include_evidence)
+        return asked(self.whole.problem, include_evidence=self.include_evidence, possible=self._possible)
 
     @cached_property
     def rows(self) -> int:
-        """Rows of the answer at most, without listing them; what hard rules decide is among them."""
-        return most_rows(self.whole.problem)
+        """Rows of the answer at most, without listing them; what hard rules decide is among them, unless that is very much."""
+        return most_rows(self.whole.problem, self._possible)
+
+    @cached_property
+    def _possible(self) -> Problem | None:
+        """The decided problem, where it lists far fewer rows than there are: what hard rules make false is not listed then."""
+        every, decided = most_rows(self.whole.problem), self.decided.problem
+        few = every > MANY_ROWS and not self.include_evidence and 2 * most_rows(self.whole.problem, decided) < every
+        return decided if few else None
 
     def columns_of_worlds(self) -> tuple[list[str], Int8]:
         """Names of the query atoms that the evidence leaves open, by predicate and code; and what is known of each."""

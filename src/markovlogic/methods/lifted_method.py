@@ -47,6 +47,11 @@ class LiftedMethod(Method):
         """By the plan of the engine that would be taken; or why none can be."""
         if wish.method is not self and (outweighs := case.planning_outweighs) is not None:
             return Cost(None, None, f"{outweighs}; --method lifted plans it all the same", possible=False)
+        if wish.method is not self and case.partition.has_large_relation:
+            why = (
+                "transitivity ties three objects together, and the equivalence relation is too large for sums over all its worlds"
+            )
+            return Cost(None, None, f"not planned: {why}; --method lifted plans it all the same", possible=False)
         case = case.lifting
         work = _work(case, drawing=wish.sampling.worlds is not None)
         if isinstance(work, Refusal):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.data.domains import Domain, Domains
-from markovlogic.data.evidence import UNKNOWN, codes, decode
+from markovlogic.data.evidence import FALSE, UNKNOWN, codes, decode
 from markovlogic.errors import Fault, InputError, nearest
 from markovlogic.language.propositional import Node, conj, disj, iff, negate
 from markovlogic.language.query import ParsedItem, parse_query
@@ -144,13 +144,18 @@ def queried_predicates(items: Sequence[QueryItem]) -> list[str]:
     return list(names)
 
 
-def most_rows(problem: Problem) -> int:
-    """At most so many rows does the query ask for, without listing them; facts known from evidence are not counted."""
+def most_rows(problem: Problem, possible: Problem | None = None) -> int:
+    """At most so many rows does the query ask for, without listing them; facts known from evidence are not counted.
+
+    possible: as for `query_atoms`.
+    """
     rows: dict[str, int] = {}
     for item in problem.query:
         if isinstance(item.wanted, WantedAtoms):
             name, sizes = item.wanted.predicate, problem.statuses[item.wanted.predicate].sizes
-            rows[name] = min(rows.get(name, 0) + _n_matching(item.wanted, sizes), problem.statuses[name].n_open)
+            among = _possible_codes(problem, possible, name)
+            most = problem.statuses[name].n_open if among is None else len(among)
+            rows[name] = min(rows.get(name, 0) + _n_matching(item.wanted, sizes), most)
     return sum(rows.values()) + sum(isinstance(item.wanted, WantedFormula) for item in problem.query)
 
 
@@ -164,10 +169,19 @@ class QueryAtoms:
     truth: npt.NDArray[np.int8]  # (n,) UNKNOWN where the atom is open, else FALSE or TRUE
 
 
-def query_atoms(problem: Problem, *, include_evidence: bool = False) -> tuple[QueryAtoms, ...]:
+def _possible_codes(problem: Problem, possible: Problem | None, name: str) -> Int64 | None:
+    """Open atoms of a predicate that may be true where hard rules make all others false; None where these cannot be listed."""
+    if possible is None or possible.statuses[name].default != FALSE or problem.statuses[name].default == FALSE:
+        return None
+    code = possible.statuses[name].code
+    return np.compress(problem.statuses[name].lookup(code) == UNKNOWN, code)
+
+
+def query_atoms(problem: Problem, *, include_evidence: bool = False, possible: Problem | None = None) -> tuple[QueryAtoms, ...]:
     """The single atoms that the query asks for, predicate by predicate as the model declares them.
 
-    Known ones are left out unless `include_evidence`. Formulas are no atoms: see `problem.query`.
+    Known ones are left out unless `include_evidence`. Formulas are no atoms: see `problem.query`. possible: the problem after
+    hard rules have decided; where they make a predicate false by default, what they make false is left out.
     """
     wanted: dict[str, list[WantedAtoms]] = {}
     for item in problem.query:
@@ -178,11 +192,16 @@ def query_atoms(problem: Problem, *, include_evidence: bool = False) -> tuple[Qu
         if predicate not in wanted:
             continue
         if any(one.is_whole for one in wanted[predicate]):
-            is_listed = not include_evidence
-            code = problem.atoms.codes(predicate) if is_listed else np.arange(statuses.n_ground, dtype=np.int64)
+            if include_evidence:
+                code = np.arange(statuses.n_ground, dtype=np.int64)
+            else:
+                among = _possible_codes(problem, possible, predicate)
+                code = problem.atoms.codes(predicate) if among is None else among
         else:
             most = max(_n_matching(one, statuses.sizes) for one in wanted[predicate])
-            among = problem.atoms.codes(predicate) if statuses.n_open < most and not include_evidence else None
+            among = None if include_evidence else _possible_codes(problem, possible, predicate)
+            if among is None and statuses.n_open < most and not include_evidence:
+                among = problem.atoms.codes(predicate)
             parts = [matching_codes(one, statuses.sizes, among) for one in wanted[predicate]]
             code = parts[0] if len(parts) == 1 else each_once(np.concatenate(parts))
         truth = statuses.lookup(code)

@@ -21,7 +21,7 @@ from markovlogic.errors import ResourceError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.propositional import MAX_CUBES, Node, TooManyCubes, negate, orthogonal_cubes, renamed, variables_of
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
-from markovlogic.problem.query import matching_codes
+from markovlogic.problem.query import matching_codes, most_rows
 from markovlogic.results.marginals import EVENT, Account, Draws, Marginals, RunRecord
 from markovlogic.system.arrays import Float64, Int32, Int64, each_once, offsets
 
@@ -118,16 +118,19 @@ class ResolvedQuery:
         return np.clip(np.array(total, np.float64), 0.0, 1.0)
 
 
-def asked(problem: Problem, *, include_evidence: bool) -> ResolvedQuery:
-    """Resolve the query: whole predicates, patterns, single atoms and formulas, each row once."""
+def asked(problem: Problem, *, include_evidence: bool, possible: Problem | None = None) -> ResolvedQuery:
+    """Resolve the query: whole predicates, patterns, single atoms and formulas, each row once; possible: see `query_atoms`."""
     events: dict[str, AskedEvent] = {}
     remarks: dict[str, None] = {}
     for item in problem.query:
         if isinstance(item.wanted, WantedFormula):
             events[item.text] = AskedEvent.of(item.text, _substituted(problem, item.wanted))
-    atoms = query_atoms(problem, include_evidence=include_evidence)
+    atoms = query_atoms(problem, include_evidence=include_evidence, possible=possible)
     if not include_evidence:
         remarks = dict.fromkeys(remark for item in problem.query if (remark := _left_out(problem, item)))
+    if possible is not None:
+        listed, every = sum(len(part.code) for part in atoms), most_rows(problem)
+        remarks[f"{every - listed:,} of {every:,} atoms are false by hard rules and not listed, as there are so many"] = None
     return ResolvedQuery(atoms, tuple(events.values()), tuple(remarks))
 
 

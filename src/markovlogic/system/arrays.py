@@ -79,6 +79,14 @@ def each_once(values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
     return every[np.concatenate([[True], every[1:] != every[:-1]])] if len(every) else every
 
 
+def is_among(values: Int64, ordered: Int64) -> Bool:
+    """Which values are among sorted ones; NumPy's own `isin` goes by hashes too."""
+    if not len(ordered):
+        return np.zeros(len(values), np.bool_)
+    found: Bool = ordered[np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)] == values
+    return found
+
+
 def all_but(n: int, some: npt.NDArray[np.integer[Any]]) -> Int64:
     """The numbers below n that are not among these, sorted."""
     left = np.ones(n, np.bool_)

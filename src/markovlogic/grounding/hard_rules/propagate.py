@@ -17,7 +17,7 @@ What is found is implied by evidence and hard rules; that all that is implied by
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isinf, prod
 
 import numpy as np
@@ -63,6 +63,7 @@ def decide(problem: Problem, lowered: LoweredModel, database: Engine, *, memory_
         if all(len(problem.domains[type_name]) for _, type_name in template.idle)
     ]
     clauses = [clause for template in hard for clause in (template, *factors(template))]
+    clauses.sort(key=lambda clause: len(clause.variables) > 2)  # joins come after what closes a predicate by default
     settled = Settled(problem)
     most = MOST_LISTED if memory_limit is None else min(MOST_LISTED, memory_limit // _BYTES_LISTED)
     work = _Propagation(problem, clauses, settled, database, most)
@@ -99,7 +100,7 @@ class _Propagation:
         self._problem, self._clauses, self._settled, self._database = problem, clauses, settled, database
         self._most_listed = most_listed
         self._types = {name: predicate.types for name, predicate in problem.model.predicates.items()}
-        self._views: dict[tuple[str, bool], tuple[int, Relation]] = {}
+        self._views: dict[tuple[str, bool | None], tuple[int, Relation]] = {}  # by predicate and sign; None: exceptions
         self._n_tables = 0
         self._left = MOST_EFFORT
         self.complete = True
@@ -173,6 +174,7 @@ class _Propagation:
 
     def _listed(self, clause: ClauseTemplate, target: int, join: _Join) -> None:
         """List the atoms that the target's other literals decide, and make them known."""
+        join = self._among_exceptions(join, positive=clause.literals[target].positive)
         found = plan(join.pattern, join.relations, self._problem.domains)
         if found.nothing_left:
             self._left -= _GRID // 10
@@ -184,6 +186,23 @@ class _Propagation:
             code = each_once(self._codes(join, found))
             value = TRUE if clause.literals[target].positive else FALSE
             self._settled.settle(join.target.predicate, code, value, Decider(clause.rule))
+
+    def _among_exceptions(self, join: _Join, *, positive: bool) -> _Join:
+        """Of a predicate that is false by default, only what is listed can still become false, or clash."""
+        name = join.target.predicate
+        statuses = self._settled.statuses[name]
+        if positive or statuses.default != FALSE:
+            return join
+        key, version = (name, None), self._settled.version[name]
+        known = self._views.get(key)
+        if known is None or known[0] != version:
+            if known is not None:
+                self._database.drop([known[1].table])
+            listed = falsified_at(self._table(), statuses, self._types[name], statuses.code, positive=False)
+            self._views[key] = known = (version, listed)
+        literal = Literal("target", join.target.args, positive=False)
+        pattern = replace(join.pattern, literals=(*join.pattern.literals, literal))
+        return replace(join, pattern=pattern, relations={**join.relations, "target": known[1]})
 
     def _own(self, clause: ClauseTemplate, target: Literal) -> list[tuple[str, int]]:
         """The target's variables, and how many constants each has."""

@@ -10,7 +10,7 @@ import numpy as np
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.data.exclusive import atoms_of_groups, group_of, n_values
 from markovlogic.problem import Problem, Statuses
-from markovlogic.system.arrays import Int64, each_once, frozen
+from markovlogic.system.arrays import Int64, each_once, frozen, is_among
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Settled:
         """Make all atoms false but those listed; code: sorted, distinct. Raises Clash where another one is known to be true."""
         statuses = self.statuses[predicate]
         true = statuses.code[statuses.status == TRUE]
-        clash = true[~np.isin(true, code)]
+        clash = true[~is_among(true, code)]
         if len(clash):
             raise Clash(predicate, int(clash[0]), FALSE, by)
         left = code[statuses.lookup(code) == UNKNOWN]
