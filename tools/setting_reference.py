@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin
 
@@ -14,7 +13,9 @@ from markovlogic.compression.table import OWN as COMPRESSORS
 from markovlogic.compression.table import TABLE, compressor_named
 from markovlogic.methods.said import settings_of
 from markovlogic.methods.table import all_methods
-from markovlogic.system.settings_parser import setting_names
+from markovlogic.system import plugins
+from markovlogic.system.settings_parser import hints_of, setting_names, variant_of
+from markovlogic_papers.readings import CarriedOver, KMeans
 
 HEAD = """# Settings
 
@@ -59,7 +60,30 @@ def settings_page() -> str:
         note = "" if name in COMPRESSORS else "This one comes with the package `markovlogic-papers`."
         note += " It has the shared settings too." if name in merging else ""
         text += _section(name, compressor, _rows(compressor, own), note.strip())
+    return text + _readings()
+
+
+def _readings() -> str:
+    """The settings that the papers' package adds to classes of ours; each class has those of ours too."""
+    text = (
+        "\n## Readings of the papers\n\nThese settings come with the package `markovlogic-papers` and are refused without it."
+        " [The five papers](papers.md) says what they are for.\n"
+    )
+    shared = [field.name for field in fields(CarriedOver) if field.name not in setting_names_of(Grouping)]
+    text += "\n### Of all compressions that merge objects {#readings-shared}\n" + _table(_rows(KMeans(), shared))
+    for name in plugins.installed(plugins.VARIANTS):
+        variant = variant_of(name)
+        assert variant is not None
+        own = [field.name for field in fields(variant) if field.name not in (*setting_names_of(variant.__bases__[-1]), *shared)]
+        if own:
+            python = f"In Python: `markovlogic_papers.readings.{variant.__name__}`.\n"
+            text += f"\n### Readings of {name} {{#readings-{name}}}\n\n{python}{_table(_rows(variant(), own))}"
     return text
+
+
+def setting_names_of(settings: type) -> list[str]:
+    """Names of the fields."""
+    return [field.name for field in fields(settings)]
 
 
 def _section(name: str, made: Any, rows: str, note: str) -> str:
@@ -73,22 +97,10 @@ def _table(rows: str) -> str:
 
 
 def _rows(made: Any, names: list[str]) -> str:
-    meaning, by_name = meanings(type(made)), {field.name: field for field in fields(made)}
+    meaning, by_name, hints = meanings(type(made)), {field.name: field for field in fields(made)}, hints_of(made)
     return "".join(
-        f"| `{name}` | {_values(_hint(made, name))} | {_default(by_name[name], made)} | {meaning[name]} |\n" for name in names
+        f"| `{name}` | {_values(hints[name])} | {_default(by_name[name], made)} | {meaning[name]} |\n" for name in names
     )
-
-
-def _hint(made: Any, name: str) -> Any:
-    """The type of a field; that of its value where the annotation names what only type checkers import."""
-    for owner in type(made).__mro__:
-        written = vars(owner).get("__annotations__", {}).get(name)
-        if written is not None:
-            try:
-                return eval(written, vars(sys.modules[owner.__module__])) if isinstance(written, str) else written
-            except NameError:
-                break
-    return type(vars(made)[name])
 
 
 def meanings(settings: type) -> dict[str, str]:

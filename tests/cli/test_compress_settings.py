@@ -7,6 +7,7 @@ import pytest
 import markovlogic as mln_package
 from markovlogic.compression.proposals import seeded_source
 from markovlogic.compression.table import TABLE, compressor_named, compressor_of
+from markovlogic_papers import readings
 
 DRAWING = ("kmeans", "dpmeans", "obj2vec", "random", "drop", "nimfa")
 
@@ -132,7 +133,7 @@ def test_settings_are_judged_together(mln, circle, tmp_path):
     )
     ran = mln("compress", circle[0], *call, "-o", tmp_path / "no", "--ratio", 0.1, "--set", "cr=old/new")
     assert ran.code == 2 and "expected old over new size, 1 or more" in ran.err
-    finer, other = mln_package.KMeans(cr="old/new").finer(), mln_package.KMeans().finer()
+    finer, other = readings.KMeans(cr="old/new").finer(), mln_package.KMeans().finer()
     assert finer.ratio == 5.0 and other.ratio == 0.2
 
 
@@ -169,7 +170,7 @@ def test_settings_that_have_a_say_have_one(mln, circle, tmp_path):
         groups(mln, circle, tmp_path, *call, "--set", words)
         assert (tmp_path / "out" / "evidence.db").read_text() != facts
     with pytest.raises(mln_package.InputError, match="groups that only propose"):
-        mln_package.infer(*map(str, circle), "Smokes", method=mln_package.LiftedMH(source=mln_package.KMeans(weights="literal")))
+        mln_package.infer(*map(str, circle), "Smokes", method=mln_package.LiftedMH(source=readings.KMeans(weights="literal")))
 
 
 def test_counts_are_no_network(mln, circle):

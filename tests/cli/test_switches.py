@@ -1,14 +1,18 @@
-"""Every reading of the papers is a word after `--set`: each of its values is taken, and reaches what it is about."""
+"""Every reading of the papers is a word after `--set`: each of its values is taken, and reaches what it is about.
+
+The package of the papers brings these settings; without it they are refused, and the message says what to install.
+"""
 
 import itertools
 import json
 
 import pytest
 
-from markovlogic.compression.groupings import DPMeans
 from markovlogic.compression.table import TABLE, compressor_named, compressor_said
 from markovlogic.methods.said import settings_said
 from markovlogic.problem.prepare import pose_problem
+from markovlogic.system import plugins
+from markovlogic.system.settings_parser import every_setting, setting_names, variant_of
 
 GROUPINGS = ("kmeans", "dpmeans", "obj2vec", "random", "twins")
 SWITCHES = {  # papers.md 3.15: what it is a setting of, and all its values
@@ -38,13 +42,13 @@ BESIDE = {("beta2", "last"): ["path=schedule"], ("cr", "old/new"): ["ratio=2"]} 
 @pytest.mark.parametrize("name", SWITCHES)
 def test_settings_of_compressions(name, smokers):
     compressors, values = SWITCHES[name]
-    assert set(compressors) == {other for other in TABLE if name in vars(compressor_named(other))}
+    assert set(compressors) == {other for other in TABLE if name in every_setting(compressor_named(other), other)}
+    assert not any(name in vars(compressor_named(other)) for other in TABLE)
     problem = pose_problem(*map(str, smokers), "Smokes,Cancer").problem
     for compressor, value in itertools.product(compressors, values):
         made, rest = compressor_said(compressor, None, None, [f"{name}={value}", *BESIDE.get((name, value), [])])
         assert not rest and str(vars(made)[name]) == value
         assert made.classes(problem).class_of.keys() == problem.domains.keys()
-    assert DPMeans().beta2 == "last-feasible"
 
 
 @pytest.mark.parametrize(("method", "name"), METHODS)
@@ -58,6 +62,24 @@ def test_settings_of_methods(method, name, mln, smokers):
         said.append(ran.out)
     assert len(set(said)) > 1 or method == "lifted-blocked"  # which draws clusters of one here, whatever they cost
     assert mln(*call, "--set", f"{name}=other").code == 2
+
+
+def test_without_the_papers_their_settings_say_what_to_install(mln, smokers, monkeypatch):
+    paper = {}
+    for owner, made in ((name, compressor_named(name)) for name in plugins.installed(plugins.VARIANTS) if name in TABLE):
+        for name in set(every_setting(made, owner)) - set(setting_names(made)):
+            paper.setdefault(name, set()).add(owner)
+    for name in set(setting_names(variant_of("lifted-blocked")())) - {"alpha", "beta"}:
+        paper.setdefault(name, set()).add("lifted-blocked")
+    assert paper == {name: set(owners) for name, owners in plugins.PAPERS_SETTINGS.items()}
+    installed = plugins.installed
+    monkeypatch.setattr(plugins, "installed", lambda group: {} if group == plugins.VARIANTS else installed(group))
+    call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--draws", "30")
+    for words in (("--compress", "kmeans", "--set", "weights=literal"), ("--method", "lifted-blocked", "--set", "cost=literal")):
+        ran = mln(*call, *words)
+        assert ran.code == 2 and "is a setting of the papers' package" in ran.err and "markovlogic-papers" in ran.err, ran
+    assert mln(*call, "--compress", "kmeans", "--set", "ladder=1").code in (0, 1)
+    assert "markovlogic-papers" not in mln(*call, "--compress", "bmf", "--set", "weights=literal").err
 
 
 def test_low_rank_evidence_is_a_target_or_proposes(mln, smokers, tmp_path):
@@ -95,7 +117,8 @@ def test_a_name_that_method_and_compression_have_says_whose_it_is(mln, smokers):
         "--draws",
         "30",
     )
-    ran = mln(*call, "--set", "alpha=0.9")
+    assert mln(*call, "--set", "alpha=0.9", "--quiet").out == mln(*call, "--set", "lifted-mh.alpha=0.9", "--quiet").out
+    ran = mln(*call, "--set", "alpha=0.9", "--set", "weights=default")
     assert ran.code == 2 and "kmeans and lifted-mh have a setting alpha" in ran.err and "lifted-mh.alpha=0.9" in ran.err
     said = {mln(*call, "--set", f"lifted-mh.alpha={alpha}", "--quiet").out for alpha in ("0.2", "0.9")}
     assert len(said) == 2 and all(said)

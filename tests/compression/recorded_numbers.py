@@ -12,27 +12,28 @@ from tests.methods.recorded import posed as files_of
 import markovlogic as mln
 from markovlogic.compression.base import Compressor
 from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic_papers import readings
 from markovlogic_papers.thinning import NIMFA, Drop
 
 FILE = Path(__file__).with_name("recorded_numbers.json")
 WAYS: dict[str, Compressor] = {
     "kmeans": mln.KMeans(ratio=0.4),
-    "kmeans, satisfied": mln.KMeans(ratio=3.0, features="sat", cr="old/new"),
+    "kmeans, satisfied": readings.KMeans(ratio=3.0, features="sat", cr="old/new"),
     "dpmeans": mln.DPMeans(),
     "dpmeans, few": mln.DPMeans(ratio=0.4, beta1=2.0),
     "dpmeans, few blocks": mln.DPMeans(most_blocks=20),
-    "dpmeans, schedule": mln.DPMeans(path="schedule", most_blocks=60),
-    "dpmeans, to the letter": mln.DPMeans(
+    "dpmeans, schedule": readings.DPMeans(path="schedule", most_blocks=60),
+    "dpmeans, to the letter": readings.DPMeans(
         path="schedule", beta2="last", dp_distance="plain", error="literal", features="sat", most_blocks=40
     ),
     "obj2vec": mln.Obj2Vec(ratio=0.4, dim=6),
-    "obj2vec, clauses": mln.Obj2Vec(ratio=0.3, dim=4, context="clause", tokens="role", window=2, p_random=0.5, unary="any"),
-    "obj2vec, to the letter": mln.Obj2Vec(ratio=2.5, cr="old/new", dim=5, tokens="refined", K="n/a", negatives=1),
+    "obj2vec, clauses": readings.Obj2Vec(ratio=0.3, dim=4, context="clause", tokens="role", window=2, p_random=0.5, unary="any"),
+    "obj2vec, to the letter": readings.Obj2Vec(ratio=2.5, cr="old/new", dim=5, tokens="refined", K="n/a", negatives=1),
     "random": mln.RandomGroups(ratio=0.4, seed=2),
     "twins": mln.Twins(),
     "bmf": mln.BMF(),
     "bmf of rank 2": mln.BMF(rank=2),
-    "asso": mln.BMF(rank=2, algorithm="asso", unknown="masked"),
+    "asso": readings.BMF(rank=2, algorithm="asso", unknown="masked"),
     "drop": Drop(ratio=0.3, seed=1),
     "nimfa": NIMFA(rank=3, rounds=8),
 }

@@ -17,6 +17,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 from markovlogic.methods.sampling.type_gibbs import TypeGibbsSampler
 from markovlogic.problem.prepare import pose_problem
+from markovlogic_papers import readings
 
 TWO = "x={A,B}\ny={C,D}\nR(x)\nS(x,y)\n1 R(x) v S(x,y)\n"
 
@@ -144,7 +145,7 @@ def test_annealed_counts_where_the_literal_rule_is_exact():
     log = np.array([[network.log_weight(np.array([r, s])) + _ways(r) + _ways(s) for s in range(101)] for r in range(101)])
     law = np.exp(log - log.max())
     assert float((law.sum(axis=1) * np.arange(101)).sum() / law.sum() / 100) == pytest.approx(0.4293, abs=5e-5)
-    literal = mln.infer(model, None, "R(A0)", compress=mln.RandomGroups(ratio=0.01, weights="literal"), method="exact")
+    literal = mln.infer(model, None, "R(A0)", compress=readings.RandomGroups(ratio=0.01, weights="literal"), method="exact")
     assert float(literal["R(A0)"]) == pytest.approx(float(exact["R(A0)"]), abs=1e-12) and literal.guarantee == "exact"
 
 
@@ -204,12 +205,12 @@ def test_what_selection_probabilities_do():
     evidence = evidence_of(model, "R(A0)\nR(A1)\nR(A2)\n!R(A3)\nS(A4)\n!S(A5)\n")
     found = {
         alpha: mln.infer(
-            model, evidence, "R,S", compress=mln.RandomGroups(ratio=0.2, weights="literal", alpha=alpha), draws=3000, seed=2
+            model, evidence, "R,S", compress=readings.RandomGroups(ratio=0.2, weights="literal", alpha=alpha), draws=3000, seed=2
         )
         for alpha in ("none", "scan", "lazy", "clamp", "bang-bang")
     }
     plain = mln.infer(
-        model, evidence, "R,S", compress=mln.RandomGroups(ratio=0.2, weights="literal", evidence="majority"), method="exact"
+        model, evidence, "R,S", compress=readings.RandomGroups(ratio=0.2, weights="literal", evidence="majority"), method="exact"
     )
     for alpha in ("none", "scan", "lazy"):
         error = found[alpha].probability - plain.probability
@@ -305,7 +306,7 @@ def test_friends_and_smokers_from_a_hundred_to_ten():
     )
     for text, exact in ((without + "Cancer(p)\n2.3 !Cancer(x)\n1.5 Smokes(x) => Cancer(x)\n", 0.0379), (without, 0.1319)):
         model = mln.Model.parse(text)
-        literal = mln.infer(model, None, "Smokes(P0)", compress=mln.RandomGroups(weights="literal"))
+        literal = mln.infer(model, None, "Smokes(P0)", compress=readings.RandomGroups(weights="literal"))
         default = mln.infer(model, None, "Smokes(P0)", compress=mln.RandomGroups(), draws=600)
         assert round(float(literal["Smokes(P0)"]), 3) == pytest.approx(0.064 if exact < 0.1 else 0.192, abs=1e-3)
         assert 5 * abs(float(default["Smokes(P0)"]) - exact) < abs(float(literal["Smokes(P0)"]) - exact)
@@ -320,9 +321,9 @@ def test_averaged_evidence_is_called_unbounded_and_hard_rules_fall_back(tmp_path
     found = mln.infer(hard, evidence, "S", compress=mln.RandomGroups(ratio=0.2))
     assert "literal weights, since blocks have no place for a hard rule" in " ".join(found.remarks)
     with pytest.raises(mln.UnsupportedError, match="hard rule"):
-        mln.infer(hard, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"))
+        mln.infer(hard, evidence, "S", compress=readings.RandomGroups(ratio=0.2, weights="count"))
     with pytest.raises(mln.InputError, match="leave --compress-as problem out"):
-        mln.infer(model, evidence, "S", compress=mln.RandomGroups(ratio=0.2, weights="count"), compress_as="problem")
+        mln.infer(model, evidence, "S", compress=readings.RandomGroups(ratio=0.2, weights="count"), compress_as="problem")
     for more, said in (
         ({"query": "S(A)^S(B)"}, "conjunctions"),
         ({"keep_draws": True}, "no worlds"),
@@ -335,7 +336,7 @@ def test_averaged_evidence_is_called_unbounded_and_hard_rules_fall_back(tmp_path
 def test_interrupted_chains_go_on_as_they_would_have(tmp_path):
     model = mln.Model.parse(SMOKERS)
     for number, weights in enumerate(("default", "count", "field")):
-        compressor = mln.RandomGroups(ratio=0.4, weights=weights, evidence="split" if weights == "field" else "default")
+        compressor = readings.RandomGroups(ratio=0.4, weights=weights, evidence="split" if weights == "field" else "default")
         folder, other = tmp_path / str(number), tmp_path / f"whole {number}"
         whole = mln.infer(model, None, "S", compress=compressor, draws=60, chains=4, checkpoint=other)
         mln.infer(model, None, "S", compress=compressor, draws=30, burn_in=15, chains=4, checkpoint=folder)
@@ -345,7 +346,8 @@ def test_interrupted_chains_go_on_as_they_would_have(tmp_path):
 
 def test_settings_of_every_grouping_reach_their_network():
     assert issubclass(mln.DPMeans, Grouping)
-    assert mln.DPMeans().reading == Reading("count", "split", True, True)
-    assert mln.DPMeans(independent="kept").reading == Reading("count", "split", True, False)
-    assert mln.KMeans(weights="literal").reading == Reading("literal", "majority", False)
-    assert mln.KMeans(weights="field", evidence="clamp", diag="merged").reading == Reading("field", "clamp", False, True)
+    assert mln.DPMeans().carry_over.reading == Reading("count", "split", True, True)
+    assert readings.DPMeans(independent="kept").carry_over.reading == Reading("count", "split", True, False)
+    assert readings.KMeans(weights="literal").carry_over.reading == Reading("literal", "majority", False)
+    several = readings.KMeans(weights="field", evidence="clamp", diag="merged")
+    assert several.carry_over.reading == Reading("field", "clamp", False, True)

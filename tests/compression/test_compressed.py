@@ -5,6 +5,7 @@ import re
 import pytest
 
 import markovlogic as mln
+from markovlogic_papers import readings
 
 
 @pytest.fixture
@@ -46,5 +47,5 @@ def test_numbers_are_refused_where_facts_are_written(files, tmp_path):
 
 def test_a_refusal_for_memory_advises_what_is_possible(files):
     with pytest.raises(mln.ResourceError, match="let more be merged, or allow more") as caught:
-        mln.infer(*files, "S", compress=mln.RandomGroups(ratio=0.9, alpha="lazy"), memory_limit=1_000_000, chains=100_000)
+        mln.infer(*files, "S", compress=readings.RandomGroups(ratio=0.9, alpha="lazy"), memory_limit=1_000_000, chains=100_000)
     assert "--estimator" not in str(caught.value)

@@ -15,6 +15,7 @@ from markovlogic.compression.type_model import NoTypes, type_network
 from markovlogic.methods.exact import counts
 from markovlogic.methods.exact.counts import sum_of
 from markovlogic.problem.prepare import pose_problem
+from markovlogic_papers import readings
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -76,7 +77,7 @@ def test_classes_that_are_alike_are_one():
 
 def test_auto_sums_where_it_is_cheap_and_samples_where_it_is_not_or_draws_are_wanted(tmp_path, monkeypatch):
     model = mln.Model.parse("x={A,B,C,D,E,F}\nR(x)\nS(x)\nT(x)\n1.1 R(a) v S(b) v T(a)\n-0.4 R(a) ^ S(a)\n")
-    said = {"compress": mln.RandomGroups(ratio=0.34, weights="count"), "query": "R,S"}
+    said = {"compress": readings.RandomGroups(ratio=0.34, weights="count"), "query": "R,S"}
     summed = mln.infer(model, None, **said, draws=40)
     assert summed.run.method == "exact" and (summed.stderr == 0).all()
     assert any("--draws had nothing to do" in remark for remark in summed.remarks)
@@ -85,14 +86,16 @@ def test_auto_sums_where_it_is_cheap_and_samples_where_it_is_not_or_draws_are_wa
     assert (np.abs(drawn.probability - summed.probability) < 5 * drawn.stderr + 1e-6).all()
     monkeypatch.setattr(counts, "MOST_STATES", 20)
     assert mln.infer(model, None, **said, draws=10).run.method == "gibbs"
-    adapted = mln.RandomGroups(ratio=0.34, weights="count", alpha="lazy")
+    adapted = readings.RandomGroups(ratio=0.34, weights="count", alpha="lazy")
     assert mln.infer(model, None, "R,S", compress=adapted, draws=10).run.method == "gibbs"
 
 
 def test_fields_without_a_joint_distribution_are_summed_only_where_blocks_stand_alone():
     model = mln.Model.parse("x={A,B,C,D}\nR(x)\nS(x)\n1.1 R(a) v S(a)\n")
     for rules, method in ((model, "gibbs"), (mln.Model.parse("x={A,B,C,D}\nR(x)\n0.7 R(a)\n"), "exact")):
-        found = mln.infer(rules, None, "R", compress=mln.RandomGroups(ratio=0.5, weights="field", independent="kept"), draws=10)
+        found = mln.infer(
+            rules, None, "R", compress=readings.RandomGroups(ratio=0.5, weights="field", independent="kept"), draws=10
+        )
         assert found.run.method == method
     assert float(found["R(A)"]) == pytest.approx(1 / (1 + np.exp(-0.7)), abs=1e-12)
 

@@ -11,6 +11,7 @@ from markovlogic.compression.dpmeans import Bounds, Search, dp_means, farthest_f
 from markovlogic.compression.shares import Blocks, equality_patterns, evidence_error, meta_atoms, substitutions
 from markovlogic.data.evidence import decode
 from markovlogic.problem.prepare import pose_problem
+from markovlogic_papers import readings
 
 
 def slow_dp_means(points, penalty, order):
@@ -72,7 +73,7 @@ POINTS = {"one": np.arange(20.0).reshape(-1, 1), "other": np.arange(7.0).reshape
 def test_the_last_partition_that_meets_the_bounds_or_a_note_that_none_does(path):
     def run(most, error):
         search = Search(POINTS, bounded(most, error))
-        return search.by_radii() if path == "radii" else search.by_schedule(return_broken=False)
+        return search.by_radii() if path == "radii" else readings.by_schedule(search, return_broken=False)
 
     met = run(100, 1.5)
     assert met.bounds.good and not met.told() and met.bounds.blocks >= 7
@@ -85,8 +86,8 @@ def test_the_last_partition_that_meets_the_bounds_or_a_note_that_none_does(path)
 
 def test_the_paper_s_own_ending_breaks_the_bound_that_it_returns_under():
     search = Search(POINTS, bounded(8, 1e-6))
-    assert search.by_schedule(return_broken=True).bounds.blocks >= 8
-    assert search.by_schedule(return_broken=False).bounds.blocks < 8
+    assert readings.by_schedule(search, return_broken=True).bounds.blocks >= 8
+    assert readings.by_schedule(search, return_broken=False).bounds.blocks < 8
 
 
 def test_halving_meets_the_bound_with_few_clusters():
@@ -143,7 +144,7 @@ def test_errors_and_sizes_by_hand(problem):
 
 def test_switches_of_the_search(problem):
     kinds = {
-        name: mln.DPMeans(**more).partition(problem)
+        name: readings.DPMeans(**more).partition(problem)
         for name, more in {
             "default": {},
             "schedule": {"path": "schedule"},
@@ -161,7 +162,7 @@ def test_switches_of_the_search(problem):
     assert kinds["last"].n_groups("x") > kinds["feasible"].n_groups("x") == 1
     assert kinds["feasible"].notes and not kinds["default"].notes
     with pytest.raises(mln.InputError, match="path=schedule"):
-        mln.DPMeans(beta2="last")
+        readings.DPMeans(beta2="last")
 
 
 def test_where_nothing_is_open_all_blocks_count():

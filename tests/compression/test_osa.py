@@ -14,6 +14,7 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, Statuses, pose
+from markovlogic_papers import readings
 
 PAGES = """\
 page = {A, B, C, D, E, G}
@@ -82,7 +83,7 @@ def test_at_full_rank_the_statuses_are_the_same(algorithm, tmp_path):
 @given(st.integers(0, 10**6), st.booleans(), st.integers(0, 6), st.sampled_from(["grecond", "asso"]), st.booleans())
 def test_what_low_rank_evidence_may_change(seed, closed, rank, algorithm, masked):
     problem = random_problem(seed, closed=closed)
-    settings_ = BMF(rank, algorithm=algorithm, unknown="masked" if masked else "closed")
+    settings_ = readings.BMF(rank, algorithm=algorithm, unknown="masked" if masked else "closed")
     made = over_symmetric(problem, settings_)
     before, after = dense(problem.statuses["Linked"]), dense(made.problem.statuses["Linked"])
     changed = before != after
@@ -105,7 +106,7 @@ def test_full_rank_loses_nothing_with_unknown_atoms_either(seed, closed):
 
 
 def test_masked_factors_assert_unknown_atoms_but_never_those_asked_for(tmp_path):
-    masked = BMF(1, unknown="masked")
+    masked = readings.BMF(1, unknown="masked")
     made = over_symmetric(problem_of("Linked(A,A)\nLinked(B,B)\n", tmp_path, open_=["Linked"]), masked)
     assert made.asserted["Linked"] == 34 and "asserts 34 unknown" in made.summary()
     assert (dense(made.problem.statuses["Linked"]) == TRUE).all()
@@ -134,7 +135,7 @@ def test_refusals(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="rank"):
         BMF(-1)
     with pytest.raises(InputError, match="closed, masked"):
-        BMF(unknown="open")  # type: ignore[arg-type]
+        readings.BMF(unknown="open")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="grecond, asso"):
         BMF(algorithm="svd")  # type: ignore[arg-type]
     monkeypatch.setattr(evidence_factors, "MOST_CELLS", 10)

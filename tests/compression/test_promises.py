@@ -12,6 +12,7 @@ import markovlogic as mln
 from markovlogic.compression.ladder import halved, rungs, size
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.problem.prepare import pose_problem
+from markovlogic_papers import readings
 from markovlogic_papers.thinning import Drop
 
 
@@ -36,7 +37,7 @@ def test_evidence_of_representatives_is_their_own_and_votes_are_counted(random_p
     except mln.InputError:
         return
     for way, diagonal in itertools.product(("representatives", "majority", "clamp"), ("merged", "split")):
-        grouping = mln.RandomGroups(ratio=0.5, weights="literal", evidence=way, diag=diagonal)
+        grouping = readings.RandomGroups(ratio=0.5, weights="literal", evidence=way, diag=diagonal)
         made = grouping.shrinking(posed, grouping.partition(posed.problem))
         for name, statuses in posed.problem.statuses.items():
             if way == "representatives" and not any(model.predicates[name].exclusive):
@@ -98,7 +99,9 @@ PROMISES = {
 
 
 @pytest.mark.parametrize("name", PROMISES)
-@pytest.mark.parametrize("grouping", [mln.Twins, mln.KMeans, mln.RandomGroups, mln.DPMeans], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "grouping", [readings.Twins, readings.KMeans, readings.RandomGroups, readings.DPMeans], ids=lambda kind: kind.__name__
+)
 def test_promises_that_are_easily_broken(name, grouping):
     text, facts, query, more = PROMISES[name]
     model = mln.Model.parse("p={A,B,C}\n" + text)
@@ -120,7 +123,7 @@ def test_an_object_with_itself_is_no_other_object():
     model = mln.Model.parse("p={A,B,C}\n" + text)
     found = mln.infer(model, evidence_of(model, facts), query, compress=mln.RandomGroups())
     np.testing.assert_allclose(found.probability, 1 / (1 + np.exp(-0.5)), atol=1e-9)
-    merged = mln.infer(model, evidence_of(model, facts), query, compress=mln.RandomGroups(diag="merged"))
+    merged = mln.infer(model, evidence_of(model, facts), query, compress=readings.RandomGroups(diag="merged"))
     assert np.abs(merged.probability - found.probability).min() > 0.05
 
 
@@ -167,7 +170,7 @@ def test_rungs_of_a_ladder_are_finer_until_nobody_is_merged():
     assert size(grouping.partition(problem)) == 1 and found == [2, 4, 6]
     halves = halved(halved(grouping.partition(problem), problem, seed=0), problem, seed=1)
     assert sorted(np.bincount(halves.class_of["p"]).tolist()) == [1, 1, 2, 2]
-    result = mln.infer(model, evidence, "S", compress=mln.KMeans(ratio=0.2, ladder=2, weights="literal"), method="exact")
+    result = mln.infer(model, evidence, "S", compress=readings.KMeans(ratio=0.2, ladder=2, weights="literal"), method="exact")
     line = next(remark for remark in result.remarks if "measured bias" in remark)
     assert "measured bias 0 " not in line and "with 2 groups, then" in line
 
@@ -176,12 +179,12 @@ def test_small_faults_of_settings():
     model = mln.Model.parse("p={A,B,C,D}\nR(p)\nS(p,p)\n1 S(x,y) ^ R(x) => R(y)\n0.4 R(x)\n0.2 S(x,y) ^ S(y,z) => S(x,z)\n")
     evidence = evidence_of(model, "S(A,B)\nS(C,D)\nR(B)\n")
     default = mln.infer(model, evidence, "R", compress=mln.RandomGroups(ratio=0.5), draws=50)
-    kept = mln.infer(model, evidence, "R", compress=mln.RandomGroups(ratio=0.5, evidence="representatives"), draws=50)
-    literal = mln.RandomGroups(ratio=0.5, evidence="representatives", diag="split", weights="literal")
+    kept = mln.infer(model, evidence, "R", compress=readings.RandomGroups(ratio=0.5, evidence="representatives"), draws=50)
+    literal = readings.RandomGroups(ratio=0.5, evidence="representatives", diag="split", weights="literal")
     assert "blocks" in default.remarks[0] and "blocks" not in kept.remarks[0]
     np.testing.assert_allclose(kept.probability, mln.infer(model, evidence, "R", compress=literal).probability, atol=1e-9)
     with pytest.raises(mln.InputError, match="these settings are for counts and blocks"):
-        mln.infer(model, evidence, "R", compress=mln.RandomGroups(independent="kept"), compress_as="problem")
+        mln.infer(model, evidence, "R", compress=readings.RandomGroups(independent="kept"), compress_as="problem")
     told = mln.infer(
         model, evidence, "R", compress=mln.RandomGroups(ratio=0.5, ladder=1), compress_as="problem", method="bp"
     ).remarks[0]
@@ -191,5 +194,5 @@ def test_small_faults_of_settings():
 def test_means_are_probabilities():
     model = mln.Model.parse("p={A,B,C}\nR(p)\nL(p,p)\n48.8 L(x,y) => R(x)\n3.6 L(x,y)\n48.0 R(x)\n")
     for how in ("kept", "summed"):
-        found = mln.infer(model, None, "R,L", compress=mln.RandomGroups(independent=how))
+        found = mln.infer(model, None, "R,L", compress=readings.RandomGroups(independent=how))
         assert found.probability.max() <= 1.0

@@ -16,6 +16,7 @@ from markovlogic.compression.summing_out import independent
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.exact.counts import BlockSum
 from markovlogic.problem.prepare import pose_problem
+from markovlogic_papers import readings
 
 SMOKERS = "p={{{}}}\nS(p)\nF(p,p)\n1.4 !S(x)\n4.6 !F(x,y)\n1.1 F(x,y) ^ S(x) => S(y)\n"
 
@@ -89,7 +90,7 @@ def test_smokers_in_a_tenth_of_the_groups(weights, diag):
     model = mln.Model.parse(SMOKERS.format(",".join(f"P{i}" for i in range(100))))
     found = {}
     for how in ("summed", "kept"):
-        grouping = mln.RandomGroups(weights=weights, diag=diag, independent=how)
+        grouping = readings.RandomGroups(weights=weights, diag=diag, independent=how)
         found[how] = float(mln.infer(model, None, "S", compress=grouping, draws=400, seed=1)["S(P1)"])
     assert abs(found["summed"] - (0.1388 if weights == "field" else 0.1319)) < 0.002
     assert abs(found["kept"] - 0.1319) > 5 * abs(found["summed"] - 0.1319)
@@ -99,7 +100,7 @@ def test_atoms_that_were_summed_out_can_be_asked_for():
     model = mln.Model.parse(SMOKERS.format(",".join(f"P{i}" for i in range(8))) + "0.3 S(x) ^ S(y) ^ S(z)\n")
     evidence = evidence_of(model, "F(P0,P1)\n!F(P2,P3)\nS(P4)\n")
     truth = mln.infer(model, evidence, "S,F", method="exact")
-    single = mln.infer(model, evidence, "S,F", compress=mln.RandomGroups(ratio=1.0, weights="count"))
+    single = mln.infer(model, evidence, "S,F", compress=readings.RandomGroups(ratio=1.0, weights="count"))
     np.testing.assert_allclose(single.probability, truth.probability, atol=1e-9)
     found = mln.infer(model, evidence, "S,F", compress=mln.RandomGroups(ratio=0.5), draws=300, chains=8)
     assert np.abs(found.probability - truth.probability).mean() < 0.01
@@ -107,7 +108,7 @@ def test_atoms_that_were_summed_out_can_be_asked_for():
 
 def test_keeping_them_is_refused_where_it_changes_nothing():
     with pytest.raises(mln.InputError, match="weights=literal sums nothing out"):
-        mln.KMeans(weights="literal", independent="kept")
+        readings.KMeans(weights="literal", independent="kept")
 
 
 def test_without_a_query_every_atom_has_its_block():

@@ -8,6 +8,7 @@ from tests.strategies import problems
 import markovlogic as mln
 from markovlogic.compression import grouping
 from markovlogic.compression.table import TABLE
+from markovlogic_papers import readings
 
 RULES = """\
 Smokes(person)
@@ -24,21 +25,26 @@ FACTS = "Friends(A,B)\nFriends(B,C)\nFriends(C,A)\nFriends(D,E)\nLikes(A,T)\nLik
 @given(problems(max_atoms=9, max_rules=3))
 def test_worlds_weigh_what_they_weigh_in_the_model_as_posed(random_problem):
     """Weight by the definition (log Z with the world as evidence); never above the truth; groups of one find the truth."""
+    if "?" in random_problem.db:
+        return  # it opens one atom, and the query below would open its whole predicate
     model = mln.Model.parse(random_problem.mln)
     evidence = evidence_of(model, random_problem.db)
     try:
         truth = mln.maximize(model, evidence)
     except mln.InputError:
         return
-    for compressor in (mln.RandomGroups(ratio=0.4), mln.RandomGroups(ratio=0.4, weights="literal"), mln.RandomGroups(ratio=1.0)):
+    for compressor in (
+        mln.RandomGroups(ratio=0.4),
+        readings.RandomGroups(ratio=0.4, weights="literal"),
+        mln.RandomGroups(ratio=1.0),
+    ):
         found = [mln.maximize(model, evidence, compress=compressor, polish=polish, seed=1) for polish in (False, True)]
         for world in found:
             told = {part.predicate: list(_named(world, part)) for part in world.parts if len(part.code)}
             if not told:
                 continue
             facts = [f"{'' if true else '!'}{name}\n" for own in told.values() for name, true in own]
-            known = [line for line in random_problem.db.splitlines(keepends=True) if not line.startswith("?")]
-            alone = mln.infer(model, evidence_of(model, "".join(known + facts)), next(iter(told)), method="enumerate")
+            alone = mln.infer(model, evidence_of(model, random_problem.db + "".join(facts)), next(iter(told)), method="enumerate")
             assert world.log_weight == pytest.approx(alone.run.log_z, abs=1e-9)
             assert world.log_weight <= truth.log_weight + 1e-9 and world.bound >= truth.log_weight - 1e-9
         assert found[0].log_weight <= found[1].log_weight + 1e-12
@@ -92,7 +98,7 @@ def test_hard_rules_that_groups_cannot_obey_are_left_to_the_model_as_posed():
     """Three objects are P and two are Q, nobody may be both, and one object would be."""
     model = mln.Model.parse("x={A,B,C,D,E}\nP(x)\nQ(x)\nR(x)\n1 R(a)\n!P(a) v !Q(a).\n")
     evidence = evidence_of(model, "P(A)\nP(B)\nP(C)\nQ(D)\nQ(E)\n")
-    found = mln.maximize(model, evidence, "P,Q,R", compress=mln.RandomGroups(ratio=0.2, evidence="clamp"))
+    found = mln.maximize(model, evidence, "P,Q,R", compress=readings.RandomGroups(ratio=0.2, evidence="clamp"))
     assert "has no world" in " ".join(found.remarks) and found.is_optimal and found["R(A)"] and not found["P(D)"]
 
 
@@ -110,6 +116,6 @@ def test_groups_of_many_sizes_leave_weights_as_they_are(monkeypatch):
 def test_what_is_refused():
     model = mln.Model.parse("x={A,B}\nR(x)\n1 R(a)\n")
     with pytest.raises(mln.InputError, match="nothing to do with the most probable world"):
-        mln.maximize(model, None, compress=mln.KMeans(weights="count"))
+        mln.maximize(model, None, compress=readings.KMeans(weights="count"))
     with pytest.raises(mln.UnsupportedError, match="cannot be compressed"):
         mln.maximize(model, evidence_of(model, "0.8 R(A)\n"), compress="kmeans")

@@ -13,6 +13,7 @@ from tests.methods.recorded import posed
 from tests.methods.recorded_numbers import TEXTS
 
 import markovlogic as mln
+from markovlogic_papers import readings
 
 FILE = Path(__file__).with_name("answers.json")
 FEW: dict[str, Any] = {"chains": 4, "draws": 40, "burn_in": 10, "seed": 3}
@@ -61,7 +62,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "lifted-blocked, ising": ("ising", FEW | {"method": "lifted-blocked", "draws": 10}),
     "lifted-blocked, literal": (
         "soft",
-        FEW | {"method": mln.LiftedBlocked(messages="literal", cost="count-cached"), "draws": 10},
+        FEW | {"method": readings.LiftedBlocked(messages="literal", cost="count-cached"), "draws": 10},
     ),
     "mcsat": ("hard", FEW | {"method": "mcsat"}),
     "orbital": ("several parts", FEW | {"method": "orbital"}),
@@ -106,7 +107,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "random, drawn": ("smokers", {"compress": "random", "ratio": 0.4, "estimator": "conditional"} | FEW),
     "random, blocks drawn": (
         "smokers",
-        {"compress": mln.RandomGroups(ratio=0.4, weights="count", diag="merged"), "estimator": "conditional"} | FEW,
+        {"compress": readings.RandomGroups(ratio=0.4, weights="count", diag="merged"), "estimator": "conditional"} | FEW,
     ),
     "lifted-mh, counts": ("smokers", FEW | {"method": mln.LiftedMH(propose="counts"), "proposals": "kmeans", "ratio": 0.5}),
 }

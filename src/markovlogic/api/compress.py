@@ -213,8 +213,7 @@ def _compressed(posed: PreparedProblem, compressor: Compressor) -> tuple[Compres
     if isinstance(compressor, Grouping):
         # files have literal weights: what the sizes of groups would say, rules cannot
         partition = compressor.partition(posed.problem)
-        literal = replace(compressor, weights="literal")
-        return literal.shrunk(posed, partition), partition
+        return compressor.shrunk(posed, partition, replace(compressor.carry_over, weights="literal")), partition
     made = compressor.compress(posed)
     return made, made.partition or singletons(posed.problem, compressor.source)
 

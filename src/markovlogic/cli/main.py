@@ -194,6 +194,9 @@ def _hint_at_command(message: str) -> None:
     found = _NO_COMMAND.search(message)
     if found:
         names = plugins.with_plugins(plugins.COMMANDS, OWN)
+        if found.group(1) in plugins.PAPERS_NAMES:
+            show_message(f"hint: mln {found.group(1)} is a command of the papers' package; {plugins.INSTALL_PAPERS}")
+            return
         meant = OTHER_NAMES.get(found.group(1).lower())
         hint = f"did you mean mln {meant}?" if meant else nearest(found.group(1), names)
         show_message(f"hint: {hint or 'mln --help lists the commands'}")

@@ -39,6 +39,7 @@ class Contexts:
     object: Int64
     context: Int64
     count: Int64
+    are_objects: bool = True  # and no other words
     notes: tuple[str, ...] = ()  # what was too much to count
 
     @property
@@ -114,7 +115,7 @@ class _Gathered:
         place, at = np.unique(left * max(len(used), 1) + context.reshape(-1), return_inverse=True)
         total = np.bincount(at.reshape(-1), count, minlength=len(place)).astype(np.int64)
         rows, columns = np.divmod(place, max(len(used), 1))
-        return Contexts(first, n, len(used), rows, columns, total)
+        return Contexts(first, n, len(used), rows, columns, total, are_objects=not self._start)
 
 
 Pairs = Iterator[tuple[tuple[str, str], tuple[str, str], Int64]]

@@ -25,7 +25,6 @@ import numpy as np
 from markovlogic.system.arrays import Float64, Int64
 from markovlogic.system.cancellation import check
 
-FIRST_LAMBDA, FACTOR = 10_000.0, 0.5  # [000] section 3.4; the factor is not given there
 MOST_PASSES = 50
 SEARCH_PASSES = 10  # of each penalty that is tried
 MOST_RADII = 4000
@@ -175,7 +174,6 @@ class Search:
     points: dict[str, Float64]
     measure: Measure
     seed: int = 0
-    squared: bool = True
 
     @cached_property
     def turned(self) -> dict[str, Float64]:
@@ -184,35 +182,26 @@ class Search:
 
     def at(self, penalty: float, before: Found | None = None) -> Found:
         """DP-means of every type under one penalty, from the centres that a larger one left."""
-        limit = penalty if self.squared else penalty * penalty
         made = {}
         for of, own in self.turned.items():
             start = before.clusters[of].centres if before is not None and before.penalty >= penalty else None
-            made[of] = dp_means(own, limit, seed=self.seed, centres=start, passes=SEARCH_PASSES)
+            made[of] = dp_means(own, self.limit(penalty), seed=self.seed, centres=start, passes=SEARCH_PASSES)
         return Found(penalty, made, self.measure(made))
 
-    def by_schedule(self, *, return_broken: bool) -> Found:
-        """[000] Algorithm 2: halve λ until the bounds hold or there are too many blocks."""
-        found = self.at(FIRST_LAMBDA)
-        last = found if found.bounds.small else None
-        finest = min((float(r.min()) for own in self.turned.values() if len(r := farthest_first(own))), default=0.0)
-        floor = SMALLEST * FIRST_LAMBDA
-        while not found.bounds.good:
-            if not found.bounds.small:
-                return found if return_broken or last is None else last
-            last = found
-            penalty = found.penalty * FACTOR
-            if penalty < floor or (penalty if self.squared else penalty**2) < finest * SMALLEST:
-                return last
-            found = self.at(penalty, found)
-        return found
+    def limit(self, penalty: float) -> float:
+        """The squared distance beyond which an object is a cluster of its own."""
+        return penalty
+
+    def penalty(self, limit: float) -> float:
+        """The other way."""
+        return limit
 
     def by_radii(self) -> Found:
-        """The same among the λ's at which farthest-first radii say that a cluster is added, by halving."""
+        """The coarsest within the bounds, among the λ's at which farthest-first radii say that a cluster is added, by halving."""
         radii = [farthest_first(own) for own in self.turned.values()]
         every = np.unique(np.concatenate([np.zeros(1), *radii]))[::-1]  # decreasing, 0 last: all distinct points apart
         steps = np.append(every[0] * 2 + 1.0, (every[:-1] + every[1:]) / 2) if len(every) > 1 else np.ones(1)
-        penalties: Sequence[float] = steps.tolist() if self.squared else np.sqrt(steps).tolist()
+        penalties = [self.penalty(step) for step in steps.tolist()]
         low, high = 0, len(penalties) - 1
         best: Found | None = None  # the coarsest that meets both bounds
         small: Found | None = None  # the finest that is small enough

@@ -2,14 +2,13 @@
 
 `p ⇔ ∨(qᵣ ∧ rᵣ)` fixes every atom of p. Where all of p is known, zeros mean false and one factorisation says all. Where atoms are
 unknown, two fully specified matrices are factorised, the known true and the known false atoms, each zero where p is unknown: from
-below, nothing is then asserted that was not known (papers.md 2.15). `unknown="masked"` lets factors cover unknown atoms at
-no cost instead, which asserts them.
+below, nothing is then asserted that was not known (papers.md 2.15).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,13 +17,13 @@ from markovlogic.compression.bmf import Algorithm, BooleanMatrix, Factors, facto
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.problem import Problem, Statuses
+from markovlogic.system.settings_parser import check_words
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compression
     from markovlogic.problem.prepare import PreparedProblem
     from markovlogic.symmetry.base import ConstantClasses
 
-Unknown = Literal["closed", "masked"]
 MOST_CELLS = 50_000_000  # of a matrix that has to be listed cell by cell
 
 
@@ -34,22 +33,20 @@ class BMF(Compressor):
 
     rank: factors of each matrix. Default: by minimum description length. Also `--rank`.
     algorithm: "grecond" works from below and never covers a zero; "asso" may.
-    unknown: "closed" takes unknown atoms as zeros of both matrices, "masked" leaves them free.
     """
 
     rank: int | None = None
     algorithm: Algorithm = "grecond"
-    unknown: Unknown = "closed"
 
     def __post_init__(self) -> None:
         if self.rank is not None and self.rank < 0:
             raise InputError(f"the rank is {self.rank}, it must be 0 or more")
-        for name, value, known in (
-            ("algorithm", self.algorithm, ("grecond", "asso")),
-            ("unknown", self.unknown, ("closed", "masked")),
-        ):
-            if value not in known:
-                raise InputError(f"BMF: {name} is {value!r}, expected one of {', '.join(known)}")
+        check_words(self, "BMF")
+
+    @property
+    def masks_unknown(self) -> bool:
+        """Whether factors may cover unknown atoms at no cost, which asserts them; else these are zeros of both matrices."""
+        return False
 
     @property
     def name(self) -> str:
@@ -107,7 +104,7 @@ def _factorise(statuses: Statuses, settings: BMF) -> EvidenceFactors:
     true = cells_of(statuses, TRUE)
     if not statuses.n_open:
         return EvidenceFactors(statuses.predicate, _factors(true, settings, None), None)
-    unknown = cells_of(statuses, UNKNOWN) if settings.unknown == "masked" else None
+    unknown = cells_of(statuses, UNKNOWN) if settings.masks_unknown else None
     false = cells_of(statuses, FALSE)
     return EvidenceFactors(statuses.predicate, _factors(true, settings, unknown), _factors(false, settings, unknown))
 

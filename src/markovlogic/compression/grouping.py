@@ -35,6 +35,7 @@ Weights = Literal["default", "literal", "uniform", "field", "count"]
 Evidence = Literal["default", "majority", "clamp", "split", "representatives"]
 Diagonal = Literal["default", "merged", "split"]
 Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
+Independent = Literal["summed", "kept"]
 
 RATIO = 0.1  # groups over objects of a type, the K of [000]'s cgibbs
 MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
@@ -48,8 +49,12 @@ _WEIGHTS = {
 
 
 @dataclass(frozen=True)
-class Grouping(Compressor, ABC):
-    """Settings that all groupings share.
+class CarryOver:
+    """How weights and evidence are carried over from objects to groups.
+
+    "default" is what is right: counts and shares with split diagonals; and a smaller problem with literal weights, where that
+    is chosen (`--compress-as problem`), or rules have no place in blocks. The other values are readings of the papers, settings
+    of the package markovlogic_papers.
 
     weights: weights of the smaller problem. "literal" leaves them as they are; "uniform" multiplies them by the sizes of the
         groups, which is right for worlds that are constant on groups; "field" uses what one member of a block sees, a chain
@@ -60,17 +65,56 @@ class Grouping(Compressor, ABC):
     diag: whether p(A,A) and p(A,B), with A and B in one group, are one atom ("merged") or two ("split").
     alpha: what the selection probabilities of [000] do; see `methods.sampling.block_gibbs`.
     independent: "summed" sums atoms that are independent given the rest out of blocks before anything is scaled.
+    """
+
+    weights: Weights = "default"
+    evidence: Evidence = "default"
+    diag: Diagonal = "default"
+    alpha: Alpha = "none"
+    independent: Independent = "summed"
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether weights stay as in the papers, or are multiplied by sizes."""
+        return self.weights in ("literal", "uniform")
+
+    @property
+    def wants_problem(self) -> bool:
+        """Whether it is a reading for a smaller problem alone."""
+        return self.is_literal or self.evidence == "representatives"
+
+    @property
+    def wants_blocks(self) -> bool:
+        """Whether no smaller problem has a place for it."""
+        of_chains = self.alpha != "none" or self.independent == "kept"
+        return self.weights in ("field", "count") or self.evidence == "split" or of_chains
+
+    @property
+    def merges_diagonals(self) -> bool:
+        """Whether atoms with one object twice are as any others."""
+        return self.diag == "merged" or (self.diag == "default" and self.is_literal)
+
+    @property
+    def reading(self) -> Reading:
+        """How blocks are read."""
+        weights = "count" if self.weights == "default" else self.weights
+        evidence: Translation = "majority" if self.is_literal else "split"
+        if self.evidence == "majority" or self.evidence == "clamp" or self.evidence == "split":  # representatives are no blocks
+            evidence = self.evidence
+        sums_out = self.independent == "summed" and weights in ("count", "field")
+        return Reading(weights, evidence, not self.merges_diagonals, sums_out)
+
+
+@dataclass(frozen=True)
+class Grouping(Compressor, ABC):
+    """Settings that all groupings share.
+
     ladder: number of finer partitions that are solved too, to measure how far the answers move.
     seed: seed of what is drawn. Default: that of the run.
     """
 
     paper_evidence: ClassVar[Vote] = "majority"  # what the paper of the grouping makes of evidence
 
-    weights: Weights = "default"
-    evidence: Evidence = "default"
-    diag: Diagonal = "default"
-    alpha: Alpha = "none"
-    independent: Literal["summed", "kept"] = "summed"
     ladder: int = 0
     seed: int | None = None
 
@@ -79,14 +123,11 @@ class Grouping(Compressor, ABC):
         check_seed(self.name, self.seed)
         if self.ladder < 0:
             raise InputError(f"{self.name}: ladder is {self.ladder}, expected a number of finer partitions")
-        if self.weights == "uniform" and self.diag == "split":
-            raise InputError(f"{self.name}: weights=uniform is a reading for merged diagonals", hint="leave diag out")
-        if self.independent == "kept" and self.weights in ("literal", "uniform"):
-            hint = "leave independent out, or take weights=count or field"
-            raise InputError(f"{self.name}: weights={self.weights} sums nothing out", hint=hint)
-        if self.evidence == "representatives" and self.wants_blocks:
-            hint = "take weights=literal or uniform, and leave alpha out"
-            raise InputError(f"{self.name}: evidence=representatives is a reading for smaller problems", hint=hint)
+
+    @property
+    def carry_over(self) -> CarryOver:
+        """How weights and evidence are carried over to groups."""
+        return CarryOver()
 
     @property
     def source(self) -> str:
@@ -105,36 +146,30 @@ class Grouping(Compressor, ABC):
         """The groups as a source of proposals."""
         return proposals_of(problem, self.partition(problem))
 
-    @property
-    def wants_blocks(self) -> bool:
-        """Whether settings were given that no smaller problem has a place for."""
-        of_chains = self.alpha != "none" or self.independent == "kept"
-        return self.weights in ("field", "count") or self.evidence == "split" or of_chains
-
     def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """Blocks of atoms, or another problem with groups in the place of objects."""
-        partition = self.partition(posed.problem)
-        literal = self.weights in ("literal", "uniform") or self.evidence == "representatives"
-        if needs_problem and self.wants_blocks:
+        partition, how = self.partition(posed.problem), self.carry_over
+        if needs_problem and how.wants_blocks:
             hint = "leave --compress-as problem out, or take weights=literal or uniform with evidence=majority or clamp"
             raise InputError(f"{self.name}: these settings are for counts and blocks, not for a smaller problem", hint=hint)
-        if not self.wants_blocks and (literal or needs_problem or not partition.merges):
+        if not how.wants_blocks and (how.wants_problem or needs_problem or not partition.merges):
             made = self.shrunk(posed, partition)
-            chosen = literal or made.guarantee is Guarantee.EXACT
+            chosen = how.wants_problem or made.guarantee is Guarantee.EXACT
             return made if chosen else replace(made, summary=made.summary + AS_THEY_WERE)
         try:
             return self.counted(posed, partition)
         except UnsupportedError as reason:
-            if self.wants_blocks:
+            if how.wants_blocks:
                 raise
             made = self.shrunk(posed, partition)
             return replace(made, summary=f"{made.summary}; with literal weights, since {reason.faults[0].message}")
 
     def counted(self, posed: PreparedProblem, partition: Partition, into: str = "auto") -> Compression:
         """A network of counts or blocks; raises UnsupportedError where the rules allow none. into: see `--compress-as`."""
-        if into != "auto" and (self.weights in ("literal", "uniform") or self.evidence == "representatives"):
+        how = self.carry_over
+        if into != "auto" and how.wants_problem:
             raise InputError(
-                f"{self.name}: weights={self.weights} and evidence={self.evidence} are for a smaller problem, not for {into}",
+                f"{self.name}: weights={how.weights} and evidence={how.evidence} are for a smaller problem, not for {into}",
                 hint="leave them out, or take --compress-as problem",
             )
         network, what = self.network(posed, partition, into)
@@ -142,20 +177,20 @@ class Grouping(Compressor, ABC):
         if network.guarantee is not Guarantee.EXACT and partition.merges:
             note += self._put_together(posed.problem, partition)
         same = projection(posed.problem, posed.problem)
-        return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, self.alpha)
+        return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, how.alpha)
 
     def network(self, posed: PreparedProblem, partition: Partition, into: str = "auto") -> tuple[CountNetwork, str]:
         """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms.
 
         Groups go by all rules; which network they make is decided by those that the query can depend on.
         """
-        reading, queried = self.reading, queried_predicates(posed.problem.query)
+        reading, queried = self.carry_over.reading, queried_predicates(posed.problem.query)
         rules = rules_that_matter(posed.problem, posed.lowered, queried)
         left = tuple(
             template for template in rules.templates if not isinf(template.weight) or not is_kept(posed.problem, template)
         )
         posed = replace(posed, rules=replace(rules, templates=left))
-        has_types = reading == Reading("count", "split", True, True) and self.alpha == "none"
+        has_types = reading == Reading("count", "split", True, True) and self.carry_over.alpha == "none"
         if into == "counts" and not has_types:
             raise InputError(f"{self.name}: these settings are for blocks, not for counts", hint="take --compress-as blocks")
         if has_types and into != "blocks":
@@ -173,7 +208,8 @@ class Grouping(Compressor, ABC):
 
     def _put_together(self, problem: Problem, partition: Partition) -> str:
         """How much evidence is in blocks with atoms of another status: shares keep how much, not which; votes override it."""
-        blocks, reading = Blocks(problem, partition, split=not self.merges_diagonals), self.reading
+        reading = self.carry_over.reading
+        blocks = Blocks(problem, partition, split=reading.split)
         if reading.evidence != "split":
             return _overridden(Shrinking(PreparedProblem(problem), partition, reading.evidence, split=reading.split))
         known = mixed = 0
@@ -182,32 +218,16 @@ class Grouping(Compressor, ABC):
             known, mixed = known + int(own.sum()), mixed + int(own[array.count.max(axis=0) < array.size].sum())
         return f"; {mixed:,} of {known:,} known atoms are in blocks with others" if known else ""
 
-    @property
-    def reading(self) -> Reading:
-        """How blocks are read."""
-        weights = "count" if self.weights == "default" else self.weights
-        literal = self.weights in ("literal", "uniform")
-        evidence: Translation = "majority" if literal else "split"
-        if self.evidence == "majority" or self.evidence == "clamp" or self.evidence == "split":  # representatives are no blocks
-            evidence = self.evidence
-        sums_out = self.independent == "summed" and weights in ("count", "field")
-        return Reading(weights, evidence, not self.merges_diagonals, sums_out)
+    def shrinking(self, posed: PreparedProblem, partition: Partition, how: CarryOver | None = None) -> Shrinking:
+        """The smaller problem over groups; how: in place of the settings' own."""
+        how, vote = how or self.carry_over, self.paper_evidence
+        if how.evidence == "majority" or how.evidence == "clamp" or how.evidence == "representatives":
+            vote = how.evidence
+        return Shrinking(posed, partition, vote, split=not how.merges_diagonals, scaled=how.weights == "uniform")
 
-    @property
-    def merges_diagonals(self) -> bool:
-        """Whether atoms with one object twice are as any others."""
-        return self.diag == "merged" or (self.diag == "default" and self.weights in ("literal", "uniform"))
-
-    def shrinking(self, posed: PreparedProblem, partition: Partition) -> Shrinking:
-        """The smaller problem over groups."""
-        vote = self.paper_evidence
-        if self.evidence == "majority" or self.evidence == "clamp" or self.evidence == "representatives":
-            vote = self.evidence
-        return Shrinking(posed, partition, vote, split=not self.merges_diagonals, scaled=self.weights == "uniform")
-
-    def shrunk(self, posed: PreparedProblem, partition: Partition) -> Compression:
+    def shrunk(self, posed: PreparedProblem, partition: Partition, how: CarryOver | None = None) -> Compression:
         """A problem over groups."""
-        made = self.shrinking(posed, partition)
+        made = self.shrinking(posed, partition, how)
         other = replace(posed, problem=made.problem)
         kept = Guarantee.EXACT if is_exact(made) else Guarantee.UNBOUNDED
         what = "" if kept is Guarantee.EXACT or not partition.merges else _overridden(made)
@@ -220,15 +240,16 @@ def for_worlds(compressor: Compressor, posed: PreparedProblem) -> Compression:
     Then it weighs worlds that are constant on groups as the posed one does, up to what merging overrides. Where groups have so
     many sizes that rules would multiply, weights are left as they are.
     """
-    if not isinstance(compressor, Grouping) or compressor.weights != "default" or compressor.wants_blocks:
+    how = compressor.carry_over if isinstance(compressor, Grouping) else None
+    if not isinstance(compressor, Grouping) or how is None or how.weights != "default" or how.wants_blocks:
         return compressor.compress(posed, needs_problem=True)
     partition, rules = compressor.partition(posed.problem), len(posed.problem.model.rules)
     scaled = n_scaled_rules(posed.problem.model, partition)
-    if compressor.diag != "split" and scaled <= MOST_SCALED * rules:
-        return replace(compressor, weights="uniform").shrunk(posed, partition)
-    made = replace(compressor, weights="literal").shrunk(posed, partition)
+    if how.diag != "split" and scaled <= MOST_SCALED * rules:
+        return compressor.shrunk(posed, partition, replace(how, weights="uniform"))
+    made = compressor.shrunk(posed, partition, replace(how, weights="literal"))
     why = f"groups have so many sizes that weights times sizes would make {scaled:,} rules of {rules:,}"
-    if compressor.diag == "split":
+    if how.diag == "split":
         why = "weights times sizes are a reading for merged diagonals"
     return replace(made, summary=f"{made.summary}; with literal weights, since {why}")
 
@@ -287,10 +308,37 @@ def _overridden(made: Shrinking) -> str:
     return f"; merging overrides {overridden:,} of {known:,} known atoms" if known else ""
 
 
-def group_number(problem: Problem, of: str, ratio: float | None, cr: str) -> int:
-    """How many groups a ratio asks for, among the constants of a type that may be merged; at least one. None: the default."""
+@dataclass(frozen=True)
+class SharedRatio(Grouping):
+    """Groupings whose number of groups is a share of the objects of each type.
+
+    ratio: number of groups over number of objects, for each type. Default: 0.1. Also `--ratio`.
+    """
+
+    ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_ratio()
+
+    def check_ratio(self) -> None:
+        """Refuse what is no share."""
+        if self.ratio is not None and not 0.0 < self.ratio <= 1.0:
+            raise InputError(f"{self.name}: the ratio is {self.ratio:g}, expected a share above 0, up to 1")
+
+    @property
+    def share(self) -> float:
+        """Groups over objects."""
+        return RATIO if self.ratio is None else self.ratio
+
+    def finer(self) -> Self:
+        """Twice as many groups."""
+        return replace(self, ratio=min(1.0, 2 * self.share))
+
+
+def group_number(problem: Problem, of: str, share: float) -> int:
+    """How many groups a share makes of the constants of a type that may be merged; at least one."""
     n = int(np.count_nonzero(~held_apart(problem)[of]))
-    share = RATIO if ratio is None else ratio if cr == "new/old" else 1.0 / ratio
     return min(n, max(1, round(share * n)))
 
 

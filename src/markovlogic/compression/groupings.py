@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, Self, get_args
+from typing import Self
 
 import numpy as np
 
 from markovlogic.compression.base import Compression, projection
-from markovlogic.compression.dpmeans import Bounds, Clusters, Search
+from markovlogic.compression.dpmeans import Bounds, Clusters, Found, Measure, Search
 from markovlogic.compression.features import FeatureKind, features_of
-from markovlogic.compression.grouping import RATIO, Grouping, group_number, lowered_of
+from markovlogic.compression.grouping import CarryOver, Grouping, SharedRatio, group_number, lowered_of
 from markovlogic.compression.kmeans import k_means
 from markovlogic.compression.partition import Partition, held_apart, partition_of
 from markovlogic.compression.shares import Blocks, evidence_error, meta_atoms
@@ -24,57 +24,31 @@ from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import numbered, twin_classes
 from markovlogic.system.arrays import Float64, Int32
 
-Cr = Literal["new/old", "old/new"]
-CR_VALUES = get_args(Cr)
-
-
-def check_ratio(name: str, ratio: float | None, cr: str) -> None:
-    """A share of the objects; in the literal reading of [002]'s text, its inverse (papers.md 2.9)."""
-    if ratio is not None and not (0.0 < ratio <= 1.0 if cr == "new/old" else ratio >= 1.0):
-        expected = "a share above 0, up to 1" if cr == "new/old" else "old over new size, 1 or more"
-        raise InputError(f"{name}: the ratio is {ratio:g}, expected {expected}")
-
-
-def finer_ratio(ratio: float | None, cr: str) -> float:
-    """Of twice as many groups."""
-    if ratio is None:
-        ratio = RATIO if cr == "new/old" else 1.0 / RATIO
-    return min(1.0, 2 * ratio) if cr == "new/old" else max(1.0, ratio / 2)
-
 
 @dataclass(frozen=True)
-class KMeans(Grouping):
+class KMeans(SharedRatio):
     """Clusters of objects with similar counts of groundings: cgibbs of [000], VG of [002].
 
     ratio: number of groups over number of objects, for each type. Default: 0.1. Also `--ratio`.
-    features: "sat-fals-unk" counts satisfied, falsified and unknown groundings; "sat" counts the satisfied ones alone.
-    cr: "old/new" reads the ratio as objects over groups, as the text of [002] has it.
     """
-
-    ratio: float | None = None
-    features: FeatureKind = "sat-fals-unk"
-    cr: Cr = "new/old"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ratio(self.name, self.ratio, self.cr)
 
     @property
     def name(self) -> str:
         """As `--compress` spells it."""
         return "kmeans"
 
-    def finer(self) -> Self:
-        """Twice as many clusters."""
-        return replace(self, ratio=finer_ratio(self.ratio, self.cr))
+    @property
+    def feature_kind(self) -> FeatureKind:
+        """Which groundings of an object are counted."""
+        return "sat-fals-unk"
 
     def partition(self, problem: Problem) -> Partition:
         """K-means of every type."""
-        features, label = features_of(problem, lowered_of(problem), self.features), {}
+        features, label = features_of(problem, lowered_of(problem), self.feature_kind), {}
         for of, domain in problem.domains.items():
             free = np.flatnonzero(~held_apart(problem)[of])
             own = np.arange(len(domain), dtype=np.int32)
-            k = group_number(problem, of, self.ratio, self.cr)
+            k = group_number(problem, of, self.share)
             own[free] = _clusters(features.points[of][free], k, self.seed or 0) + len(domain)
             label[of] = own
         return partition_of(problem, label, self.source, notes=features.notes)
@@ -87,30 +61,23 @@ class DPMeans(Grouping):
     beta1: bound on the evidence that merging overrides (E_G). Default: 0.0001 times the number of blocks.
     most_blocks: bound on the number of blocks of atoms (S_G).
     ratio: at most this share of groups over objects of each type. Default: no such bound. Also `--ratio`.
-    path: how λ falls: to the "farthest" object, or by the paper's "schedule".
-    beta2: the result where the bound on blocks is met first: "last-feasible" keeps it, the paper's "last" breaks it.
-    dp_distance: "squared", or "plain" as in Algorithm 1 of [000].
-    error: "both" counts evidence that disagrees inside a block, "literal" does not.
-    features: as of kmeans.
     """
 
     beta1: float | None = None
     most_blocks: int = 10_000
     ratio: float | None = None
-    path: Literal["farthest", "schedule"] = "farthest"
-    beta2: Literal["last-feasible", "last"] = "last-feasible"
-    dp_distance: Literal["squared", "plain"] = "squared"
-    error: Literal["both", "literal"] = "both"
-    features: FeatureKind = "sat-fals-unk"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.ratio is not None:
-            check_ratio(self.name, self.ratio, "new/old")
+        if self.ratio is not None and not 0.0 < self.ratio <= 1.0:
+            raise InputError(f"dpmeans: the ratio is {self.ratio:g}, expected a share above 0, up to 1")
         if self.most_blocks < 1 or (self.beta1 is not None and not self.beta1 > 0):
             raise InputError("dpmeans: beta1 and most_blocks are bounds above 0")
-        if self.beta2 == "last" and self.path != "schedule":
-            raise InputError("dpmeans: beta2=last is how the paper's schedule ends", hint="add path=schedule")
+
+    @property
+    def feature_kind(self) -> FeatureKind:
+        """Which groundings of an object are counted."""
+        return "sat-fals-unk"
 
     @property
     def name(self) -> str:
@@ -126,16 +93,20 @@ class DPMeans(Grouping):
         """The coarsest partition that the bounds allow; with a note where none meets them."""
         lowered = lowered_of(problem)
         apart = held_apart(problem)
-        features = features_of(problem, lowered, self.features)
+        features = features_of(problem, lowered, self.feature_kind)
         points = {of: own[~apart[of]] for of, own in features.points.items()}
-        search = Search(points, partial(self._bounds, problem, lowered), self.seed or 0, self.dp_distance == "squared")
-        if self.path == "schedule":
-            found = search.by_schedule(return_broken=self.beta2 == "last")
-        else:
-            found = search.by_radii()
+        found = self.search(points, partial(self._bounds, problem, lowered))
         note = found.told()
         notes = (f"dpmeans: {note}",) if note else ()
         return self._partition(problem, found.clusters, (*notes, *features.notes))
+
+    def search(self, points: dict[str, Float64], measure: Measure) -> Found:
+        """The penalty, and the clusters under it."""
+        return Search(points, measure, self.seed or 0).by_radii()
+
+    def evidence_error(self, blocks: Blocks, predicates: list[str]) -> float:
+        """E_G, the evidence that a partition overrides."""
+        return evidence_error(blocks, predicates)
 
     def _partition(self, problem: Problem, clusters: dict[str, Clusters], notes: tuple[str, ...] = ()) -> Partition:
         label = {}
@@ -151,36 +122,21 @@ class DPMeans(Grouping):
         used = {literal.predicate for template in lowered.templates for literal in template.literals}
         predicates = [name for name in problem.statuses if name in used]
         count = meta_atoms(blocks, predicates)
-        error = evidence_error(blocks, predicates, literal=self.error == "literal")
+        error = self.evidence_error(blocks, predicates)
         fits = self.ratio is None or all(
-            clusters[of].label.max(initial=-1) < group_number(problem, of, self.ratio, "new/old") for of in problem.domains
+            clusters[of].label.max(initial=-1) < group_number(problem, of, self.ratio) for of in problem.domains
         )
         return Bounds(error, count, 1e-4 * count if self.beta1 is None else self.beta1, self.most_blocks, fits)
 
 
 @dataclass(frozen=True)
-class RandomGroups(Grouping):
-    """Objects put into groups at random, as [000] does for its Figure 2.
-
-    ratio: number of groups over number of objects, for each type. Default: 0.1. Also `--ratio`.
-    cr: "old/new" reads the ratio as objects over groups.
-    """
-
-    ratio: float | None = None
-    cr: Cr = "new/old"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ratio(self.name, self.ratio, self.cr)
+class RandomGroups(SharedRatio):
+    """Objects put into groups at random, as [000] does for its Figure 2."""
 
     @property
     def name(self) -> str:
         """As `--compress` spells it."""
         return "random"
-
-    def finer(self) -> Self:
-        """Twice as many clusters."""
-        return replace(self, ratio=finer_ratio(self.ratio, self.cr))
 
     def partition(self, problem: Problem) -> Partition:
         """As many objects in each group as can be."""
@@ -190,7 +146,7 @@ class RandomGroups(Grouping):
         ):
             free = np.flatnonzero(~held_apart(problem)[of])
             own = np.arange(len(domain), dtype=np.int32)
-            k = group_number(problem, of, self.ratio, self.cr)
+            k = group_number(problem, of, self.share)
             drawn = np.random.default_rng(own_seed).permutation(len(free)) % max(k, 1)
             own[free] = (drawn + len(domain)).astype(np.int32)
             label[of] = own
@@ -225,7 +181,7 @@ class Twins(Grouping):
     def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """A smaller problem, or blocks, where that is exact or was asked for by a reading of it; else the problem itself."""
         same = projection(posed.problem, posed.problem)
-        usual = (self.weights, self.evidence, self.diag, self.alpha) == ("default", "default", "default", "none")
+        usual = self.carry_over == CarryOver()
         try:
             made = super().compress(posed, needs_problem=needs_problem)
         except ResourceError as reason:

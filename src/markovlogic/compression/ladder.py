@@ -7,12 +7,12 @@ not move because the groups did not are no measure of anything, so that a rung w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from markovlogic.compression.grouping import Grouping
+from markovlogic.compression.grouping import CarryOver, Grouping
 from markovlogic.compression.partition import Partition, partition_of
 from markovlogic.problem import Problem
 
@@ -26,9 +26,13 @@ class Given(Grouping):
 
     @staticmethod
     def by(grouping: Grouping, groups: Partition) -> Given:
-        """These groups, and whatever the grouping says of weights, evidence, diagonals and selection."""
-        shared = {field.name: getattr(grouping, field.name) for field in fields(Grouping) if field.name != "ladder"}
-        return Given(**shared, of=grouping, groups=groups)
+        """These groups, carried over as the grouping does it."""
+        return Given(seed=grouping.seed, of=grouping, groups=groups)
+
+    @property
+    def carry_over(self) -> CarryOver:
+        """That of the grouping."""
+        return self.of.carry_over if self.of is not None else CarryOver()
 
     @property
     def name(self) -> str:

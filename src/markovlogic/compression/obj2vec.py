@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil, log
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
-from markovlogic.compression.contexts import Contexts, Reading, Tokens, contexts_of
-from markovlogic.compression.grouping import Grouping, group_number
-from markovlogic.compression.groupings import Cr, check_ratio, finer_ratio
+from markovlogic.compression.contexts import Contexts, contexts_of
+from markovlogic.compression.grouping import SharedRatio, group_number
 from markovlogic.compression.osa import unary_classes
 from markovlogic.compression.partition import Partition, held_apart, partition_of
 from markovlogic.errors import InputError
@@ -31,44 +30,29 @@ KEPT = 0.9  # share of objects that must keep a context under the shift by negat
 
 
 @dataclass(frozen=True)
-class Obj2Vec(Grouping):
+class Obj2Vec(SharedRatio):
     """Groups of objects with similar contexts.
 
     dim: length of the vectors, at most half the number of objects.
-    ratio: number of groups over number of objects, for each type. Default: 0.1. Also `--ratio`.
-    cr: "old/new" reads the ratio as objects over groups.
     embedding: "svd" of the shifted positive pointwise mutual information, which has the optimum of "skipgram" with negative
         samples (Levy and Goldberg 2014). "auto" takes skip-gram for large vocabularies where gensim is installed.
-    context: "conjunctive" joins the true atoms of a formula, "clause" is the literal reading of [002].
-    tokens: what stands in a context: the "object", its "role", or its class after refinement ("refined").
-    window: largest distance of two objects of a context, in positions of a formula; 0: the whole formula.
-    p_random: share of steps that choose an object at random. 0.99 is Algorithm 1 to the letter.
-    K: neighbours that a chosen object takes with it: "n/a-1", or the paper's "n/a".
-    unary: "equal" never groups objects with different known unary facts.
     epochs: passes of skip-gram.
     negatives: negative samples of skip-gram.
+
+    Objects of which different things are known by themselves are never in one group.
     """
 
     paper_evidence = "representatives"  # [002]: evidence about other objects is removed
 
     dim: int = 300
-    ratio: float | None = None
-    cr: Cr = "new/old"
     embedding: Literal["auto", "svd", "skipgram"] = "auto"
-    context: Reading = "conjunctive"
-    tokens: Tokens = "object"
-    window: int = 0
-    p_random: float = 0.01
-    K: Literal["n/a-1", "n/a"] = "n/a-1"
-    unary: Literal["equal", "any"] = "equal"
     epochs: int = EPOCHS
     negatives: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ratio(self.name, self.ratio, self.cr)
-        if self.dim < 1 or self.window < 0 or self.epochs < 1 or self.negatives < 1 or not 0 <= self.p_random <= 1:
-            raise InputError("obj2vec: dim, epochs and negatives are at least 1, window at least 0, p_random a share")
+        if self.dim < 1 or self.epochs < 1 or self.negatives < 1:
+            raise InputError("obj2vec: dim, epochs and negatives are at least 1")
         if self.embedding == "svd" and self.epochs != EPOCHS:
             raise InputError("obj2vec: epochs are those of skip-gram", hint="leave epochs out, or take embedding=skipgram")
 
@@ -77,9 +61,17 @@ class Obj2Vec(Grouping):
         """As `--compress` spells it."""
         return "obj2vec"
 
-    def finer(self) -> Self:
-        """Twice as many groups."""
-        return replace(self, ratio=finer_ratio(self.ratio, self.cr))
+    def contexts(self, problem: Problem) -> Contexts:
+        """What objects stand beside."""
+        return contexts_of(problem)
+
+    def kinds(self, problem: Problem, of: str) -> Int32:
+        """Objects of different kinds are never in one group: what is known of each by itself."""
+        return unary_classes(problem).class_of[of]
+
+    def balanced(self, points: Float64, wanted: int, rng: np.random.Generator) -> list[Group]:
+        """So many groups of points."""
+        return balanced(points, wanted, rng)
 
     def memory_bytes(self, problem: Problem) -> int:
         """Distances of all objects of a type, and the order of each one's neighbours."""
@@ -87,16 +79,14 @@ class Obj2Vec(Grouping):
 
     def partition(self, problem: Problem) -> Partition:
         """Balanced groups of near objects, type by type."""
-        found = contexts_of(problem, reading=self.context, tokens=self.tokens, window=self.window)
+        found = self.contexts(problem)
         vectors = directions(self.embedded(found))
-        unary = unary_classes(problem)
         label, stands, notes = {}, {}, list(found.notes)
         seeds = np.random.SeedSequence(self.seed or 0).spawn(len(problem.domains))
         for (of, domain), seed in zip(problem.domains.items(), seeds, strict=True):
             points = vectors[found.first[of] : found.first[of] + len(domain)]
             free = ~held_apart(problem)[of]
-            kinds = unary.class_of[of] if self.unary == "equal" else np.zeros(len(domain), np.int32)
-            groups = self._groups(points, np.where(free, kinds, -1), problem, of, np.random.default_rng(seed))
+            groups = self._groups(points, np.where(free, self.kinds(problem, of), -1), problem, of, np.random.default_rng(seed))
             own = np.arange(len(domain), dtype=np.int64) + len(domain)
             for number, group in enumerate(groups):
                 own[group.members] = number
@@ -118,12 +108,12 @@ class Obj2Vec(Grouping):
         return factorised(contexts, size, self.negatives)
 
     def _groups(self, points: Float64, kinds: Any, problem: Problem, of: str, rng: np.random.Generator) -> list[Group]:
-        wanted = group_number(problem, of, self.ratio, self.cr)
+        wanted = group_number(problem, of, self.share)
         every, found = int(np.count_nonzero(kinds >= 0)), []
         for kind in each_once(kinds[kinds >= 0]):
             members = np.flatnonzero(kinds == kind)
             share = max(1, min(len(members), round(wanted * len(members) / every)))
-            for group in balanced(points[members], share, rng, p_random=self.p_random, one_less=self.K == "n/a-1"):
+            for group in self.balanced(points[members], share, rng):
                 found.append(Group(int(members[group.chosen]), members[group.members], group.diameter))
         return found
 
@@ -198,7 +188,7 @@ def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
     if thinned < 1.0:
         count = np.maximum(rng.binomial(count, thinned), 1)
     # contexts that are objects have the objects' own words, so that both directions train one vector
-    shared = contexts.n_contexts <= contexts.n_objects and settings.tokens == "object"
+    shared = contexts.are_objects
     left = np.repeat(contexts.object, count)
     right = np.repeat(contexts.context, count)
     order = rng.permutation(len(left))

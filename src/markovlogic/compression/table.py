@@ -27,6 +27,8 @@ TABLE = plugins.with_plugins(plugins.COMPRESSORS, OWN)  # other packages add the
 
 def compressor_named(name: str) -> Compressor:
     """One compressor with its defaults; an unknown name is an error that lists the known ones."""
+    if name in plugins.PAPERS_NAMES and name not in TABLE:
+        raise InputError(f"compression {name} is one of the papers' package", hint=plugins.INSTALL_PAPERS)
     known_name(name, "compression", (NONE, *TABLE))
     made: Compressor = plugins.load(TABLE[name])()
     return made
@@ -60,11 +62,12 @@ def compressor_said(
     name: str, rank: int | None, ratio: float | None, said: Sequence[str], others: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Compressor | None, list[str]]:
     """A compressor in the words of the command line, and what `--set` says of something else; others: see `split_said`."""
-    from markovlogic.system.settings_parser import changed, split_said
+    from markovlogic.system.settings_parser import changed, split_said, with_variant
 
     if name == NONE:
         return compressor_of(name, rank, ratio), list(said)
-    made, given = compressor_named(name), _given(rank, ratio)
+    made: Compressor = with_variant(compressor_named(name), name, said, others)
+    given = _given(rank, ratio)
     _check_given(made, given)
     mine, rest = split_said(made, made.name, said, others)
     for twice in mine.keys() & given.keys():
@@ -74,7 +77,7 @@ def compressor_said(
 
 def refuse_unknown(made: Compressor | None, said: Sequence[str], method: str = "", others: Sequence[str] = ()) -> None:
     """Refuse a word of `--set` that neither a compression nor a method knows; others: what the method does."""
-    from markovlogic.system.settings_parser import setting_names, unknown_setting
+    from markovlogic.system.settings_parser import every_setting, unknown_setting
 
     if made is None:
         return
@@ -85,11 +88,11 @@ def refuse_unknown(made: Compressor | None, said: Sequence[str], method: str = "
         if name.removeprefix(f"{method}.") in others:
             continue
         bare = name.removeprefix(f"{made.name}.")
-        having = [other for other in TABLE if bare in setting_names(compressor_named(other))]
+        having = [other for other in TABLE if bare in every_setting(compressor_named(other), other)]
         elsewhere = f"{bare} is one of {', '.join(having)}" if having else ""
         if method and not having and not others:
             elsewhere = "a method whose settings are meant is named with --method"
-        raise unknown_setting(text, {made.name: setting_names(made)} | ({method: others} if method else {}), elsewhere)
+        raise unknown_setting(text, {made.name: every_setting(made, made.name)} | ({method: others} if method else {}), elsewhere)
 
 
 def _given(rank: int | None, ratio: float | None) -> dict[str, Any]:

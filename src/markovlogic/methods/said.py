@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from markovlogic.errors import InputError, known_name
 from markovlogic.methods.base import MethodSettings
 from markovlogic.methods.table import AUTO, TABLE, method_named
+from markovlogic.system.settings_parser import changed, with_variant
 
 PLAIN = (int, float, str, bool)  # what words on a command line can be
-TRUTH = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
+OPTIONAL = ("float | None", "int | None")
 
 
 def settings_said(method: str, said: Sequence[str]) -> str | MethodSettings:
@@ -22,36 +23,28 @@ def settings_said(method: str, said: Sequence[str]) -> str | MethodSettings:
     if not said:
         return method
     taking = [name for name in TABLE if method_named(name).plain_settings() is not None]
-    made: Any = None if method == AUTO else method_named(method).plain_settings()
+    made: Any = None if method == AUTO else with_variant(method_named(method).plain_settings(), method, said)
     if made is None:
         hint = f"name the method with --method; these have such settings: {', '.join(taking)}"
         raise InputError(f"--set {said[0]}: {method} has no setting that the command line can change", hint=hint)
-    there = [*settings_of(method)]
-    changed: dict[str, object] = {}
+    there = _names(made)
+    words: dict[str, str] = {}
     for text in said:
         name, equals, value = text.partition("=")
         name = name.strip().removeprefix(f"{method}.")
         if not equals:
             raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
         known_name(name, f"setting of {method}", there)
-        changed[name] = _read(text, value.strip(), vars(made)[name])
-    found: MethodSettings = replace(made, **changed)
+        words[name] = value.strip()
+    found: MethodSettings = changed(made, words)
     return found
 
 
 def settings_of(method: str) -> dict[str, str]:
     """Names of the settings that words can change, and whose they are."""
     made: Any = None if method == AUTO else method_named(method).plain_settings()
-    return {} if made is None else {field.name: method for field in fields(made) if type(vars(made)[field.name]) in PLAIN}
+    return {} if made is None else dict.fromkeys(_names(made), method)
 
 
-def _read(text: str, value: str, default: object) -> object:
-    """A value of the default's kind."""
-    if isinstance(default, bool):
-        if value.lower() not in TRUTH:
-            raise InputError(f"--set {text}: expected true or false")
-        return TRUTH[value.lower()]
-    try:
-        return type(default)(value)  # type: ignore[call-arg]
-    except ValueError:
-        raise InputError(f"--set {text}: {text.partition('=')[0].strip()} takes a number, as {default}") from None
+def _names(made: Any) -> list[str]:
+    return [field.name for field in fields(made) if type(vars(made)[field.name]) in PLAIN or field.type in OPTIONAL]

@@ -1,10 +1,11 @@
-"""Plug-ins: what other installed packages add to the tables of methods, compressors and commands.
+"""Plug-ins: what other installed packages add to the tables of methods, compressors and commands, and to their settings.
 
 A package declares them as entry points, which its installer writes to `entry_points.txt`:
 
     [project.entry-points."markovlogic.methods"]
     mine = "my_package.my_method:METHOD"
 
+A variant, by the name of a compressor or of a method, is a settings class that has all settings of that one and more.
 Our own tables hold references of the same form, "module:attribute". These files are read here and not by `importlib.metadata`,
 whose import takes 30 ms, ten times as long as the reading: help texts stay quick.
 """
@@ -24,6 +25,22 @@ from markovlogic.errors import InputError
 METHODS = "markovlogic.methods"
 COMPRESSORS = "markovlogic.compressors"
 COMMANDS = "markovlogic.commands"
+VARIANTS = "markovlogic.variants"
+GROUPS = (METHODS, COMPRESSORS, COMMANDS, VARIANTS)
+
+# What the papers' package brings, so that messages can say where it is to be had
+_GROUPINGS = ("kmeans", "dpmeans", "obj2vec", "random", "twins")
+PAPERS_SETTINGS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("weights", "evidence", "diag", "alpha", "independent"), _GROUPINGS),
+    **dict.fromkeys(("path", "beta2", "dp_distance", "error"), ("dpmeans",)),
+    "features": ("kmeans", "dpmeans"),
+    **dict.fromkeys(("context", "tokens", "window", "p_random", "K", "unary"), ("obj2vec",)),
+    "cr": ("kmeans", "obj2vec", "random"),
+    "unknown": ("bmf",),
+    **dict.fromkeys(("cost", "coupling", "messages"), ("lifted-blocked",)),
+}
+PAPERS_NAMES = ("reproduce", "drop", "nimfa")
+INSTALL_PAPERS = "install the package markovlogic-papers (src/markovlogic_papers in the source of markovlogic)"
 _TWICE = " and "  # joins the references of one name that several packages give
 
 
@@ -86,7 +103,7 @@ def _entries(file: Path) -> list[tuple[str, str, str]]:
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
             group = line.strip("[]").strip()
-        elif group in (METHODS, COMPRESSORS, COMMANDS) and "=" in line and not line.startswith(("#", ";")):
+        elif group in GROUPS and "=" in line and not line.startswith(("#", ";")):
             name, _, reference = line.partition("=")
             found.append((group, name.strip(), reference.partition("[")[0].strip()))
     return found

