@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from markovlogic.api.check import check
     from markovlogic.api.compress import compress
     from markovlogic.api.infer import infer
+    from markovlogic.api.link import link
     from markovlogic.api.maximize import maximize
     from markovlogic.api.symmetries import symmetries
     from markovlogic.compression.evidence_factors import BMF
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from markovlogic.guarantee import Guarantee
     from markovlogic.learning.learn import learn
     from markovlogic.learning.result import Learned
+    from markovlogic.linking.linked import Linked
     from markovlogic.map_inference.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
@@ -64,6 +66,7 @@ _HOME = {
     "Interrupted": "errors",
     "KMeans": "compression.groupings",
     "Learned": "learning.result",
+    "Linked": "linking.linked",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "methods.sampling.lifted_blocked",
     "LiftedMH": "methods.sampling.lifted_mh",
@@ -87,6 +90,7 @@ _HOME = {
     "explain": "methods.planner",
     "infer": "api.infer",
     "learn": "learning.learn",
+    "link": "api.link",
     "load": "problem.model",
     "maximize": "api.maximize",
     "symmetries": "api.symmetries",
@@ -111,6 +115,7 @@ __all__ = [
     "LiftedBP",
     "LiftedBlocked",
     "LiftedMH",
+    "Linked",
     "Marginals",
     "MarkovLogicError",
     "Model",
@@ -131,6 +136,7 @@ __all__ = [
     "explain",
     "infer",
     "learn",
+    "link",
     "load",
     "maximize",
     "symmetries",

@@ -1,0 +1,116 @@
+"""`link`: from tables of records to clusters of those that describe the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from markovlogic.api.cluster import cluster
+from markovlogic.grounding.memory import default_limit
+from markovlogic.language.load import parse
+from markovlogic.linking.compared import ComparedRecords, compare_records
+from markovlogic.linking.database import database
+from markovlogic.linking.linked import Linked
+from markovlogic.linking.model import LinkModel, posterior, rules, tables
+from markovlogic.report.progress import progress_of
+from markovlogic.running.sampling import Sampling
+from markovlogic.system.arrays import Float64, Int32
+from markovlogic.system.cancellation import Deadline, current, time_limit_of
+from markovlogic.system.progress import Progress
+
+
+def link(
+    table: Any,
+    *more: Any,
+    sources: Sequence[str] = (),
+    id_column: str = "",
+    columns: Mapping[str, str] | None = None,
+    block: Sequence[str] = (),
+    one_to_one: bool = False,
+    labels: Any = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Linked:
+    """Find the records of one or more tables that describe the same thing.
+
+    table, more: frames or files (CSV, Parquet, a table of a database); several tables are sources, which `sources` names, and
+    `one_to_one` says that none of them has duplicates. columns: kinds by column, where the guess is wrong. block: which pairs are
+    compared (`"surname, dob"`), where the proposed rules do not suit. labels: what is known, as pairs `a, b, same` or as
+    `id, cluster` of some records; such pairs are facts, and weights are learned from them.
+    """
+    given = (table, *more)
+    with Deadline(time_limit_of(time_limit), outer=current()).of_this_run(), progress_of(progress) as shown:
+        limit = memory_limit or default_limit()
+        with database(limit) as db:
+            compared = compare_records(
+                db,
+                given,
+                names=sources,
+                id_column=id_column,
+                kinds=columns or {},
+                block=block,
+                one_to_one=one_to_one,
+                labels=labels,
+                seed=seed or 0,
+                memory_limit=limit,
+                progress=shown,
+            )
+        return _decided(compared, one_to_one, Sampling(seed=seed), memory_limit, shown)
+
+
+def _decided(
+    compared: ComparedRecords, one_to_one: bool, sampling: Sampling, memory_limit: int | None, shown: Progress
+) -> Linked:
+    """Clusters by the posterior over partitions."""
+    import pyarrow as pa
+
+    head = "Which records describe the same thing? Made by mln link: edit the weights, and run mln cluster again."
+    text = rules(compared.comparisons, compared.weights, one_to_one=one_to_one, head=head)
+    source = compared.source if one_to_one else None
+    made = tables(
+        compared.comparisons,
+        compared.weights,
+        compared.keys,
+        compared.one,
+        compared.other,
+        compared.level,
+        compared.known,
+        source,
+    )
+    n = compared.records.n
+    label: Int32 = np.arange(n, dtype=np.int32)
+    right, of_pairs = np.ones(n), posterior(compared.score)
+    concerns: tuple[str, ...] = ()
+    together = np.unique(np.concatenate([compared.one, compared.other]))
+    if len(together):  # who has no pair is alone
+        asked = {**made, "Record": made["Record"].take(pa.array(together))}
+        if source is not None:
+            asked["Source"] = made["Source"].take(pa.array(together))
+        found = cluster(parse(text, "model.mln"), asked, "Same", sampling=sampling, memory_limit=memory_limit, progress=shown)
+        number = {key: at for at, key in enumerate(compared.keys.to_pylist())}
+        row = np.array([number[str(name)] for name in found.domain.names])
+        first = np.full(int(found.clusters.label.max()) + 1, n)
+        np.minimum.at(first, found.clusters.label, row)
+        label[row] = first[found.clusters.label]
+        right[row] = found.clusters.probability
+        concerns = found.concerns
+        of_pairs = _pair_probabilities(compared, row, found.pairs)
+    label = np.unique(label, return_inverse=True)[1].astype(np.int32)
+    return Linked(compared, LinkModel(text, made), label, right, of_pairs, compared.records.notes, tuple(concerns))
+
+
+def _pair_probabilities(compared: ComparedRecords, row: Any, pairs: Any) -> Float64:
+    n = compared.records.n
+    a, b = row[pairs.one], row[pairs.other]
+    code = np.minimum(a, b) * n + np.maximum(a, b)
+    order = np.argsort(code)
+    asked = compared.one.astype(np.int64) * n + compared.other
+    at = np.minimum(np.searchsorted(code[order], asked), max(len(code) - 1, 0))
+    if not len(code):
+        return np.zeros(len(asked))
+    there = code[order][at] == asked
+    return np.where(there, pairs.probability[order][at], 0.0)

@@ -1,0 +1,163 @@
+"""`mln link`: tables of records to clusters of those that describe the same thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from markovlogic.cli import options
+from markovlogic.cli.messages import show_message
+from markovlogic.cli.outputs import check_outputs
+from markovlogic.errors import InputError
+
+if TYPE_CHECKING:
+    from markovlogic.linking.linked import Linked
+
+RECORDS = "The records"
+
+
+def link(
+    tables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TABLE...", help="Records: .csv, .tsv, .jsonl, .parquet, or a table of a database. Each is a source."
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", metavar="FILE", help="CSV file; else standard output.", rich_help_panel=options.OUTPUT),
+    ] = "-",
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels",
+            metavar="FILE",
+            help="What is known: pairs a,b,same, or id,cluster of some records.",
+            rich_help_panel=RECORDS,
+        ),
+    ] = None,
+    one_to_one: Annotated[
+        bool, typer.Option("--one-to-one", help="No table has duplicates of its own.", rich_help_panel=RECORDS)
+    ] = False,
+    id_: Annotated[
+        str,
+        typer.Option(
+            "--id", metavar="COLUMN", help="The column that names records; else found, or made.", rich_help_panel=RECORDS
+        ),
+    ] = "",
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            metavar="NAME=KIND",
+            help="What a column holds: name, text, date, number, postcode, email, code, category, or ignore. Repeatable.",
+            rich_help_panel=RECORDS,
+        ),
+    ] = None,
+    block: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--block",
+            metavar="COLUMNS",
+            help='Compare records that agree on these columns: "surname, dob"; surname:3 is its first letters. Repeatable.',
+            rich_help_panel=RECORDS,
+        ),
+    ] = None,
+    save: Annotated[
+        str | None,
+        typer.Option("--save", metavar="DIR", help="Keep the rules and tables there.", rich_help_panel=options.OUTPUT),
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option("--pairs", metavar="FILE", help="Write candidate pairs with probabilities.", rich_help_panel=options.OUTPUT),
+    ] = None,
+    stats: options.Stats = None,
+    seed: options.Seed = None,
+    time_limit: options.TimeLimit = None,
+    memory_limit: options.MemoryLimit = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Find records that describe the same thing: id,cluster,probability that the cluster is exactly right."""
+    from markovlogic.api.link import link as link_records
+    from markovlogic.report.progress import shown_progress
+
+    check_outputs((output, pairs, stats), (*tables, *((labels,) if labels else ())))
+    options.at_least(seed, 0, "--seed")
+    options.positive(time_limit, "--time-limit")
+    kinds = dict(_kind(text) for text in column or ())
+    with shown_progress(quiet=quiet) as progress:
+        found = link_records(
+            *tables,
+            id_column=id_,
+            columns=kinds,
+            block=tuple(block or ()),
+            one_to_one=one_to_one,
+            labels=labels,
+            seed=seed,
+            time_limit=time_limit,
+            memory_limit=options.memory_size(memory_limit),
+            progress=progress,
+        )
+    _write(found.clusters, output)
+    if pairs is not None:
+        _write(found.pairs, pairs)
+    command = found.save(save) if save is not None else ""
+    if stats is not None:
+        _write_stats(found, stats)
+    if not quiet:
+        _show(found, output)
+        if command:
+            show_message(f"to run it again: {command}")
+    for concern in found.concerns():
+        show_message(f"concern: {concern}")
+    return 1 if found.concerns() else 0
+
+
+def _kind(text: str) -> tuple[str, str]:
+    name, equals, kind = text.rpartition("=")
+    if not equals:
+        raise InputError(f"--column {text} names no kind", hint="write --column dob=date")
+    return name.strip(), kind.strip().lower()
+
+
+def _show(found: Linked, output: str) -> None:
+    """What was done, on standard error."""
+    records = found.compared.records
+    shown = ", ".join(f"{column.name} {column.kind}" for column in records.columns)
+    show_message(f"columns: {shown}" + (f"; id: {records.id_column}" if records.id_column else "; records are numbered"))
+    for note in found.notes:
+        show_message(f"note: {note}")
+    where = "" if output == "-" else f"wrote {output}: "
+    show_message(
+        f"{where}{records.n:,} records in {found.n_clusters:,} clusters, by {found.compared.n_compared:,} compared pairs"
+    )
+
+
+def _write(table: Any, path: str) -> None:
+    """CSV, quoted as RFC 4180 says."""
+    from pyarrow import csv
+
+    from markovlogic.report.atomic import atomic_file
+
+    with atomic_file(path) as file:
+        csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))
+
+
+def _write_stats(found: Linked, path: str) -> None:
+    """What was done, as JSON."""
+    import json
+
+    from markovlogic.report.atomic import atomic_file
+    from markovlogic.system.measures import peak_memory
+
+    told = {
+        **found.summary(),
+        "columns": found.columns.to_pylist(),
+        "blocking": found.blocking.to_pylist(),
+        "weights": found.weights.to_pylist(),
+        "concerns": found.concerns(),
+        "peak_memory_bytes": peak_memory(),
+    }
+    with atomic_file(path) as file:
+        file.write(json.dumps(told, indent=1).encode() + b"\n")

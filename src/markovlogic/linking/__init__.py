@@ -1,0 +1,1 @@
+"""Linking records: tables in, clusters of records that describe the same thing out."""

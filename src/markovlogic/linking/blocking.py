@@ -1,0 +1,158 @@
+"""Which pairs are compared: rules that are proposed from the data, counted before their pairs are made."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from markovlogic.errors import InputError, ResourceError, nearest
+from markovlogic.linking.database import Database
+from markovlogic.linking.records import Column, Records
+from markovlogic.system.arrays import Int32, Int64
+
+ALL_PAIRS = 250_000  # where there are no more, all are compared
+PAIRS_A_RECORD = 24  # in all rules together
+LEAST_PAIRS = 300_000
+BYTES_A_PAIR = 200  # while pairs are compared
+PART = re.compile(r"\s*(?P<name>.*?)\s*(?::\s*(?P<length>[0-9]+)\s*)?\Z")
+
+
+@dataclass(frozen=True)
+class Key:
+    """A value that records share: a column, or a part of it."""
+
+    label: str
+    column: str  # its SQL name
+    sql: str
+
+
+@dataclass(frozen=True)
+class BlockingRule:
+    """Records that agree on all keys are compared, where at most `most` records share them."""
+
+    label: str
+    keys: tuple[Key, ...]
+    most: int | None  # records of one block; None: any number
+    pairs: int
+
+    @property
+    def sql(self) -> str:
+        """What records of a block have in common."""
+        return self.keys[0].sql if len(self.keys) == 1 else f"hash({', '.join(key.sql for key in self.keys)})"
+
+    @property
+    def present(self) -> str:
+        """SQL: the record has all keys."""
+        return " AND ".join(f"{key.sql} IS NOT NULL" for key in self.keys)
+
+    @property
+    def sizes(self) -> str:
+        """SQL of the sizes of all blocks."""
+        return f"SELECT count(*) AS size FROM record WHERE {self.present} GROUP BY {self.sql}"
+
+
+def keys_of(column: Column) -> list[Key]:
+    """What records may share in a column."""
+    c, name = column.sql, column.name
+    found = [Key(name, c, c)]
+    if column.kind in ("name", "text"):
+        found.append(Key(f"{name}:4", c, f"CASE WHEN length({c}) >= 4 THEN left({c}, 4) END"))
+    if column.kind in ("date",):
+        found.append(Key(f"{name}:4", c, f"CASE WHEN length({c}) >= 4 THEN left({c}, 4) END"))
+        found.append(Key(f"month and day of {name}", c, f"CASE WHEN length({c}) = 8 THEN right({c}, 4) END"))
+    if column.kind == "postcode":
+        found.append(Key(f"first half of {name}", c, f"{c}_half"))
+    if column.kind == "email":
+        found.append(Key(f"{name} before @", c, f"nullif(split_part({c}, '@', 1), '')"))
+    return found
+
+
+def propose(db: Database, records: Records, *, one_to_one: bool) -> tuple[BlockingRule, ...]:
+    """Rules on one key, where the value is rare, and on two: each with its share of a budget of pairs."""
+    n = records.n
+    if n * (n - 1) // 2 <= ALL_PAIRS:
+        return (BlockingRule("all pairs", (), None, n * (n - 1) // 2),)
+    keys = [key for column in records.columns for key in keys_of(column) if column.kind != "category" or len(records.columns) < 4]
+    chosen = [(key,) for key in keys] + [
+        (one, other) for one, other in itertools.combinations(keys, 2) if one.column != other.column
+    ]
+    sized = []
+    for together in chosen:
+        rule = BlockingRule(" and ".join(key.label for key in together), together, None, 0)
+        sizes = db.columns(f"SELECT size, count(*) AS blocks FROM ({rule.sizes}) WHERE size > 1 GROUP BY size ORDER BY size")
+        size, blocks = sizes["size"].astype(np.int64), sizes["blocks"].astype(np.int64)
+        if len(size):
+            sized.append((rule, size, np.cumsum(blocks * size * (size - 1) // 2)))
+    budget, made = max(LEAST_PAIRS, PAIRS_A_RECORD * n), []
+    sized.sort(key=lambda entry: int(entry[2][-1]))
+    for number, (rule, size, total) in enumerate(sized):  # what small rules leave of the budget goes to larger ones
+        at = int(np.searchsorted(total, budget / (len(sized) - number), side="right")) - 1
+        if at >= 0:
+            most = None if at == len(size) - 1 else int(size[at])
+            label = rule.label if most is None else f"{rule.label} (in at most {most} records)"
+            made.append(BlockingRule(label, rule.keys, most, int(total[at])))
+            budget -= int(total[at])
+    return tuple(made)
+
+
+def given_rules(db: Database, records: Records, asked: Sequence[str]) -> tuple[BlockingRule, ...]:
+    """Rules that the user gives: `surname, dob`, where `surname:3` takes the first letters."""
+    by_name = {column.name: column for column in records.columns}
+    made = []
+    for text in asked:
+        keys = []
+        for part in text.split(","):
+            found = PART.fullmatch(part)
+            assert found is not None
+            column = by_name.get(found["name"]) or by_name.get(part.strip())
+            if column is None:
+                known = ", ".join(by_name)
+                raise InputError(
+                    f"--block {text}: there is no column {found['name']}; columns: {known}", hint=nearest(found["name"], by_name)
+                )
+            length = found["length"] if column.name != part.strip() else None
+            sql = (
+                column.sql
+                if length is None
+                else f"CASE WHEN length({column.sql}) >= {length} THEN left({column.sql}, {length}) END"
+            )
+            keys.append(Key(part.strip(), column.sql, sql))
+        rule = BlockingRule(" and ".join(key.label for key in keys), tuple(keys), None, 0)
+        count = db.rows(f"SELECT coalesce(sum(size * (size - 1) // 2), 0) FROM ({rule.sizes})")
+        made.append(BlockingRule(rule.label, rule.keys, None, int(count[0][0])))
+    return tuple(made)
+
+
+def pairs_of(
+    db: Database, records: Records, rules: Sequence[BlockingRule], *, one_to_one: bool, memory_limit: int
+) -> tuple[Int32, Int32]:
+    """The pairs that any rule takes, each once, the record with the smaller number first."""
+    counted = sum(rule.pairs for rule in rules)
+    if counted * BYTES_A_PAIR > memory_limit:
+        biggest = max(rules, key=lambda rule: rule.pairs)
+        raise ResourceError(
+            f"blocking takes {counted:,} pairs, which need about {counted * BYTES_A_PAIR / 1e9:.3g} GB; most come from "
+            f"{biggest.label} ({biggest.pairs:,}): add a column to it, or allow more with --memory-limit",
+            needed=counted * BYTES_A_PAIR,
+            limit=memory_limit,
+        )
+    apart = " AND a.source_number <> b.source_number" if one_to_one else ""
+    n = records.n
+    if any(not rule.keys for rule in rules):
+        found = db.columns(f"SELECT a.row AS x, b.row AS y FROM record a JOIN record b ON a.row < b.row{apart}")
+        return found["x"].astype(np.int32), found["y"].astype(np.int32)
+    codes: list[Int64] = [np.zeros(0, np.int64)]
+    for rule in rules:
+        limit = "" if rule.most is None else f" QUALIFY count(*) OVER (PARTITION BY k) <= {rule.most}"
+        keyed = f"(SELECT row, source_number, {rule.sql} AS k FROM record WHERE {rule.present}{limit})"
+        found = db.columns(
+            f"WITH keyed AS MATERIALIZED {keyed} SELECT CAST(a.row AS BIGINT) * {n} + b.row AS code "
+            f"FROM keyed a JOIN keyed b ON a.k = b.k AND a.row < b.row{apart}"
+        )
+        codes.append(found["code"])
+    code = np.unique(np.concatenate(codes))
+    return (code // n).astype(np.int32), (code % n).astype(np.int32)

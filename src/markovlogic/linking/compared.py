@@ -1,0 +1,178 @@
+"""From tables to compared pairs with learned weights: everything before clusters are decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from markovlogic.linking import blocking, weights
+from markovlogic.linking.blocking import BlockingRule
+from markovlogic.linking.comparisons import Comparison, compare, comparisons_of
+from markovlogic.linking.database import Database
+from markovlogic.linking.labels import DIFFERENT, SAME, pairs_inside, read_labels
+from markovlogic.linking.records import Records, read_records
+from markovlogic.linking.weights import Weights
+from markovlogic.networks.connected import connected_parts
+from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64
+from markovlogic.system.progress import Progress
+
+SAMPLED = 300_000  # pairs outside of the blocking, for the shares of all pairs
+LIKELY = -2.0  # log-odds from which pairs hold a group together, whose other pairs are compared too
+LISTED = -5.0  # log-odds from which a pair takes part in the decision, or where it is inside a group
+ENOUGH = 20  # labelled pairs of either kind, from which weights are learned from them directly
+LARGEST_GROUP = 60  # records of which all pairs are compared; of larger groups those with a common neighbour
+ROUNDS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRecords:
+    """Records, their candidate pairs with levels and log-odds, and how these came about."""
+
+    records: Records
+    keys: Any  # Arrow, the records' names in the model
+    source: Any  # Arrow
+    ids: Any  # Arrow
+    comparisons: tuple[Comparison, ...]
+    rules: tuple[BlockingRule, ...]
+    n_compared: int
+    weights: Weights
+    one: Int32
+    other: Int32
+    level: Int8
+    score: Float64
+    known: Int8  # what labels say of each pair
+
+
+def compare_records(
+    db: Database,
+    tables: Sequence[Any],
+    *,
+    names: Sequence[str],
+    id_column: str,
+    kinds: Mapping[str, str],
+    block: Sequence[str],
+    one_to_one: bool,
+    labels: Any,
+    seed: int,
+    memory_limit: int,
+    progress: Progress,
+) -> ComparedRecords:
+    """Read, block, compare, learn; then compare what transitivity would decide unseen."""
+    progress.stage("read")
+    records = read_records(db, tables, names=names, id_column=id_column, kinds=kinds)
+    comparisons = comparisons_of(db, records)
+    progress.stage("block")
+    rules = blocking.given_rules(db, records, block) if block else blocking.propose(db, records, one_to_one=one_to_one)
+    one, other = blocking.pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
+    told = read_labels(db, records, labels)
+    if told:
+        code = np.union1d(one.astype(np.int64) * records.n + other, told.pairs())
+        one, other = (code // records.n).astype(np.int32), (code % records.n).astype(np.int32)
+    known = told.of(one, other)
+    progress.stage("compare", len(one))
+    level = compare(db, comparisons, one, other)
+    n_all = _all_pairs(db, records, one_to_one=one_to_one)
+    sample = _sample(records.n, one, other, np.random.default_rng(seed), n_all)
+    outside = compare(db, comparisons, *sample)
+    progress.stage("learn")
+    patterns = weights.patterns_of(
+        level, known, outside, float(n_all - len(one)), [len(c.levels) for c in comparisons], [c.first_equal for c in comparisons]
+    )
+    learned = weights.learn(patterns, records.n)
+    if (known == SAME).sum() >= ENOUGH and (known == DIFFERENT).sum() >= ENOUGH:
+        fold = np.random.default_rng(seed).integers(0, weights.FOLDS, records.n)[one]
+        held_out = weights.held_out_scores(learned, level, known, fold)
+        learned = weights.calibrated(weights.discriminate(learned, level, known), held_out, known)
+    score = learned.score(level)
+    n_compared = len(one)
+    progress.stage("close groups")
+    apart = _source_numbers(db) if one_to_one else None
+    for _ in range(ROUNDS):
+        more = _unseen(records.n, one, other, score, apart)
+        if not len(more[0]):
+            break
+        found = compare(db, comparisons, *more)
+        one, other = np.concatenate([one, more[0]]), np.concatenate([other, more[1]])
+        level, score = np.concatenate([level, found]), np.concatenate([score, learned.score(found)])
+    known = told.of(one, other)
+    kept = _listed(records.n, one, other, score) | (known == SAME)
+    named = db.arrow(f"SELECT {records.keys} AS key, id, source FROM record ORDER BY row")
+    return ComparedRecords(
+        records,
+        named["key"].combine_chunks(),
+        named["source"].combine_chunks(),
+        named["id"].combine_chunks(),
+        comparisons,
+        rules,
+        n_compared,
+        learned,
+        one[kept],
+        other[kept],
+        level[kept],
+        score[kept],
+        known[kept],
+    )
+
+
+def _all_pairs(db: Database, records: Records, *, one_to_one: bool) -> int:
+    n = records.n
+    inside = db.rows("SELECT coalesce(sum(n * (n - 1) // 2), 0) FROM (SELECT count(*) AS n FROM record GROUP BY source_number)")
+    return n * (n - 1) // 2 - (int(inside[0][0]) if one_to_one else 0)
+
+
+def _source_numbers(db: Database) -> Int64:
+    found: Int64 = db.columns("SELECT CAST(source_number AS BIGINT) AS s FROM record ORDER BY row")["s"]
+    return found
+
+
+def _sample(n: int, one: Int32, other: Int32, rng: np.random.Generator, n_all: int) -> tuple[Int32, Int32]:
+    """Random pairs that are no candidates."""
+    if len(one) >= n_all or n < 2:
+        return np.zeros(0, np.int32), np.zeros(0, np.int32)
+    a, b = rng.integers(0, n, (2, SAMPLED))
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    code = np.unique((low * n + high)[low != high])
+    code = code[~np.isin(code, one.astype(np.int64) * n + other)]
+    return (code // n).astype(np.int32), (code % n).astype(np.int32)
+
+
+def _groups(n: int, one: Int32, other: Int32, score: Float64) -> Int64:
+    likely = score > LIKELY
+    return connected_parts(n, one[likely], other[likely])[1].astype(np.int64)
+
+
+def _unseen(n: int, one: Int32, other: Int32, score: Float64, apart: Int64 | None) -> tuple[Int32, Int32]:
+    """Pairs inside groups that likely pairs hold together and that were not compared yet."""
+    group = _groups(n, one, other, score)
+    size = np.bincount(group, minlength=n)
+    made = [pairs_inside(group, n, LARGEST_GROUP)]
+    likely = (score > LIKELY) & (size[group[one]] > LARGEST_GROUP)
+    made.append(_common_neighbours(n, one[likely], other[likely]))
+    code = np.setdiff1d(np.concatenate(made), one.astype(np.int64) * n + other)
+    low, high = code // n, code % n
+    if apart is not None:
+        low, high = low[apart[low] != apart[high]], high[apart[low] != apart[high]]
+    return low.astype(np.int32), high.astype(np.int32)
+
+
+def _common_neighbours(n: int, one: Int32, other: Int32) -> Int64:
+    """Codes of pairs of records that have a likely pair with the same record."""
+    if not len(one):
+        return np.zeros(0, np.int64)
+    from scipy.sparse import coo_array
+
+    graph = coo_array((np.ones(2 * len(one), np.int8), (np.r_[one, other], np.r_[other, one])), (n, n)).tocsr()
+    reached = (graph @ graph).tocoo()
+    low, high = reached.row.astype(np.int64), reached.col.astype(np.int64)
+    code: Int64 = (low * n + high)[low < high]
+    return code
+
+
+def _listed(n: int, one: Int32, other: Int32, score: Float64) -> Bool:
+    """Pairs that take part in the decision: likely enough, or inside a group."""
+    group = _groups(n, one, other, score)
+    kept: Bool = (score > LISTED) | (group[one] == group[other])
+    return kept
