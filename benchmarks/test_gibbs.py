@@ -18,10 +18,10 @@ import pytest
 import markovlogic as mln
 from markovlogic.grounding.ground import ground
 from markovlogic.kernels.literals import broken_word
-from markovlogic.methods.planner import pose_problem
 from markovlogic.methods.sampling.base import Sampler
 from markovlogic.methods.sampling.gibbs import LONG_FROM, Gibbs, GibbsSampler
 from markovlogic.networks.ground import GroundNetwork, atom_rows
+from markovlogic.problem.prepare import pose_problem
 from markovlogic.running.worker_pool import WorkerPool
 from markovlogic.system.arrays import frozen
 

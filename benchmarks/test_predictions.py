@@ -21,9 +21,10 @@ import pytest
 
 from markovlogic.errors import MarkovLogicError
 from markovlogic.generate import make, write
+from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.methods.base import Plan
-from markovlogic.methods.case import Resources, case_of
-from markovlogic.methods.planner import make_plan, wish_of
+from markovlogic.methods.options import options_of
+from markovlogic.methods.planner import make_plan
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
 from markovlogic.problem.prepare import pose_problem
@@ -228,9 +229,9 @@ def cores_used(method, chains):
 
 def planned(files, method, draws) -> Plan:
     posed = pose_problem(files.model, files.evidence.split(","), files.query)
-    wish = wish_of(method, "auto", Sampling(draws=draws) if method_named(method).samples else Sampling())
-    with case_of(posed, Resources(), Stopwatch()) as case:
-        return make_plan(case, wish)
+    wish = options_of(method, "auto", Sampling(draws=draws) if method_named(method).samples else Sampling())
+    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
+        return make_plan(analysis, wish).plan
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -259,8 +260,8 @@ def test_grounding(benchmark, folder, table, name):
     measured = [fresh(GROUND, *files_of(folder, name, which)) for which in ("tiny", "made")]
     files = files_of(folder, name, "made")
     posed = pose_problem(files.model, files.evidence.split(","), files.query)
-    with case_of(posed, Resources(), Stopwatch()) as case:
-        sizes = benchmark.pedantic(lambda: case.sizes, rounds=1)
+    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
+        sizes = benchmark.pedantic(lambda: analysis.forecast.sizes, rounds=1)
     (_, base), (wall, peak) = (json.loads(done.stdout) for done, _ in measured)
     seconds = wall * min(1.0, measured[1][1])
     judge(benchmark, table, Line(name, "(grounding)", seconds, sizes.seconds, peak - base, sizes.memory_bytes))

@@ -20,6 +20,7 @@ from markovlogic.report import views as _views  # noqa: F401  values ask for the
 if TYPE_CHECKING:
     from markovlogic.api.check import check
     from markovlogic.api.compress import compress
+    from markovlogic.api.explain import explain
     from markovlogic.api.infer import infer
     from markovlogic.api.link import link
     from markovlogic.api.maximize import maximize
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from markovlogic.map_inference.result import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
-    from markovlogic.methods.planner import explain
     from markovlogic.methods.sampling.blocked import Blocked
     from markovlogic.methods.sampling.gibbs import Gibbs
     from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
@@ -87,7 +87,7 @@ _HOME = {
     "compress": "api.compress",
     "diff": "evaluation.difference",
     "evaluate": "evaluation.evaluate",
-    "explain": "methods.planner",
+    "explain": "api.explain",
     "infer": "api.infer",
     "learn": "learning.learn",
     "link": "api.link",

@@ -6,7 +6,7 @@ import pytest
 
 import markovlogic as mln_package
 from markovlogic.compression.proposals import seeded_source
-from markovlogic.compression.table import TABLE, compressor_named, compressor_of
+from markovlogic.compression.table import TABLE, compressor_named
 from markovlogic_papers import readings
 
 DRAWING = ("kmeans", "dpmeans", "obj2vec", "random", "drop", "nimfa")
@@ -55,16 +55,16 @@ def test_the_seed_of_the_run_is_that_of_the_groups(mln, circle, tmp_path):
 
 
 def test_proposals_are_of_the_seed_of_the_run(circle):
-    from markovlogic.methods.planner import wish_of, with_compressor
+    from markovlogic.methods.options import options_of
     from markovlogic.methods.sampling.lifted_mh import LiftedMH
     from markovlogic.methods.table import method_named
     from markovlogic.running.sampling import Sampling
 
     method = method_named("lifted-mh")
-    wish = with_compressor(wish_of("lifted-mh", "auto", Sampling(seed=5)), None, proposals=compressor_of("random", seed=5))
-    assert method.settings(wish).source == mln_package.RandomGroups(seed=5)
+    options = options_of("lifted-mh", "auto", Sampling(seed=5), proposals="random")
+    assert method.settings(options).source == mln_package.RandomGroups(seed=5)
     for source in ("kmeans", mln_package.KMeans()):
-        assert method.settings(wish_of(LiftedMH(source=source), "auto", Sampling(seed=5))).source == mln_package.KMeans(seed=5)
+        assert method.settings(options_of(LiftedMH(source=source), "auto", Sampling(seed=5))).source == mln_package.KMeans(seed=5)
     assert seeded_source("unary", 5) == "unary" and seeded_source(mln_package.KMeans(seed=2), 5).seed == 2
     assert seeded_source("kmeans", None) == "kmeans"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import markovlogic as mln
+from markovlogic.api.explain import explain
 from markovlogic.cli.main import main
 from markovlogic.learning.folds import cross_validate
-from markovlogic.methods.planner import explain
 
 RULES = "S(p)\nF(p, p)\nS(x) ^ F(x, y) => S(y)\n0.5 S(x)\n"
 

@@ -113,9 +113,9 @@ def test_joint_readings_have_their_target_and_exact_ones_the_true_one(random_pro
 
 
 def _asked(posed):
-    from markovlogic.results.answers import asked
+    from markovlogic.results.queries import resolved_query
 
-    return [part.number for part in asked(posed.problem, include_evidence=False).atoms]
+    return [part.number for part in resolved_query(posed.problem, include_evidence=False).atoms]
 
 
 def test_counts_are_exact_exactly_where_no_merged_object_meets_itself():

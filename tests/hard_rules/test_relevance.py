@@ -19,9 +19,9 @@ import markovlogic as mln
 from markovlogic.errors import InputError
 from markovlogic.grounding.ground import ground
 from markovlogic.grounding.hard_rules import relevance
-from markovlogic.methods import case as cases
-from markovlogic.methods.case import Case, Resources, case_of
-from markovlogic.methods.reduced import Reduction
+from markovlogic.methods import analysis as analyses
+from markovlogic.methods.analysis import Analysis, Resources, analysis_of
+from markovlogic.methods.reduction import Reduction
 from markovlogic.methods.table import TABLE, method_named
 from markovlogic.problem.names import atom_name
 from markovlogic.problem.prepare import PreparedProblem
@@ -32,7 +32,7 @@ from markovlogic.system.measures import Stopwatch
 def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Everything is left out that can be, however small."""
     monkeypatch.setattr(relevance, "WORTH_LEAVING", -1)
-    monkeypatch.setattr(cases, "SMALL_REST", -1)
+    monkeypatch.setattr(analyses, "SMALL_REST", -1)
     yield
 
 
@@ -56,14 +56,15 @@ def check(made: RandomProblem, pick: int) -> bool:
         return False
     true = whole_worlds(of)
     try:
-        with case_of(of, Resources(), Stopwatch(), reduction=Reduction.BY_QUERY) as case:
-            found = all_worlds(case.ground())
-            left = bool(case.narrowed or case.reduced.left_out)
+        with analysis_of(of, Resources(), Stopwatch(), reduction=Reduction.BY_QUERY) as analysis:
+            analysis = analysis.grounded
+            found = all_worlds(analysis.ground_network)
+            left = bool(analysis.narrowed or analysis.reduced.left_out)
             if true is None:
                 assert left or found.log_z == -math.inf
                 return left
-            _compare(case, found, true)
-            log_z = case.of_all(found.log_z).log_z
+            _compare(analysis, found, true)
+            log_z = analysis.of_all(found.log_z).log_z
             assert log_z == pytest.approx(true.log_z, abs=1e-9) if log_z is not None else left
             assert left or log_z is not None
             return left
@@ -72,12 +73,12 @@ def check(made: RandomProblem, pick: int) -> bool:
         return False
 
 
-def _compare(case: Case, found: Worlds, true: Worlds) -> None:
-    for there, here in zip(case.asked_as_posed.atoms, case.asked.atoms, strict=True):
+def _compare(analysis: Analysis, found: Worlds, true: Worlds) -> None:
+    for there, here in zip(analysis.questions.resolved.atoms, analysis.query.atoms, strict=True):
         value = np.where(here.number >= 0, found.marginal[here.number] if len(found.marginal) else 0.0, here.truth == 1)
         np.testing.assert_allclose(value, true.marginal[there.number], atol=1e-9)
-    for atom in case.asked.numbers.tolist():  # names and numbers go together
-        assert atom_name(case.posed.problem, atom).startswith(tuple(part.predicate for part in case.asked.atoms))
+    for atom in analysis.query.numbers.tolist():  # names and numbers go together
+        assert atom_name(analysis.prepared.problem, atom).startswith(tuple(part.predicate for part in analysis.query.atoms))
 
 
 def test_answers_are_those_of_all_worlds(always: None) -> None:
@@ -122,7 +123,7 @@ def test_every_method_answers_as_it_does_without(method: str, monkeypatch: pytes
         return
     monkeypatch.setattr(relevance, "WORTH_LEAVING", -1)
     by_predicate = mln.infer(model, None, QUERY, method=method, **options)
-    monkeypatch.setattr(cases, "SMALL_REST", -1)
+    monkeypatch.setattr(analyses, "SMALL_REST", -1)
     both = mln.infer(model, None, QUERY, method=method, **options)
     monkeypatch.setattr(relevance, "WORTH_LEAVING", 1 << 60)
     by_component = mln.infer(model, None, QUERY, method=method, **options)
@@ -195,8 +196,9 @@ def test_a_formula_alone_keeps_the_components_of_all_its_atoms(
     query: str, kept: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relevance, "WORTH_LEAVING", 1 << 60)
-    monkeypatch.setattr(cases, "SMALL_REST", -1)
+    monkeypatch.setattr(analyses, "SMALL_REST", -1)
     of = posed(PARTS, "", query, open_="")
-    with case_of(of, Resources(), Stopwatch(), reduction=Reduction.BY_QUERY) as case:
-        network = case.ground()
-        assert {atom_name(case.posed.problem, number) for number in range(network.n_atoms)} == kept
+    with analysis_of(of, Resources(), Stopwatch(), reduction=Reduction.BY_QUERY) as analysis:
+        analysis = analysis.grounded
+        network = analysis.ground_network
+        assert {atom_name(analysis.prepared.problem, number) for number in range(network.n_atoms)} == kept

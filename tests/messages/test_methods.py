@@ -13,11 +13,11 @@ from tests.messages.test_lifted import SYMMETRIC
 
 import markovlogic as mln
 from markovlogic.generate import make, write
-from markovlogic.methods.case import Resources, case_of
+from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.methods.messages.run import _is_over
-from markovlogic.methods.planner import make_plan, wish_of
+from markovlogic.methods.options import options_of
+from markovlogic.methods.planner import make_plan
 from markovlogic.problem.prepare import pose_problem
-from markovlogic.running.sampling import Sampling
 from markovlogic.system.cancellation import Deadline
 from markovlogic.system.measures import Stopwatch
 
@@ -175,17 +175,17 @@ def test_memory_is_not_predicted_too_low(method: str, tmp_path) -> None:
     made = make("asthma", 60, 0.1, 0)
     rules, facts = write(made, tmp_path)
     posed = pose_problem(str(rules), [str(facts)], made.query)
-    with case_of(posed, Resources(), Stopwatch()) as case:
-        network = case.ground()
-        plan = make_plan(case, wish_of(method, "ground", Sampling()))
-        plan.method.answer(case, plan)
+    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
+        planned = make_plan(analysis, options_of(method, "ground"))
+        network = planned.analysis.ground_network
+        planned.answer()
         tracemalloc.start()
         try:
-            plan.method.answer(case, plan)
+            planned.answer()
             traced = tracemalloc.get_traced_memory()[1] + network.nbytes
         finally:
             tracemalloc.stop()
-    cost = plan.method.cost(case, wish_of(method, "ground", Sampling()))
+    cost = planned.plan.method.cost(planned.analysis, options_of(method, "ground"))
     assert cost.memory_bytes is not None and 0.7 * traced < cost.memory_bytes
 
 

@@ -10,9 +10,9 @@ import pytest
 from tests.methods.problems import PROBLEMS, inputs, truth, worst_error
 
 import markovlogic as mln
+from markovlogic.api.explain import explain
 from markovlogic.errors import UnsupportedError
 from markovlogic.methods.base import Method
-from markovlogic.methods.planner import explain
 from markovlogic.methods.table import TABLE, all_methods, method_named
 
 # methods as they choose their network, and on the counting network where they can

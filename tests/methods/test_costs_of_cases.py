@@ -1,4 +1,4 @@
-"""What methods say of a case: of its network where that is at hand, of its predicted sizes else, and never more than is known."""
+"""What methods say of a problem: of its network where that is at hand, else of its predicted sizes, and never more."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.estimation.estimator import Estimator
-from markovlogic.methods import case as case_module
+from markovlogic.methods import analysis as analysis_module
+from markovlogic.methods.analysis import Analysis, Resources, Scale, analysis_of
 from markovlogic.methods.base import InferOptions
-from markovlogic.methods.case import Case, Resources, Scale, case_of
 from markovlogic.methods.rates import Use
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import method_named
@@ -36,11 +36,11 @@ WISH = InferOptions(Sampling(draws=100))
 
 
 @contextmanager
-def opened(rules: str = RULES, memory_limit: int | None = None) -> Iterator[Case]:
+def opened(rules: str = RULES, memory_limit: int | None = None) -> Iterator[Analysis]:
     model = mln.Model.parse(rules)
     posed = PreparedProblem(pose(model, model.evidence(), ["Friends", "Smokes", "In"]))
-    with case_of(posed, Resources(memory_limit=memory_limit), Stopwatch()) as case:
-        yield case
+    with analysis_of(posed, Resources(memory_limit=memory_limit), Stopwatch()) as analysis:
+        yield analysis
 
 
 def gibbs() -> SamplingMethod:
@@ -50,13 +50,12 @@ def gibbs() -> SamplingMethod:
 
 
 def test_scales_before_and_after_grounding() -> None:
-    with opened() as case:
-        before, sizes = case.scale, case.sizes
+    with opened() as analysis:
+        before, sizes = analysis.scale, analysis.forecast.sizes
         literals = sizes.literals_at_most + 6  # the atoms of the three exclusive groups
         size = 24 * sizes.clauses_at_most + 8 * literals + 16 * 18
         assert before == Scale(18, 18, sizes.clauses_at_most, literals, size, predicted=True)
-        network = case.ground()
-        after = case.scale
+        network, after = analysis.grounded.ground_network, analysis.grounded.scale
         literals = network.n_literals + 6 + len(network.definition_literal)
         assert after == Scale(18, network.n_all, network.n_clauses, literals, network.nbytes, predicted=False)
         assert after.literals <= before.literals and after.clauses <= before.clauses
@@ -65,54 +64,52 @@ def test_scales_before_and_after_grounding() -> None:
 def test_a_cost_is_that_of_the_rates() -> None:
     method = gibbs()
     for grounded in (False, True):
-        with opened() as case:
-            if grounded:
-                case.ground()
-            cost = method.cost(case, WISH)
+        with opened() as analysis:
+            analysis = analysis.grounded if grounded else analysis
+            cost = method.cost(analysis, WISH)
             use = Use(WISH.sampling.schedule(64), Estimator(conditional=True), 18, 0, None)
-            assert cost.seconds == pytest.approx(method.rates.seconds(case.scale, use), rel=1e-12)
-            assert cost.memory_bytes == max(case.sizes.memory_bytes, method.rates.memory_bytes(case.scale, use))
+            assert cost.seconds == pytest.approx(method.rates.seconds(analysis.scale, use), rel=1e-12)
+            assert cost.memory_bytes == max(analysis.forecast.sizes.memory_bytes, method.rates.memory_bytes(analysis.scale, use))
             assert cost.possible and cost.reason == "64 chains of 100 draws"
 
 
 def test_what_takes_long_to_ground_has_no_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(case_module, "REFINING_SECONDS", 0.0)
-    with opened() as case:
-        assert not case.can_refine
-        cost = gibbs().cost(case, WISH)
-        assert cost.seconds is None and cost.possible and cost.memory_bytes == case.sizes.memory_bytes
+    monkeypatch.setattr(analysis_module, "REFINING_SECONDS", 0.0)
+    with opened() as analysis:
+        assert not analysis.forecast.can_refine
+        cost = gibbs().cost(analysis, WISH)
+        assert cost.seconds is None and cost.possible and cost.memory_bytes == analysis.forecast.sizes.memory_bytes
         assert cost.reason.startswith("grounding needs up to ")
-        case.ground()  # somebody asked for it all the same: now it is known
-        assert gibbs().cost(case, WISH).seconds is not None
+        assert gibbs().cost(analysis.grounded, WISH).seconds is not None  # once it is there it is known
 
 
 def test_what_does_not_fit_is_not_possible() -> None:
-    with opened() as case:
-        needed = case.sizes.memory_bytes
+    with opened() as analysis:
+        needed = analysis.forecast.sizes.memory_bytes
     for limit, fits in ((needed, True), (needed - 1, False)):
-        with opened(memory_limit=limit) as case:
-            assert case.can_refine == fits
-            assert gibbs().cost(case, replace(WISH, network=NetworkKind.GROUND)).possible == fits
-            on_either = dict(gibbs().costs(case, WISH))  # eight chains take more than the few clauses do
+        with opened(memory_limit=limit) as analysis:
+            assert analysis.forecast.can_refine == fits
+            assert gibbs().cost(analysis, replace(WISH, network=NetworkKind.GROUND)).possible == fits
+            on_either = dict(gibbs().costs(analysis, WISH))  # eight chains take more than the few clauses do
             assert [cost.possible for cost in on_either.values()] == [fits, False]
-            assert gibbs().network_for(case, WISH) == NetworkKind.GROUND
+            assert gibbs().network_for(analysis, WISH) == NetworkKind.GROUND
 
 
 def test_hard_rules_are_told_where_they_may_confine() -> None:
     tied = RULES + "Smokes(A) <=> Smokes(B).\n"
-    with opened(tied) as case:
-        assert "hard clauses may keep single-site moves from reaching every world" in gibbs().cost(case, WISH).reason
+    with opened(tied) as analysis:
+        assert "hard clauses may keep single-site moves from reaching every world" in gibbs().cost(analysis, WISH).reason
     free = RULES + "Smokes(A) v Smokes(B).\n"
-    with opened(free) as case:
-        case.ground()
-        assert "hard" not in gibbs().cost(case, WISH).reason
-        assert "hard" not in method_named("mcsat").cost(case, WISH).reason
+    with opened(free) as analysis:
+        analysis = analysis.grounded
+        assert "hard" not in gibbs().cost(analysis, WISH).reason
+        assert "hard" not in method_named("mcsat").cost(analysis, WISH).reason
 
 
 def test_lifted_blocked_takes_longer_for_more_draws() -> None:
     rules = "".join(line for line in RULES.splitlines(True) if "In(" not in line and "EXIST" not in line) + "In(person)\n"
-    with opened(rules) as case:
+    with opened(rules) as analysis:
         method = method_named("lifted-blocked")
         wishes = [replace(WISH, sampling=Sampling(chains=64, draws=draws)) for draws in (10, 100_000)]
-        short, long = (method.cost(case, wish).seconds for wish in wishes)
+        short, long = (method.cost(analysis, wish).seconds for wish in wishes)
     assert short is not None and long is not None and 0 < short < long

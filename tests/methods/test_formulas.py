@@ -22,7 +22,7 @@ from markovlogic.language.syntax import atoms_of
 from markovlogic.methods.table import TABLE, method_named
 from markovlogic.problem import pose
 from markovlogic.problem.names import atom_name
-from markovlogic.results.answers import AskedEvent, asked
+from markovlogic.results.queries import QueryEvent, resolved_query
 
 FORMULAS = {
     "soft": ["Smokes(A) v Smokes(B)", "Smokes(A)<=>Smokes(C)", "(Smokes(A)=>Smokes(B))^!Smokes(C)", "Smokes(A) v !Smokes(A)",
@@ -126,7 +126,7 @@ def test_cubes_of_an_event_are_disjoint_and_cover_it(data: st.DataObject) -> Non
         left, right = (value(one, world) for one in part[1])
         return {"and": left and right, "or": left or right, "iff": left == right}[part[0]]
 
-    event = AskedEvent.of("f", node)
+    event = QueryEvent.of("f", node)
     for world in range(16):
         true = [all(bool(world >> (q >> 1) & 1) == bool(q & 1) for q in cube.tolist()) for cube in event.cubes]
         assert sum(true) <= 1
@@ -137,7 +137,7 @@ def test_a_clause_is_one_cube_of_its_negation() -> None:
     model, _, _ = inputs("soft")
     many = " v ".join(f"Smokes({name})" for name in "ABC")
     problem = pose(model, posed("soft").problem.evidence, [many, "Smokes(A) v Friends(A,B)", "!Friends(A,B)^Smokes(A)"])
-    clause, true, false = asked(problem, include_evidence=False).events
+    clause, true, false = resolved_query(problem, include_evidence=False).events
     assert clause.negated and len(clause.cubes) == 1 and clause.known is None
     assert true.known is True and false.known is False
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 import markovlogic as mln
+from markovlogic.api.explain import explanation
 from markovlogic.generate import NAMES, make, write
+from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.methods.base import InferOptions
-from markovlogic.methods.case import Resources, case_of
-from markovlogic.methods.planner import explanation, make_plan
+from markovlogic.methods.planner import make_plan
 from markovlogic.methods.table import TABLE, all_methods, method_named
 from markovlogic.problem.prepare import pose_problem
 from markovlogic.running.sampling import Sampling
@@ -69,12 +70,12 @@ def test_what_explain_says_of_the_benchmarks_is_planned(name: str) -> None:
     """Every method, by the plan itself: some of them would take long, and er is too dense to be grounded at all."""
     files, query = SHARED[name]
     posed = pose_problem(DATA / name / f"{name}.mln", [DATA / name / file for file in files], query)
-    with case_of(posed, Resources(), Stopwatch()) as explained, case_of(posed, Resources(), Stopwatch()) as run:
+    with analysis_of(posed, Resources(), Stopwatch()) as explained, analysis_of(posed, Resources(), Stopwatch()) as run:
         for method in (None, *all_methods()):
             wish = InferOptions(Sampling(), method)
             told = explanation(explained, wish).plan
             try:
-                plan = make_plan(run, wish)
+                plan = make_plan(run, wish).plan
             except mln.ResourceError:
                 assert "refused" in told.reason
                 continue

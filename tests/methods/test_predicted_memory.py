@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from markovlogic.generate import make, write
-from markovlogic.methods.case import Resources, case_of
-from markovlogic.methods.planner import make_plan, wish_of
+from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.options import options_of
+from markovlogic.methods.planner import make_plan
 from markovlogic.methods.rates import Use
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
@@ -21,68 +22,67 @@ PROBLEMS = {"ising": ("ising", 60), "asthma": ("asthma", 70), "transitivity": ("
 
 
 @pytest.fixture(scope="module", params=PROBLEMS)
-def case(request, tmp_path_factory):
+def analysis(request, tmp_path_factory):
     name, size = PROBLEMS[request.param]
     made = make(name, size, 0.1, 0)
     rules, facts = write(made, tmp_path_factory.mktemp(name))
     posed = pose_problem(str(rules), [str(facts)], made.query)
-    with case_of(posed, Resources(), Stopwatch()) as opened:
-        opened.ground()
-        yield opened
+    with analysis_of(posed, Resources(), Stopwatch()) as opened:
+        yield opened.grounded
 
 
-def predicted_and_traced(case, name, rates=None, **sampling):
+def predicted_and_traced(analysis, name, rates=None, **sampling):
     """Bytes by the rates, and those that a second run really holds at most (a first one may load what stays)."""
     method = method_named(name)
-    plan = make_plan(case, wish_of(name, "auto", Sampling(draws=40, **sampling)))
-    method.answer(case, plan)
+    planned = make_plan(analysis, options_of(name, "auto", Sampling(draws=40, **sampling)))
+    plan = planned.plan
+    planned.answer()
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        method.answer(case, plan)
-        traced = tracemalloc.get_traced_memory()[1] - before + case.network.nbytes
+        planned.answer()
+        traced = tracemalloc.get_traced_memory()[1] - before + analysis.network.nbytes
     finally:
         tracemalloc.stop()
-    use = Use(plan.schedule, plan.estimator, len(case.asked.numbers), 0, plan.pools)
-    return (rates or method.rates).memory_bytes(case.scale, use), traced
+    use = Use(plan.schedule, plan.estimator, len(analysis.query.numbers), 0, plan.pools)
+    return (rates or method.rates).memory_bytes(analysis.scale, use), traced
 
 
 @pytest.mark.parametrize("name", SAMPLING)
-def test_memory_is_not_predicted_too_low_nor_far_too_high(case, name):
-    predicted, traced = predicted_and_traced(case, name)
+def test_memory_is_not_predicted_too_low_nor_far_too_high(analysis, name):
+    predicted, traced = predicted_and_traced(analysis, name)
     most = 6 if method_named(name).rates.search else 2.5  # a search for symmetries came before, and its room is in the figure
     assert 0.7 * traced < predicted < most * traced
 
 
-@pytest.mark.parametrize("case", ["asthma"], indirect=True)
-def test_blocks_of_predicates_take_what_their_plan_says(case):
+@pytest.mark.parametrize("analysis", ["asthma"], indirect=True)
+def test_blocks_of_predicates_take_what_their_plan_says(analysis):
     """Without a network there are no rates: the plan's own figure is compared."""
-    method = method_named("lifted-blocked")
-    plan = make_plan(case, wish_of("lifted-blocked", "auto", Sampling(draws=20)))
-    method.answer(case, plan)
+    planned = make_plan(analysis, options_of("lifted-blocked", "auto", Sampling(draws=20)))
+    planned.answer()
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
-        method.answer(case, plan)
+        planned.answer()
         traced = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
-    assert 0.5 * traced < plan.cost.memory_bytes < 2.5 * traced
+    assert 0.5 * traced < planned.plan.cost.memory_bytes < 2.5 * traced
 
 
-def test_kept_draws_count(case):
-    predicted, traced = predicted_and_traced(case, "gibbs", keep_draws=True)
+def test_kept_draws_count(analysis):
+    predicted, traced = predicted_and_traced(analysis, "gibbs", keep_draws=True)
     assert 0.7 * traced < predicted < 2.5 * traced
 
 
-@pytest.mark.parametrize("case", ["transitivity"], indirect=True)
-def test_rates_without_the_program_of_blocks_would_be_found_out(case):
+@pytest.mark.parametrize("analysis", ["transitivity"], indirect=True)
+def test_rates_without_the_program_of_blocks_would_be_found_out(analysis):
     blocked = method_named("blocked")
     bare = replace(blocked.rates, row_bytes=64, literal_bytes=16)
-    predicted, traced = predicted_and_traced(case, "blocked", bare, chains=8)
+    predicted, traced = predicted_and_traced(analysis, "blocked", bare, chains=8)
     assert predicted < 0.7 * traced
 
 
-def test_a_plan_takes_at_least_what_grounding_does(case):
+def test_a_plan_takes_at_least_what_grounding_does(analysis):
     for name in SAMPLING:
-        assert make_plan(case, wish_of(name, "auto", Sampling())).cost.memory_bytes >= case.sizes.memory_bytes
+        assert make_plan(analysis, options_of(name)).plan.cost.memory_bytes >= analysis.forecast.sizes.memory_bytes

@@ -12,8 +12,8 @@ import pytest
 import markovlogic as mln
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods import table
+from markovlogic.methods.analysis import Analysis
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
-from markovlogic.methods.case import Case
 from markovlogic.networks.kinds import NetworkKind
 from markovlogic.results.answers import Answer, Values
 
@@ -24,17 +24,17 @@ MODEL = "p = {A, B, C}\nS(p)\nT(p, p)\n0.5 S(x)\n0.1 T(x, y) ^ T(y, z) => T(x, z
 class Dummy(Method):
     """Says one half of everything."""
 
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         return Cost(0.0, 0, "nothing is computed")
 
-    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer:
+    def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:
         return Offer(True, "it is always there")
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
-        return Plan(self, NetworkKind.NONE, reason, self.cost(case, wish))
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
+        return Plan(self, NetworkKind.NONE, reason, self.cost(analysis, options))
 
-    def answer(self, case: Case, plan: Plan) -> Answer:
-        half = Values.exact(np.full(len(case.asked.numbers), 0.5))
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
+        half = Values.exact(np.full(len(analysis.query.numbers), 0.5))
         return Answer(half, Values.exact(np.zeros(0)), Guarantee.UNBOUNDED)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.errors import UnsupportedError
-from markovlogic.methods.case import Resources, case_of
+from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.problem.prepare import pose_problem
 from markovlogic.system.measures import Stopwatch
 
@@ -33,10 +33,10 @@ DECIDED = {
 @pytest.mark.parametrize("rules", DECIDED)
 def test_links_that_sources_and_attributes_forbid_are_impossible_pairs(rules: str) -> None:
     model = mln.Model.parse(AXIOMS + rules)
-    with case_of(pose_problem(model, EVIDENCE, "Same"), Resources(), Stopwatch()) as case:
-        network = case.partition.network
+    with analysis_of(pose_problem(model, EVIDENCE, "Same"), Resources(), Stopwatch()) as analysis:
+        network = analysis.partition.network
         assert len(network.edge) == DECIDED[rules] and network.rows.n_clauses == 0
-        assert case.partition.confining is None
+        assert analysis.partition.confining is None
     told, truth = (mln.infer(model, EVIDENCE, "Same", method=method) for method in ("partition", "exact"))
     np.testing.assert_allclose(told.probability, truth.probability, rtol=0, atol=1e-12)
 

@@ -14,9 +14,10 @@ import pytest
 from tests.running.made import all_atoms, random_network
 
 import markovlogic as mln
+from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.methods.base import Plan
-from markovlogic.methods.case import Resources, case_of
-from markovlogic.methods.planner import make_plan, options_of
+from markovlogic.methods.options import options_of
+from markovlogic.methods.planner import make_plan
 from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.ground import GroundNetwork
@@ -64,10 +65,12 @@ def again(value: Any) -> Any:
 def networks_and_plans(tmp_path: Path, method: str = "gibbs") -> tuple[GroundNetwork, CountingNetwork, Plan, Task]:
     (tmp_path / "model.mln").write_text(MODEL)
     posed = pose_problem(tmp_path / "model.mln", None, "Smokes")
-    with case_of(posed, Resources(threads=1), Stopwatch()) as case:
-        plan = make_plan(case, options_of(method, "auto", Sampling(chains=4, draws=30)))
-        task = Task(plan.settings.bind(case.target), case.ground(), case.asked.numbers.astype(np.int32), pools=plan.pools)
-        return case.ground(), case.counting, plan, task
+    with analysis_of(posed, Resources(threads=1), Stopwatch()) as analysis:
+        planned = make_plan(analysis, options_of(method, "auto", Sampling(chains=4, draws=30)))
+        plan, analysis = planned.plan, planned.analysis
+        network, atoms = analysis.ground_network, analysis.query.numbers.astype(np.int32)
+        task = Task(plan.settings.bind(analysis.target), network, atoms, pools=plan.pools)
+        return network, analysis.forecast.counting, plan, task
 
 
 def test_networks_come_back_the_same(tmp_path: Path) -> None:

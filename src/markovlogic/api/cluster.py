@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.data.evidence import TRUE
 from markovlogic.errors import InputError
-from markovlogic.methods.base import InferOptions
-from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.analysis import Analysis, Resources, analysis_of
+from markovlogic.methods.options import options_of
 from markovlogic.methods.partition.clusters import Clusters, Pairs, exactly_right, least_disagreeing
-from markovlogic.methods.planner import wish_of
+from markovlogic.methods.planner import Planned
 from markovlogic.methods.table import method_named
-from markovlogic.problem import QueryAtoms
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, pose_problem
-from markovlogic.results.answers import ResolvedQuery
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.cancellation import Deadline, current
 from markovlogic.system.measures import Stopwatch
@@ -64,22 +62,20 @@ def cluster(
     sampling = sampling or Sampling()
     with Deadline(sampling.seconds, outer=current()).of_this_run():
         posed = pose_problem(model, evidence, predicate, assumed, progress=progress)
-        with case_of(posed, Resources(memory_limit, None, progress), Stopwatch()) as case:
-            return replace(_clustered(case, predicate, sampling), notes=posed.notes)
+        with analysis_of(posed, Resources(memory_limit, None, progress), Stopwatch()) as analysis:
+            return replace(_clustered(analysis, predicate, sampling), notes=posed.notes)
 
 
-def _clustered(case: Case, predicate: str, sampling: Sampling) -> Clustering:
-    problem = case.posed.problem
-    _require_equivalence(case, predicate)
+def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Clustering:
+    problem = analysis.prepared.problem
+    _require_equivalence(analysis, predicate)
     statuses = problem.statuses[predicate]
     domain = problem.domains[problem.model.predicates[predicate].types[0]]
     code = problem.atoms.codes(predicate)
-    number = problem.atoms.numbers(predicate, code)
-    case.asked = ResolvedQuery((QueryAtoms(predicate, code, number, np.full(len(code), UNKNOWN, np.int8)),), (), ())
     sure = statuses.code[statuses.status == TRUE]
     probability, kept, told = np.zeros(0), np.zeros((0, 0), np.bool_), None
     if len(code):
-        told = _sampled(case, sampling, len(code))
+        told = _sampled(analysis, sampling, len(code))
         probability, kept = told.atoms.probability, told.kept.reshape(-1, len(code))
     pairs = Pairs.of(len(domain), np.concatenate([code, sure]), np.concatenate([probability, np.ones(len(sure))]))
     label = least_disagreeing(pairs)
@@ -92,24 +88,27 @@ def _clustered(case: Case, predicate: str, sampling: Sampling) -> Clustering:
     return Clustering(predicate, domain, clusters, pairs, converged, () if told is None else told.concerns)
 
 
-def _sampled(case: Case, sampling: Sampling, n_atoms: int) -> Any:
+def _sampled(analysis: Analysis, sampling: Sampling, n_atoms: int) -> Any:
     """Chains over partitions, of which some draws are kept."""
     method = method_named("partition")
-    plain: InferOptions = wish_of(method.name, "auto", replace(sampling, estimator="sample"))
+    plain = options_of(method.name, "auto", replace(sampling, estimator="sample"))
     schedule = sampling.schedule(8)
     thin = max(1, -(-schedule.draws * schedule.chains * n_atoms // KEPT_CELLS))
-    wish = replace(plain, sampling=replace(plain.sampling, keep_draws=True, thin=min(thin, schedule.draws)))
-    return method.answer(case, method.plan(case, wish, "asked for"))
+    options = replace(plain, sampling=replace(plain.sampling, keep_draws=True, thin=min(thin, schedule.draws)))
+    return Planned(method.plan(analysis, options, "asked for"), analysis).answer()
 
 
-def _require_equivalence(case: Case, predicate: str) -> None:
-    declared = case.posed.problem.model.predicates.get(predicate)
+def _require_equivalence(analysis: Analysis, predicate: str) -> None:
+    declared = analysis.prepared.problem.model.predicates.get(predicate)
     if declared is None:
         raise InputError(f"{predicate} is no name of a predicate", hint="give the name of one equivalence relation alone")
     if len(declared.types) != 2 or len(set(declared.types)) != 1:
         raise InputError(f"{predicate} does not relate constants of one type, so it is no equivalence relation")
-    found = case.partition.equivalences
-    if predicate in {relation.predicate for relation in found.relations} or not case.posed.problem.statuses[predicate].n_open:
+    found = analysis.partition.equivalences
+    if (
+        predicate in {relation.predicate for relation in found.relations}
+        or not analysis.prepared.problem.statuses[predicate].n_open
+    ):
         return
     reasons = [miss.reason for miss in found.misses if miss.predicate == predicate]
     raise InputError(

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from markovlogic.compression.base import told_line
 from markovlogic.errors import InferenceWarning
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.base import InferOptions, MethodSettings, Plan
-from markovlogic.methods.case import Case, Resources
-from markovlogic.methods.opened import opened, too_large
-from markovlogic.methods.planner import final_plan, options_of
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.methods.analysis import Resources
+from markovlogic.methods.base import InferOptions, MethodSettings
+from markovlogic.methods.options import options_of
+from markovlogic.methods.planner import final_plan
+from markovlogic.methods.replacement import analysis_with
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
 from markovlogic.report.progress import progress_of
-from markovlogic.results.answers import Answer, marginals, spread
+from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
-from markovlogic.system.cancellation import SURE, Deadline, current, time_limit_of
+from markovlogic.system.cancellation import SURE, Deadline, current
 from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.process_memory import memory_of_run
 from markovlogic.system.progress import Progress
@@ -82,16 +82,15 @@ def infer(
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
-    wish = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
+    options = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
-    limit = time_limit_of(time_limit)
-    with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
+    with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
         with watch("read"):
-            posed = pose_problem(model, evidence, query, assumed, progress=shown)
+            prepared = pose_problem(model, evidence, query, assumed, progress=shown)
         resources = Resources(memory_limit, threads, shown)
         with memory_of_run(resources.limit):
-            result = _answered(posed, wish, resources, watch, include_evidence=include_evidence)
+            result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
     result = replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
     if concerns := result.concerns():
@@ -100,38 +99,49 @@ def infer(
 
 
 def _answered(
-    posed: PreparedProblem, wish: InferOptions, resources: Resources, watch: Stopwatch, *, include_evidence: bool
+    prepared: PreparedProblem, options: InferOptions, resources: Resources, watch: Stopwatch, *, include_evidence: bool
 ) -> Marginals:
-    """Compress where that was asked for; plan, do what was planned, and put names to the numbers."""
-    with opened(posed, wish, resources, watch, include_evidence=include_evidence) as found:
-        case, made, wanted, moved = found.case, found.compression, found.wanted, found.moved
-        plan = final_plan(found, wish)
-        if (refusal := too_large(case, plan)) is not None:
+    """Compress where that is wanted; plan, do what was planned, and put names to the numbers."""
+    with analysis_with(prepared, options, resources, watch, include_evidence=include_evidence) as analysis:
+        planned = final_plan(analysis, options)
+        if (refusal := planned.too_large) is not None:
             raise refusal
-        answer = plan.method.answer(case, plan)
+        answer, plan, replacement = planned.answer(), planned.plan, analysis.replacement
         current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
-        answer = replace(answer, remarks=(*posed.notes, *plan.notes, *answer.remarks))
-        if made is not None:
+        answer = replace(answer, remarks=(*prepared.notes, *plan.notes, *answer.remarks))
+        query = answer.query or planned.analysis.query
+        if replacement is not None:
+            made = replacement.made
             notes = () if made.partition is None else made.partition.notes
-            answer = replace(
-                answer, guarantee=answer.guarantee | made.guarantee, remarks=(*notes, *found.unchecked, *answer.remarks)
-            )
-        if made is not None and not made.keeps(posed):  # log_z of another problem
-            answer = replace(answer, account=replace(answer.account, log_z=None, log_z_bethe=None))
-        record, solved_for = _record(case, plan, answer), answer.asked or case.asked
-        if moved is not None and wanted is not None:
-            solved_for, answer = spread(answer, solved_for, wanted, moved)
-        result = marginals(posed.problem, solved_for, answer, record)
-    if made is not None:
+            remarks = (*notes, *replacement.notes, *answer.remarks)
+            account = answer.account
+            if not made.keeps(prepared):  # log_z of another problem
+                account = replace(account, log_z=None, log_z_bethe=None)
+            answer = replace(answer, guarantee=answer.guarantee | made.guarantee, remarks=remarks, account=account)
+            query, answer = replacement.answer_to_all(query, answer)
+        problem = analysis.whole.problem
+        record = RunRecord.of(
+            problem,
+            answer.account,
+            method=plan.method.name,
+            network=plan.network,
+            estimator=plan.estimator_name,
+            clauses=planned.clauses,
+            seconds=watch.stop(),
+            query=tuple(item.text for item in problem.query),
+        )
+        result = marginals(prepared.problem, query, answer, record)
+    if replacement is not None:
         bias = ""
-        if made.partition is not None and answer.guarantee is not Guarantee.EXACT:
-            bias = _bias(posed, wish, made.partition, resources, result, include_evidence=include_evidence)
-        return _told(result, wish.compressor, made.summary, bias)
-    if wish.proposals is not None:
+        if replacement.made.partition is not None and answer.guarantee is not Guarantee.EXACT:
+            groups = replacement.made.partition
+            bias = _bias(prepared, options, groups, resources, result, include_evidence=include_evidence)
+        return _told(result, options.compressor, replacement.made.summary, bias)
+    if options.proposals is not None:
         from markovlogic.methods.sampling.base import Settings
 
         if isinstance(plan.settings, Settings):
-            return _told(result, wish.proposals, plan.settings.proposing)
+            return _told(result, options.proposals, plan.settings.proposing)
     return result
 
 
@@ -144,8 +154,8 @@ def _told(result: Marginals, compressor: Compressor | None, summary: str, bias: 
 
 
 def _bias(
-    posed: PreparedProblem,
-    wish: InferOptions,
+    prepared: PreparedProblem,
+    options: InferOptions,
     groups: Partition,
     resources: Resources,
     found: Marginals,
@@ -160,15 +170,15 @@ def _bias(
     from markovlogic.compression.ladder import rungs, size
 
     before = found
-    if not isinstance(wish.compressor, Grouping) or not wish.compressor.ladder or not len(found.probability):
+    if not isinstance(options.compressor, Grouping) or not options.compressor.ladder or not len(found.probability):
         return ""
-    sampling = replace(wish.sampling, checkpoint=None, resume=False, worlds=None, keep_draws=False)
+    sampling = replace(options.sampling, checkpoint=None, resume=False, worlds=None, keep_draws=False)
     steps = []
-    for rung in rungs(wish.compressor, groups, posed.problem):
-        own = replace(wish, sampling=sampling, compressor=rung)
-        finer = _answered(posed, own, resources, Stopwatch(), include_evidence=include_evidence)
+    for rung in rungs(options.compressor, groups, prepared.problem):
+        own = replace(options, sampling=sampling, compressor=rung)
+        finer = _answered(prepared, own, resources, Stopwatch(), include_evidence=include_evidence)
         change = float(abs(finer.probability - before.probability).mean())
-        steps.append(f"{change:.2g} with {size(rung.partition(posed.problem)):,} groups")
+        steps.append(f"{change:.2g} with {size(rung.partition(prepared.problem)):,} groups")
         before = finer
     moved = abs(before.probability - found.probability)
     noise = float((before.stderr**2 + found.stderr**2).mean() ** 0.5)
@@ -177,22 +187,4 @@ def _bias(
     return (
         f"measured bias {float(moved.mean()):.2g} on average and {float(moved.max()):.2g} at most{told}:"
         f" finer partitions move the answers by {', then '.join(steps)}; {last}"
-    )
-
-
-def _record(case: Case, plan: Plan, answer: Answer) -> RunRecord:
-    from markovlogic._version import __version__
-
-    problem = case.whole.problem
-    return RunRecord(
-        **vars(answer.account),
-        method=plan.method.name,
-        network=plan.network,
-        estimator=plan.estimator_name,
-        atoms=len(problem.atoms),
-        clauses=None if case.grounded is None or plan.network is not NetworkKind.GROUND else case.grounded.n_clauses,
-        seconds=case.watch.stop(),
-        sources=(problem.model.source, *problem.evidence.sources),
-        query=tuple(item.text for item in problem.query),
-        version=__version__,
     )

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from markovlogic.compression.base import Compressor, projection, refuse_large, refuse_numbers
+from markovlogic.compression.base import Compressor, Projection, projection, refuse_large, refuse_numbers
 from markovlogic.compression.grouping import for_worlds
 from markovlogic.compression.purposes import TO_MAXIMIZE, refuse_unused
 from markovlogic.compression.table import compressor_of
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.grounding.memory import show_bytes
+from markovlogic.grounding.memory import too_large
 from markovlogic.map_inference.annealing import anneal, most_countable
 from markovlogic.map_inference.map_methods import AUTO, MapMethod, map_method_named
 from markovlogic.map_inference.orbits import solve_by_classes
@@ -25,19 +25,21 @@ from markovlogic.map_inference.settings import NOISE, SearchSettings
 from markovlogic.map_inference.sharing import share_of
 from markovlogic.map_inference.single_occurrence import Reduction, reduced
 from markovlogic.map_inference.solve import Optimum, Work, maximize_network, memory_needed
-from markovlogic.methods.case import Case, Resources, case_of
+from markovlogic.methods.analysis import Analysis, Resources, analysis_of
 from markovlogic.methods.has_world import require_world
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.partition.exact import small_parts
 from markovlogic.methods.partition.parts import only
 from markovlogic.methods.sampling.partition_reach import confining
 from markovlogic.networks.counting.moves import greedy, weight_of
+from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.kinds import NetworkKind
-from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
+from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula
 from markovlogic.problem.assumed import MAXIMIZATION
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
 from markovlogic.report.progress import progress_of
-from markovlogic.results.marginals import CompressionRecord, RunRecord
+from markovlogic.results.marginals import Account, CompressionRecord, RunRecord
+from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
 from markovlogic.system.arrays import Bool, Int64
 from markovlogic.system.cancellation import SURE, Deadline, OutOfTimeError, current, time_limit_of
 from markovlogic.system.measures import Stopwatch, peak_memory
@@ -90,8 +92,7 @@ def maximize(
         refuse_unused(compressor, TO_MAXIMIZE)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
-    limit = time_limit_of(time_limit)
-    with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
+    with progress_of(progress) as shown, Deadline(time_limit_of(time_limit), outer=current()).of_this_run():
         with watch("read"):
             posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))
         work, resources = Work(chosen, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
@@ -125,45 +126,49 @@ def _solved(posed: PreparedProblem, work: Work, resources: Resources, watch: Sto
         with watch("symmetry"):
             smaller = reduced(posed)
     solved = posed if smaller is None else smaller.posed
-    with case_of(solved, resources, watch, include_evidence=include_evidence) as case, rules_named(posed.problem.model.rules):
-        found = _by_partitions(case, work) if work.method.partitions else None
-        if found is None and not case.can_refine:
-            found = _never_ground(case, work)
+    with (
+        analysis_of(solved, resources, watch, include_evidence=include_evidence) as analysis,
+        rules_named(posed.problem.model.rules),
+    ):
+        found = _by_partitions(analysis, work) if work.method.partitions else None
+        if found is None and not analysis.forecast.can_refine:
+            found = _never_ground(analysis, work)
         if found is None:
-            network = case.ground()
-            _refuse_what_does_not_fit(case, work.method, case.rows)
+            analysis = analysis.grounded
+            _refuse_large(analysis.ground_network, work.method, analysis.questions.rows, analysis.memory_limit)
             current().allowance = SURE
             with watch("sample"):
-                best = maximize_network(network, replace(work, memory_limit=case.memory_limit))
-            found = _Found(best, lambda number: best.world[number], case, NetworkKind.GROUND)
+                best = maximize_network(analysis.ground_network, replace(work, memory_limit=analysis.memory_limit))
+            found = _Found(best, lambda number: best.world[number], analysis, NetworkKind.GROUND)
         record = _record(posed, found, work)
         if smaller is not None:
             record = replace(record, network=NetworkKind.NONE, clauses=None)
         if smaller is None:
-            return _world(posed.problem, found.case.asked.atoms, found, record)
-        atoms = _expanded(posed.problem, smaller, found.case.posed.problem, include_evidence=include_evidence)
+            return _world(posed.problem, found.analysis.query.atoms, found, record)
+        solved_problem = found.analysis.prepared.problem
+        query = _of_representatives(posed.problem, smaller, solved_problem, include_evidence=include_evidence)
         remarks = (smaller.note, *found.optimum.remarks)
-        return _world(posed.problem, atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
+        return _world(posed.problem, query.atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """A best world, the truth of open atoms by their numbers, the case whose numbers they are, and what it was found on."""
+    """A best world, the truth of open atoms by their numbers, the analysis whose numbers they are, and what it was found on."""
 
     optimum: Optimum
     truth: Callable[[Int64], Bool]
-    case: Case
+    analysis: Analysis
     network: NetworkKind
 
 
-def _never_ground(case: Case, work: Work) -> _Found | None:
+def _never_ground(analysis: Analysis, work: Work) -> _Found | None:
     """An answer without grounding: a proved one, or where grounding does not fit, the best with its gap; None: ground it."""
-    found = _by_classes(case, work) if work.method.lifts else None
-    if case.sizes.memory_bytes <= case.memory_limit:
+    found = _by_classes(analysis, work) if work.method.lifts else None
+    if analysis.forecast.fits:
         return found if found is not None and found.optimum.is_proved else None
     if found is not None and found.optimum.is_proved:
         return found
-    other = _by_annealing(case, work) if work.method.anneals else None
+    other = _by_annealing(analysis, work) if work.method.anneals else None
     if found is None or other is None:
         return found or other
     best = max(found, other, key=lambda one: one.optimum.log_weight)
@@ -171,35 +176,35 @@ def _never_ground(case: Case, work: Work) -> _Found | None:
     return replace(best, optimum=replace(best.optimum, bound=bound))
 
 
-def _by_partitions(case: Case, work: Work) -> _Found | None:
+def _by_partitions(analysis: Analysis, work: Work) -> _Found | None:
     """The best partition, where hard rules make predicates equivalence relations and no other one may confine its blocks."""
-    own = case.partition
-    if not own.equivalences.relations or own.sizes.memory_bytes > case.memory_limit:
+    own = analysis.partition
+    if not own.equivalences.relations or own.sizes.memory_bytes > analysis.memory_limit:
         return None
     network, parts = own.network, own.parts
     large = parts.moves & ~small_parts(network, parts, parts.moves)
-    if confining(case.posed.problem, only(network, parts, large)) is not None:
+    if confining(analysis.prepared.problem, only(network, parts, large)) is not None:
         return None
     current().allowance = SURE
-    with case.watch("sample"):
+    with analysis.watch("sample"):
         best = maximize_partitions(network, parts, work)
-    return _Found(best, lambda number: best.world[number], case, NetworkKind.NONE)
+    return _Found(best, lambda number: best.world[number], analysis, NetworkKind.NONE)
 
 
-def _by_classes(case: Case, work: Work) -> _Found | None:
+def _by_classes(analysis: Analysis, work: Work) -> _Found | None:
     """The world of a program over kinds of atoms, where constants are interchangeable; None where there is none."""
-    own = case.as_posed
-    with case.watch("symmetry"):
+    own = analysis.as_prepared
+    with analysis.watch("symmetry"):
         work.progress.stage("symmetry")
         classes = own.symmetry.classes.class_of
-    with case.watch("sample"):
+    with analysis.watch("sample"):
         work.progress.stage("program by classes")
         with share_of(current(), SHARE, work.method.seconds):
-            found = solve_by_classes(own.posed, classes)
+            found = solve_by_classes(own.prepared, classes)
     if isinstance(found, str) or found.result.world is None:
         return None
     graph, result = found.lifted.graph, found.result
-    if ATOM_BYTES * len(own.posed.problem.atoms) + KIND_BYTES * (graph.n_nodes + graph.n_edges) > case.memory_limit:
+    if ATOM_BYTES * len(own.prepared.problem.atoms) + KIND_BYTES * (graph.n_nodes + graph.n_edges) > analysis.memory_limit:
         return None
     nodes, atoms = graph.n_nodes, float(graph.members.sum())
     note = f"nothing was grounded: {atoms:,.0f} atoms fall into {nodes:,} kinds, and those of a kind are alike in this world"
@@ -208,24 +213,24 @@ def _by_classes(case: Case, work: Work) -> _Found | None:
     return _Found(best, found.truth, own, NetworkKind.NONE)
 
 
-def _by_annealing(case: Case, work: Work) -> _Found | None:
+def _by_annealing(analysis: Analysis, work: Work) -> _Found | None:
     """A world by annealing on the counting network; None where that does not fit either, or has no counts for the problem."""
-    plan = case.counting_plan
-    if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(case.posed.problem.atoms) > case.memory_limit:
+    plan = analysis.forecast.counting_plan
+    if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(analysis.prepared.problem.atoms) > analysis.memory_limit:
         return None
     current().allowance = SURE
-    network = case.counting
-    with case.watch("sample"), share_of(current(), 1.0, work.method.seconds):
+    network = analysis.forecast.counting
+    with analysis.watch("sample"), share_of(current(), 1.0, work.method.seconds):
         found = anneal(network, work.search, progress=work.progress)
     if found.log_weight == -math.inf:
         return None
-    bound = most_countable(case.posed.problem, case.posed.lowered) + float(np.maximum(network.soft, 0.0).sum())
+    bound = most_countable(analysis.prepared.problem, analysis.prepared.lowered) + float(np.maximum(network.soft, 0.0).sum())
     note = "nothing was grounded: the world was found by annealing on counts, and the bound is that of all groundings true"
     proved = bound <= found.log_weight
     best = Optimum(
         found.world, found.log_weight, bound, proved, found.updates, found.tries, {"annealing": 1}, current().cancelled, (note,)
     )
-    return _Found(best, lambda number: found.world[number], case, NetworkKind.COUNTING)
+    return _Found(best, lambda number: found.world[number], analysis, NetworkKind.COUNTING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,15 +265,15 @@ class _Smaller:
             return self._told(found_without, note)
         world = made.projection.world(_open_truth(smaller.problem, inner))
         with (
-            case_of(self.posed, self.resources, self.watch, include_evidence=include_evidence) as case,
+            analysis_of(self.posed, self.resources, self.watch, include_evidence=include_evidence) as analysis,
             rules_named(self.posed.problem.model.rules),
         ):
-            world = projection(case.posed.problem, self.posed.problem).world(world)
-            found = self._weighed(case, world, inner, polish=polish)
+            world = projection(analysis.prepared.problem, self.posed.problem).world(world)
+            found = self._weighed(analysis, world, inner, polish=polish)
             notes = () if made.partition is None else made.partition.notes
             found = replace(found, optimum=replace(found.optimum, remarks=(*notes, *found.optimum.remarks)))
             record = replace(_record(self.posed, found, self.work), method=inner.run.method)
-            return self._told(_world(self.posed.problem, case.asked.atoms, found, record), made.summary)
+            return self._told(_world(self.posed.problem, analysis.query.atoms, found, record), made.summary)
 
     def _told(self, world: World, summary: str) -> World:
         """The world with the line on what the compression did, and in which model it is judged."""
@@ -276,34 +281,35 @@ class _Smaller:
         run = replace(world.run, compression=CompressionRecord(self.compressor.name, told))
         return replace(world, run=run, remarks=(told, *world.remarks))
 
-    def _weighed(self, case: Case, world: Bool, inner: World, *, polish: bool) -> _Found:
+    def _weighed(self, analysis: Analysis, world: Bool, inner: World, *, polish: bool) -> _Found:
         """The world as it weighs in the model as posed, polished on the network that fits."""
         interrupted = inner.run.interrupted or current().cancelled
-        if case.sizes.memory_bytes > case.memory_limit:
-            return self._counted(case, world, interrupted=interrupted, polish=polish)
-        network = case.ground()
-        _refuse_what_does_not_fit(case, self.work.method, case.rows)
+        if not analysis.forecast.fits:
+            return self._counted(analysis, world, interrupted=interrupted, polish=polish)
+        analysis = analysis.grounded
+        network = analysis.ground_network
+        _refuse_large(network, self.work.method, analysis.questions.rows, analysis.memory_limit)
         current().allowance = SURE
         with self.watch("sample"):
             found = polished(network, world, self.work, polish=polish)
             if found is None:
                 best = maximize_network(network, replace(self.work, method=map_method_named("maxwalksat")))
                 note = "the projected world breaks hard rules, and a walk from it did not mend them: this one was found elsewhere"
-                return _Found(replace(best, remarks=(note,)), lambda at: best.world[at], case, NetworkKind.GROUND)
+                return _Found(replace(best, remarks=(note,)), lambda at: best.world[at], analysis, NetworkKind.GROUND)
         told = "breaks hard rules" if found.before is None else f"weighs {found.before:.10g} in the model as posed"
         after = f", {found.log_weight:.10g} after one walk from it" if polish or found.before is None else ""
         optimum = Optimum(
             found.world, found.log_weight, found.bound, found.bound <= found.log_weight, inner.flips + found.flips,
             inner.tries, {}, interrupted or current().cancelled, (f"projected, the world of the smaller problem {told}{after}",),
         )  # fmt: skip
-        return _Found(optimum, lambda at: found.world[at], case, NetworkKind.GROUND)
+        return _Found(optimum, lambda at: found.world[at], analysis, NetworkKind.GROUND)
 
-    def _counted(self, case: Case, world: Bool, *, interrupted: bool, polish: bool) -> _Found:
+    def _counted(self, analysis: Analysis, world: Bool, *, interrupted: bool, polish: bool) -> _Found:
         """The same on the counting network: greedy sweeps in the place of a walk."""
-        plan = case.counting_plan
-        if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(case.posed.problem.atoms) > case.memory_limit:
-            case.ground()  # refuses, with the estimate and what would fit
-        network, ceiling = case.counting, most_countable(case.posed.problem, case.posed.lowered)
+        plan = analysis.forecast.counting_plan
+        if plan.network_bytes + plan.chain_bytes + ATOM_BYTES * len(analysis.prepared.problem.atoms) > analysis.memory_limit:
+            _ = analysis.grounded  # refuses, with the estimate and what would fit
+        network, ceiling = analysis.forecast.counting, most_countable(analysis.prepared.problem, analysis.prepared.lowered)
         with self.watch("sample"):
             weight = before = weight_of(network, world)
             if polish or before.obeyed < 0:
@@ -312,8 +318,8 @@ class _Smaller:
             raise ResourceError(
                 "the projected world breaks hard rules, greedy sweeps do not mend them, and grounding does not fit the memory"
                 " limit; leave --compress out, or allow more with --memory-limit",
-                needed=case.sizes.memory_bytes,
-                limit=case.memory_limit,
+                needed=analysis.forecast.sizes.memory_bytes,
+                limit=analysis.memory_limit,
             )
         bound = ceiling + float(np.maximum(network.soft, 0.0).sum())
         told = "breaks hard rules" if before.obeyed < 0 else f"weighs {ceiling + before.log_weight:.10g} in the model as posed"
@@ -321,7 +327,7 @@ class _Smaller:
         note = f"nothing was grounded: projected, the world of the smaller problem {told}{after}"
         best, total = world, ceiling + weight.log_weight
         optimum = Optimum(best, total, max(bound, total), bound <= total, 0, 0, {}, interrupted, (note,))
-        return _Found(optimum, lambda at: best[at], case, NetworkKind.COUNTING)
+        return _Found(optimum, lambda at: best[at], analysis, NetworkKind.COUNTING)
 
 
 def _open_truth(problem: Problem, world: World) -> Bool:
@@ -333,30 +339,16 @@ def _open_truth(problem: Problem, world: World) -> Bool:
     return truth
 
 
-def _expanded(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> tuple[QueryAtoms, ...]:
-    """The atoms that were asked for, with the numbers of those that stand for them, and what is known of these."""
-    made = []
-    for part in query_atoms(problem, include_evidence=include_evidence):
-        statuses = solved.statuses[part.predicate]
-        truth, number = part.truth.copy(), np.full(len(part.code), -1, np.int64)
-        is_open = part.truth == UNKNOWN
-        code = smaller.codes(part.predicate, part.code[is_open], problem.statuses[part.predicate].sizes)
-        truth[is_open] = statuses.lookup(code)
-        still = truth[is_open] == UNKNOWN
-        number[np.flatnonzero(is_open)[still]] = solved.atoms.numbers(part.predicate, code[still])
-        made.append(replace(part, truth=truth, number=number))
-    return tuple(made)
+def _of_representatives(problem: Problem, smaller: Reduction, solved: Problem, *, include_evidence: bool) -> ResolvedQuery:
+    """The query in the numbers of the atoms that stand for its own, and what is known of these."""
+    way = Projection(problem, solved, lambda name, code: smaller.codes(name, code, problem.statuses[name].sizes))
+    return projected(resolved_query(problem, include_evidence=include_evidence), way)
 
 
-def _refuse_what_does_not_fit(case: Case, method: MapMethod, n_atoms: int) -> None:
-    needed = case.ground().nbytes + memory_needed(case.ground()) + ATOM_BYTES * n_atoms
-    if needed > case.memory_limit:
-        raise ResourceError(
-            f"{method.name} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(case.memory_limit)}; "
-            "allow more with --memory-limit",
-            needed=needed,
-            limit=case.memory_limit,
-        )
+def _refuse_large(network: GroundNetwork, method: MapMethod, n_atoms: int, limit: int) -> None:
+    needed = network.nbytes + memory_needed(network) + ATOM_BYTES * n_atoms
+    if needed > limit:
+        raise too_large(method.name, needed, limit)
 
 
 def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: _Found, record: RunRecord) -> World:
@@ -371,21 +363,20 @@ def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: _Found, recor
     return World(tuple(parts), problem, best.log_weight, best.bound, record, best.flips, best.tries, best.remarks)
 
 
-def _record(posed: PreparedProblem, found: _Found, work: Work) -> RunRecord:
-    from markovlogic._version import __version__
-
-    problem, best, network = posed.problem, found.optimum, found.case.network
-    return RunRecord(
-        method=best.hardest if work.method.chooses else work.method.name,
-        network=found.network,
-        estimator="world",
-        atoms=len(problem.atoms),
-        clauses=None if network is None else network.n_clauses,
-        seconds=found.case.watch.stop(),
+def _record(prepared: PreparedProblem, found: _Found, work: Work) -> RunRecord:
+    best, network = found.optimum, found.analysis.network
+    account = Account(
         chains=best.tries,
         updates=best.flips,
         seed=work.search.seed if best.tries else None,
         interrupted=best.interrupted,
-        sources=(problem.model.source, *problem.evidence.sources),
-        version=__version__,
+    )
+    return RunRecord.of(
+        prepared.problem,
+        account,
+        method=best.hardest if work.method.chooses else work.method.name,
+        network=found.network,
+        estimator="world",
+        clauses=None if network is None else network.n_clauses,
+        seconds=found.analysis.watch.stop(),
     )

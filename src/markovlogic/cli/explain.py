@@ -48,13 +48,13 @@ def explain(
     limit = options.memory_size(memory_limit)
     options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
 
+    from markovlogic.api import explain as api
     from markovlogic.cli.method_settings import read_settings
-    from markovlogic.methods import planner
     from markovlogic.report.progress import shown_progress
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     with shown_progress(quiet=quiet) as progress:
-        found = planner.explain(
+        found = api.explain(
             model,
             evidence or (),
             query,

@@ -12,8 +12,8 @@ from markovlogic.grounding.memory import show_bytes
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
-    from markovlogic.methods.planner import Explanation
-    from markovlogic.methods.rest import Rest
+    from markovlogic.api.explain import Explanation
+    from markovlogic.methods.reduction import Rest
 
 
 def explanation_view(found: Explanation) -> RenderableType:

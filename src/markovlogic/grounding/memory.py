@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from markovlogic.errors import ResourceError
+
 SHARE = 0.6  # of the memory that is free now
 
 
@@ -37,3 +39,13 @@ def show_bytes(n: float) -> str:
             return f"{n:.3g} {unit}"
         n /= 1000
     raise AssertionError
+
+
+def too_large(what: str, needed: int, limit: int, advice: str = "", *, fitting: str = "") -> ResourceError:
+    """Why a plan is refused that does not fit the memory limit. fitting: what would fit; advice: ends with a comma and `or`."""
+    return ResourceError(
+        f"{what} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(limit)}{fitting}; "
+        f"{advice}allow more with --memory-limit",
+        needed=needed,
+        limit=limit,
+    )

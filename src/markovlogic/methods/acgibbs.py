@@ -16,7 +16,7 @@ from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.networks.kinds import COMPRESSED
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.networks.counts import CountNetwork
 
 # Measured on full WebKB: seconds and bytes
@@ -29,76 +29,77 @@ WITH_WORLDS = "leave it out, or add --compress-as problem, which has worlds"
 WITH_NETWORKS = "leave it out, or add --compress-as problem, which has networks"
 
 
-def plan_over_counts(case: Case, wish: InferOptions, alpha: str) -> Plan:
+def plan_over_counts(analysis: Analysis, options: InferOptions) -> Plan:
     """The plan where a compression gave counts: as on any problem, exact where that is cheap and no draws are asked for."""
     from markovlogic.methods.count_sum import METHOD as SUM
 
-    if case.asked.open_events:
+    if analysis.query.open_events:
         raise InputError("blocks of atoms tell single atoms, not conjunctions or negations", hint=WITH_WORLDS)
-    if wish.network is not None:
-        raise InputError(f"--network {wish.network}: a compression gave counts, which are no such network", hint=WITH_NETWORKS)
-    assert case.blocks is not None
-    if wish.method is not None:
-        return _named(case, wish, alpha, wish.method)
-    offer = SUM.offer(case, SUM.cost(case, wish), wish)
+    if options.network is not None:
+        raise InputError(f"--network {options.network}: a compression gave counts, which are no such network", hint=WITH_NETWORKS)
+    assert analysis.replacement is not None
+    alpha = analysis.replacement.made.alpha
+    if options.method is not None:
+        return _named(analysis, options, alpha, options.method)
+    offer = SUM.offer(analysis, SUM.cost(analysis, options), options)
     if alpha == "none" and offer.takes:
-        return SUM.plan(case, wish, offer.reason)
+        return SUM.plan(analysis, options, offer.reason)
     why = offer.reason if alpha == "none" else f"alpha={alpha} is about draws"
-    return METHOD.over_blocks(case, wish, alpha, f"a compression gave counts; {why}")
+    return METHOD.over_blocks(analysis, options, alpha, f"a compression gave counts; {why}")
 
 
-def _named(case: Case, wish: InferOptions, alpha: str, method: Method) -> Plan:
+def _named(analysis: Analysis, options: InferOptions, alpha: str, method: Method) -> Plan:
     """The plan of the method that was named; refuses one that does not work on counts or blocks."""
     from markovlogic.methods.count_sum import METHOD as SUM
 
-    assert case.blocks is not None
-    kind = case.blocks.kind
+    assert analysis.counts is not None
+    kind = analysis.counts.kind
     if kind not in method.networks:
         raise InputError(
             f"{method.name} does not work on {kind}, which the compression gives",
             hint="add --compress-as problem, or take --method exact or gibbs"
             + (", or use the groups as --proposals" if method.takes_proposals else ""),
         )
-    if wish.settings is not None and wish.settings != method.plain_settings():
+    if options.settings is not None and options.settings != method.plain_settings():
         raise InputError(
             f"the settings of {method.name} are not supported on {kind}", hint="leave them out, or add --compress-as problem"
         )
     if method.name == METHOD.name:
-        return METHOD.over_blocks(case, wish, alpha, "asked for")
-    cost = SUM.cost(case, wish)
+        return METHOD.over_blocks(analysis, options, alpha, "asked for")
+    cost = SUM.cost(analysis, options)
     if alpha != "none":
         raise InputError(f"alpha={alpha} is about draws, and {method.name} draws nothing", hint="take --method gibbs")
     if not cost.possible:
         raise InputError(f"{method.name} is not possible: {cost.reason}", hint="take --method gibbs")
-    return SUM.plan(case, wish, "asked for")
+    return SUM.plan(analysis, options, "asked for")
 
 
 @dataclass(frozen=True)
 class BlockMethod(SamplingMethod):
     """Chains over the blocks that a compression gave."""
 
-    def network(self, case: Case) -> CountNetwork:
+    def network(self, analysis: Analysis) -> CountNetwork:
         """The compression's."""
-        assert case.blocks is not None
-        return case.blocks
+        assert analysis.counts is not None
+        return analysis.counts
 
-    def over_blocks(self, case: Case, wish: InferOptions, alpha: str, reason: str) -> Plan:
+    def over_blocks(self, analysis: Analysis, options: InferOptions, alpha: str, reason: str) -> Plan:
         """The plan; refuses what blocks cannot tell."""
         from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 
         settings = BlockGibbs(alpha)  # type: ignore[arg-type]
-        network, schedule, said = self.network(case), wish.sampling.schedule(self.chains), WITH_WORLDS
+        network, schedule, said = self.network(analysis), options.sampling.schedule(self.chains), WITH_WORLDS
         if schedule.worlds is not None or schedule.keep_draws:
             raise InputError("blocks of atoms have no worlds to write or keep", hint=said)
-        if wish.sampling.estimator not in ("auto", "conditional"):
+        if options.sampling.estimator not in ("auto", "conditional"):
             raise InputError(
-                f"blocks of atoms average conditionals, so there is no estimator {wish.sampling.estimator}", hint=said
+                f"blocks of atoms average conditionals, so there is no estimator {options.sampling.estimator}", hint=said
             )
-        if wish.sampling.orbits != "auto":
+        if options.sampling.orbits != "auto":
             raise InputError("blocks of atoms have no orbits to average over", hint=WITH_NETWORKS)
         swept = network.nbytes - network.of_atom.nbytes
         seconds = _LOADING + schedule.sweeps * schedule.chains * swept * _BYTE
-        sums = _UNIT_BYTES * (schedule.chains * (network.n_units + network.n_counts) + len(case.asked.numbers))
+        sums = _UNIT_BYTES * (schedule.chains * (network.n_units + network.n_counts) + len(analysis.query.numbers))
         memory = network.nbytes + 2 * swept + sums
         cost = Cost(seconds, memory, f"{schedule.chains} chains of {schedule.draws} draws")
         estimator = Estimator(conditional=True)

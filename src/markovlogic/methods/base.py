@@ -1,4 +1,4 @@
-"""What every method is: an entry that says what it needs and promises, what it would cost on a case, and how it answers."""
+"""What every method is: an entry that says what it needs and promises, what it would cost on a analysis, and how it answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
     from markovlogic.estimation.estimator import Estimator
     from markovlogic.estimation.orbit_pools import OrbitPools
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.results.answers import Answer
     from markovlogic.running.sampling import Sampling, Schedule
 
@@ -31,7 +31,7 @@ class MethodSettings(Protocol):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a method would take on a case: rough predictions, None where there is none."""
+    """What a method would take on a problem: rough predictions, None where there is none."""
 
     seconds: float | None
     memory_bytes: int | None  # beyond what the program itself takes
@@ -41,7 +41,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a method says when `auto` asks it: whether it takes the case, and why or why not."""
+    """What a method says when `auto` asks it: whether it takes the analysis, and why or why not."""
 
     takes: bool
     reason: str
@@ -121,33 +121,33 @@ class Method(ABC):
         return False
 
     @abstractmethod
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """What it would take: from predicted sizes, or from the ground network where there is one."""
 
-    def network_for(self, case: Case, wish: InferOptions) -> NetworkKind:
+    def network_for(self, analysis: Analysis, options: InferOptions) -> NetworkKind:
         """The network that it would work on; found from predicted sizes, so that everybody who asks gets the same answer."""
         return self.networks[0]
 
-    def costs(self, case: Case, wish: InferOptions) -> tuple[tuple[NetworkKind, Cost], ...]:
+    def costs(self, analysis: Analysis, options: InferOptions) -> tuple[tuple[NetworkKind, Cost], ...]:
         """What it would take on each network that it can work on."""
-        return ((self.networks[0], self.cost(case, wish)),)
+        return ((self.networks[0], self.cost(analysis, options)),)
 
-    def skip_in_auto(self, case: Case, wish: InferOptions) -> bool:
+    def skip_in_auto(self, analysis: Analysis, options: InferOptions) -> bool:
         """Whether `auto` need not even ask what it would cost: nothing is planned, and nothing loaded for that."""
         return False
 
-    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer | None:
+    def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer | None:
         """What it says when `auto` asks; None: it is for those who ask for it by name."""
         return None
 
-    def can_replace_stuck_chains(self, case: Case) -> bool:
+    def can_replace_stuck_chains(self, analysis: Analysis) -> bool:
         """Whether `auto` goes over to this method where the chains of another disagree after burn-in."""
         return False
 
     @abstractmethod
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """All decisions that are left, taken once."""
 
     @abstractmethod
-    def answer(self, case: Case, plan: Plan) -> Answer:
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Do what was planned."""

@@ -15,7 +15,7 @@ from markovlogic.methods.propagation import Found, Messages, PropagationMethod, 
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
 
 
 @dataclass(frozen=True)
@@ -49,25 +49,25 @@ class BeliefPropagation(PropagationMethod):
         """As the name alone says."""
         return BP()
 
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """Some rounds over all literals."""
-        return ground_cost(case, "messages along every literal, as many rounds as it takes")
+        return ground_cost(analysis, "messages along every literal, as many rounds as it takes")
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """Nothing is left to decide."""
-        settings = self.settings(wish)
-        return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), settings=settings, notes=self.notes(wish))
+        settings = self.settings(options)
+        return Plan(self, NetworkKind.GROUND, reason, self.cost(analysis, options), settings=settings, notes=self.notes(options))
 
-    def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
+    def found(self, analysis: Analysis, plan: Plan, rounds: Rounds) -> Found:
         """Run the messages; where there are no loops, say that they are exact."""
-        network, progress = case.ground(), case.resources.progress
-        with case.watch("sample"):
+        network, progress = analysis.ground_network, analysis.progress
+        with analysis.watch("sample"):
             graph = ground_graph(network)
 
             def given(literals: Sequence[int]) -> AtomBeliefs:
                 return AtomBeliefs(propagate(graph.given(literals), rounds, progress), lambda atoms: atoms)
 
-            found = asked_on_network(case, network, given)
+            found = asked_on_network(analysis, network, given)
             if graph.is_forest() and not found.base.beliefs.n_cut:
                 remark = "the factor graph has no loops, so belief propagation is exact once its messages have settled"
                 found = replace(found, remarks=(remark,))

@@ -14,7 +14,7 @@ from markovlogic.networks.kinds import COMPRESSED
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.results.answers import Answer
 
 
@@ -22,43 +22,43 @@ if TYPE_CHECKING:
 class CountSumMethod(Method):
     """Means of all units, by components."""
 
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """By the states of every component."""
         from markovlogic.methods.exact.counts import PIECE, sum_of
 
-        assert case.blocks is not None
-        own = sum_of(case.blocks).cost
+        assert analysis.counts is not None
+        own = sum_of(analysis.counts).cost
         if not own.possible:
             return Cost(None, None, "counts have too many states to be summed over", possible=False)
-        memory = case.blocks.nbytes + 16 * PIECE + ANSWER_ROW_BYTES * case.rows
+        memory = analysis.counts.nbytes + 16 * PIECE + ANSWER_ROW_BYTES * analysis.questions.rows
         return Cost(own.seconds, memory, f"counts have {own.states:,} states")
 
-    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer:
+    def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:
         """Take what is cheap, unless draws themselves are wanted."""
-        if wish.sampling.needs_draws:
+        if options.sampling.needs_draws:
             return Offer(False, "draws are asked for")
-        if cost.seconds is None or cost.seconds > wish.sampling.exact_seconds:
+        if cost.seconds is None or cost.seconds > options.sampling.exact_seconds:
             return Offer(False, cost.reason if cost.seconds is None else f"a sum over counts would take {cost.seconds:,.0f} s")
         return Offer(True, f"a compression gave counts, and a sum over them is cheap: {cost.reason}")
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
-        assert case.blocks is not None
-        said = wish.idle()
+        assert analysis.counts is not None
+        said = options.idle()
         notes = (f"counts were summed over, so {', '.join(said)} had nothing to do",) if said else ()
-        return Plan(self, case.blocks.kind, reason, self.cost(case, wish), notes=notes)
+        return Plan(self, analysis.counts.kind, reason, self.cost(analysis, options), notes=notes)
 
-    def answer(self, case: Case, plan: Plan) -> Answer:
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Means of units, for the atoms that they stand for."""
         from markovlogic.methods.exact.counts import sum_of
         from markovlogic.results.answers import Answer, Values
         from markovlogic.results.marginals import Account
 
-        assert case.blocks is not None
-        network = case.blocks
-        with case.watch("sample"):
+        assert analysis.counts is not None
+        network = analysis.counts
+        with analysis.watch("sample"):
             means = sum_of(network).means()
-        values = Values.exact(means[network.of_atom[case.asked.numbers]])
+        values = Values.exact(means[network.of_atom[analysis.query.numbers]])
         return Answer(values, Values.exact(means[:0]), network.guarantee, Account())
 
 

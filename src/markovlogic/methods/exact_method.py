@@ -12,7 +12,7 @@ from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.results.answers import Answer
 
 NO_DRAWS = "nothing was drawn and there is no sampling error"  # whatever may be said of the problem that was solved
@@ -24,56 +24,56 @@ class ExactMethod(Method):
 
     way: Literal["exact", "enumerate", "eliminate"] = "exact"
 
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """By the plan that solving would follow."""
-        if case.network is None:
+        if analysis.network is None:
             return Cost(None, None, "the network is too large for a plan of exact inference", possible=False)
-        plan = case.exact_plan(self.way)
+        plan = analysis.exact_plan(self.way)
         if isinstance(plan, str):
             return Cost(None, None, plan, possible=False)
-        afterwards = case.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * case.rows
-        return Cost(plan.seconds, case.peak_bytes(afterwards), plan.reason)
+        afterwards = analysis.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * analysis.questions.rows
+        return Cost(plan.seconds, analysis.peak_bytes(afterwards), plan.reason)
 
-    def skip_in_auto(self, case: Case, wish: InferOptions) -> bool:
+    def skip_in_auto(self, analysis: Analysis, options: InferOptions) -> bool:
         """Equivalence relations over more than a few constants are not even grounded: transitivity ties all pairs together."""
-        return case.partition.has_large_relation
+        return analysis.partition.has_large_relation
 
-    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer | None:
+    def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer | None:
         """Take what is cheap, unless draws themselves are wanted."""
-        if wish.sampling.needs_draws:
+        if options.sampling.needs_draws:
             return Offer(False, "draws are asked for")
         if not cost.possible:
             return Offer(False, f"exact inference is not possible: {cost.reason}")
-        if cost.seconds is not None and cost.seconds > wish.sampling.exact_seconds:
+        if cost.seconds is not None and cost.seconds > options.sampling.exact_seconds:
             return Offer(False, f"exact inference would take about {cost.seconds:,.0f} s")
         return Offer(True, f"exact inference is cheap: {cost.reason}")
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
-        said = wish.idle()
+        said = options.idle()
         notes = (f"{NO_DRAWS}, so {', '.join(said)} had nothing to do",) if said else ()
-        return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), notes=notes)
+        return Plan(self, NetworkKind.GROUND, reason, self.cost(analysis, options), notes=notes)
 
-    def answer(self, case: Case, plan: Plan) -> Answer:
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Log Z and all marginals."""
         from markovlogic.methods.exact.planning import ExactPlan, plan_exact
         from markovlogic.methods.exact.solve import solve
         from markovlogic.results.answers import Answer, Values
         from markovlogic.results.marginals import Account
 
-        network, progress = case.ground(), case.resources.progress
-        with case.watch("sample"):
-            work, deadline = case.exact_plan(self.way), current()
+        network, progress = analysis.ground_network, analysis.progress
+        with analysis.watch("sample"):
+            work, deadline = analysis.exact_plan(self.way), current()
             deadline.allowance = LONG  # there is no half of an exact answer
             if not isinstance(work, ExactPlan):  # asked for by name: planned without a bound on the effort
-                work = plan_exact(network, case.parts, method=self.way, memory_limit=case.memory_limit, progress=progress)
+                work = plan_exact(network, analysis.parts, method=self.way, memory_limit=analysis.memory_limit, progress=progress)
             if work.seconds <= SHORT_SECONDS:
                 deadline.allowance = SURE
-            found = solve(network, plan=work, events=case.asked.cubes, progress=progress)
-            whole = case.of_all(found.log_z)
+            found = solve(network, plan=work, events=analysis.query.cubes, progress=progress)
+            whole = analysis.of_all(found.log_z)
         return Answer(
-            Values.exact(found.marginal[case.asked.numbers]),
-            Values.exact(case.asked.summed(found.event_probability)),
+            Values.exact(found.marginal[analysis.query.numbers]),
+            Values.exact(analysis.query.summed(found.event_probability)),
             Guarantee.EXACT,
             Account(log_z=whole.log_z),
             remarks=whole.remarks,

@@ -9,7 +9,7 @@ import numpy as np
 
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.hard_rules import decide
-from markovlogic.methods.case import REFINING_SECONDS, Resources
+from markovlogic.methods.analysis import REFINING_SECONDS, Resources
 from markovlogic.methods.no_world import rules_named
 from markovlogic.networks.starts import start_worlds
 from markovlogic.problem.prepare import PreparedProblem

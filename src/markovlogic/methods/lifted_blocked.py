@@ -14,7 +14,7 @@ from markovlogic.networks.kinds import NetworkKind
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.methods.lifted.blocks.clusters import ClusterGraph
     from markovlogic.methods.lifted.blocks.network import TensorNetwork
     from markovlogic.results.answers import Answer
@@ -32,33 +32,33 @@ _CELL_BYTES = 40  # a chain
 class LiftedBlockedMethod(SamplingMethod):
     """Chains over tensors."""
 
-    def network(self, case: Case) -> TensorNetwork:
+    def network(self, analysis: Analysis) -> TensorNetwork:
         """One array a predicate."""
         from markovlogic.methods.lifted.blocks.network import TensorNetwork
 
-        told = case.posed.told_by_rules
+        told = analysis.prepared.told_by_rules
         return TensorNetwork.of(told.problem, told.lowered)
 
-    def _graph(self, case: Case, settings: MethodSettings | None) -> ClusterGraph:
+    def _graph(self, analysis: Analysis, settings: MethodSettings | None) -> ClusterGraph:
         from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 
         assert isinstance(settings, LiftedBlocked)
-        return settings.graph(self.network(case))
+        return settings.graph(self.network(analysis))
 
-    def _searching(self, case: Case) -> float:
+    def _searching(self, analysis: Analysis) -> float:
         """Twins are found at once."""
         return 0.0
 
-    def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
+    def _cost(self, analysis: Analysis, intended: Intended, search_seconds: float) -> Cost:
         """By cells of the clusters' arrays."""
         from markovlogic.methods.sampling.lifted_blocked import CHAINS_A_BATCH
         from markovlogic.running.worker_pool import cores
 
         try:
-            graph = self._graph(case, intended.settings)
+            graph = self._graph(analysis, intended.settings)
         except UnsupportedError as refusal:
             return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
-        problem, schedule = case.posed.told_by_rules.problem, intended.schedule
+        problem, schedule = analysis.prepared.told_by_rules.problem, intended.schedule
         whole = [cluster for cluster in graph.clusters if not cluster.note]
         counted = [cluster for cluster in graph.clusters if cluster.note]
         cells = sum(cluster.cells for cluster in graph.clusters)
@@ -66,13 +66,13 @@ class LiftedBlockedMethod(SamplingMethod):
         chain += sum(cluster.seconds + _COUNTED + cluster.cells * _LAID_OUT for cluster in counted)
         batches = -(-schedule.chains // CHAINS_A_BATCH)
         work = schedule.sweeps * (schedule.chains * chain + batches * len(whole) * _CLUSTER)
-        n_atoms, n_query = len(problem.atoms), len(case.asked.numbers)
+        n_atoms, n_query = len(problem.atoms), len(analysis.query.numbers)
         memory = 24 * sum(s.n_ground for s in problem.statuses.values())
         memory += int(min(schedule.chains, CHAINS_A_BATCH * cores()) * cells * _CELL_BYTES) + ANSWER_ROW_BYTES * n_query
         memory += tally_bytes(
             n_all=n_atoms,
             n_query=n_query,
-            n_events=len(case.asked.open_events),
+            n_events=len(analysis.query.open_events),
             n_chains=schedule.chains,
             draws=schedule.draws,
             conditional=intended.estimator.conditional,
@@ -83,21 +83,21 @@ class LiftedBlockedMethod(SamplingMethod):
         reason = f"{schedule.chains} chains of {schedule.draws} draws over {' '.join(together)}"
         return Cost(search_seconds + _LOADING + work / min(batches, cores()), memory, reason)
 
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """As any sampler's; whole predicates are drawn, so components of a ground network do not matter."""
-        if wish.method is not self and (outweighs := case.planning_outweighs) is not None:
+        if options.method is not self and (outweighs := analysis.forecast.outweighs) is not None:
             return Cost(None, None, f"{outweighs}; --method lifted-blocked plans it all the same", possible=False)
-        return super().cost(case.not_narrowed, wish)
+        return super().cost(analysis.ungrounded, options)
 
-    def answer(self, case: Case, plan: Plan) -> Answer:
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """As any sampler's."""
-        return super().answer(case.not_narrowed, plan)
+        return super().answer(analysis.ungrounded, plan)
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """As any sampler's, with the cluster graph."""
-        case = case.not_narrowed
-        made = super().plan(case, wish, reason)
-        return replace(made, details=tuple(self._graph(case, made.settings).lines())) if made.cost.possible else made
+        analysis = analysis.ungrounded
+        made = super().plan(analysis, options, reason)
+        return replace(made, details=tuple(self._graph(analysis, made.settings).lines())) if made.cost.possible else made
 
 
 METHOD = LiftedBlockedMethod(

@@ -30,7 +30,7 @@ from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.system.arrays import frozen
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.networks.ground import GroundNetwork
 
 WORK_SECONDS, WORK_BYTES = 1e-6, 100  # of a form of a kind of clause
@@ -55,50 +55,50 @@ class LiftedBeliefPropagation(PropagationMethod):
         """As the name alone says."""
         return LiftedBP()
 
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """At most what it takes on the ground network; where that is long, what it takes without."""
-        if case.network is None and not case.can_refine:
-            work = _work(case, wish)
+        if analysis.network is None and not analysis.forecast.can_refine:
+            work = _work(analysis, options)
             if isinstance(work, int):
-                return _lifted_cost(case, work)
+                return _lifted_cost(analysis, work)
         return ground_cost(
-            case,
+            analysis,
             "as bp, each kind of message once; colours of the ground network at most",
             edge_seconds=REFINING_SECONDS,
             edge_bytes=REFINING_BYTES,
         )
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """Without grounding where constants fall into few classes and the rules allow it, else by the network's colours."""
-        settings, notes = self.settings(wish), self.notes(wish)
-        with case.watch("symmetry"):
-            case.resources.progress.stage("symmetry")
-            work = _work(case, wish)
+        settings, notes = self.settings(options), self.notes(options)
+        with analysis.watch("symmetry"):
+            analysis.progress.stage("symmetry")
+            work = _work(analysis, options)
         if isinstance(work, int):
-            cost = _lifted_cost(case, work)
+            cost = _lifted_cost(analysis, work)
             return Plan(self, NetworkKind.NONE, f"{reason}; {cost.reason}", cost, settings=settings, notes=notes)
-        if case.network is None and case.can_refine:
-            case.ground()
+        if analysis.forecast.can_refine:
+            analysis = analysis.grounded
         reason = f"{reason}; on the ground network's colours: {work}"
-        return Plan(self, NetworkKind.GROUND, reason, self.cost(case, wish), settings=settings, notes=notes)
+        return Plan(self, NetworkKind.GROUND, reason, self.cost(analysis, options), settings=settings, notes=notes)
 
-    def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
+    def found(self, analysis: Analysis, plan: Plan, rounds: Rounds) -> Found:
         """Lift, run the messages, and tell how much was lifted."""
         if plan.network is NetworkKind.NONE:
-            return _by_classes(case, rounds)
-        return _by_colours(case, case.ground(), rounds)
+            return _by_classes(analysis, rounds)
+        return _by_colours(analysis, analysis.ground_network, rounds)
 
 
-def _work(case: Case, wish: InferOptions) -> int | str:
+def _work(analysis: Analysis, options: InferOptions) -> int | str:
     """Forms of clauses and atoms to look at where nothing is grounded; or why something has to be."""
-    case = case.as_posed
-    if wish.network is NetworkKind.GROUND:
+    analysis = analysis.as_prepared
+    if options.network is NetworkKind.GROUND:
         return "asked for"
-    if any(item.joins_atoms for item in case.posed.problem.query):
+    if any(item.joins_atoms for item in analysis.prepared.problem.query):
         return "a formula tells its constants from the others"
     try:
-        told = case.posed.told_by_rules
-        work = work_of(told.problem, told.lowered, case.symmetry.classes.class_of)
+        told = analysis.prepared.told_by_rules
+        work = work_of(told.problem, told.lowered, analysis.symmetry.classes.class_of)
     except TooManyError as refusal:
         return str(refusal)
     except UnsupportedError as refusal:
@@ -106,19 +106,19 @@ def _work(case: Case, wish: InferOptions) -> int | str:
     return work if work <= MOST_WORK else f"the classes of constants make up to {work:,} forms of clauses and atoms"
 
 
-def _lifted_cost(case: Case, work: int) -> Cost:
-    case = case.as_posed
-    memory = WORK_BYTES * work + ANSWER_ROW_BYTES * case.rows
+def _lifted_cost(analysis: Analysis, work: int) -> Cost:
+    analysis = analysis.as_prepared
+    memory = WORK_BYTES * work + ANSWER_ROW_BYTES * analysis.questions.rows
     return Cost(LOADING + WORK_SECONDS * work, int(memory), "nothing is grounded: constants fall into few classes")
 
 
-def _by_classes(case: Case, rounds: Rounds) -> Found:
-    case = case.as_posed
-    posed, progress = case.posed, case.resources.progress
-    with case.watch("symmetry"):
+def _by_classes(analysis: Analysis, rounds: Rounds) -> Found:
+    analysis = analysis.as_prepared
+    posed, progress = analysis.prepared, analysis.progress
+    with analysis.watch("symmetry"):
         progress.stage("lift")
         told = posed.told_by_rules
-        lifted = lift(told.problem, told.lowered, case.symmetry.classes.class_of)
+        lifted = lift(told.problem, told.lowered, analysis.symmetry.classes.class_of)
     graph = lifted.graph
     remarks = [_lifted_to(graph.n_nodes, graph.n_factors, float(graph.members.sum()), "nothing was grounded")]
     if posed.lowered.has_hard:
@@ -128,18 +128,18 @@ def _by_classes(case: Case, rounds: Rounds) -> Found:
         assert not literals
         return AtomBeliefs(propagate(graph, rounds, progress), lifted.nodes)
 
-    with case.watch("sample"):
+    with analysis.watch("sample"):
         try:
-            return asked_of(case, given, remarks=tuple(remarks))
+            return asked_of(analysis, given, remarks=tuple(remarks))
         except ImpossibleError:
             hint = "give one of the hard rules a weight, or correct the evidence; --method bp names those that conflict"
             raise InputError("no world satisfies the hard rules and the evidence", hint=hint) from None
 
 
-def _by_colours(case: Case, network: GroundNetwork, rounds: Rounds) -> Found:
+def _by_colours(analysis: Analysis, network: GroundNetwork, rounds: Rounds) -> Found:
     from markovlogic.symmetry.refinement import refine_network
 
-    progress = case.resources.progress
+    progress = analysis.progress
     told: list[str] = []
 
     def given(literals: Sequence[int]) -> AtomBeliefs:
@@ -148,16 +148,16 @@ def _by_colours(case: Case, network: GroundNetwork, rounds: Rounds) -> Found:
             if np.isfinite(bias[literal >> 1]):
                 bias[literal >> 1] = np.inf if literal & 1 else -np.inf
         known = frozen(replace(network, atom_bias=bias)) if literals else network
-        with case.watch("symmetry"):
+        with analysis.watch("symmetry"):
             progress.stage("symmetry")
             colours = refine_network(known)
-        with case.watch("sample"):
+        with analysis.watch("sample"):
             graph = quotient(known, colours.atom, colours.clause)
             if not told:
                 told.append(_lifted_to(graph.n_nodes, graph.n_factors, network.n_all, "by colours of the ground network"))
             return AtomBeliefs(propagate(graph, rounds, progress), lambda atoms: colours.atom[atoms].astype(np.int64))
 
-    found = asked_on_network(case, network, given)
+    found = asked_on_network(analysis, network, given)
     return replace(found, remarks=tuple(told))
 
 

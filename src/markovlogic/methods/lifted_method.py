@@ -23,7 +23,7 @@ from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.results.answers import Answer
     from markovlogic.running.sampling import Schedule
     from markovlogic.system.arrays import Bool, Float64
@@ -43,80 +43,80 @@ class LiftedMethod(Method):
         """Independent draws."""
         return True
 
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """By the plan of the engine that would be taken; or why none can be."""
-        if wish.method is not self and (outweighs := case.planning_outweighs) is not None:
+        if options.method is not self and (outweighs := analysis.forecast.outweighs) is not None:
             return Cost(None, None, f"{outweighs}; --method lifted plans it all the same", possible=False)
-        if wish.method is not self and case.partition.has_large_relation:
+        if options.method is not self and analysis.partition.has_large_relation:
             why = (
                 "transitivity ties three objects together, and the equivalence relation is too large for sums over all its worlds"
             )
             return Cost(None, None, f"not planned: {why}; --method lifted plans it all the same", possible=False)
-        case = case.lifting
-        work = _work(case, drawing=wish.sampling.worlds is not None)
+        analysis = analysis.lifting
+        work = _work(analysis, drawing=options.sampling.worlds is not None)
         if isinstance(work, Refusal):
             return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
-        events = _events_cost(case) if _has_conjunctions(case) else (0.0, 0)
+        events = _events_cost(analysis) if _has_conjunctions(analysis) else (0.0, 0)
         if isinstance(events, Refusal):
             return Cost(None, None, f"a formula of the query is not liftable: {events.reason}", possible=False)
-        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * case.rows
+        memory = work.memory_bytes + events[1] + ANSWER_ROW_BYTES * analysis.questions.rows
         return Cost(work.seconds + events[0], memory, work.reason)
 
-    def skip_in_auto(self, case: Case, wish: InferOptions) -> bool:
+    def skip_in_auto(self, analysis: Analysis, options: InferOptions) -> bool:
         """Where draws or a network are wanted, the ground network is tiny, or transitivity ties many pairs together."""
-        other_network = wish.network is not None and wish.network not in self.networks
+        other_network = options.network is not None and options.network not in self.networks
         return (
             other_network
-            or wish.sampling.needs_draws
-            or len(case.posed.problem.atoms) <= FEW_ATOMS
-            or case.partition.has_large_relation
+            or options.sampling.needs_draws
+            or len(analysis.prepared.problem.atoms) <= FEW_ATOMS
+            or analysis.partition.has_large_relation
         )
 
-    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer | None:
+    def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer | None:
         """Take what is cheap; say nothing where there is no way."""
         if not cost.possible:
             return Offer(False, "")
-        if cost.seconds is None or cost.seconds > wish.sampling.exact_seconds:
+        if cost.seconds is None or cost.seconds > options.sampling.exact_seconds:
             return Offer(False, f"lifted inference would take about {cost.seconds or math.inf:,.0f} s")
-        if cost.memory_bytes is not None and cost.memory_bytes > case.memory_limit:
+        if cost.memory_bytes is not None and cost.memory_bytes > analysis.memory_limit:
             return Offer(False, f"lifted inference would need about {show_bytes(cost.memory_bytes)}")
         return Offer(True, f"lifted inference is cheap: {cost.reason}")
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """Whether worlds are drawn is all that is left to decide."""
-        schedule = wish.sampling.schedule(1) if wish.sampling.worlds is not None else None
+        schedule = options.sampling.schedule(1) if options.sampling.worlds is not None else None
         used = {"--worlds", "--thin", "--draws", "--chains", "--seed"} if schedule is not None else set()
-        said = [name for name in wish.idle() if name not in used]
+        said = [name for name in options.idle() if name not in used]
         why = NO_DRAWS if schedule is None else "probabilities are not estimated from draws"
         notes = (f"{why}, so {', '.join(said)} had nothing to do",) if said else ()
-        cost = self.cost(case, wish)
+        cost = self.cost(analysis, options)
         if not cost.possible:
             reason = f"{reason}; would be refused: {cost.reason}"
         return Plan(self, NetworkKind.NONE, reason, cost, schedule=schedule, notes=notes)
 
-    def answer(self, case: Case, plan: Plan) -> Answer:
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Log Z and marginals; worlds where they are asked for."""
         from markovlogic.results.answers import Answer, Values
         from markovlogic.results.marginals import Account
 
-        case = case.lifting
-        work, deadline = _work(case, drawing=plan.schedule is not None), current()
-        if _has_conjunctions(case) and len(case.lifted_events.distinct) > MOST_CONJUNCTIONS:
-            work = _too_many(case)
+        analysis = analysis.lifting
+        work, deadline = _work(analysis, drawing=plan.schedule is not None), current()
+        if _has_conjunctions(analysis) and len(analysis.lifted_events.distinct) > MOST_CONJUNCTIONS:
+            work = _too_many(analysis)
         if isinstance(work, Refusal):
             hint = "leave --method out: auto takes a method that suits, and explain shows which"
             raise ResourceError(f"no lifted inference: {work.reason} ({hint})")
         deadline.allowance = LONG if work.seconds > SHORT_SECONDS else SURE
-        with case.watch("sample"):
-            case.resources.progress.stage("lifted inference")
+        with analysis.watch("sample"):
+            analysis.progress.stage("lifted inference")
             solution = work.solve()
-            problem = case.posed.problem
-            parts = [solution.marginal(part.predicate, part.code[part.number >= 0]) for part in case.asked.atoms]
-            events = _events(case, solution)
-            whole = case.of_all(solution.log_z)
+            problem = analysis.prepared.problem
+            parts = [solution.marginal(part.predicate, part.code[part.number >= 0]) for part in analysis.query.atoms]
+            events = _events(analysis, solution)
+            whole = analysis.of_all(solution.log_z)
             account = Account(log_z=whole.log_z)
             if plan.schedule is not None:
-                _write_worlds(case, solution, plan.schedule)
+                _write_worlds(analysis, solution, plan.schedule)
                 account = Account(
                     chains=plan.schedule.chains, draws=plan.schedule.draws, seed=plan.schedule.seed, log_z=whole.log_z
                 )
@@ -128,14 +128,14 @@ class LiftedMethod(Method):
             Guarantee.EXACT,
             account,
             remarks=whole.remarks,
-            concerns=_rounded(case, solution),
-            asked=case.asked,
+            concerns=_rounded(analysis, solution),
+            query=analysis.query,
         )
 
 
-def _rounded(case: Case, solution: Solution) -> tuple[str, ...]:
+def _rounded(analysis: Analysis, solution: Solution) -> tuple[str, ...]:
     """What is said where floats lose digits; a conjunction is a ratio of two sums, whose logarithms are as large as log Z."""
-    conjunctions = any(len(literals) > 1 for literals in case.asked.cubes)
+    conjunctions = any(len(literals) > 1 for literals in analysis.query.cubes)
     ratios = 2 * float(np.finfo(np.float64).eps) * abs(solution.log_z) if conjunctions else 0.0
     rounding = max(solution.rounding, ratios)
     if rounding <= MOST_ROUNDING:
@@ -146,28 +146,29 @@ def _rounded(case: Case, solution: Solution) -> tuple[str, ...]:
     )
 
 
-def _work(case: Case, *, drawing: bool) -> Work | Refusal:
+def _work(analysis: Analysis, *, drawing: bool) -> Work | Refusal:
     """The plan that is taken. Where no engine gives draws, the one without: it says which rule is in the way of them."""
-    return case.lifted_draws if drawing and not isinstance(case.lifted_draws, Refusal) else case.lifted
+    return analysis.lifted_draws if drawing and not isinstance(analysis.lifted_draws, Refusal) else analysis.lifted
 
 
-def _has_conjunctions(case: Case) -> bool:
+def _has_conjunctions(analysis: Analysis) -> bool:
     """Whether an item of the query joins atoms."""
-    return any(item.joins_atoms for item in case.posed.problem.query)
+    return any(item.joins_atoms for item in analysis.prepared.problem.query)
 
 
-def _too_many(case: Case) -> Refusal:
+def _too_many(analysis: Analysis) -> Refusal:
+    count = len(analysis.lifted_events.distinct)
     return Refusal(
-        f"the query holds {len(case.lifted_events.distinct):,} conjunctions that no symmetry makes alike, each takes a sum of its"
-        f" own, and at most {MOST_CONJUNCTIONS} are taken"
+        f"the query holds {count:,} conjunctions that no symmetry makes alike, each takes a sum of its own, and at most"
+        f" {MOST_CONJUNCTIONS} are taken"
     )
 
 
-def _events_cost(case: Case) -> tuple[float, int] | Refusal:
+def _events_cost(analysis: Analysis) -> tuple[float, int] | Refusal:
     """Seconds and bytes of the sums for conjunctions. Once those planned are long, the others are taken to be like them."""
-    plans, seconds, memory = case.lifted_events, 0.0, 0
+    plans, seconds, memory = analysis.lifted_events, 0.0, 0
     if len(plans.distinct) > MOST_CONJUNCTIONS:
-        return _too_many(case)
+        return _too_many(analysis)
     for done, at in enumerate(plans.distinct, 1):
         work = plans.work(at)
         if isinstance(work, Refusal):
@@ -179,23 +180,23 @@ def _events_cost(case: Case) -> tuple[float, int] | Refusal:
     return seconds, memory
 
 
-def _events(case: Case, solution: Solution) -> Float64:
+def _events(analysis: Analysis, solution: Solution) -> Float64:
     """P(formula), the sum over its cubes: a marginal where it is one literal, else from log Z with the cube as evidence."""
     found: list[float] = []
     ratios: list[float] = []
-    for literals in case.asked.cubes:
+    for literals in analysis.query.cubes:
         if len(literals) == 1:
-            found.append(_single(case, solution, int(literals[0])))
+            found.append(_single(analysis, solution, int(literals[0])))
             continue
-        plans, at = case.lifted_events, len(ratios)
+        plans, at = analysis.lifted_events, len(ratios)
         first = plans.first_alike[at]
         ratios.append(ratios[first] if first < at else _ratio(plans.work(at), solution))
         found.append(ratios[at])
-    return case.asked.summed(np.array(found, np.float64))
+    return analysis.query.summed(np.array(found, np.float64))
 
 
-def _single(case: Case, solution: Solution, literal: int) -> float:
-    problem = case.posed.problem
+def _single(analysis: Analysis, solution: Solution, literal: int) -> float:
+    problem = analysis.prepared.problem
     at = int(np.searchsorted(problem.atoms.start, literal >> 1, side="right")) - 1
     name = problem.atoms.predicates[at]
     code = problem.statuses[name].unrank(np.array([(literal >> 1) - problem.atoms.start[at]], np.int64))
@@ -215,14 +216,14 @@ def _ratio(work: Work | Refusal | None, solution: Solution) -> float:
         return 0.0
 
 
-def _write_worlds(case: Case, solution: Solution, schedule: Schedule) -> None:
+def _write_worlds(analysis: Analysis, solution: Solution, schedule: Schedule) -> None:
     """Independent draws, as chains would write them."""
     from markovlogic.running.worlds import WorldsSink
 
     assert schedule.worlds is not None
-    asked, problem = case.asked, case.posed.problem
-    sink = WorldsSink(schedule.worlds, *case.columns_of_worlds())
-    sink.begin(asked.numbers.astype(np.int32), thin=schedule.thin, checkpoint=None)
+    problem = analysis.prepared.problem
+    sink = WorldsSink(schedule.worlds, *analysis.columns_of_worlds())
+    sink.begin(analysis.query.numbers.astype(np.int32), thin=schedule.thin, checkpoint=None)
     try:
         widths = [min(64, schedule.chains - first) for first in range(0, schedule.chains, 64)]
         for batch, width in enumerate(widths):

@@ -12,14 +12,14 @@ from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
 
 
 @dataclass(frozen=True)
 class MCSATMethod(SamplingMethod):
     """Worlds that satisfy a random set of the clauses that hold now."""
 
-    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer:
+    def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:
         """Take what is left."""
         return Offer(True, "")
 

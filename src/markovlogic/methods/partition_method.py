@@ -11,9 +11,8 @@ from markovlogic.errors import UnsupportedError
 from markovlogic.estimation.estimator import NAMED
 from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
+from markovlogic.methods.analysis import REFINING_SECONDS, Scale
 from markovlogic.methods.base import Cost, InferOptions, Offer, Plan
-from markovlogic.methods.case import REFINING_SECONDS, Scale
-from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.partition.exact import small_parts, solve_parts
 from markovlogic.methods.partition.parts import only
 from markovlogic.methods.rates import Rates, Use
@@ -25,7 +24,7 @@ from markovlogic.networks.kinds import NetworkKind
 if TYPE_CHECKING:
     from markovlogic.estimation.estimator import Estimator
     from markovlogic.estimation.orbit_pools import OrbitPools
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.methods.partition.network import PartitionNetwork
     from markovlogic.results.answers import Answer, Values
     from markovlogic.running.sampling import Schedule
@@ -42,50 +41,50 @@ SOLVING_SHARE = 0.25  # of the time that is left, small parts may take so much
 class PartitionMethod(SamplingMethod):
     """Chains over partitions; parts that are small enough are solved by a visit of all their worlds."""
 
-    def network(self, case: Case) -> PartitionNetwork:
+    def network(self, analysis: Analysis) -> PartitionNetwork:
         """Rows for pairs."""
-        return case.partition.network
+        return analysis.partition.network
 
-    def skip_in_auto(self, case: Case, wish: InferOptions) -> bool:
+    def skip_in_auto(self, analysis: Analysis, options: InferOptions) -> bool:
         """There is nothing to say where no rule speaks of an equivalence relation."""
-        return not case.partition.equivalences.relations and not case.partition.equivalences.misses
+        return not analysis.partition.equivalences.relations and not analysis.partition.equivalences.misses
 
-    def offer(self, case: Case, cost: Cost, wish: InferOptions) -> Offer:
+    def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:
         """Take every equivalence relation, unless other hard rules may confine its blocks."""
-        found = case.partition.equivalences
+        found = analysis.partition.equivalences
         if not found.relations:
             return Offer(False, "; ".join(miss.reason for miss in found.misses))
         names = " and ".join(relation.predicate for relation in found.relations)
         many = len(found.relations) > 1
         what = f"{names} {'are equivalence relations' if many else 'is an equivalence relation'} by hard rules"
-        if wish.sampling.estimator in NAMED and NAMED[wish.sampling.estimator].conditional:
+        if options.sampling.estimator in NAMED and NAMED[options.sampling.estimator].conditional:
             return Offer(False, f"{what}, but partitions have no conditionals to average")
         if not cost.possible:
             return Offer(False, f"{what}, but {cost.reason}")
         return Offer(True, what)
 
-    def _searching(self, case: Case) -> float:
+    def _searching(self, analysis: Analysis) -> float:
         """Twins are found at once."""
         return 0.0
 
-    def cost_on(self, network: NetworkKind, case: Case, wish: InferOptions) -> Cost:
+    def cost_on(self, network: NetworkKind, analysis: Analysis, options: InferOptions) -> Cost:
         """As any sampler's, with chains by what moves."""
-        return super().cost_on(network, case, _with_chains(case, wish))
+        return super().cost_on(network, analysis, _with_chains(analysis, options))
 
-    def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
+    def _cost(self, analysis: Analysis, intended: Intended, search_seconds: float) -> Cost:
         """By rows, neighbours and literals."""
         schedule = intended.schedule
-        sizes = case.partition.sizes
-        if sizes.memory_bytes > case.memory_limit or sizes.seconds > REFINING_SECONDS:
+        sizes = analysis.partition.sizes
+        if sizes.memory_bytes > analysis.memory_limit or sizes.seconds > REFINING_SECONDS:
             needs = f"grounding needs up to {show_bytes(sizes.memory_bytes)} and {sizes.seconds:,.0f} s"
-            return Cost(None, sizes.memory_bytes, needs, possible=sizes.memory_bytes <= case.memory_limit)
-        network = case.partition.network
-        misses = "".join(f"; {miss.reason}" for miss in case.partition.equivalences.misses)
-        if (fault := case.partition.confining) is not None:
+            return Cost(None, sizes.memory_bytes, needs, possible=sizes.memory_bytes <= analysis.memory_limit)
+        network = analysis.partition.network
+        misses = "".join(f"; {miss.reason}" for miss in analysis.partition.equivalences.misses)
+        if (fault := analysis.partition.confining) is not None:
             return Cost(None, None, f"{fault.message} ({fault.place}){misses}", possible=False)
         literals = network.rows.n_literals + len(network.near_node)
         scale = Scale(network.n_all, network.n_all, network.rows.n_clauses, literals, network.nbytes, predicted=False)
-        use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
+        use = Use(schedule, intended.estimator, len(analysis.query.numbers), len(analysis.query.open_events), intended.pools)
         reason = f"{schedule.chains} chains of {schedule.draws} draws over partitions of {network.n_nodes:,} nodes"
         if not network.relations:
             alone = "no hard rules make a predicate an equivalence relation, so atoms move one by one"
@@ -93,42 +92,42 @@ class PartitionMethod(SamplingMethod):
         memory = max(sizes.memory_bytes, self.rates.memory_bytes(scale, use))
         return Cost(search_seconds + self.rates.seconds(scale, use), memory, reason)
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """As any sampler's; refuses what chains may be confined by, where that is known."""
-        if _is_soon(case) and (fault := case.partition.confining) is not None:
+        if _is_soon(analysis) and (fault := analysis.partition.confining) is not None:
             raise UnsupportedError(fault)
-        return super().plan(case, _with_chains(case, wish), reason)
+        return super().plan(analysis, _with_chains(analysis, options), reason)
 
     def _estimator(
-        self, case: Case, wish: InferOptions, schedule: Schedule, settings: Settings
+        self, analysis: Analysis, options: InferOptions, schedule: Schedule, settings: Settings
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """Orbits are pooled where they were asked for, or where no part is going to be solved otherwise."""
-        if wish.sampling.estimator == "auto" and _is_soon(case):
-            small = small_parts(case.partition.network, case.partition.parts, case.partition.parts_asked)
-            if (_solves(schedule) and small.any()) or case.partition.network.n_nodes > MOST_TWINS:
-                wish = replace(wish, sampling=replace(wish.sampling, estimator="sample"))
-        return super()._estimator(case, wish, schedule, settings)
+        if options.sampling.estimator == "auto" and _is_soon(analysis):
+            small = small_parts(analysis.partition.network, analysis.partition.parts, analysis.partition.parts_asked)
+            if (_solves(schedule) and small.any()) or analysis.partition.network.n_nodes > MOST_TWINS:
+                options = replace(options, sampling=replace(options.sampling, estimator="sample"))
+        return super()._estimator(analysis, options, schedule, settings)
 
-    def answer(self, case: Case, plan: Plan) -> Answer:
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Small parts exactly, then chains over the rest."""
         from markovlogic.results.answers import Answer, Values
         from markovlogic.results.marginals import Account
 
         assert plan.schedule is not None
-        network, parts = case.partition.network, case.partition.parts
+        network, parts = analysis.partition.network, analysis.partition.parts
         solves = _solves(plan.schedule) and plan.pools is None
-        with case.watch("sample"):
-            case.resources.progress.stage("solve")
-            wanted = case.partition.parts_asked if solves else np.zeros(parts.n_parts, np.bool_)
+        with analysis.watch("sample"):
+            analysis.progress.stage("solve")
+            wanted = analysis.partition.parts_asked if solves else np.zeros(parts.n_parts, np.bool_)
             solved = solve_parts(network, parts, wanted, deadline_share=_share_of_time(plan.schedule))
-        if (fault := confining(case.posed.problem, only(network, parts, ~solved.parts))) is not None:
+        if (fault := confining(analysis.prepared.problem, only(network, parts, ~solved.parts))) is not None:
             raise UnsupportedError(fault)
-        rows = network.row_of[case.asked.numbers]
+        rows = network.row_of[analysis.query.numbers]
         known = (solved.parts[parts.of_row[rows]] | network.decided(rows)) & solves
         values = Values.exact(solved.marginal[rows])
-        rest = _Rest(only(network, parts, ~solved.parts), case.asked.numbers[~known])
-        if not known.all() or case.asked.open_events or not solves:
-            answer = self._sampled(case, plan, rest)
+        rest = _Rest(only(network, parts, ~solved.parts), analysis.query.numbers[~known])
+        if not known.all() or analysis.query.open_events or not solves:
+            answer = self._sampled(analysis, plan, rest)
         else:
             rest.network.start_worlds(1, np.random.SeedSequence(plan.schedule.seed), "satisfying")  # or there is no world
             log_z = solved.log_z if solved.parts[parts.moves].all() else None
@@ -141,14 +140,14 @@ class PartitionMethod(SamplingMethod):
             remarks = (told, *remarks)
         return replace(answer, atoms=_placed(values, answer.atoms, ~known), remarks=remarks)
 
-    def _sampled(self, case: Case, plan: Plan, rest: _Rest) -> Answer:
+    def _sampled(self, analysis: Analysis, plan: Plan, rest: _Rest) -> Answer:
         """Chains over the parts that are left."""
         from markovlogic.running.run import Task, run
         from markovlogic.running.worlds import WorldsSink
 
         assert isinstance(plan.settings, Settings) and plan.schedule is not None and plan.estimator is not None
         row_of, schedule = rest.network.row_of, plan.schedule
-        events = [[2 * row_of[cube >> 1] + (cube & 1) for cube in event.cubes] for event in case.asked.open_events]
+        events = [[2 * row_of[cube >> 1] + (cube & 1) for cube in event.cubes] for event in analysis.query.open_events]
         task = Task(
             plan.settings,
             rest.network,
@@ -156,12 +155,12 @@ class PartitionMethod(SamplingMethod):
             events,
             plan.estimator,
             None if plan.pools is None else _pools_of_rows(plan.pools, row_of),
-            case.posed.fingerprint if schedule.checkpoint is not None else "",
+            analysis.prepared.fingerprint if schedule.checkpoint is not None else "",
         )
-        sink = WorldsSink(schedule.worlds, *case.columns_of_worlds()) if schedule.worlds is not None else None
-        with case.watch("sample"), rules_named(case.posed.problem.model.rules):
-            found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
-        return self._answer(case, task, schedule, found, rest.numbers)
+        sink = WorldsSink(schedule.worlds, *analysis.columns_of_worlds()) if schedule.worlds is not None else None
+        with analysis.watch("sample"):
+            found = run(task, schedule, worlds=sink, threads=analysis.workspace.threads, progress=analysis.progress)
+        return self._answer(analysis, task, schedule, found, rest.numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,17 +171,17 @@ class _Rest:
     numbers: Int64
 
 
-def _with_chains(case: Case, wish: InferOptions) -> InferOptions:
+def _with_chains(analysis: Analysis, options: InferOptions) -> InferOptions:
     """What was said, and chains for atoms where there are no blocks and nobody said how many."""
-    if wish.sampling.chains is not None or case.partition.equivalences.relations:
-        return wish
-    return replace(wish, sampling=replace(wish.sampling, chains=CHAINS_OF_ATOMS))
+    if options.sampling.chains is not None or analysis.partition.equivalences.relations:
+        return options
+    return replace(options, sampling=replace(options.sampling, chains=CHAINS_OF_ATOMS))
 
 
-def _is_soon(case: Case) -> bool:
+def _is_soon(analysis: Analysis) -> bool:
     """Whether the network is small enough for a plan to wait for it."""
-    sizes = case.partition.sizes
-    return sizes.memory_bytes <= case.memory_limit and sizes.seconds <= REFINING_SECONDS
+    sizes = analysis.partition.sizes
+    return sizes.memory_bytes <= analysis.memory_limit and sizes.seconds <= REFINING_SECONDS
 
 
 def _solves(schedule: Schedule) -> bool:

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Plan
 from markovlogic.methods.messages.conjunctions import AtomBeliefs, conjunction
 from markovlogic.methods.messages.run import ImpossibleError, Rounds
-from markovlogic.methods.no_world import rules_named
 from markovlogic.networks.conflicts import NoWorldError, no_world, what_happened
 from markovlogic.networks.hard import hard_part
 from markovlogic.results.answers import ANSWER_ROW_BYTES
@@ -22,9 +20,10 @@ from markovlogic.system.arrays import Float64
 from markovlogic.system.cancellation import SURE, current
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.networks.ground import GroundNetwork
-    from markovlogic.results.answers import Answer, ResolvedQuery, Values
+    from markovlogic.results.answers import Answer, Values
+    from markovlogic.results.queries import ResolvedQuery
 
 EXPECTED_ROUNDS = 60  # that a prediction counts on; how many it takes nobody knows before
 LOADING = 0.3  # seconds until kernels that were compiled before are there
@@ -69,7 +68,7 @@ class Found:
     converged: bool  # all messages, those for conjunctions too
     concerns: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    asked: ResolvedQuery | None = None  # the questions, where they are not the case's
+    query: ResolvedQuery | None = None  # where it is not the one of the analysis
     left_out: tuple[str, ...] = ()  # remarks on what the query does not depend on
     log_z_bethe: float | None = None  # of the whole model
 
@@ -89,22 +88,22 @@ class PropagationMethod(Method):
         return self.defaults()
 
     @abstractmethod
-    def found(self, case: Case, plan: Plan, rounds: Rounds) -> Found:
+    def found(self, analysis: Analysis, plan: Plan, rounds: Rounds) -> Found:
         """Run the messages and ask them."""
 
-    def settings(self, wish: InferOptions) -> Messages:
+    def settings(self, options: InferOptions) -> Messages:
         """What the user said, or the defaults; refuses what makes no sense before anything long runs."""
-        made = self.defaults() if wish.settings is None else wish.settings
+        made = self.defaults() if options.settings is None else options.settings
         assert isinstance(made, Messages)
         _ = made.rounds
         return made
 
-    def notes(self, wish: InferOptions) -> tuple[str, ...]:
+    def notes(self, options: InferOptions) -> tuple[str, ...]:
         """Tell a user who spoke about sampling that there is none."""
-        said = wish.idle()
+        said = options.idle()
         return (f"messages are no draws, so {', '.join(said)} had nothing to do",) if said else ()
 
-    def answer(self, case: Case, plan: Plan) -> Answer:
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Marginals, and the Bethe approximation of log Z."""
         from markovlogic.results.answers import Answer
         from markovlogic.results.marginals import Account
@@ -112,8 +111,7 @@ class PropagationMethod(Method):
         assert isinstance(plan.settings, Messages)
         rounds = plan.settings.rounds
         current().allowance = SURE  # messages that did not settle in time are an answer, with a concern
-        with rules_named(case.posed.problem.model.rules):
-            found = self.found(case, plan, rounds)
+        found = self.found(analysis, plan, rounds)
         beliefs = found.base.beliefs
         return Answer(
             _without_errors(found.atoms),
@@ -122,27 +120,27 @@ class PropagationMethod(Method):
             Account(converged=found.converged, iterations=beliefs.iterations, log_z_bethe=found.log_z_bethe),
             concerns=(*_concerns(found, rounds), *found.concerns),
             remarks=(*found.remarks, *found.left_out),
-            asked=found.asked,
+            query=found.query,
         )
 
 
-def asked_of(case: Case, given: Given, concerns: tuple[str, ...] = (), remarks: tuple[str, ...] = ()) -> Found:
-    """Put the questions of a case to messages; given: beliefs where some literals are known to be true."""
+def asked_of(analysis: Analysis, given: Given, concerns: tuple[str, ...] = (), remarks: tuple[str, ...] = ()) -> Found:
+    """Put the query to messages; given: beliefs where some literals are known to be true."""
     base = given(())
     cubes = [
-        conjunction(literals.astype(np.int64), lambda known: given(known) if known else base) for literals in case.asked.cubes
+        conjunction(literals.astype(np.int64), lambda known: given(known) if known else base) for literals in analysis.query.cubes
     ]
     converged = base.beliefs.converged and all(settled for _, settled in cubes)
-    atoms, events = base.probability(case.asked.numbers), case.asked.summed(np.array([value for value, _ in cubes]))
+    atoms, events = base.probability(analysis.query.numbers), analysis.query.summed(np.array([value for value, _ in cubes]))
     # an exact sum over the rest would make a number that is neither exact nor the Bethe approximation
-    whole = case.of_all(base.beliefs.log_z_bethe if case.narrowed is None else None)
-    return Found(base, atoms, events, converged, concerns, remarks, case.asked, whole.remarks, whole.log_z)
+    whole = analysis.of_all(base.beliefs.log_z_bethe if analysis.narrowed is None else None)
+    return Found(base, atoms, events, converged, concerns, remarks, analysis.query, whole.remarks, whole.log_z)
 
 
-def asked_on_network(case: Case, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:
+def asked_on_network(analysis: Analysis, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:
     """The same on a ground network, where conflicts of hard rules can be named and worlds looked for."""
     try:
-        return asked_of(case, given, _doubts(network), remarks)
+        return asked_of(analysis, given, _doubts(network), remarks)
     except ImpossibleError:
         raise no_world(hard_part(network)) from None
 
@@ -191,13 +189,12 @@ def _without_errors(probability: Float64) -> Values:
     return Values(probability, nothing, nothing, nothing)
 
 
-def ground_cost(case: Case, reason: str, *, edge_seconds: float = 0.0, edge_bytes: float = 0.0) -> Cost:
+def ground_cost(analysis: Analysis, reason: str, *, edge_seconds: float = 0.0, edge_bytes: float = 0.0) -> Cost:
     """What messages take on the ground network; `edge_…`: what else each literal takes, once."""
-    scale = case.scale
-    if scale.predicted and not case.can_refine:
-        needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
-        return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
-    runs = 1 + sum(len(cube) - 1 for cube in case.asked.cubes)
+    scale = analysis.scale
+    if scale.predicted and not analysis.forecast.can_refine:
+        return analysis.forecast.unknown_cost
+    runs = 1 + sum(len(cube) - 1 for cube in analysis.query.cubes)
     seconds = LOADING + runs * scale.literals * (edge_seconds + EXPECTED_ROUNDS * EDGE_SECONDS)
-    own = (EDGE_BYTES + edge_bytes) * scale.literals + NODE_BYTES * scale.rows + ANSWER_ROW_BYTES * case.rows
-    return Cost(seconds, case.peak_bytes(int(scale.network_bytes + own)), reason)
+    own = (EDGE_BYTES + edge_bytes) * scale.literals + NODE_BYTES * scale.rows + ANSWER_ROW_BYTES * analysis.questions.rows
+    return Cost(seconds, analysis.peak_bytes(int(scale.network_bytes + own)), reason)

@@ -18,7 +18,7 @@ from markovlogic.results.answers import ANSWER_ROW_BYTES
 if TYPE_CHECKING:
     from markovlogic.estimation.estimator import Estimator
     from markovlogic.estimation.orbit_pools import OrbitPools
-    from markovlogic.methods.case import Case, Scale
+    from markovlogic.methods.analysis import Analysis, Scale
     from markovlogic.running.sampling import Schedule
 
 SWEEPS_A_STEP = 32
@@ -162,17 +162,17 @@ def _estimate_bytes(use: Use, lanes: int) -> float:
 SLOW = Rates(64e-6, 64e-6, single_steps=True)  # of a sampler in plain Python, which nobody has measured
 
 
-def counting_scale(case: Case) -> Scale:
+def counting_scale(analysis: Analysis) -> Scale:
     """How large the counting network is."""
-    from markovlogic.methods.case import Scale
+    from markovlogic.methods.analysis import Scale
 
-    atoms = len(case.posed.problem.atoms)
-    return Scale(atoms, atoms, 0, 0, case.counting_plan.network_bytes, predicted=False)
+    atoms = len(analysis.forecast.prepared.problem.atoms)
+    return Scale(atoms, atoms, 0, 0, analysis.forecast.counting_plan.network_bytes, predicted=False)
 
 
-def counting_rates(case: Case) -> Rates:
+def counting_rates(analysis: Analysis) -> Rates:
     """What Gibbs takes on the counting network, before anything is asked for: the plan of its counts tells."""
-    plan, atoms = case.counting_plan, max(len(case.posed.problem.atoms), 1)
+    plan, atoms = analysis.forecast.counting_plan, max(len(analysis.forecast.prepared.problem.atoms), 1)
     return Rates(
         row=plan.sweep_seconds / atoms,
         literal=0.0,
@@ -181,23 +181,23 @@ def counting_rates(case: Case) -> Rates:
         row_bytes=24.0,  # what the search for symmetries leaves
         work_bytes=16.0,  # of a chain's first world
         batch_chains=1,
-        chain_bytes=_chain_bytes(case),
+        chain_bytes=_chain_bytes(analysis),
         plane_bytes=1,
     )
 
 
-def _chain_bytes(case: Case) -> float:
+def _chain_bytes(analysis: Analysis) -> float:
     """One word an atom is the world of a chain."""
-    return case.counting_plan.chain_bytes + 8.0 * len(case.posed.problem.atoms)
+    return analysis.forecast.counting_plan.chain_bytes + 8.0 * len(analysis.forecast.prepared.problem.atoms)
 
 
-def counting_what_is_asked(case: Case) -> Rates:
+def counting_what_is_asked(analysis: Analysis) -> Rates:
     """The same with tallies from the first atom that is asked for to the last; lists the questions."""
-    numbers = case.asked.numbers
+    numbers = analysis.query.numbers
     span = int(numbers.max()) - int(numbers.min()) + 1 if len(numbers) else 0
-    return replace(counting_rates(case), tallied=span)
+    return replace(counting_rates(analysis), tallied=span)
 
 
-def counting_bytes(case: Case, chains: int) -> int:
+def counting_bytes(analysis: Analysis, chains: int) -> int:
     """Bytes of the counting network and its chains, before tallies and whatever is asked for."""
-    return int(counting_scale(case).network_bytes + chains * _chain_bytes(case))
+    return int(counting_scale(analysis).network_bytes + chains * _chain_bytes(analysis))

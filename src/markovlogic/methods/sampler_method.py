@@ -12,9 +12,7 @@ import numpy as np
 
 from markovlogic.errors import InputError
 from markovlogic.estimation.estimator import CONDITIONAL_CELLS, Estimator, resolved
-from markovlogic.grounding.memory import show_bytes
 from markovlogic.methods.base import Cost, InferOptions, Method, Plan
-from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.rates import SLOW, Rates, Use, counting_scale, counting_what_is_asked
 from markovlogic.methods.sampling.base import LogZ, Settings
 from markovlogic.methods.sampling.irreducible import Reach
@@ -24,7 +22,7 @@ from markovlogic.results.answers import ANSWER_ROW_BYTES
 if TYPE_CHECKING:
     from markovlogic.estimation.diagnostics import Estimates
     from markovlogic.estimation.orbit_pools import OrbitPools
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.networks.base import Network
     from markovlogic.results.answers import Answer, Values
     from markovlogic.running.result import RunResult
@@ -85,85 +83,88 @@ class SamplingMethod(Method):
         made: Settings = vars(importlib.import_module(module))[name]()
         return made
 
-    def settings(self, wish: InferOptions) -> Settings:
+    def settings(self, options: InferOptions) -> Settings:
         """The user's settings, or the defaults where they are another method's; with the source of proposals that was named."""
-        own = wish.settings is not None and wish.settings.method == self.name
-        made = wish.settings if own else self._defaults()
+        own = options.settings is not None and options.settings.method == self.name
+        made = options.settings if own else self._defaults()
         assert isinstance(made, Settings)
-        if wish.proposals is not None and self.proposes:
+        if options.proposals is not None and self.proposes:
             usual, said = vars(self._defaults())["source"], vars(made)["source"]
             if said is not usual and not (isinstance(said, str) and said == usual):
                 raise two_sources(self.name)
-            made = replace(made, source=wish.proposals)  # type: ignore[type-var]
+            made = replace(made, source=options.proposals)  # type: ignore[type-var]
         if self.proposes:
             from markovlogic.compression.proposals import seeded_source
 
-            made = replace(made, source=seeded_source(vars(made)["source"], wish.sampling.seed))  # type: ignore[type-var]
+            made = replace(made, source=seeded_source(vars(made)["source"], options.sampling.seed))  # type: ignore[type-var]
         return made
 
-    def network(self, case: Case) -> Network:
+    def network(self, analysis: Analysis) -> Network:
         """What the chains walk on, where it is no counting network."""
-        return case.ground()
+        return analysis.ground_network
 
     def chains_on(self, network: NetworkKind) -> int:
         """Chains where nobody said how many."""
         return self.chains
 
-    def settings_on(self, network: NetworkKind, case: Case, wish: InferOptions) -> Settings:
+    def settings_on(self, network: NetworkKind, analysis: Analysis, options: InferOptions) -> Settings:
         """Settings for one of the networks that it can work on."""
-        return self.settings(wish)
+        return self.settings(options)
 
-    def cost(self, case: Case, wish: InferOptions) -> Cost:
+    def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """What it would take on the network that suits best."""
-        return self.cost_on(self.network_for(case, wish), case, wish)
+        return self.cost_on(self.network_for(analysis, options), analysis, options)
 
-    def cost_on(self, network: NetworkKind, case: Case, wish: InferOptions) -> Cost:
+    def cost_on(self, network: NetworkKind, analysis: Analysis, options: InferOptions) -> Cost:
         """By rates a literal and an atom, as if `auto` had to find out what is averaged, before any symmetry is known."""
-        schedule = wish.sampling.schedule(self.chains_on(network))
-        few = len(case.posed.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
-        settings = self.settings_on(network, case, wish)
+        schedule = options.sampling.schedule(self.chains_on(network))
+        few = len(analysis.prepared.problem.atoms) * schedule.chains <= CONDITIONAL_CELLS
+        settings = self.settings_on(network, analysis, options)
         estimator = Estimator(conditional=few and settings.has_conditionals)
-        return self._cost(case, Intended(network, schedule, settings, estimator), self._searching(case))
+        return self._cost(analysis, Intended(network, schedule, settings, estimator), self._searching(analysis))
 
-    def _searching(self, case: Case) -> float:
+    def _searching(self, analysis: Analysis) -> float:
         """Seconds that a search for symmetries may take, before it is made."""
-        return self.rates.searching(case.scale)
+        return self.rates.searching(analysis.scale)
 
-    def _cost(self, case: Case, intended: Intended, search_seconds: float) -> Cost:
-        scale, rates, schedule = case.scale, self.rates, intended.schedule
+    def _cost(self, analysis: Analysis, intended: Intended, search_seconds: float) -> Cost:
+        if intended.network is NetworkKind.COUNTING:
+            analysis = analysis.ungrounded
+        scale, rates, schedule = analysis.scale, self.rates, intended.schedule
         grounding = 0
         if intended.network is NetworkKind.COUNTING:
-            scale, rates = counting_scale(case), counting_what_is_asked(case)
-        elif scale.predicted and not case.can_refine:
-            needs = f"grounding needs up to {show_bytes(case.sizes.memory_bytes)} and {case.sizes.seconds:,.0f} s"
-            return Cost(None, case.sizes.memory_bytes, needs, possible=case.sizes.memory_bytes <= case.memory_limit)
+            scale, rates = counting_scale(analysis), counting_what_is_asked(analysis)
+        elif scale.predicted and not analysis.forecast.can_refine:
+            return analysis.forecast.unknown_cost
         else:
-            grounding = case.sizes.memory_bytes
+            grounding = analysis.forecast.sizes.memory_bytes
         reason = f"{schedule.chains} chains of {schedule.draws} draws"
         if intended.network is NetworkKind.COUNTING:
-            reason += f", {case.counting_plan.sweep_seconds:.2g} s a sweep"
-        if self.confined_moves and case.posed.lowered.has_hard and case.reach is not Reach.ALL:
+            reason += f", {analysis.forecast.counting_plan.sweep_seconds:.2g} s a sweep"
+        if self.confined_moves and analysis.prepared.lowered.has_hard and analysis.reach is not Reach.ALL:
             reason += f"; hard clauses may keep {self.confined_moves} from reaching every world"
-        use = Use(schedule, intended.estimator, len(case.asked.numbers), len(case.asked.open_events), intended.pools)
-        decided = max(case.rows - use.n_query, 0)  # rows that cost nothing but their place
+        use = Use(schedule, intended.estimator, len(analysis.query.numbers), len(analysis.query.open_events), intended.pools)
+        decided = max(analysis.questions.rows - use.n_query, 0)  # rows that cost nothing but their place
         memory = max(grounding, rates.memory_bytes(scale, use) + ANSWER_ROW_BYTES * decided)
         return Cost(search_seconds + rates.seconds(scale, use), memory, reason)
 
-    def plan(self, case: Case, wish: InferOptions, reason: str) -> Plan:
+    def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """Settings bound to the problem where its network is at hand; estimator and orbits."""
-        network = self.network_for(case, wish)
-        schedule, settings = wish.sampling.schedule(self.chains_on(network)), self.settings_on(network, case, wish)
-        _ = case.asked
-        with case.watch("symmetry"):
-            case.resources.progress.stage("symmetry")
-            if network is not NetworkKind.COUNTING and case.network is not None:
-                settings = settings.bind(case.target)
-            estimator, pools, notes = self._estimator(case, wish, schedule, settings)
+        network = self.network_for(analysis, options)
+        if network is NetworkKind.COUNTING:  # whose atoms are those of all components
+            analysis = analysis.ungrounded
+        schedule, settings = options.sampling.schedule(self.chains_on(network)), self.settings_on(network, analysis, options)
+        _ = analysis.query
+        with analysis.watch("symmetry"):
+            analysis.progress.stage("symmetry")
+            if network is not NetworkKind.COUNTING and analysis.network is not None:
+                settings = settings.bind(analysis.target)
+            estimator, pools, notes = self._estimator(analysis, options, schedule, settings)
         return Plan(
             self,
             network,
             reason,
-            self._cost(case, Intended(network, schedule, settings, estimator, pools), case.watch.seconds["symmetry"]),
+            self._cost(analysis, Intended(network, schedule, settings, estimator, pools), analysis.watch.seconds["symmetry"]),
             estimator=estimator,
             settings=settings,
             schedule=schedule,
@@ -172,57 +173,59 @@ class SamplingMethod(Method):
         )
 
     def _estimator(
-        self, case: Case, wish: InferOptions, schedule: Schedule, settings: Settings
+        self, analysis: Analysis, options: InferOptions, schedule: Schedule, settings: Settings
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """What is averaged, the orbits that it is averaged over, and notes on the search for them."""
         from markovlogic.estimation.orbit_plan import plan_pools, wants_orbits
 
-        named, atoms = wish.sampling.estimator, len(case.posed.problem.atoms)
+        named, atoms = options.sampling.estimator, len(analysis.prepared.problem.atoms)
         pools, notes = None, tuple[str, ...]()
         if wants_orbits(named, atoms):
-            found = case.symmetry.for_averages(searching=named != "auto" or settings.moves_by_symmetry)
+            found = analysis.symmetry.for_averages(searching=named != "auto" or settings.moves_by_symmetry)
             notes = found.notes
-            numbers, events = case.asked.numbers.astype(np.int32), [event.cubes for event in case.asked.open_events]
+            numbers, events = analysis.query.numbers.astype(np.int32), [event.cubes for event in analysis.query.open_events]
             pools = plan_pools(found, named, numbers, events, chains=schedule.chains)
         estimator = resolved(
             named, has_conditionals=settings.has_conditionals, cells=atoms * schedule.chains, has_pools=pools is not None
         )
         return estimator, pools, notes
 
-    def answer(self, case: Case, plan: Plan) -> Answer:
+    def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Chains, until draws, time or the user's deadline end."""
         from markovlogic.running.run import Task, run
         from markovlogic.running.worlds import WorldsSink
 
         assert isinstance(plan.settings, Settings) and plan.schedule is not None and plan.estimator is not None
-        asked, schedule = case.asked, plan.schedule
+        if plan.network is NetworkKind.COUNTING:
+            analysis = analysis.ungrounded
+        query, schedule = analysis.query, plan.schedule
         task = Task(
             plan.settings,
-            case.counting if plan.network is NetworkKind.COUNTING else self.network(case),
-            asked.numbers.astype(np.int32),
-            [event.cubes for event in asked.open_events],
+            analysis.forecast.counting if plan.network is NetworkKind.COUNTING else self.network(analysis),
+            query.numbers.astype(np.int32),
+            [event.cubes for event in query.open_events],
             plan.estimator,
             plan.pools,
-            case.posed.fingerprint if schedule.checkpoint is not None else "",
+            analysis.prepared.fingerprint if schedule.checkpoint is not None else "",
         )
         if plan.fallback is not None:
             schedule = replace(schedule, gives_up=True)
-        sink = WorldsSink(schedule.worlds, *case.columns_of_worlds()) if schedule.worlds is not None else None
-        with case.watch("sample"), rules_named(case.posed.problem.model.rules):
-            found = run(task, schedule, worlds=sink, threads=case.resources.threads, progress=case.resources.progress)
+        sink = WorldsSink(schedule.worlds, *analysis.columns_of_worlds()) if schedule.worlds is not None else None
+        with analysis.watch("sample"):
+            found = run(task, schedule, worlds=sink, threads=analysis.workspace.threads, progress=analysis.progress)
         if found.stopped == "disagreement" and plan.fallback is not None:
-            return _continued(case, plan.fallback, schedule, found)
-        return self._answer(case, task, schedule, found, asked.numbers)
+            return _continued(analysis, plan.fallback, schedule, found)
+        return self._answer(analysis, task, schedule, found, query.numbers)
 
-    def _answer(self, case: Case, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
+    def _answer(self, analysis: Analysis, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
         """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
         from markovlogic.estimation.orbit_plan import remarks_on
         from markovlogic.problem.names import atom_name
         from markovlogic.results.answers import Answer
         from markovlogic.results.marginals import Account
 
-        problem = case.posed.problem
-        events = case.asked.open_events
+        problem = analysis.prepared.problem
+        events = analysis.query.open_events
 
         def name(row: int) -> str:
             return atom_name(problem, int(numbers[row]))
@@ -236,7 +239,7 @@ class SamplingMethod(Method):
             remarks = (*remarks, found.log_z)
         elif log_z is not None and not found.converged:
             log_z, remarks = None, (*remarks, "log_z is left out: the chains that would give it have not converged")
-        whole = case.of_all(None if log_z is None else log_z.value)
+        whole = analysis.of_all(None if log_z is None else log_z.value)
         account = Account(
             chains=found.chains,
             draws=found.draws,
@@ -259,15 +262,15 @@ class SamplingMethod(Method):
             remarks=(*remarks, *whole.remarks, *found.remarks(name)),
             kept=found.kept,
             thin=found.thin,
-            asked=case.asked,
+            query=analysis.query,
         )
 
 
-def _continued(case: Case, plan: Plan, before: Schedule, found: RunResult) -> Answer:
+def _continued(analysis: Analysis, plan: Plan, before: Schedule, found: RunResult) -> Answer:
     """Chains disagreed after burn-in: another method goes on, in a checkpoint inside the first one's."""
     assert plan.schedule is not None
     there = None if before.checkpoint is None else os.path.join(before.checkpoint, plan.method.name)
-    answer = plan.method.answer(case, replace(plan, schedule=replace(plan.schedule, checkpoint=there)))
+    answer = plan.method.answer(analysis, replace(plan, schedule=replace(plan.schedule, checkpoint=there)))
     note = f"the chains of {found.method} disagreed after burn-in, so {plan.method.name} went on in their place"
     account = replace(answer.account, continued_with=plan.method.name)
     return replace(answer, account=account, remarks=(note, *answer.remarks))

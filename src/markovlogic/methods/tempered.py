@@ -12,16 +12,16 @@ from markovlogic.methods.sampling.irreducible import Reach
 from markovlogic.networks.kinds import NetworkKind
 
 if TYPE_CHECKING:
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
 
 
 @dataclass(frozen=True)
 class TemperedMethod(SamplingMethod):
     """Ladders of temperatures."""
 
-    def can_replace_stuck_chains(self, case: Case) -> bool:
+    def can_replace_stuck_chains(self, analysis: Analysis) -> bool:
         """Where single-site moves reach every world: heat does not melt hard rules."""
-        return case.network is not None and case.reach is Reach.ALL
+        return analysis.network is not None and analysis.reach is Reach.ALL
 
 
 METHOD = TemperedMethod(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from markovlogic.problem import Problem
+
 
 EVENT = -1  # in place of a predicate's number: the row is a formula, not an atom
 
@@ -104,6 +106,14 @@ class RunRecord(Account):
     command: str = ""  # the command line, where there was one
     version: str = ""
     compression: CompressionRecord | None = None
+
+    @staticmethod
+    def of(problem: Problem, account: Account, **more: Any) -> RunRecord:
+        """The record of a run on a problem; more: the fields that neither of them knows."""
+        from markovlogic._version import __version__
+
+        sources = (problem.model.source, *problem.evidence.sources)
+        return RunRecord(**vars(account), atoms=len(problem.atoms), sources=sources, version=__version__, **more)
 
     def method_with_note(self, guarantee: Guarantee) -> str:
         """The method for people; a sum that is exact for a compressed problem only is not called exact without saying so."""

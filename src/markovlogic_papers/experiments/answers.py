@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.data.evidence import TRUE
-from markovlogic.methods.case import Resources, case_of
-from markovlogic.methods.planner import make_plan, wish_of
+from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.options import options_of
+from markovlogic.methods.planner import make_plan
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.query import resolve_query
-from markovlogic.running.sampling import Sampling
 from markovlogic.system.arrays import Float64
 from markovlogic.system.measures import Stopwatch
 from markovlogic_papers.experiments.follow import Truth
@@ -30,13 +30,13 @@ class Told:
 def answered(posed: PreparedProblem, method: str) -> Told:
     """Plan, and do what was planned; a query of all predicates gets a number for every open atom."""
     begun = time.perf_counter()
-    with case_of(posed, Resources(), Stopwatch()) as case:
-        plan = make_plan(case, wish_of(method, "auto", Sampling()))
-        answer = plan.method.answer(case, plan)
-        solved = (answer.asked or case.asked).atoms
+    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
+        planned = make_plan(analysis, options_of(method))
+        answer = planned.answer()
+        solved = (answer.query or planned.analysis.query).atoms
         value = np.concatenate([part.truth == TRUE for part in solved]).astype(np.float64)  # what hard rules decide
         value[np.concatenate([part.number for part in solved]) >= 0] = answer.atoms.probability
-        number = np.concatenate([part.number for part in case.asked_as_posed.atoms])
+        number = np.concatenate([part.number for part in analysis.questions.resolved.atoms])
         order = np.argsort(number, kind="stable")[np.count_nonzero(number < 0) :]
         return Told(value[order], time.perf_counter() - begun, (*answer.concerns, *answer.remarks))
 

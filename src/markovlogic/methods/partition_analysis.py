@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,9 @@ from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 
 if TYPE_CHECKING:
     from markovlogic.errors import Fault
-    from markovlogic.grounding.engine import Engine
     from markovlogic.grounding.predict import Sizes
     from markovlogic.language.equivalence import Found
-    from markovlogic.methods.case import Case
+    from markovlogic.methods.analysis import Analysis
     from markovlogic.methods.partition.network import PartitionNetwork
     from markovlogic.methods.partition.parts import Parts
     from markovlogic.system.arrays import Bool
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
 
 
-class PartitionCase:
-    """A case as partitions see it."""
+@dataclass(frozen=True, eq=False)
+class PartitionAnalysis:
+    """A problem as partitions see it."""
 
-    def __init__(self, case: Case, database: Engine) -> None:
-        self.case, self.database = case, database
+    analysis: Analysis
 
     @cached_property
     def equivalences(self) -> Found:
         """Predicates with open atoms that hard rules make equivalence relations."""
         from markovlogic.language.equivalence import Found, equivalences
 
-        problem = self.case.posed.problem
-        found = equivalences(problem.model, self.case.posed.lowered)
+        problem = self.analysis.prepared.problem
+        found = equivalences(problem.model, self.analysis.prepared.lowered)
         is_open = {name for name, statuses in problem.statuses.items() if statuses.n_open}
         relations = (relation for relation in found.relations if relation.predicate in is_open)
         return Found(tuple(relations), tuple(miss for miss in found.misses if miss.predicate in is_open))
@@ -43,16 +43,16 @@ class PartitionCase:
     @property
     def has_large_relation(self) -> bool:
         """Whether an equivalence relation has so many open atoms that sums over all worlds, lifted or not, are hopeless."""
-        statuses = self.case.posed.problem.statuses
+        statuses = self.analysis.prepared.problem.statuses
         return any(statuses[relation.predicate].n_open > LARGEST_RELATION for relation in self.equivalences.relations)
 
     @cached_property
     def sizes(self) -> Sizes:
         """Sizes of the ground network of all rules but those that make relations equivalence relations, predicted."""
         if not self.equivalences.relations:
-            return self.case.sizes
-        with self.case.watch("ground"):
-            self.case.resources.progress.stage("predict")
+            return self.analysis.forecast.sizes
+        with self.analysis.watch("ground"):
+            self.analysis.progress.stage("predict")
             return self._way.sizes
 
     @cached_property
@@ -60,12 +60,12 @@ class PartitionCase:
         """The network that partitions are weighed by; refuses what would not fit the memory limit."""
         from markovlogic.methods.partition.network import partition_network
 
-        problem, relations = self.case.posed.problem, self.equivalences.relations
+        problem, relations = self.analysis.prepared.problem, self.equivalences.relations
         current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
-        with self.case.watch("ground"):
-            way = self._way if relations else self.case.way
-            at_hand = None if relations else self.case.network
-            ground = way.network(self.case.resources.progress) if at_hand is None else at_hand
+        with self.analysis.watch("ground"):
+            way = self._way if relations else self.analysis.forecast.grounding
+            at_hand = None if relations else self.analysis.network
+            ground = way.network(self.analysis.progress) if at_hand is None else at_hand
             made = partition_network(problem, ground, relations)
         current().allowance = SURE
         return made
@@ -82,8 +82,8 @@ class PartitionCase:
         """Parts in which something moves and single atoms are asked for."""
         parts, row_of = self.parts, self.network.row_of
         wanted = np.zeros(parts.n_parts, np.bool_)
-        wanted[parts.of_row[row_of[self.case.asked.numbers]]] = True
-        for cube in self.case.asked.cubes:
+        wanted[parts.of_row[row_of[self.analysis.query.numbers]]] = True
+        for cube in self.analysis.query.cubes:
             wanted[parts.of_row[row_of[cube >> 1]]] = False
         return wanted & parts.moves
 
@@ -95,9 +95,9 @@ class PartitionCase:
         from markovlogic.methods.sampling.partition_reach import confining
 
         small = small_parts(self.network, self.parts, self.parts_asked)
-        return confining(self.case.posed.problem, only(self.network, self.parts, ~small))
+        return confining(self.analysis.prepared.problem, only(self.network, self.parts, ~small))
 
     @cached_property
     def _way(self) -> Grounding:
-        lowered = self.equivalences.without_axioms(self.case.posed.lowered)
-        return Grounding(self.case.posed.problem, lowered, self.database, self.case.memory_limit)
+        lowered = self.equivalences.without_axioms(self.analysis.prepared.lowered)
+        return Grounding(self.analysis.prepared.problem, lowered, self.analysis.workspace.database, self.analysis.memory_limit)

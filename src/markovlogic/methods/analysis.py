@@ -1,0 +1,531 @@
+"""What planning finds out about a prepared problem: values that know no more than they were made from.
+
+An `Analysis` is made of a problem that hard rules reduced, before anything is grounded. `grounded` gives another one that has the
+network. What takes long and may not be needed is computed when it is first read, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markovlogic.data.names import atom_names
+from markovlogic.errors import ResourceError, UnsupportedError
+from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.ground import Grounding, database_for
+from markovlogic.grounding.memory import default_limit, show_bytes
+from markovlogic.methods.base import Cost
+from markovlogic.methods.reduction import Narrowed, OfAll, ReducedProblem, Reduction, narrowed, of_all, reached, reduce_problem
+from markovlogic.problem.prepare import PreparedProblem
+from markovlogic.problem.query import most_rows
+from markovlogic.results.answers import ANSWER_ROW_BYTES
+from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
+from markovlogic.system.arrays import Int8
+from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
+from markovlogic.system.measures import Stopwatch
+from markovlogic.system.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from markovlogic.errors import Fault
+    from markovlogic.grounding.predict import Sizes
+    from markovlogic.methods.exact.planning import ExactPlan
+    from markovlogic.methods.exact.planning import Method as ExactWay
+    from markovlogic.methods.lifted.answer import Refusal, Work
+    from markovlogic.methods.lifted.events import EventPlans
+    from markovlogic.methods.partition_analysis import PartitionAnalysis
+    from markovlogic.methods.sampling.base import Target
+    from markovlogic.methods.sampling.irreducible import Reach
+    from markovlogic.networks.components import Components
+    from markovlogic.networks.counting.building import CountingPlan
+    from markovlogic.networks.counting.network import CountingNetwork
+    from markovlogic.networks.counts import CountNetwork
+    from markovlogic.networks.ground import GroundNetwork
+    from markovlogic.problem import Problem
+    from markovlogic.results.answers import Replacement
+    from markovlogic.symmetry.find import SymmetryFinder
+
+SEARCHING_SHARE = 0.25  # of the time that is left, a search for symmetries may take so much
+MANY_ROWS = 1_000_000  # of an answer; so many are not listed before it is known that they fit
+SMALL_REST = 20_000  # atoms and literals that the query does not reach: kept where all is solved exactly at little cost
+QUICK_EXACT = 1.0  # seconds, predicted
+MANY_RULES = 2000  # plans that go rule by rule take a second for them
+FEW_GROUNDINGS = 100  # of a rule, on average: then grounding takes no longer than such a plan
+REFINING_SECONDS = 10.0  # grounding that a plan may wait for; a plan for more is made from predicted sizes alone
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a run may use, and how it shows its progress."""
+
+    memory_limit: int | None = None  # bytes; None: a share of what is free
+    threads: int | None = None  # None: all cores
+    progress: Progress = SILENT
+
+    @property
+    def limit(self) -> int:
+        """The memory limit in bytes."""
+        return default_limit() if self.memory_limit is None else self.memory_limit
+
+
+@dataclass(frozen=True, eq=False)
+class Workspace:
+    """Where a run works: its limits, the database that grounds, the watch that times its stages."""
+
+    database: Engine
+    memory_limit: int
+    threads: int | None
+    progress: Progress
+    watch: Stopwatch
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a network is; predicted sizes are upper bounds."""
+
+    atoms: int  # open ones
+    rows: int  # open and hidden ones
+    clauses: int
+    literals: int  # of clauses, groups and definitions
+    network_bytes: int
+    predicted: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """What is asked of a problem, in its own numbers."""
+
+    reduced: ReducedProblem
+    include_evidence: bool
+    memory_limit: int
+    given: ResolvedQuery | None = None  # where they are not the problem's own
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of the answer at most, without listing them; what hard rules decide is among them, unless that is very much."""
+        return most_rows(self.reduced.whole.problem, self._possible)
+
+    @cached_property
+    def _possible(self) -> Problem | None:
+        """The decided problem, where it lists far fewer rows than there are: what hard rules make false is not listed then."""
+        whole, decided = self.reduced.whole.problem, self.reduced.decided.problem
+        every = most_rows(whole)
+        few = every > MANY_ROWS and not self.include_evidence and 2 * most_rows(whole, decided) < every
+        return decided if few else None
+
+    @cached_property
+    def resolved(self) -> ResolvedQuery:
+        """One row an atom; refuses where the rows would not fit the memory limit."""
+        if self.given is not None:
+            return self.given
+        needed = ANSWER_ROW_BYTES * self.rows
+        if needed > self.memory_limit and self.rows > MANY_ROWS:  # fewer are listed, and the plan is refused with its figures
+            raise ResourceError(
+                f"the answer would have {self.rows:,} rows, which need about {show_bytes(needed)} of memory; the limit is"
+                f" {show_bytes(self.memory_limit)}; ask for fewer atoms, or allow more with --memory-limit",
+                needed=needed,
+                limit=self.memory_limit,
+            )
+        return resolved_query(self.reduced.whole.problem, include_evidence=self.include_evidence, possible=self._possible)
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """What is known of a problem's networks before there is one."""
+
+    prepared: PreparedProblem
+    workspace: Workspace
+
+    @cached_property
+    def grounding(self) -> Grounding:
+        """The way to the ground network."""
+        own = self.workspace
+        return Grounding(self.prepared.problem, self.prepared.lowered, own.database, own.memory_limit)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Sizes of the ground network, predicted."""
+        with self.workspace.watch("ground"):
+            self.workspace.progress.stage("predict")
+            return self.grounding.sizes
+
+    @property
+    def fits(self) -> bool:
+        """Whether grounding fits the memory limit."""
+        return self.sizes.memory_bytes <= self.workspace.memory_limit
+
+    @property
+    def can_refine(self) -> bool:
+        """Whether the network fits the memory limit, and soon enough that plans are made with it at hand."""
+        return self.fits and self.sizes.seconds <= REFINING_SECONDS
+
+    @property
+    def needs(self) -> str:
+        """What grounding takes, for people."""
+        return f"grounding needs up to {show_bytes(self.sizes.memory_bytes)} and {self.sizes.seconds:,.0f} s"
+
+    @property
+    def unknown_cost(self) -> Cost:
+        """Of a method on a ground network that is too large for a plan to wait for."""
+        return Cost(None, self.sizes.memory_bytes, self.needs, possible=self.fits)
+
+    @cached_property
+    def outweighs(self) -> str | None:
+        """Why nobody should plan to do without the ground network unasked: many rules, few groundings each, and they fit."""
+        n_clauses = len(self.prepared.lowered.templates)
+        few = n_clauses > MANY_RULES and sum(self.sizes.rows) <= FEW_GROUNDINGS * n_clauses
+        if not few or not self.fits:
+            return None
+        return f"not planned: {n_clauses:,} clauses have few groundings each, and a plan without them takes longer than they do"
+
+    @cached_property
+    def scale(self) -> Scale:
+        """How large the ground network is going to be at most, whether it is there or not."""
+        sizes = self.sizes
+        grouped = sum(len(group.atom) for group in self.prepared.problem.groups)
+        literals = sizes.literals_at_most + grouped
+        network_bytes = 24 * sizes.clauses_at_most + 8 * literals + 16 * sizes.atoms
+        return Scale(sizes.atoms, sizes.atoms, sizes.clauses_at_most, literals, network_bytes, predicted=True)
+
+    @cached_property
+    def counting_plan(self) -> CountingPlan:
+        """How groundings would be counted in place of being made; nothing of the size of a relation is made for it."""
+        from markovlogic.networks.counting.building import counting_plan
+
+        if self.prepared.lowered.has_numbers:  # each that differs is written as a rule
+            return counting_plan(self.prepared.told_by_rules.problem, self.prepared.told_by_rules.lowered)
+        return counting_plan(self.prepared.problem, self.prepared.lowered)
+
+    @cached_property
+    def uncountable(self) -> Fault | None:
+        """Why groundings cannot be counted, if they cannot."""
+        try:
+            _ = self.counting_plan
+        except UnsupportedError as refusal:
+            return refusal.faults[0]
+        return None
+
+    @cached_property
+    def counting(self) -> CountingNetwork:
+        """The counting network."""
+        with self.workspace.watch("ground"):
+            self.workspace.progress.stage("lay out relations")
+            return self.counting_plan.network()
+
+    def network(self) -> GroundNetwork:
+        """The ground network; refuses what would not fit the memory limit."""
+        current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
+        with self.workspace.watch("ground"):
+            made = self.grounding.network(self.workspace.progress)
+        current().allowance = SURE  # chains can give an answer from now on, if a late one
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """A ground network that an analysis works on."""
+
+    whole: GroundNetwork  # all that was grounded
+    ungrounded: Analysis  # what it was grounded for
+    narrowed: Narrowed | None = None  # the part of it that the analysis is about, where it is not all
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """A problem, and what is found out about it for the methods that may solve it."""
+
+    reduced: ReducedProblem
+    questions: Questions
+    forecast: Forecast  # of the reduced problem
+    orbits: str = "auto"  # what chains and estimators use of the symmetries, see `symmetry.base.ORBITS`
+    leaves_out: bool = False  # whether components that the query does not reach may be left out
+    replacement: Replacement | None = None  # what a compression gave in place of a problem
+    ground: Ground | None = None  # once it is grounded
+
+    @property
+    def prepared(self) -> PreparedProblem:
+        """What is solved: what the network shows that the query reaches, as far as that is known."""
+        return self.reduced.solved if self.narrowed is None else self.narrowed.prepared
+
+    @property
+    def narrowed(self) -> Narrowed | None:
+        """The part of the ground network that this is about, where it is not all."""
+        return None if self.ground is None else self.ground.narrowed
+
+    @property
+    def whole(self) -> PreparedProblem:
+        """The problem as it was prepared."""
+        return self.reduced.whole
+
+    @property
+    def network(self) -> GroundNetwork | None:
+        """The ground network that methods work on; None before it is there."""
+        if self.ground is None:
+            return None
+        return self.ground.whole if self.narrowed is None else self.narrowed.network
+
+    @property
+    def counts(self) -> CountNetwork | None:
+        """The network of counts that a compression gave in place of a problem."""
+        return None if self.replacement is None else self.replacement.made.blocks
+
+    # ---- where it works
+
+    @property
+    def workspace(self) -> Workspace:
+        """Limits, database and watch of the run."""
+        return self.forecast.workspace
+
+    @property
+    def memory_limit(self) -> int:
+        """In bytes."""
+        return self.workspace.memory_limit
+
+    @property
+    def progress(self) -> Progress:
+        """What shows how far the run is."""
+        return self.workspace.progress
+
+    @property
+    def watch(self) -> Stopwatch:
+        """What times the stages."""
+        return self.workspace.watch
+
+    # ---- the network
+
+    @property
+    def ungrounded(self) -> Analysis:
+        """The analysis as it was before the network was there."""
+        return self if self.ground is None else self.ground.ungrounded
+
+    @cached_property
+    def grounded(self) -> Analysis:
+        """The same with the ground network of all that the query reaches; refuses what would not fit the memory limit."""
+        if self.ground is not None:
+            return self
+        full = replace(self, ground=Ground(self.forecast.network(), self))
+        return full._of_the_query() if self.leaves_out else full
+
+    def _of_the_query(self) -> Analysis:
+        """Leave out components that the query does not reach, unless all of them together are solved exactly at little cost."""
+        network = self.ground_network
+        if len(self.query.numbers) == network.n_atoms:
+            return self
+        with self.watch("ground"):
+            stays = reached(self.query, self.parts)
+            keep = stays[self.parts.component_of]
+            kept_clauses = keep[network.clause_literal[network.clause_start[:-1]] >> 1]
+            left = np.count_nonzero(~keep) + np.diff(network.clause_start)[~kept_clauses].sum()
+        if stays.all() or (left <= SMALL_REST and self._is_quick):
+            return self
+        with self.watch("ground"):
+            part = narrowed(self.prepared, network, self.parts, stays, log_constant=network.log_constant)
+            return replace(self, ground=Ground(network, self.ungrounded, part))
+
+    @property
+    def _is_quick(self) -> bool:
+        plan = self.exact_plan("exact")
+        return not isinstance(plan, str) and plan.seconds <= QUICK_EXACT
+
+    @property
+    def ground_network(self) -> GroundNetwork:
+        """The ground network that methods work on, of an analysis that has one."""
+        assert self.network is not None
+        return self.network
+
+    @cached_property
+    def parts(self) -> Components:
+        """The components of that network."""
+        from markovlogic.networks.components import components
+
+        return components(self.ground_network)
+
+    @property
+    def scale(self) -> Scale:
+        """How large the network is, or is going to be at most."""
+        network = self.network
+        if network is None:
+            return self.forecast.scale
+        literals = network.n_literals + len(network.group_atom) + len(network.definition_literal)
+        return Scale(network.n_atoms, network.n_all, network.n_clauses, literals, network.nbytes, predicted=False)
+
+    def peak_bytes(self, afterwards: int) -> int:
+        """The most memory that a run takes: that of grounding, or of what comes after."""
+        return max(self.forecast.sizes.memory_bytes, afterwards)
+
+    def of_all(self, log_z: float | None) -> OfAll:
+        """Log Z of the whole model, given that of what was solved; and remarks on what was left out."""
+        grounded = None if self.ground is None else self.ground.whole
+        return of_all(self.reduced.left_out, self.narrowed, grounded, log_z, self.memory_limit)
+
+    # ---- the query
+
+    @cached_property
+    def query(self) -> ResolvedQuery:
+        """What is asked, in the numbers of what is solved."""
+        with self.watch("read"):
+            resolved = self.questions.resolved
+            if self.prepared.problem is self.whole.problem:
+                return resolved
+            from markovlogic.compression.base import projection
+
+            return projected(resolved, projection(self.whole.problem, self.prepared.problem))
+
+    def columns_of_worlds(self) -> tuple[list[str], Int8]:
+        """Names of the query atoms that the evidence leaves open, by predicate and code; and what is known of each."""
+        problem = self.whole.problem
+        names: list[str] = []
+        truths = [np.empty(0, np.int8)]
+        for there, here in zip(self.questions.resolved.atoms, self.query.atoms, strict=True):
+            own = tuple(problem.domains[type_name] for type_name in problem.model.predicates[there.predicate].types)
+            names += atom_names(there.predicate, there.code[there.number >= 0], tuple(map(len, own)), own).to_pylist()
+            truths.append(here.truth[there.number >= 0])
+        return names, np.concatenate(truths)
+
+    # ---- what methods plan by
+
+    def exact_plan(self, way: ExactWay) -> ExactPlan | str:
+        """How exact inference would go within the effort that planning may take; or why it would not."""
+        from markovlogic.methods.exact.effort import ONE_SECOND
+        from markovlogic.methods.exact.planning import SAMPLE_INSTEAD, plan_exact
+
+        if way not in self._exact_plans:
+            self.progress.stage("plan")
+            limit, network = self.memory_limit, self.ground_network
+            try:
+                found: ExactPlan | str = plan_exact(network, self.parts, method=way, memory_limit=limit, effort=ONE_SECOND)
+            except ResourceError as refusal:
+                found = str(refusal).removesuffix(SAMPLE_INSTEAD)
+            self._exact_plans[way] = found
+        return self._exact_plans[way]
+
+    @cached_property
+    def _exact_plans(self) -> dict[str, ExactPlan | str]:
+        return {}
+
+    @cached_property
+    def as_prepared(self) -> Analysis:
+        """That of the problem as it was prepared. Methods that ground nothing may lift it where it is more symmetric so."""
+        own = self.ungrounded
+        if own.reduced.solved is self.whole:
+            return own
+        forecast = Forecast(self.whole, self.workspace)
+        return Analysis(ReducedProblem.of_all(self.whole), self.questions, forecast, self.orbits)
+
+    @cached_property
+    def lifting(self) -> Analysis:
+        """What lifted inference takes: as prepared, unless it is only quick, or only possible, when it is reduced."""
+        from markovlogic.methods.lifted.answer import Refusal
+        from markovlogic.methods.lifted.engines import QUICK_SECONDS
+
+        if self.ground is not None:
+            return self.ungrounded.lifting
+        whole = self.as_prepared
+        if whole is self or (not isinstance(whole.lifted, Refusal) and whole.lifted.seconds < QUICK_SECONDS):
+            return whole
+        if isinstance(self.lifted, Refusal):
+            return whole
+        return self if isinstance(whole.lifted, Refusal) or self.lifted.seconds < whole.lifted.seconds else whole
+
+    @cached_property
+    def lifted(self) -> Work | Refusal:
+        """How the problem would be solved with nothing grounded, or why not."""
+        from markovlogic.methods.lifted.answer import Refusal
+        from markovlogic.methods.lifted.engines import plan_lifted
+
+        self.progress.stage("plan")
+        try:
+            told = self.prepared.told_by_rules
+        except UnsupportedError as refusal:
+            return Refusal(refusal.faults[0].message)
+        return plan_lifted(told.problem, told.lowered)
+
+    @cached_property
+    def lifted_draws(self) -> Work | Refusal:
+        """The same where worlds are drawn too: the plan above, or another one where its solution gives no draws."""
+        from markovlogic.methods.lifted.answer import Refusal
+        from markovlogic.methods.lifted.engines import plan_lifted
+
+        if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
+            return self.lifted
+        told = self.prepared.told_by_rules
+        return plan_lifted(told.problem, told.lowered, drawing=True)
+
+    @cached_property
+    def lifted_events(self) -> EventPlans:
+        """The same with a conjunction as evidence, for each cube of a formula of the query with more than one literal."""
+        from markovlogic.methods.lifted.events import EventPlans
+
+        events = [literals.tolist() for literals in self.query.cubes if len(literals) > 1]
+        told = self.prepared.told_by_rules
+        return EventPlans(told.problem, told.lowered, events)
+
+    @cached_property
+    def reach(self) -> Reach:
+        """Whether single-site moves reach every possible world, as far as it is known."""
+        from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
+
+        if self.network is not None:
+            return single_site_reach(self.network)
+        return Reach.UNKNOWN if self.prepared.lowered.has_hard else Reach.ALL
+
+    @cached_property
+    def symmetry(self) -> SymmetryFinder:
+        """What finds the problem's symmetries."""
+        from markovlogic.symmetry.find import DEFAULT_BUDGET, SymmetryFinder
+
+        left = current().left
+        budget = DEFAULT_BUDGET if left is None else min(DEFAULT_BUDGET, max(left * SEARCHING_SHARE, 0.0))
+        return SymmetryFinder(self.prepared.problem, self.network, budget_seconds=budget, orbits=self.orbits)
+
+    @cached_property
+    def partition(self) -> PartitionAnalysis:
+        """What there is to know of equivalence relations."""
+        from markovlogic.methods.partition_analysis import PartitionAnalysis
+
+        return PartitionAnalysis(self)
+
+    @property
+    def target(self) -> Target:
+        """What chains are to sample."""
+        from markovlogic.methods.sampling.base import Target
+
+        return Target(self.prepared.problem, self.ground_network, self.symmetry)
+
+
+@contextmanager
+def analysis_of(
+    prepared: PreparedProblem,
+    resources: Resources,
+    watch: Stopwatch,
+    *,
+    include_evidence: bool = False,
+    reduction: Reduction = Reduction.BY_RULES,
+    orbits: str = "auto",
+    replacement: Replacement | None = None,
+) -> Iterator[Analysis]:
+    """What is known of a problem; the database that grounds it is open while the block lasts.
+
+    include_evidence: what the query covers. reduction: what may be known or left out before the problem is solved. replacement:
+    what gave the problem, where that is a compression. orbits: see `Analysis`.
+    """
+    limit = resources.limit
+    with database_for(limit, resources.threads) as database:
+        _ = prepared.lowered  # refuses rules without weights before anything else is done
+        with watch("ground"):
+            resources.progress.stage("decide")
+            reduced = reduce_problem(prepared, database, reduction, memory_limit=resources.memory_limit)
+        workspace = Workspace(database, limit, resources.threads, resources.progress, watch)
+        given = None if replacement is None else replacement.distinct
+        yield Analysis(
+            reduced,
+            Questions(reduced, include_evidence, limit, given),
+            Forecast(reduced.solved, workspace),
+            orbits,
+            leaves_out=reduction is Reduction.BY_QUERY and bool(prepared.problem.query),
+            replacement=replacement,
+        )
