@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -11,9 +12,14 @@ import pytest
 from tests.learning.made import training
 
 import markovlogic as mln
+from markovlogic.cli.main import main
 from markovlogic.language.load import parse
-from markovlogic.learning.held_out import marginal_log_likelihood
+from markovlogic.learning.databases import database_of
+from markovlogic.learning.folds import cross_validate
+from markovlogic.learning.held_out import fold_of_atoms, marginal_log_likelihood
+from markovlogic.learning.optimise import _best_so_far
 from markovlogic.learning.priors import NO_COUPLINGS, Prior, penalty_of, prior_choice
+from markovlogic.system.cancellation import Deadline, check, current, part_of_time
 
 RULES = "S(p)\nE(p)\nL(p, p)\n(S(x))\nE(x) ^ S(x)\nL(x, y) ^ S(x) ^ S(y)\n"
 
@@ -101,3 +107,122 @@ def test_a_prior_of_couplings_from_python_is_kept() -> None:
     assert "0.05 for couplings" in strong.prior and 0 < strong.weights[2].weight < plain.weights[2].weight / 5
     assert none.weights[2].weight == 0 and any("were given none by the prior: weight 0" in note for note in none.notes)
     assert prior_choice(Prior("none", coupling=NO_COUPLINGS)).fixed == Prior("none", coupling=NO_COUPLINGS)
+
+
+def graph(seed: int, *, helps: bool, people: int = 120) -> dict[str, pa.Table]:
+    """One database: rings of six, in which everybody is S or nobody is (helps), or each is drawn alone."""
+    rng = np.random.default_rng(seed)
+    names = [f"P{i:03}" for i in range(people)]
+    s = np.repeat(rng.random(people // 6) < 0.5, 6) if helps else rng.random(people) < 0.5
+    links = [(names[i], names[i - i % 6 + (i + 1) % 6]) for i in range(people)]
+    return {
+        "S": pa.table({"x": names, "truth": s.tolist()}),
+        "E": pa.table({"x": names, "truth": (rng.random(people) < np.where(s, 0.7, 0.3)).tolist()}),
+        "L": pa.table({"x": [a for a, _ in links], "y": [b for _, b in links]}),
+    }
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_parts_of_one_graph(helps: bool) -> None:
+    """Hidden facts are foretold by their neighbours where these have to do with them (the twin: where not)."""
+    model = mln.Model.parse(RULES)
+    found = cross_validate(model, graph(3, helps=helps), "S", hold_out=4, method="pseudolikelihood", prior=1.0, progress=False)
+    assert [fold.left_out for fold in found.folds] == [f"part {k} of 4" for k in range(1, 5)]
+    assert found.pooled.overall.rows == 120  # each fact once
+    # 120 facts: of a coin's tosses 60 are guessed, 71 or more in one run of 40
+    right = ((found.pooled.probability > 0.5) == found.pooled.truth).mean()
+    assert right > 0.9 if helps else right < 0.75
+    learned = mln.learn(model, graph(3, helps=helps), "S", progress=False)
+    assert any("inference of the modelled atoms in 5 parts, each given the others" in note for note in learned.notes)
+    assert learned.weights[2].weight > 0.5 if helps else abs(learned.weights[2].weight) < 0.3
+
+
+def test_what_is_hidden_is_not_seen() -> None:
+    """Facts that are held out change neither the weights nor the probabilities: their labels may be exchanged."""
+    model, tables = mln.Model.parse(RULES), graph(5, helps=True)
+    database = database_of(model, model.evidence(**tables), ["S"], "")
+    held = fold_of_atoms(database, 4, (0, 0)) == 0
+    other = tables["S"].set_column(1, "truth", pa.array(np.asarray(tables["S"]["truth"]) ^ held))
+    both = [
+        cross_validate(model, given, "S", hold_out=4, method="pseudolikelihood", prior=1.0, progress=False).folds[0]
+        for given in (tables, tables | {"S": other})
+    ]
+    assert both[0].learned.as_dict()["weights"] == both[1].learned.as_dict()["weights"]
+    np.testing.assert_array_equal(both[0].evaluation.probability, both[1].evaluation.probability)
+    np.testing.assert_array_equal(both[0].evaluation.truth, ~both[1].evaluation.truth)
+
+
+def test_groups_are_hidden_as_a_whole() -> None:
+    model = mln.Model.parse("C(p, c!)\nL(p, p)\nc = {X, Y, Z}\nC(x, +c)\nL(x, y) ^ C(x, c) ^ C(y, c)\n")
+    names, of = [f"P{i:02}" for i in range(24)], np.arange(24) // 8
+    tables = {
+        "C": pa.table({"p": names, "c": [("X", "Y", "Z")[k] for k in of]}),
+        "L": pa.table({"x": [names[i] for i in range(24)], "y": [names[i - i % 8 + (i + 1) % 8] for i in range(24)]}),
+    }
+    found = cross_validate(model, tables, "C", hold_out=3, method="pseudolikelihood", prior=1.0, progress=False)
+    assert found.pooled.overall.rows == 72 and found.pooled.overall.true == 24
+    assert found.pooled.overall.auc_pr > 0.9
+    unlabelled = {**tables, "C": tables["C"].slice(0, 20)}  # four pages whose class is not known are not judged
+    found = cross_validate(model, unlabelled, "C", hold_out=3, method="pseudolikelihood", prior=1.0, progress=False)
+    assert found.pooled.overall.rows == 60 and found.pooled.overall.true == 20
+    with pytest.raises(mln.InputError, match="has 20 query facts, too few for 30 parts"):
+        cross_validate(model, unlabelled, "C", hold_out=30)
+
+
+def test_hold_out_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import pyarrow.csv as csv
+
+    (tmp_path / "m.mln").write_text(RULES)
+    for name, table in graph(1, helps=True, people=60).items():
+        csv.write_csv(table, tmp_path / f"{name}.csv")
+    evidence = ",".join(f"{name}={tmp_path / name}.csv" for name in "SEL")
+    arguments = [
+        "learn",
+        str(tmp_path / "m.mln"),
+        "-e",
+        evidence,
+        "-q",
+        "S",
+        "--hold-out",
+        "3",
+        "--prior",
+        "1",
+        "--method",
+        "pseudolikelihood",
+    ]
+    code = main([*arguments, "-o", str(tmp_path / "o.mln"), "--stats", str(tmp_path / "s.json")])
+    out, err = capsys.readouterr()
+    assert code in (0, 1), err
+    assert "part 3 of 3" in out and "together" in out and (tmp_path / "o.mln").exists()
+    record = json.loads((tmp_path / "s.json").read_text())
+    assert len(record["folds"]) == 3 and record["pooled"]["overall"]["rows"] == 60 and record["weights"]
+    for wrong, says in (("1", "--hold-out"), ("3 --folds", "--folds and --hold-out together")):
+        code = main([*arguments[:-6], "--hold-out", *wrong.split()])
+        assert code == 2 and says in capsys.readouterr().err
+
+
+def test_a_limit_is_divided_among_stages() -> None:
+    """Where time ends the choice of a prior, none is taken that is narrow by chance, and the weights are on their way."""
+    model, tables = mln.Model.parse(RULES), graph(1, helps=True)
+    short = mln.learn(model, tables, "S", time_limit=1e-6, progress=False)
+    assert "standard deviation 1 " in short.prior and any("cut short by the time limit" in note for note in short.notes)
+    assert any("allow more time" in concern for concern in short.concerns())
+    assert short.weights[2].weight > 0.5
+    assert _best_so_far([]) == 1.0
+    assert _best_so_far([(-9.0, 0.05), (-8.0, 0.1)]) == 1.0  # it still got better
+    assert _best_so_far([(-9.0, 0.05), (-8.0, 0.1), (-8.001, 0.2)]) == 0.1
+    assert _best_so_far([(-9.0, 1.0), (-8.0, 2.0)]) == 2.0
+
+
+def test_parts_of_the_time() -> None:
+    with Deadline(100.0).of_this_run():
+        with part_of_time(0.5):
+            assert 49 < current().left <= 50
+            with part_of_time(0.1):
+                assert 4 < current().left <= 5 and not current().over
+            with part_of_time(0.0):
+                assert current().over
+                check()  # what was found is the answer: nothing is raised
+        assert 99 < current().left <= 100
+    with part_of_time(0.5):
+        assert current().left is None

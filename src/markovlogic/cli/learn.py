@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DATA, LEARNING = "The data", "Learning"
 WEIGHTS_SHOWN = 40
+FOLDS_SHARE, LEAST_SECONDS = 0.7, 0.05  # of a time limit, where the weights are learned from all data after the folds
 
 
 def learn(
@@ -72,6 +73,15 @@ def learn(
             "--folds", help="Cross-validate: leave out one database at a time and evaluate on it.", rich_help_panel=LEARNING
         ),
     ] = False,
+    hold_out: Annotated[
+        int | None,
+        typer.Option(
+            "--hold-out",
+            metavar="K",
+            help="Hide a K-th of the query facts of each database at a time and evaluate on it; choose couplings that way too.",
+            rich_help_panel=LEARNING,
+        ),
+    ] = None,
     keep_weights: Annotated[
         bool, typer.Option("--keep-weights", help="Leave weights as they are where a rule has one.", rich_help_panel=LEARNING)
     ] = False,
@@ -104,11 +114,16 @@ def learn(
     from markovlogic.learning import learn as learning
     from markovlogic.report.atomic import atomic_file
     from markovlogic.report.progress import shown_progress
+    from markovlogic.system.cancellation import Deadline
 
     options.positive(time_limit, "--time-limit")
     options.at_least(seed, 0, "--seed")
-    if output is None and not folds:
-        raise InputError("missing output: give -o OUT.mln or --folds")
+    if hold_out is not None:
+        options.at_least(hold_out, 2, "--hold-out")
+        if folds:
+            raise InputError("--folds and --hold-out together", hint="leave out databases, or parts of their facts; take one")
+    if output is None and not folds and hold_out is None:
+        raise InputError("missing output: give -o OUT.mln, or --folds or --hold-out K")
     check_outputs((output, stats), (model, *evidence))
     if output is not None and not output.endswith(".mln"):
         raise InputError(f"{output} does not end in .mln", hint="learn writes a rule file: give -o OUT.mln")
@@ -124,15 +139,22 @@ def learn(
         "memory_limit": options.memory_size(memory_limit),
         "closed_types": closed_types,
     }
+    limit = Deadline(time_limit)
+    for_folds = time_limit if time_limit is None or output is None else FOLDS_SHARE * time_limit
     record: dict[str, Any] = {}
     concerns: list[str] = []
     with shown_progress(quiet=quiet) as progress:
-        if folds:
-            validated = cross_validation.cross_validate(model, list(evidence), query, progress=progress, **said)
+        validated: CrossValidation | None = None
+        if folds or hold_out is not None:
+            validated = cross_validation.cross_validate(
+                model, list(evidence), query, hold_out=hold_out, progress=progress, **said | {"time_limit": for_folds}
+            )
             record |= validated.as_dict()
             concerns += validated.concerns()
         if output is not None:
-            learned = learning.learn(model, list(evidence), query, progress=progress, **said)
+            left = limit.left if limit.left is None else max(limit.left, LEAST_SECONDS)
+            said["time_limit"] = left if validated is not None else time_limit
+            learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **said)
             learned.save(output)
             record = learned.as_dict() | record
             concerns += learned.concerns()
@@ -141,7 +163,7 @@ def learn(
 
         with atomic_file(stats) as file:
             file.write((json.dumps(record, indent=2, allow_nan=False) + "\n").encode())
-    if folds:
+    if validated is not None:
         _show_folds(validated)
     if output is not None and not quiet:
         _show(learned, output)

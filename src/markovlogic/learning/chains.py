@@ -12,9 +12,11 @@ from markovlogic.grounding.rows import Rows, concatenated, order_of
 from markovlogic.learning.counts import CountingRows, true_literals
 from markovlogic.methods.sampling.gibbs import Gibbs, GibbsSampler, GibbsState
 from markovlogic.networks.ground import GroundNetwork, atom_rows
+from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Float64, Int64, Words, frozen
 
 CHAINS = 64
+UPDATES_AT_ONCE = 100_000_000  # of atoms, between looks at the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,14 +181,23 @@ class Chains:
         return self._last[1]
 
     def sweep(self, weights: Float64, sweeps: int, beta: Float64 | None = None) -> Words:
-        """Go on for some sweeps at these weights; gives the worlds. beta: of each chain, see `GibbsSampler.sweep`."""
+        """Go on for some sweeps at these weights, fewer where the time is over; gives the worlds.
+
+        beta: of each chain, see `GibbsSampler.sweep`.
+        """
         sampler = self.sampler(weights)
         if self._state is None:
             self._state = sampler.init(self._seed)
-        if beta is None:
-            sampler.sweep(self._state, sweeps)
-        else:
-            sampler.sweep(self._state, sweeps, beta=beta.astype(np.float32))
         n_drawn = len(self.network.must) if self._clamped is None else int(np.count_nonzero(~self._clamped))
-        self.updates += sweeps * CHAINS * n_drawn
+        at_once = max(1, UPDATES_AT_ONCE // (CHAINS * max(1, n_drawn)))
+        done = 0
+        while done < sweeps and not (done and cancellation.current().over):
+            now = min(at_once, sweeps - done)
+            if beta is None:
+                sampler.sweep(self._state, now)
+            else:
+                sampler.sweep(self._state, now, beta=beta.astype(np.float32))
+            done += now
+            cancellation.check()
+        self.updates += done * CHAINS * n_drawn
         return self._state.world

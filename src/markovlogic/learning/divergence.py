@@ -110,8 +110,7 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
     distances: list[float] = []
     distance, converged, steps = np.inf, False, 0
     for step in range(MOST_STEPS):
-        left = cancellation.current().left
-        if left is not None and left <= 0:
+        if cancellation.current().over:
             break
         gradient = likelihood.gradient(weights, SWEEPS) - penalty.gradient(weights)
         velocity = MOMENTUM * velocity + (1 - MOMENTUM) * gradient
@@ -134,7 +133,7 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
                 break
     if history:
         weights = np.mean(history[len(history) // 2 :], axis=0)
-    information = _information(likelihood, weights)
+    information = None if cancellation.current().over else _information(likelihood, weights)
     return Found(weights, steps, converged, information, distance, likelihood.updates)
 
 
@@ -146,6 +145,8 @@ def _information(likelihood: Likelihood, weights: Float64) -> Float64 | None:
     free: list[Float64] = []
     clamped: list[Float64] = []
     for _ in range(SNAPSHOTS):
+        if cancellation.current().over:
+            return None
         one, two = likelihood.counts(weights, SWEEPS)
         free.append(one)
         if two is not None:

@@ -1,43 +1,93 @@
-"""Weights judged by inference: how probable are the atoms of a database where none of its modelled atoms is known?
+"""Weights judged by inference: how probable are atoms that were not learned from?
 
 Couplings that were learned with all neighbours known may do harm where none is. So how far they may go from zero is chosen by
-inference in databases that were not learned from, one left out at a time; that they are not worth having is among the answers.
+inference: in databases that are left out one at a time, where none of their modelled atoms is known; or where there is one
+database alone, of a part of its modelled atoms at a time, given the others. That couplings are not worth having is among the
+answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from markovlogic.learning.chains import CHAINS, Chains, WeightedNetwork
-from markovlogic.learning.optimise import maximise
+from markovlogic.learning.databases import Database
+from markovlogic.learning.optimise import Chosen, maximise
 from markovlogic.learning.preparing import Prepared
 from markovlogic.learning.priors import NO_COUPLINGS, Prior, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
 from markovlogic.system import cancellation
-from markovlogic.system.arrays import Float64
+from markovlogic.system.arrays import Bool, Float64, Int64, each_once
 from markovlogic.system.progress import Progress
 
 COUPLINGS = (NO_COUPLINGS, 0.03, 0.1, 0.3, 1.0, 3.0)  # scales that are tried
 BURN_IN, SNAPSHOTS, BETWEEN = 40, 20, 3  # sweeps thrown away, worlds looked at, sweeps between them
 WORSE = 0.01  # of the best value: from there on it only gets worse
+PARTS = 5  # of the atoms of one database alone
 
 
-def marginal_log_likelihood(network: WeightedNetwork, weights: Float64, seed: Sequence[int]) -> tuple[float, int]:
-    """Σ log P(the atom is as the data say | evidence), and how many atoms were drawn for it; of a group its true value alone."""
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is learned from, and what is judged: atoms of some databases, all of a database where `held` is None."""
+
+    design: Design
+    judged: Sequence[tuple[int, Bool | None]]  # number of the database, its atoms
+
+
+def parts_of_databases(ready: Prepared, design: Design) -> list[Part]:
+    """One database left out at a time."""
+    of_unit = design.database[np.searchsorted(design.unit, np.arange(design.n_units))]
+    return [Part(design.units_of(of_unit != at), [(at, None)]) for at in range(len(ready.networks))]
+
+
+def parts_of_atoms(ready: Prepared, n_parts: int, seed: int) -> list[Part]:
+    """A part of the atoms of every database left out at a time; an exclusive group is left out as a whole."""
+    folds = [fold_of_atoms(one.database, n_parts, (seed, at)) for at, one in enumerate(ready.countings)]
+    made = []
+    for part in range(n_parts):
+        held = [fold == part for fold in folds]
+        design = ready.design([one.truth for one in ready.databases], held)
+        made.append(Part(design, list(enumerate(held))))
+    return made
+
+
+def fold_of_atoms(database: Database, n_parts: int, seed: Sequence[int]) -> Int64:
+    """(n_atoms,) the part of each modelled atom, which is that of its group; -1 where its truth is not known."""
+    rng = np.random.default_rng(list(seed))
+    unit = np.arange(len(database.truth), dtype=np.int64)
+    for groups in database.problem.groups:
+        unit[groups.atom] = np.repeat(groups.atom[groups.start[:-1]], np.diff(groups.start))
+    known = each_once(unit[~database.hidden])
+    part = np.full(len(unit), -1, np.int64)
+    part[known] = rng.permutation(len(known)) % n_parts
+    return part[unit]
+
+
+def marginal_log_likelihood(
+    network: WeightedNetwork, weights: Float64, seed: Sequence[int], held: Bool | None = None
+) -> tuple[float, int]:
+    """Σ log P(the atom is as the data say | evidence), and how many atoms were drawn for it; of a group its true value alone.
+
+    held: atoms that are not known, and are judged; None: all of them. The others are as the data say.
+    """
     database = network.counting.database
-    chains = Chains(network, np.random.SeedSequence(list(seed)))
+    chains = Chains(network, np.random.SeedSequence(list(seed)), None if held is None else ~held & ~database.hidden)
     chains.sweep(weights, BURN_IN)
     n = len(database.truth)
     true = np.zeros(n)
     for _ in range(SNAPSHOTS):
         cancellation.check()
         true += np.bitwise_count(chains.sweep(weights, BETWEEN)[:n])
+        if cancellation.current().over:
+            break
     share = (true + 0.5) / (SNAPSHOTS * CHAINS + 1)
     said = np.log(np.where(database.truth, share, 1 - share))
     counts = ~database.hidden & ((network.counting.group < 0) | database.truth)
+    if held is not None:
+        counts &= held
     return float(said[counts].sum()), chains.updates
 
 
@@ -47,23 +97,25 @@ def all_together(networks: Sequence[WeightedNetwork], weights: Float64, seed: in
     return sum(value for value, _ in found), sum(updates for _, updates in found)
 
 
-def with_coupling_scale(ready: Prepared, design: Design, prior: Prior, seed: int, progress: Progress) -> tuple[Prior, str, int]:
-    """The prior with the strength for couplings that predicts left-out databases best, how it was found, and atoms drawn."""
-    of_unit = design.database[np.searchsorted(design.unit, np.arange(design.n_units))]
-    parts = [design.units_of(of_unit != at) for at in range(len(ready.networks))]
+def with_coupling_scale(ready: Prepared, parts: Sequence[Part], local: Chosen, how: str, seed: int, progress: Progress) -> Chosen:
+    """The prior with the strength for couplings by which inference predicts left-out atoms best."""
     starts: list[Float64 | None] = [None] * len(parts)
     progress.stage("held-out inference", len(COUPLINGS) * len(parts))
     best: tuple[float, float] | None = None
     done = drawn = 0
     for scale in COUPLINGS:
-        penalty = penalty_of(replace(prior, coupling=scale), ready.is_base, ready.is_coupling)
+        penalty = penalty_of(replace(local.prior, coupling=scale), ready.is_base, ready.is_coupling)
         total = 0.0
-        for at, part in enumerate(parts):
-            weights, _ = maximise(part, penalty, starts[at], tolerance=1e-6)
-            starts[at] = weights
-            value, updates = marginal_log_likelihood(ready.networks[at], weights, (seed, at))
-            total += value
-            drawn += updates
+        for number, part in enumerate(parts):
+            weights, _ = maximise(part.design, penalty, starts[number], tolerance=1e-6)
+            starts[number] = weights
+            for at, held in part.judged:
+                value, updates = marginal_log_likelihood(ready.networks[at], weights, (seed, at), held)
+                total += value
+                drawn += updates
+            if cancellation.current().over:
+                cancellation.check()
+                return Chosen(_cut_short(local.prior, best, scale), f"{how}, cut short by the time limit", local.start, drawn)
             done += 1
             progress.advance(done, f"couplings of scale {scale:g}" if scale else "no couplings")
         if best is None or total > best[0]:
@@ -71,5 +123,11 @@ def with_coupling_scale(ready: Prepared, design: Design, prior: Prior, seed: int
         elif total < best[0] * (1 + WORSE):
             break
     assert best is not None
-    how = f"inference in {len(parts)} databases left out one at a time"
-    return replace(prior, coupling=best[1]), how, drawn
+    return Chosen(replace(local.prior, coupling=best[1]), how, local.start, drawn)
+
+
+def _cut_short(prior: Prior, best: tuple[float, float] | None, untried: float) -> Prior:
+    """The prior where time ended the search: couplings as all other weights, unless narrower ones were seen to do better."""
+    if best is None or COUPLINGS.index(best[1]) + 1 == COUPLINGS.index(untried):
+        return prior
+    return replace(prior, coupling=best[1])

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.errors import known_name
+from markovlogic.errors import InputError, known_name
 from markovlogic.language import syntax
 from markovlogic.language.load import load
 from markovlogic.learning.choosing import Wanted
 from markovlogic.learning.databases import Database, read_databases, targets_of
 from markovlogic.learning.divergence import Found, Likelihood, climb
 from markovlogic.learning.features import instantiate
-from markovlogic.learning.held_out import all_together, with_coupling_scale
+from markovlogic.learning.held_out import PARTS, all_together, parts_of_atoms, parts_of_databases, with_coupling_scale
 from markovlogic.learning.information import Preconditioner, standard_errors
 from markovlogic.learning.messages import Messages, assumed, undecided
-from markovlogic.learning.optimise import cross_validated, maximise
+from markovlogic.learning.optimise import Chosen, cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
 from markovlogic.learning.priors import Penalty, Prior, PriorChoice, penalty_of, prior_choice
 from markovlogic.learning.pseudolikelihood import Design
@@ -29,7 +29,7 @@ from markovlogic.problem.prepare import Models, Queries
 from markovlogic.report.progress import progress_of
 from markovlogic.system import measures
 from markovlogic.system.arrays import Bool, Float64
-from markovlogic.system.cancellation import Deadline, current, time_limit_of
+from markovlogic.system.cancellation import Deadline, current, part_of_time, time_limit_of
 from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.progress import Progress
 
@@ -38,6 +38,9 @@ METHODS = (AUTO, PSEUDO, CD, NEWTON, PERCEPTRON)
 STAGES = (*measures.STAGES, "learn")  # the stages of every record, and its own
 MUCH_WORSE = 0.01  # of the training data's log-likelihood: so much less, and chains went astray
 SWEEPS_OF_HIDDEN, ROUNDS_OF_HIDDEN = 100, 5
+# shares of the time that is left: for choosing the prior (half of it for couplings), for the pseudo-likelihood where chains
+# follow, and for those before both are compared
+CHOOSING, COUPLING, FITTING, CLIMBING = 0.4, 0.5, 0.4, 0.6
 
 
 def learn(
@@ -52,6 +55,7 @@ def learn(
     seed: int = 0,
     memory_limit: int | None = None,
     closed_types: bool = False,
+    hold_out: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Learned:
     """Learn the weights of a model's rules.
@@ -60,9 +64,14 @@ def learn(
     predicate or an Evidence. query: the predicates that are modelled given all others; None: all that data show (generative).
     Facts that are missing are false, `?` ones hidden. prior: "auto", "none", a standard deviation, "l2:2", "l1:0.5".
     keep_weights: rules that have a weight keep it; else it is learned too.
+    hold_out: how far rules may tie modelled atoms together is chosen by inference of a K-th of the query facts at a time, given
+    the others; None: in databases left out one at a time, and by fifths of the facts where there is one alone.
+    time_limit: seconds for all stages together; each has its share, and the weights are the best of what was reached.
     progress: as in `infer`; False shows nothing.
     """
     known_name(method, "method", METHODS)
+    if hold_out is not None and hold_out < 2:
+        raise InputError(f"hold_out={hold_out} is less than 2", hint="5 hides a fifth of the query facts at a time")
     choice = prior_choice(prior)
     watch = Stopwatch(STAGES)
     limit = time_limit_of(time_limit)
@@ -71,7 +80,7 @@ def learn(
             shown.stage("read")
             source = model if isinstance(model, syntax.Model) else load(model)
             given = read_databases(source, evidence, closed_types=closed_types, progress=shown)
-        task = Task(source, given, targets_of(source, given, query), keep_weights, memory_limit)
+        task = Task(source, given, targets_of(source, given, query), keep_weights, memory_limit, hold_out)
         return _learned(task, method, choice, seed, watch, shown)
 
 
@@ -91,15 +100,20 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, watch: Sto
         if ready.hides:
             worlds, updates = _completed(ready, np.zeros(len(ready.index)), seed)
         design = ready.design(worlds)
-        chosen = choice.fixed
+        chosen, start = choice.fixed, None
         if chosen is None:
-            chosen, how, drawn = _chosen_prior(ready, design, method, choice, seed, progress)
-            updates += drawn
+            with part_of_time(CHOOSING):
+                found = _chosen_prior(ready, design, method, choice, seed, progress, task.hold_out)
+            chosen, updates = found.prior, updates + found.updates
+            start = None if current().left is None else found.start  # time is short: what was reached is where to begin
             progress.stage("pseudo-likelihood")
-            notes.append(f"the prior, {chosen}, was chosen by {how}")
+            notes.append(f"the prior, {chosen}, was chosen by {found.how}")
         penalty = penalty_of(chosen, ready.is_base, ready.is_coupling)
-        weights, ended = maximise(design, penalty, on_step=lambda step, _value: progress.advance(step, f"step {step}"))
+        with part_of_time(FITTING if _goes_on(ready, method) else 1.0):
+            weights, ended = maximise(design, penalty, start, on_step=lambda step, _value: progress.advance(step, f"step {step}"))
         for turn in range(ROUNDS_OF_HIDDEN if ready.hides else 0):  # EM: complete the data, learn from them, again
+            if current().over:
+                break
             worlds, drawn = _completed(ready, weights, seed + turn + 1)
             updates += drawn
             design = ready.design(worlds)
@@ -139,16 +153,25 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, watch: Sto
 
 
 def _chosen_prior(
-    ready: Prepared, design: Design, method: str, choice: PriorChoice, seed: int, progress: Progress
-) -> tuple[Prior, str, int]:
-    """The prior, how it was chosen, and atoms drawn for that.
+    ready: Prepared, design: Design, method: str, choice: PriorChoice, seed: int, progress: Progress, hold_out: int | None
+) -> Chosen:
+    """The prior: `auto` chooses the strength of couplings by inference, and all else by the pseudo-likelihood."""
+    if method != AUTO or not ready.coupled or ready.hides or ready.counts:
+        return cross_validated(design, choice, ready.is_base, seed, progress)
+    with part_of_time(COUPLING):
+        local = cross_validated(design, choice, ready.is_base, seed, progress, left_aside=ready.is_coupling)
+    n_databases = len(ready.databases)
+    if hold_out is None and n_databases > 1:
+        how = f"inference in {n_databases} databases left out one at a time"
+        return with_coupling_scale(ready, parts_of_databases(ready, design), local, how, seed, progress)
+    n_parts = hold_out or PARTS
+    how = f"inference of the modelled atoms in {n_parts} parts, each given the others"
+    return with_coupling_scale(ready, parts_of_atoms(ready, n_parts, seed), local, how, seed, progress)
 
-    `auto` chooses the strength of couplings by inference where databases can be left out; all else by the pseudo-likelihood.
-    """
-    if method != AUTO or not ready.coupled or ready.hides or ready.counts or len(ready.databases) < 2:
-        return *cross_validated(design, choice, ready.is_base, seed, progress), 0
-    local, _ = cross_validated(design, choice, ready.is_base, seed, progress, left_aside=ready.is_coupling)
-    return with_coupling_scale(ready, design, local, seed, progress)
+
+def _goes_on(ready: Prepared, method: str) -> bool:
+    """Whether the conditional likelihood comes after the pseudo-likelihood."""
+    return method != PSEUDO and not ready.counts and (ready.coupled or ready.hides or method != AUTO)
 
 
 def _errors(information: Any, penalty: Penalty) -> tuple[Float64, bool]:
@@ -205,6 +228,9 @@ def _went_on(
             " pseudo-likelihood: couplings were learned with all neighbours known; smaller databases would let auto go on"
         )
         return _Further(PSEUDO, Messages(worries=(worry,)))
+    if current().over:
+        worry = "the time limit left no time for the conditional likelihood: allow more time, or take --method pseudolikelihood"
+        return _Further(PSEUDO, Messages(worries=(worry,)))
     progress.stage("conditional likelihood", None)
     likelihood = Likelihood(ready.networks, seed)
     solver = Preconditioner(information, penalty.precision)
@@ -215,18 +241,27 @@ def _went_on(
         NEWTON: lambda: diagonal_newton(likelihood, weights, penalty, progress),
         PERCEPTRON: lambda: voted_perceptron(likelihood, weights, penalty, seed, progress),
     }
-    found = ways[method]()
+    with part_of_time(CLIMBING):
+        found = ways[method]()
     used = CD if method == AUTO else method
     notes, worries = [], []
     if method == AUTO and not ready.hides:
-        before, drawn = all_together(ready.networks, weights, seed)
-        after, more = all_together(ready.networks, found.weights, seed)
-        found = replace(found, updates=found.updates + drawn + more)
-        if before > after * (1 - MUCH_WORSE):  # both are negative
-            note = "went on to the conditional likelihood, but inference with the weights of the pseudo-likelihood says more"
-            return _Further(
-                PSEUDO, Messages((f"{note} of the training data, so these were kept",)), replace(found, weights=weights)
+        before = after = -np.inf
+        if not current().over:
+            before, drawn = all_together(ready.networks, weights, seed)
+            after, more = all_together(ready.networks, found.weights, seed)
+            found = replace(found, updates=found.updates + drawn + more)
+        kept = ""
+        if current().over:
+            kept = "" if found.converged else "the time limit ended the conditional likelihood before it was near its best"
+        elif before > after * (1 - MUCH_WORSE):  # both are negative
+            kept = (
+                "went on to the conditional likelihood, but inference with the weights of the pseudo-likelihood says more"
+                " of the training data"
             )
+        if kept:
+            note = f"{kept}, so the weights of the pseudo-likelihood were kept"
+            return _Further(PSEUDO, Messages((note,)), replace(found, weights=weights, information=None))
     if method == AUTO:
         notes.append(f"went on from the pseudo-likelihood to the conditional likelihood: {found.steps} steps, 64 chains")
     if not found.converged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +18,19 @@ FOLDS = 5
 MOST_STEPS = 1000
 SMALLEST_INFORMATION = 1e-6  # of a weight that data and prior say nothing about
 NEAR = 1e-3  # of a standard error
+LEAST_STEPS = 15  # that are made even where the time is over: the first ones lead farthest
+UNTRIED = 1.0  # the scale that is taken where a time limit leaves none tried
 LARGEST = 100.0  # weights are kept below: where data are separable they would go on growing
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A prior, how it was chosen, weights to begin with, and atoms drawn for the choice."""
+
+    prior: Prior
+    how: str
+    start: Float64 | None = None
+    updates: int = 0
 
 
 class _OutOfTime(Exception):
@@ -61,6 +74,8 @@ def _maximised(
     steps = 0
 
     def smooth(scaled: Float64) -> tuple[float, Float64]:
+        if steps >= LEAST_STEPS and cancellation.current().over:
+            raise _OutOfTime
         weights = scaled * unit
         value, gradient = design.value_and_gradient(weights)
         cost, slope = penalty.smooth(weights)
@@ -77,8 +92,7 @@ def _maximised(
         nonlocal best, steps
         best = found[:n] - found[n:] if penalty.is_l1 else found
         steps += 1
-        left = cancellation.current().left
-        if cancellation.current().cancelled or (left is not None and left <= 0):
+        if steps >= LEAST_STEPS and cancellation.current().over:
             raise _OutOfTime
         if on_step is not None:
             on_step(steps, 0.0)
@@ -113,8 +127,8 @@ def cross_validated(
     progress: Progress = SILENT,
     *,
     left_aside: Bool | None = None,
-) -> tuple[Prior, str]:
-    """The prior whose strength predicts best what was not learned from, and how it was found.
+) -> Chosen:
+    """The prior whose strength predicts best what was not learned from.
 
     Databases are left out one at a time; where there is one alone, a fifth of its atoms at a time. left_aside: couplings, whose
     strength is found otherwise; meanwhile there are none.
@@ -129,7 +143,8 @@ def cross_validated(
         how = f"a fifth of the atoms left out at a time, {FOLDS} times"
     parts = [(design.units_of(fold != k), design.units_of(fold == k)) for k in each_once(fold)]
     starts: list[Float64 | None] = [None] * len(parts)
-    best: tuple[float, float] | None = None
+    start: Float64 | None = None
+    tried: list[tuple[float, float]] = []
     progress.stage("cross-validation", len(SCALES) * len(parts))
     done = 0
     for scale in SCALES:
@@ -138,13 +153,24 @@ def cross_validated(
         for at, (learned, held_out) in enumerate(parts):
             cancellation.check()
             weights, _ = maximise(learned, penalty, starts[at], tolerance=1e-6)
+            if cancellation.current().over:
+                return Chosen(Prior(choice.kind, _best_so_far(tried), BASE), f"{how}, cut short by the time limit", start)
             done += 1
             progress.advance(done, f"prior of scale {scale:g}")
             starts[at] = weights
             total += held_out.value_and_gradient(weights)[0]
+        best = max(tried, key=lambda one: one[0], default=None)
+        tried.append((total, scale))
         if best is None or total > best[0]:
-            best = (total, scale)
+            start = starts[0] if starts else None
         elif total < best[0] - 1e-3 * abs(best[0]):
             break  # from here on it only gets worse
-    assert best is not None
-    return Prior(choice.kind, best[1], BASE), how
+    return Chosen(Prior(choice.kind, max(tried, key=lambda one: one[0])[1], BASE), how, start)
+
+
+def _best_so_far(tried: list[tuple[float, float]]) -> float:
+    """The scale to take where time ended the search, which goes from narrow priors to wide ones."""
+    if not tried:
+        return UNTRIED
+    best = max(tried, key=lambda one: one[0])
+    return max(best[1], UNTRIED) if best == tried[-1] else best[1]  # while it still gets better, nothing speaks for a narrow one

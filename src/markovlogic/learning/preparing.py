@@ -31,6 +31,7 @@ class Task:
     targets: tuple[str, ...]
     keep_weights: bool
     memory_limit: int | None
+    hold_out: int | None = None  # parts of the query facts, by which couplings are chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +76,12 @@ class Prepared:
             found[counted.feature[counted.couples & (counted.feature >= 0)]] = True
         return found
 
-    def design(self, worlds: Sequence[Bool]) -> Design:
-        """Observations at these worlds; hidden atoms are none."""
-        return design_of(self.countings, worlds, len(self.index), left_out=[one.hidden for one in self.databases])
+    def design(self, worlds: Sequence[Bool], held: Sequence[Bool] | None = None) -> Design:
+        """Observations at these worlds; hidden atoms are none, nor are those held out."""
+        left_out = [one.hidden for one in self.databases]
+        if held is not None:
+            left_out = [one | two for one, two in zip(left_out, held, strict=True)]
+        return design_of(self.countings, worlds, len(self.index), left_out=left_out)
 
 
 def _is_literal(formula: syntax.Formula) -> bool:

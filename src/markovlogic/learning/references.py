@@ -27,8 +27,7 @@ def diagonal_newton(likelihood: Likelihood, start: Float64, penalty: Penalty, pr
     damping, steps, distance = 1.0, 0, np.inf
     history: list[Float64] = []
     for step in range(NEWTON_STEPS):
-        left = cancellation.current().left
-        if left is not None and left <= 0:
+        if cancellation.current().over:
             break
         counts, clamped = likelihood.counts(weights, NEWTON_SWEEPS)
         gradient = likelihood.gradient(weights, NEWTON_SWEEPS) - penalty.gradient(weights)
@@ -61,8 +60,7 @@ def voted_perceptron(likelihood: Likelihood, start: Float64, penalty: Penalty, s
     weights, total, steps, updates = start.copy(), np.zeros_like(start), 0, 0
     previous = weights
     for step in range(PERCEPTRON_STEPS):
-        left = cancellation.current().left
-        if left is not None and left <= 0:
+        if cancellation.current().over:
             break
         counts, drawn = _most_probable_counts(likelihood, weights, seed + step)
         updates += drawn

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 
 from markovlogic.errors import Interrupted, ResourceError
@@ -69,6 +69,12 @@ class Deadline:
         now = time.monotonic() if self._paused_at is None else self._paused_at
         return self.seconds - self._spent - (now - self._begun)
 
+    @property
+    def over(self) -> bool:
+        """Whether the time is over, or somebody asked the run to stop: what was found until now is the answer."""
+        left = self.left
+        return self.cancelled or (left is not None and left <= 0)
+
     def spend(self, seconds: float) -> None:
         """Count seconds that were spent before, in the part of the run that a checkpoint holds."""
         self._spent += seconds
@@ -78,7 +84,8 @@ class Deadline:
         """Time does not count inside: what is done once on a machine is no part of a run."""
         self._paused_at = begun = time.monotonic()
         try:
-            yield
+            with self.outer.paused() if self.outer is not None else nullcontext():
+                yield
         finally:
             self._paused_at = None
             self._spent -= time.monotonic() - begun
@@ -157,6 +164,20 @@ _current: ContextVar[Deadline] = ContextVar("deadline", default=Deadline())  # n
 def current() -> Deadline:
     """The deadline of the run that goes on."""
     return _current.get()
+
+
+@contextmanager
+def part_of_time(share: float) -> Iterator[None]:
+    """Give the block a share of the time that is left; without a time limit it takes as long as it takes."""
+    outer = current()
+    left = outer.left
+    if left is None:
+        yield
+        return
+    inner = Deadline(max(share * left, 0.0), outer=outer)
+    inner.allowance, inner.listener = SURE, outer.listener
+    with inner.of_this_run():
+        yield
 
 
 def check() -> None:
