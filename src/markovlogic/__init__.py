@@ -19,6 +19,7 @@ from markovlogic.report import views as _views  # noqa: F401  values ask for the
 
 if TYPE_CHECKING:
     from markovlogic.api.check import check
+    from markovlogic.api.cluster import Clustering, cluster
     from markovlogic.api.compress import compress
     from markovlogic.api.explain import explain
     from markovlogic.api.infer import infer
@@ -55,6 +56,7 @@ _HOME = {
     "BMF": "compression.evidence_factors",
     "BP": "methods.bp",
     "Blocked": "methods.sampling.blocked",
+    "Clustering": "api.cluster",
     "DPMeans": "compression.groupings",
     "Difference": "evaluation.difference",
     "Evaluation": "evaluation.evaluate",
@@ -84,6 +86,7 @@ _HOME = {
     "UnsupportedError": "errors",
     "World": "map_inference.result",
     "check": "api.check",
+    "cluster": "api.cluster",
     "compress": "api.compress",
     "diff": "evaluation.difference",
     "evaluate": "evaluation.evaluate",
@@ -101,6 +104,7 @@ __all__ = [
     "BP",
     "MCSAT",
     "Blocked",
+    "Clustering",
     "DPMeans",
     "Difference",
     "Evaluation",
@@ -130,6 +134,7 @@ __all__ = [
     "World",
     "__version__",
     "check",
+    "cluster",
     "compress",
     "diff",
     "evaluate",

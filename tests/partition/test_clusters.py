@@ -13,6 +13,7 @@ import markovlogic as mln
 from markovlogic.api.cluster import cluster
 from markovlogic.cli.main import main
 from markovlogic.errors import InputError
+from markovlogic.methods.partition import apart
 from markovlogic.methods.partition.clusters import Pairs, disagreement, exactly_right, least_disagreeing
 
 
@@ -29,7 +30,7 @@ def test_no_partition_disagrees_much_less(seed: int) -> None:
     one, other = np.triu_indices(n, 1)
     listed = rng.random(len(one)) < 0.8
     likely = np.where(rng.random(len(one)) < 0.5, rng.beta(5, 1, len(one)), rng.beta(1, 5, len(one)))
-    pairs = Pairs(n, one[listed].astype(np.int32), other[listed].astype(np.int32), likely[listed])
+    pairs = Pairs(n, one[listed].astype(np.int32), other[listed].astype(np.int32), likely[listed], 0 * likely[listed])
     matrix = np.zeros((n, n))
     matrix[pairs.one, pairs.other] = pairs.probability
     costs = [sum(abs((p[a] == p[b]) - matrix[a, b]) for a, b in zip(one, other, strict=True)) for p in all_labels(n)]
@@ -101,9 +102,55 @@ def test_what_is_no_name_of_an_equivalence_relation_is_refused(name: str) -> Non
 
 
 def test_concerns_are_told_though_all_else_is_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "m.mln").write_text(RULES)
-    (tmp_path / "m.db").write_text(FACTS)
+    (tmp_path / "m.mln").write_text(f"Cand(r, r)\n{RULES}Same(x, y) => x = y v Cand(x, y).\n")
+    (tmp_path / "m.db").write_text("0.9 Same(B, A)\nCand(A, B)\nCand(C, C)\n")
     call = ("cluster", tmp_path / "m.mln", "-e", tmp_path / "m.db", "--predicate", " Same", "--quiet")
-    assert run_command(*call, "--draws", 4, "--chains", 2) == 1
+    assert run_command(*call, "-o", tmp_path / "c.csv") == 1
     told = capsys.readouterr().err.splitlines()
-    assert told and all(line.startswith("concern: ") for line in told)
+    assert len(told) == 2 and all(line.startswith("concern: ") for line in told)
+    assert "write Same(x,y) => x = y v Cand(x,y) v Cand(y,x)." in told[0]
+    assert "1 of 1 atoms of Same that soft evidence favours are false by hard rules" in told[1]
+    (tmp_path / "m.mln").write_text(f"Cand(r, r)\n{RULES}Same(x, y) => x = y v Cand(x, y) v Cand(y, x).\n")
+    assert run_command(*call, "-o", tmp_path / "c.csv", "--pairs", tmp_path / "p.csv") == 0
+    rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["first", "second", "probability", "stderr"]
+    assert (rows[0]["first"], rows[0]["second"], rows[0]["stderr"]) == ("B", "A", "0.0")
+    assert float(rows[0]["probability"]) == pytest.approx(0.9)
+
+
+def random_pairs(rng: np.random.Generator, n: int) -> tuple[str, str]:
+    """Rules and facts of records with log-odds for candidate pairs, many of them far below zero."""
+    names = [f"R{i}" for i in range(n)]
+    rules = f"r = {{{', '.join(names)}}}\nSame(r, r)\nCand(r, r)\n{RULES.partition(chr(10))[2]}"
+    rules += "Same(x, y) => x = y v Cand(x, y) v Cand(y, x).\n"
+    facts = ""
+    for one, other in itertools.combinations(names, 2):
+        if rng.random() < 0.7:
+            odds = rng.normal(0, 1) if rng.random() < 0.35 else rng.uniform(-9, -4.5)
+            facts += f"Cand({one}, {other})\n{1 / (1 + np.exp(-odds))} Same({one}, {other})\n"
+    return rules, facts
+
+
+@pytest.mark.parametrize("least", [None, -1.0])
+def test_unlikely_pairs_are_apart_within_their_bound(
+    least: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where much more is left out than anybody should; and a bound a fifth as large would be wrong."""
+    if least is not None:
+        monkeypatch.setattr(apart, "LEAST_ODDS", (least,))
+        monkeypatch.setattr(apart, "LARGEST_ERROR", 1.0)
+    n_bounded, within_a_fifth = 0, True
+    for seed in range(6):
+        rules, facts = random_pairs(np.random.default_rng([seed, 28]), 6)
+        (tmp_path / "m.db").write_text(facts)
+        model = mln.Model.parse(rules)
+        found = mln.cluster(model, tmp_path / "m.db", "Same")
+        exact = mln.infer(model, tmp_path / "m.db", "Same", method="partition")
+        assert exact.guarantee == "exact" and not np.nanmax(exact.stderr)
+        true = {name: float(p) for name, p in zip(exact.atom.to_pylist(), exact.probability, strict=True)}
+        errors = [abs(p["probability"] - true[f"Same({p['first']},{p['second']})"]) for p in found.pairs_table().to_pylist()]
+        assert max(errors) <= found.bound + 1e-9
+        assert (found.guarantee == "bounded") == (found.bound > 0)
+        n_bounded += found.bound > 0
+        within_a_fifth &= max(errors) <= found.bound / 5 + 1e-9
+    assert n_bounded and (least is None or not within_a_fifth)

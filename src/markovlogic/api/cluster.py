@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markovlogic.data.evidence import TRUE
-from markovlogic.errors import InputError
+from markovlogic.data.evidence import FALSE, TRUE
+from markovlogic.errors import InputError, UnsupportedError
+from markovlogic.guarantee import Guarantee
 from markovlogic.methods.analysis import Analysis, Resources, analysis_of
+from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.options import options_of
+from markovlogic.methods.partition.apart import treated_apart
 from markovlogic.methods.partition.clusters import Clusters, Pairs, exactly_right, least_disagreeing
-from markovlogic.methods.planner import Planned
-from markovlogic.methods.table import method_named
+from markovlogic.methods.partition.exact import blocks_exactly, solve_parts
+from markovlogic.methods.partition.parts import only
+from markovlogic.methods.partition_method import METHOD, Rest, placed
+from markovlogic.methods.sampling.partition_reach import confining
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, pose_problem
+from markovlogic.report.progress import progress_of
+from markovlogic.results.answers import Answer, Values
 from markovlogic.running.sampling import Sampling
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64
 from markovlogic.system.cancellation import Deadline, current
 from markovlogic.system.measures import Stopwatch
-from markovlogic.system.progress import SILENT, Progress
+from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
     from markovlogic.data.domains import Domain
 
 KEPT_CELLS = 200_000_000  # truth values of pairs that are kept to see how often clusters are exactly right
+TARGET = 0.02  # standard error at which chains stop where nobody said how long they run
+SOLVING_SHARE = 0.5  # of the time that is left, small parts may take so much
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,18 +44,38 @@ class Clustering:
     predicate: str
     domain: Domain
     clusters: Clusters
-    pairs: Pairs
+    pairs: Pairs  # that may be together, each once; `likely_pairs` gives them names
+    guarantee: Guarantee
+    bound: float  # no probability of a pair is off by more, sampling errors apart; 0 where nothing was treated apart
     converged: bool | None
     concerns: tuple[str, ...]
-    notes: tuple[str, ...] = ()  # what was assumed though nobody said it
+    notes: tuple[str, ...] = ()  # what was assumed or done without anybody having said so
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage
 
     def table(self) -> Any:
-        """Arrow table: constant, cluster, probability, one row a constant."""
+        """Arrow table: constant, cluster, probability (that the cluster is exactly right), one row a constant."""
         import pyarrow as pa
 
         found = self.clusters
         likely = pa.array(found.probability, mask=np.isnan(found.probability))
-        return pa.table({"constant": pa.array(list(self.domain.names)), "cluster": pa.array(found.label), "probability": likely})
+        return pa.table({"constant": self._names(np.arange(len(self.domain))), "cluster": found.label, "probability": likely})
+
+    def pairs_table(self) -> Any:
+        """Arrow table: first, second, probability, stderr, one row for each pair that may be together; others never are."""
+        import pyarrow as pa
+
+        pairs = self.pairs
+        names = {"first": self._names(pairs.one), "second": self._names(pairs.other)}
+        return pa.table({**names, "probability": pairs.probability, "stderr": pairs.stderr})
+
+    def to_pandas(self) -> Any:
+        """The clusters as a frame of pandas."""
+        return self.table().to_pandas()
+
+    def _names(self, number: Any) -> Any:
+        import pyarrow as pa
+
+        return pa.array(list(self.domain.names), pa.string()).take(pa.array(number))
 
 
 def cluster(
@@ -52,18 +83,34 @@ def cluster(
     evidence: Evidences = None,
     predicate: str = "",
     *,
-    assumed: Assumptions | None = None,
-    sampling: Sampling | None = None,
+    chains: int | None = None,
+    draws: int | None = None,
+    burn_in: int | None = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    target_stderr: float | None = None,
+    open_: Sequence[str] = (),
+    closed: Sequence[str] = (),
+    closed_types: bool = False,
     memory_limit: int | None = None,
-    progress: Progress = SILENT,
+    threads: int | None = None,
+    progress: Progress | bool | None = None,
 ) -> Clustering:
-    """The partition that disagrees least with the probabilities of pairs, and how likely each cluster is exactly right."""
+    """The partition that disagrees least with the probabilities of pairs, and how likely each cluster is exactly right.
+
+    Small parts of the network of pairs are solved exactly. Pairs that are too unlikely to matter are treated apart where a bound
+    proves that no probability is off by more than 0.01 for it. Chains over the rest stop at a standard error of 0.02, unless
+    chains, draws, target_stderr or time_limit say otherwise.
+    """
     predicate = predicate.strip()
-    sampling = sampling or Sampling()
-    with Deadline(sampling.seconds, outer=current()).of_this_run():
-        posed = pose_problem(model, evidence, predicate, assumed, progress=progress)
-        with analysis_of(posed, Resources(memory_limit, None, progress), Stopwatch()) as analysis:
-            return replace(_clustered(analysis, predicate, sampling), notes=posed.notes)
+    sampling = Sampling(chains, draws, burn_in, seed, time_limit, target_stderr)
+    assumed, watch = Assumptions(open_, closed, closed_types), Stopwatch()
+    with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
+        with watch("read"):
+            posed = pose_problem(model, evidence, predicate, assumed, progress=shown)
+        with analysis_of(posed, Resources(memory_limit, threads, shown), watch) as analysis:
+            found = _clustered(analysis, predicate, sampling)
+    return replace(found, notes=(*posed.notes, *found.notes), seconds=watch.stop())
 
 
 def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Clustering:
@@ -71,31 +118,112 @@ def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Cluste
     _require_equivalence(analysis, predicate)
     statuses = problem.statuses[predicate]
     domain = problem.domains[problem.model.predicates[predicate].types[0]]
-    code = problem.atoms.codes(predicate)
+    n, code = len(domain), problem.atoms.codes(predicate)
+    number = problem.atoms.numbers(predicate, code)
     sure = statuses.code[statuses.status == TRUE]
-    probability, kept, told = np.zeros(0), np.zeros((0, 0), np.bool_), None
-    if len(code):
-        told = _sampled(analysis, sampling, len(code))
-        probability, kept = told.atoms.probability, told.kept.reshape(-1, len(code))
-    pairs = Pairs.of(len(domain), np.concatenate([code, sure]), np.concatenate([probability, np.ones(len(sure))]))
+    run = _Run(analysis, sampling, number) if len(code) else None
+    values = Values.exact(np.zeros(0)) if run is None else run.values
+    probability = np.concatenate([values.probability, np.ones(len(sure))])
+    pairs = Pairs.of(n, np.concatenate([code, sure]), probability, np.concatenate([values.stderr, np.zeros(len(sure))]))
     label = least_disagreeing(pairs)
-    one, other = np.divmod(sure, max(len(domain), 1))
-    split = np.zeros(len(domain), np.bool_)  # what is known to be together is not
+    one, other = np.divmod(sure, max(n, 1))
+    split = np.zeros(n, np.bool_)  # what is known to be together is not
     apart = label[one] != label[other]
     split[np.isin(label, np.concatenate([label[one[apart]], label[other[apart]]]))] = True
-    clusters = Clusters(label, exactly_right(label, code, split, kept))
-    converged = None if told is None else told.account.converged
-    return Clustering(predicate, domain, clusters, pairs, converged, () if told is None else told.concerns)
+    right = np.where(split, 0.0, 1.0) if run is None else run.exactly_right(predicate, label, code, split)
+    concerns = _about_pairs(analysis, predicate, pairs)
+    if run is None:
+        return Clustering(predicate, domain, Clusters(label, right), pairs, Guarantee.EXACT, 0.0, None, concerns)
+    return Clustering(
+        predicate,
+        domain,
+        Clusters(label, right),
+        pairs,
+        Guarantee.BOUNDED if run.apart.n_cut else Guarantee.EXACT,
+        run.apart.bound,
+        None if run.answer is None else run.answer.account.converged,
+        (*concerns, *(() if run.answer is None else run.answer.concerns)),
+        run.notes,
+    )
 
 
-def _sampled(analysis: Analysis, sampling: Sampling, n_atoms: int) -> Any:
-    """Chains over partitions, of which some draws are kept."""
-    method = method_named("partition")
-    plain = options_of(method.name, "auto", replace(sampling, estimator="sample"))
-    schedule = sampling.schedule(8)
-    thin = max(1, -(-schedule.draws * schedule.chains * n_atoms // KEPT_CELLS))
+class _Run:
+    """Parts that are solved, and chains over the rest."""
+
+    def __init__(self, analysis: Analysis, sampling: Sampling, number: Int64) -> None:
+        own = analysis.partition
+        self.apart = treated_apart(own.network, own.parts)
+        self.network, self.parts = self.apart.network, self.apart.parts
+        rows = self.network.row_of[number]
+        wanted = np.zeros(self.parts.n_parts, np.bool_)
+        wanted[self.parts.of_row[rows]] = True
+        wanted &= self.parts.moves
+        with analysis.watch("sample"):
+            analysis.progress.stage("solve")
+            self.solved = solve_parts(self.network, self.parts, wanted, deadline_share=SOLVING_SHARE)
+        left = wanted & ~self.solved.parts
+        self.sampled: Bool = left[self.parts.of_row[rows]] & ~self.network.decided(rows)
+        self.values = Values.exact(self.solved.marginal[rows])
+        self.answer: Answer | None = None
+        if left.any():
+            rest = Rest(only(self.network, self.parts, left), number[self.sampled])
+            self.answer = _drawn(analysis, sampling, rest)
+            self.values = placed(self.values, self.answer.atoms, self.sampled)
+        self.notes = tuple(self._notes(wanted))
+
+    def _notes(self, wanted: Bool) -> Iterator[str]:
+        if self.apart.n_cut:
+            yield (
+                f"{self.apart.n_cut:,} unlikely pairs were treated apart, which changes no probability of a pair by more than"
+                f" {self.apart.bound:.2g}"
+            )
+        yield f"{np.count_nonzero(self.solved.parts):,} of {np.count_nonzero(wanted):,} parts were solved exactly"
+
+    def exactly_right(self, predicate: str, label: Int32, code: Int64, split: Bool) -> Float64:
+        """How likely the cluster of each constant is exactly a block."""
+        kept = np.zeros((0, 0), np.bool_)
+        if self.answer is not None and self.answer.kept is not None:
+            kept = self.answer.kept.reshape(-1, int(np.count_nonzero(self.sampled)))
+        right = exactly_right(label, code[self.sampled], split, kept)
+        at = next(i for i, own in enumerate(self.network.relations) if own.relation.predicate == predicate)
+        own, first = self.network.relations[at], int(self.network.first_node[at])
+        of_node = np.zeros(own.n_nodes, np.int64)
+        of_node[own.node_of] = label
+        solved = blocks_exactly(self.network, self.parts, self.solved.parts, of_node, first)[own.node_of]
+        return np.where(np.isnan(solved) | split, right, solved)
+
+
+def _drawn(analysis: Analysis, sampling: Sampling, rest: Rest) -> Answer:
+    """Chains over what is left, of which some draws are kept."""
+    if sampling.draws is None and sampling.target_stderr is None:
+        sampling = replace(sampling, target_stderr=TARGET)
+    plain = options_of(METHOD.name, "auto", replace(sampling, estimator="sample"))
+    schedule = sampling.schedule(METHOD.chains)
+    thin = max(1, -(-schedule.draws * schedule.chains * len(rest.numbers) // KEPT_CELLS))
     options = replace(plain, sampling=replace(plain.sampling, keep_draws=True, thin=min(thin, schedule.draws)))
-    return Planned(method.plan(analysis, options, "asked for"), analysis).answer()
+    if (fault := confining(analysis.prepared.problem, rest.network)) is not None:
+        raise UnsupportedError(fault)
+    with rules_named(analysis.prepared.problem.model.rules):
+        return METHOD.sampled(analysis, METHOD.plan(analysis, options, "asked for"), rest)
+
+
+def _about_pairs(analysis: Analysis, predicate: str, pairs: Pairs) -> tuple[str, ...]:
+    """Answers that nobody should take without a second look."""
+    found = []
+    whole, solved = analysis.whole.problem, analysis.prepared.problem.statuses[predicate]
+    if pairs.n > 1 and not len(pairs.one):
+        found.append(
+            f"no two constants can be together: hard rules make all of {predicate} false but each constant with itself; where"
+            f" candidate pairs are listed in one order, write {predicate}(x,y) => x = y v Cand(x,y) v Cand(y,x)."
+        )
+    soft = whole.soft.get(predicate)
+    if soft is not None:
+        against = (soft.log_odds > 0) & (solved.lookup(soft.code) == FALSE)
+        if against.any():
+            favoured = np.count_nonzero(soft.log_odds > 0)
+            what = f"{np.count_nonzero(against):,} of {favoured:,} atoms of {predicate} that soft evidence favours"
+            found.append(f"{what} are false by hard rules")
+    return tuple(found)
 
 
 def _require_equivalence(analysis: Analysis, predicate: str) -> None:

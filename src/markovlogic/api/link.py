@@ -90,7 +90,7 @@ def _decided(
         asked = {**made, "Record": made["Record"].take(pa.array(together))}
         if source is not None:
             asked["Source"] = made["Source"].take(pa.array(together))
-        found = cluster(parse(text, "model.mln"), asked, "Same", sampling=sampling, memory_limit=memory_limit, progress=shown)
+        found = cluster(parse(text, "model.mln"), asked, "Same", seed=sampling.seed, memory_limit=memory_limit, progress=shown)
         number = {key: at for at, key in enumerate(compared.keys.to_pylist())}
         row = np.array([number[str(name)] for name in found.domain.names])
         first = np.full(int(found.clusters.label.max()) + 1, n)

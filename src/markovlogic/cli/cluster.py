@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -57,7 +57,20 @@ def cluster(
             rich_help_panel=options.SAMPLING,
         ),
     ] = None,
+    target_stderr: Annotated[
+        float | None,
+        typer.Option(
+            "--target-stderr",
+            metavar="E",
+            help="End chains at this standard error. Default 0.02 where --draws is not given.",
+            rich_help_panel=options.SAMPLING,
+        ),
+    ] = None,
     memory_limit: options.MemoryLimit = None,
+    pairs: Annotated[
+        str,
+        typer.Option("--pairs", metavar="FILE", help="CSV file of candidate pairs too.", rich_help_panel=options.OUTPUT),
+    ] = "",
     output: Annotated[
         str,
         typer.Option(
@@ -69,26 +82,31 @@ def cluster(
     """Write the clusters of an equivalence relation, with the probability that each is exactly right."""
     from markovlogic.api.cluster import cluster as find_clusters
     from markovlogic.errors import InputError
-    from markovlogic.problem.prepare import Assumptions
     from markovlogic.report.progress import shown_progress
-    from markovlogic.running.sampling import Sampling
 
     if not predicate.strip():
         raise InputError("cluster needs --predicate P, the equivalence relation whose clusters are wanted")
-    check_outputs((output,), (model, *(evidence or ())))
-    sampling = Sampling(chains, draws, burn_in, seed, time_limit)
-    assumed = Assumptions(options.names(open_), options.names(closed), closed_types)
+    check_outputs((output, pairs) if pairs else (output,), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         found = find_clusters(
             model,
             evidence or (),
             predicate,
-            assumed=assumed,
-            sampling=sampling,
+            chains=chains,
+            draws=draws,
+            burn_in=burn_in,
+            seed=seed,
+            time_limit=time_limit,
+            target_stderr=target_stderr,
+            open_=options.names(open_),
+            closed=options.names(closed),
+            closed_types=closed_types,
             memory_limit=options.memory_size(memory_limit),
             progress=progress,
         )
-        _write(found, output)
+        _write(found.table(), output)
+        if pairs:
+            _write(found.pairs_table(), pairs)
     if not quiet:
         show_message(_summary(found, output))
         for note in found.notes:
@@ -105,8 +123,8 @@ def _summary(found: Clustering, output: str) -> str:
     return f"{where}{len(label):,} constants in {n:,} clusters"
 
 
-def _write(found: Clustering, path: str) -> None:
-    """CSV, quoted as RFC 4180 says; undefined values are empty."""
+def _write(table: Any, path: str) -> None:
+    """CSV, quoted as RFC 4180 says; what is undefined is empty."""
     import csv
     import io
 
@@ -114,8 +132,8 @@ def _write(found: Clustering, path: str) -> None:
 
     sys.stdout.flush()
     with atomic_file(path) as file:
-        file.write(b"constant,cluster,probability\n")
-        for batch in found.table().to_batches(max_chunksize=ROWS_AT_ONCE):
+        file.write(",".join(table.column_names).encode() + b"\n")
+        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
             text = io.StringIO()
             csv.writer(text, lineterminator="\n").writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
             file.write(text.getvalue().encode())

@@ -135,9 +135,8 @@ def compile_for_clusters() -> int:
     """Cluster the constants of an equivalence relation, some of them by chains; gives the number of clusters."""
     from markovlogic.api.cluster import cluster
     from markovlogic.problem.model import Model
-    from markovlogic.running.sampling import Sampling
 
     people = ", ".join(f"A{i}" for i in range(14))  # more than are solved by a visit of all partitions
     rules = f"p = {{{people}}}\nS(p, p)\nS(x, x).\nS(x, y) ^ S(y, z) => S(x, z).\nS(x, y) => S(y, x).\n-0.5 S(x, y)\n"
-    found = cluster(Model.parse(rules), predicate="S", sampling=Sampling(draws=2, burn_in=1))
+    found = cluster(Model.parse(rules), predicate="S", draws=2, burn_in=1)
     return len(found.table()["cluster"].unique())

@@ -125,9 +125,9 @@ class PartitionMethod(SamplingMethod):
         rows = network.row_of[analysis.query.numbers]
         known = (solved.parts[parts.of_row[rows]] | network.decided(rows)) & solves
         values = Values.exact(solved.marginal[rows])
-        rest = _Rest(only(network, parts, ~solved.parts), analysis.query.numbers[~known])
+        rest = Rest(only(network, parts, ~solved.parts), analysis.query.numbers[~known])
         if not known.all() or analysis.query.open_events or not solves:
-            answer = self._sampled(analysis, plan, rest)
+            answer = self.sampled(analysis, plan, rest)
         else:
             rest.network.start_worlds(1, np.random.SeedSequence(plan.schedule.seed), "satisfying")  # or there is no world
             log_z = solved.log_z if solved.parts[parts.moves].all() else None
@@ -138,9 +138,9 @@ class PartitionMethod(SamplingMethod):
                 f"{n_solved:,} of {int(np.count_nonzero(wanted)):,} parts are small: their probabilities are sums over all worlds"
             )
             remarks = (told, *remarks)
-        return replace(answer, atoms=_placed(values, answer.atoms, ~known), remarks=remarks)
+        return replace(answer, atoms=placed(values, answer.atoms, ~known), remarks=remarks)
 
-    def _sampled(self, analysis: Analysis, plan: Plan, rest: _Rest) -> Answer:
+    def sampled(self, analysis: Analysis, plan: Plan, rest: Rest) -> Answer:
         """Chains over the parts that are left."""
         from markovlogic.running.run import Task, run
         from markovlogic.running.worlds import WorldsSink
@@ -164,7 +164,7 @@ class PartitionMethod(SamplingMethod):
 
 
 @dataclass(frozen=True, eq=False)
-class _Rest:
+class Rest:
     """What is left to chains: parts of the network, and the open atoms that are asked for there."""
 
     network: PartitionNetwork
@@ -194,7 +194,7 @@ def _share_of_time(schedule: Schedule) -> float | None:
     return SOLVING_SHARE if schedule.checkpoint is None else None
 
 
-def _placed(values: Values, sampled: Values, rows: Bool) -> Values:
+def placed(values: Values, sampled: Values, rows: Bool) -> Values:
     """All values, those of chains in their places."""
     from markovlogic.results.answers import Values
 

@@ -27,7 +27,7 @@ def clusters_table(result: Marginals, name: str) -> Any:
         raise InputError(f"{name} does not relate constants of one type, so it has no clusters")
     rows = np.flatnonzero(result.predicate_of == number)
     code, likely = result.code[rows], result.probability[rows]
-    pairs = Pairs.of(len(domains[0]), code, likely)
+    pairs = Pairs.of(len(domains[0]), code, likely, result.stderr[rows])
     label = least_disagreeing(pairs)
     probability = np.full(len(label), np.nan)
     if result.draws is not None:

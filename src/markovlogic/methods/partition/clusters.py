@@ -22,15 +22,17 @@ class Pairs:
     one: Int32
     other: Int32
     probability: Float64
+    stderr: Float64
 
     @staticmethod
-    def of(n: int, code: Int64, probability: Float64) -> Pairs:
+    def of(n: int, code: Int64, probability: Float64, stderr: Float64) -> Pairs:
         """From atoms P(x,y) with code x·n + y: both orders, and x with itself, may be among them."""
         one, other = np.divmod(code, max(n, 1))
         apart = one != other
         low, high = np.minimum(one, other)[apart], np.maximum(one, other)[apart]
         _, first = np.unique(low * n + high, return_index=True)
-        return Pairs(n, low[first].astype(np.int32), high[first].astype(np.int32), probability[apart][first])
+        at = np.flatnonzero(apart)[first]
+        return Pairs(n, low[first].astype(np.int32), high[first].astype(np.int32), probability[at], stderr[at])
 
 
 @dataclass(frozen=True, eq=False)

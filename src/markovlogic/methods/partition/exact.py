@@ -192,3 +192,35 @@ def probability_of(network: PartitionNetwork, parts: Parts, pairs: Int8, part: i
     _, _, total = visit(part, own, _ALL, top, _NOTHING)
     _, _, share = visit(part, own, pairs, top, _NOTHING)
     return share / total
+
+
+def blocks_exactly(network: PartitionNetwork, parts: Parts, done: Bool, label: Int64, first_node: int) -> Float64:
+    """How likely it is that clusters are blocks, for nodes of visited parts; nan elsewhere.
+
+    label: (n,) the cluster of each of the nodes from `first_node` on.
+    """
+    places, visit = _places(network, parts), _prepared(network, parts)
+    right, pinned = np.full(len(label), np.nan), np.full(network.n_all, -1, np.int8)
+    of_node = parts.of_node[first_node : first_node + len(label)]
+    mine = np.flatnonzero(done[of_node])
+    order = mine[np.lexsort((label[mine], of_node[mine]))]
+    ends = np.flatnonzero(np.diff(of_node[order], append=-1))
+    start = 0
+    for end in (ends + 1).tolist():
+        cancellation.check()
+        nodes, part = order[start:end], int(of_node[order[start]])
+        start = end
+        own = places.of(part)
+        _, top, _ = visit(part, own, _ALL, -np.inf, _NOTHING)
+        _, _, total = visit(part, own, _ALL, top, _NOTHING)
+        for cluster in each_once(label[nodes]):
+            members = first_node + nodes[label[nodes] == cluster]
+            rows = []
+            for node in members:
+                near = slice(network.near_start[node], network.near_start[node + 1])
+                pinned[network.near_row[near]] = np.isin(network.near_node[near], members)
+                rows.append(network.near_row[near])
+            _, _, share = visit(part, own, pinned, top, _NOTHING)
+            right[members - first_node] = share / total
+            pinned[np.concatenate(rows)] = -1
+    return right

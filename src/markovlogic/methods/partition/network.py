@@ -54,6 +54,13 @@ class PartitionNetwork:
         return len(self.self_row)
 
     @property
+    def pairs(self) -> tuple[Int32, Int32, Int32]:
+        """Pairs of nodes that may be together, each once: the smaller node, the larger one, and the row; sorted."""
+        node = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.near_start))
+        upper = self.near_node > node
+        return node[upper], self.near_node[upper], self.near_row[upper]
+
+    @property
     def relation_row(self) -> Int32:
         """(n_all,) the relation that a row belongs to, -1 for others."""
         owner = np.full(self.rows.n_all, -1, np.int32)

@@ -1,0 +1,101 @@
+"""Pairs that are so unlikely that their nodes may be treated apart, with a proved bound on what that changes.
+
+Take pairs whose log-odds b are at most 0, that no clause speaks of, and without which a network falls into parts. Let the rows
+that such a pair would join stay apart. For one part A, sum the whole model over everything else: a world of A then weighs as
+before, times a factor F. Blocks of A may be with blocks of other parts, each with at most one, and each such bond weighs at most
+exp(b) of any pair that it joins. So
+
+    1 <= F / (F of no bonds) <= prod over nodes i of A of (1 + lambda_i),   lambda_i = sum over cut pairs of i of exp(b).
+
+Odds of any event in A change by at most that product U, and probabilities by at most tanh(ln U / 4). This holds for each part,
+whatever is done with the others. A cut pair itself is together at most with odds exp(b): take what is of its block in one of the
+parts out of it, and the pair tells where to put it back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from markovlogic.methods.partition.network import PartitionNetwork
+from markovlogic.methods.partition.parts import Parts, parts_of
+from markovlogic.networks.connected import connected_parts
+from markovlogic.system import cancellation
+from markovlogic.system.arrays import Bool, Int32, frozen, offsets
+
+LEAST_ODDS = (-5.0, -6.0, -7.0, -8.0, -10.0, -14.0)  # of pairs that are kept: tried in turn, part by part
+LARGEST_ERROR = 0.01  # of a probability, by the bound; sampling errors are larger
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """The network without the pairs that are treated apart."""
+
+    network: PartitionNetwork
+    parts: Parts
+    bound: float  # no probability of a pair is off by more
+    n_cut: int  # pairs that are left out
+
+
+def treated_apart(network: PartitionNetwork, parts: Parts, most: float = LARGEST_ERROR) -> Apart:
+    """Leave out unlikely pairs as far as the bound allows, part by part."""
+    low, high, row = network.pairs
+    bias = network.rows.atom_bias[row]
+    free = (bias <= LEAST_ODDS[0]) & np.isfinite(bias) & ~_spoken_of(network)[row]
+    if not free.any():
+        return Apart(network, parts, 0.0, 0)
+    base = parts_of(without(network, row[free]))
+    low, high, row, bias = low[free], high[free], row[free], bias[free]
+    one, other, whole = base.of_node[low], base.of_node[high], parts.of_node[low]
+    of_base = np.zeros(base.n_parts, np.int64)
+    of_base[base.of_node] = parts.of_node
+    is_open, cut, bound = np.ones(parts.n_parts, np.bool_), np.zeros(len(row), np.bool_), 0.0
+    for least in LEAST_ODDS:
+        cancellation.check()
+        tried = (bias <= least) & is_open[whole]
+        n_smaller, smaller = connected_parts(base.n_parts, one[~tried], other[~tried])
+        tried &= smaller[one] != smaller[other]
+        odds = np.exp(bias[tried])
+        joined = np.bincount(low[tried], odds, network.n_nodes) + np.bincount(high[tried], odds, network.n_nodes)
+        error = np.tanh(np.bincount(smaller[base.of_node], np.log1p(joined), n_smaller) / 4)
+        largest = np.zeros(parts.n_parts)
+        np.maximum.at(largest, of_base, error[smaller])
+        np.maximum.at(largest, whole[tried], 1 / (1 + np.exp(-bias[tried])))  # how likely such a pair can be at most
+        fits = is_open & (largest <= most)
+        tried &= fits[whole]
+        cut |= tried
+        bound = max(bound, float(largest[whole[tried]].max(initial=0.0)))
+        is_open &= ~fits
+    if not cut.any():
+        return Apart(network, parts, 0.0, 0)
+    made = without(network, row[cut])
+    return Apart(made, parts_of(made), bound, int(np.count_nonzero(cut)))
+
+
+def without(network: PartitionNetwork, row: Int32) -> PartitionNetwork:
+    """The same rows, of which those of some pairs stay false: their nodes may not be together."""
+    gone = np.zeros(network.n_all, np.bool_)
+    gone[row] = True
+    kept = ~gone[network.near_row]
+    node = np.repeat(np.arange(network.n_nodes), np.diff(network.near_start))[kept]
+    low, high, pair = network.pairs
+    moving = np.zeros(network.n_nodes, np.bool_)
+    moving[network.edge.ravel()] = True
+    stays = ~gone[pair] & moving[low] & moving[high]
+    return frozen(
+        replace(
+            network,
+            near_start=offsets(np.bincount(node, minlength=network.n_nodes)),
+            near_node=network.near_node[kept],
+            near_row=network.near_row[kept],
+            edge=np.stack([low[stays], high[stays]], axis=1).astype(np.int32),
+        )
+    )
+
+
+def _spoken_of(network: PartitionNetwork) -> Bool:
+    """Rows that a clause or a definition holds."""
+    spoken = np.diff(network.rows.atom_start) > 0
+    spoken[network.rows.definition_literal >> 1] = True
+    return spoken
