@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.estimation.early import Early
 from markovlogic.estimation.quantiles import f_quantile, student_quantile
 from markovlogic.estimation.slots import ENOUGH_CHAINS, MANY_CHAINS, REPLICATES
 from markovlogic.system.arrays import Bool, Float64
@@ -51,6 +52,7 @@ class Slices:
     counts: Float64  # (n_slots, n_rows, n_chains)
     lengths: Float64  # (n_slots,) draws in each slot
     sums: Float64 | None = None  # (n_slots or 1, n_rows, n_chains)
+    early: Early | None = None  # what the chains did in burn-in
 
 
 def blocks(n_rows: int, cells_a_row: int) -> Iterator[slice]:
@@ -84,7 +86,8 @@ def estimate(block: Slices, decided: Bool | None = None, *, keep_chains: bool = 
         stickiness = np.where(share * (1 - share) > 0, count_variance * n_draws / (share * (1 - share)), 1.0)
     stickiness = np.clip(np.nan_to_num(stickiness, nan=1.0), 1.0, draws)
     unseen = (PSEUDO_DRAWS if block.sums is None else UNSEEN_CONTEXTS) * (stickiness / n_draws) ** 2
-    stderr = np.sqrt(variance + unseen) * student_factor(degrees)
+    left = left_behind(block.early, total / draws, n_draws)
+    stderr = np.sqrt(variance + unseen + left) * student_factor(degrees)
     ess = effective_draws(mean * (1 - mean), variance + unseen, n_draws)
     same = (total == total[:, :1]).all(axis=1)
     never_moved = frozen.copy()
@@ -94,6 +97,14 @@ def estimate(block: Slices, decided: Bool | None = None, *, keep_chains: bool = 
         mean, stderr, rhat, ess, never_moved, chain_mean if keep_chains else None, drift_of(block.counts, block.lengths)
     )
     return found if decided is None else with_decided(found, decided)
+
+
+def left_behind(early: Early | None, chain_share: Float64, n_draws: float) -> Float64 | float:
+    """The variance that rows may owe to worlds which chains left in burn-in and never found again.
+
+    Chains that stayed there for s sweeps, and did not return in n draws, leave room for a weight of some s/n.
+    """
+    return 0.0 if early is None else PSEUDO_DRAWS * (early.lingered(chain_share) / n_draws) ** 2
 
 
 def with_decided(found: Estimates, decided: Bool) -> Estimates:

@@ -20,12 +20,14 @@ from markovlogic.estimation.diagnostics import (
     Estimates,
     drift_of,
     effective_draws,
+    left_behind,
     mean_variance,
     middle,
     student_factor,
     undefined,
     with_decided,
 )
+from markovlogic.estimation.early import Early, EarlyLooks, early_of
 from markovlogic.estimation.estimator import NAMED, Estimator
 from markovlogic.estimation.summary import CHAIN_MEAN_CELLS, atom_estimates, event_estimates
 from markovlogic.estimation.tallies import Tallies
@@ -41,29 +43,44 @@ ALIKE = math.sqrt(ROUNDING)  # the same for sums: so far apart are those of chai
 
 
 def orbit_estimates(
-    pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: Sequence[Tallies], decided: Bool, estimator: Estimator
+    pools: OrbitPools,
+    watchers: Sequence[PoolWatcher],
+    tallies: Sequence[Tallies],
+    decided: Bool,
+    estimator: Estimator,
+    looks: Sequence[EarlyLooks] = (),
 ) -> tuple[Estimates, Estimates, Estimator]:
     """Estimates of query atoms and of events, and which estimator gave them: where either may, the one whose variances add up
     to less over the query.
 
-    Tallies hold the query atoms, or all counted atoms when they hold conditionals. decided: of the query atoms.
+    Tallies hold the query atoms, or all counted atoms when they hold conditionals. decided: of the query atoms. looks: at the
+    tallied atoms in burn-in.
     """
-    pooled = pool_estimates(pools, watchers)
-    events = _events(pools, pooled, tallies)
+    early = pooled_early(pools, looks)
+    pooled = pool_estimates(pools, watchers, early=early)
+    events = _events(pools, pooled, tallies, looks)
     found: list[tuple[Estimates, Estimator]] = []
     if not estimator.conditional or estimator.either:
-        found.append((_atoms(pools, pooled, tallies, decided, conditional=False), NAMED["orbit"]))
+        found.append((_atoms(pools, pooled, tallies, decided, looks, conditional=False), NAMED["orbit"]))
     if estimator.conditional:
-        by_conditionals = pool_estimates(pools, watchers, tallies)
-        found.append((_atoms(pools, by_conditionals, tallies, decided, conditional=True), NAMED["orbit-conditional"]))
+        by_conditionals = pool_estimates(pools, watchers, tallies, early)
+        found.append((_atoms(pools, by_conditionals, tallies, decided, looks, conditional=True), NAMED["orbit-conditional"]))
     atoms, taken = min(found, key=lambda one: float(np.square(one[0].stderr).sum()))
     return atoms, events, taken
 
 
-def _atoms(pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies], decided: Bool, *, conditional: bool) -> Estimates:
+def _atoms(
+    pools: OrbitPools,
+    pooled: Estimates,
+    tallies: Sequence[Tallies],
+    decided: Bool,
+    looks: Sequence[EarlyLooks],
+    *,
+    conditional: bool,
+) -> Estimates:
     order = np.argsort(tallies[0].atoms, kind="stable")
     rows = order[np.searchsorted(tallies[0].atoms, pools.query_atoms, sorter=order)]
-    single = atom_estimates(tallies, None, conditional=conditional)
+    single = atom_estimates(tallies, None, conditional=conditional, looks=looks)
     return with_decided(_chosen(single, rows, pooled, pools.atom_pool), decided)
 
 
@@ -74,10 +91,10 @@ def chosen_rows(found: Estimates, rows: npt.NDArray[np.integer]) -> Estimates:
     return Estimates(mean, stderr, rhat, ess, found.never_moved[rows], chain_mean, found.drift[rows])
 
 
-def _events(pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies]) -> Estimates:
+def _events(pools: OrbitPools, pooled: Estimates, tallies: Sequence[Tallies], looks: Sequence[EarlyLooks]) -> Estimates:
     has_pool = np.array([count is not None for count in pools.event_count], bool)
     pool = np.where(has_pool, pools.n_atom_pools + np.cumsum(has_pool) - 1, -1)
-    return _chosen(event_estimates(tallies), np.arange(len(has_pool)), pooled, pool)
+    return _chosen(event_estimates(tallies, looks), np.arange(len(has_pool)), pooled, pool)
 
 
 def _chosen(single: Estimates, rows: npt.NDArray[np.integer], pooled: Estimates, pool: npt.NDArray[np.integer]) -> Estimates:
@@ -95,14 +112,35 @@ def _chosen(single: Estimates, rows: npt.NDArray[np.integer], pooled: Estimates,
     return Estimates(of("mean"), of("stderr"), of("rhat"), of("ess"), of("never_moved"), chain_mean, of("drift"))
 
 
-def pool_estimates(pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: Sequence[Tallies] | None = None) -> Estimates:
+def pooled_early(pools: OrbitPools, looks: Sequence[EarlyLooks]) -> Early | None:
+    """What burn-in showed of each pool of atoms: as far as its members were looked at, they stand for it."""
+    found = early_of(looks)
+    if found is None or not len(pools.member_start) - 1:
+        return None
+    atoms = looks[0].atoms
+    order = np.argsort(atoms, kind="stable")
+    row = order[np.searchsorted(atoms, pools.member >> 1, sorter=order).clip(max=len(atoms) - 1)]
+    is_there = atoms[row] == pools.member >> 1
+    share = np.where((pools.member & 1)[:, None] == 1, found.share[row], 1 - found.share[row]) * is_there[:, None]
+    seen = np.add.reduceat(is_there, pools.member_start[:-1], dtype=np.int64)
+    return found._replace(share=np.add.reduceat(share, pools.member_start[:-1], axis=0) / seen[:, None])
+
+
+def pool_estimates(
+    pools: OrbitPools, watchers: Sequence[PoolWatcher], tallies: Sequence[Tallies] | None = None, early: Early | None = None
+) -> Estimates:
     """Estimates of the pools, from the tallies' conditionals where these are given (events have none: from their counts)."""
     conditional = None if tallies is None else _pooled_conditionals(pools, tallies)
-    return batch_estimates([watcher.series for watcher in watchers], pools.size, conditional)
+    return batch_estimates([watcher.series for watcher in watchers], pools.size, conditional, early=early)
 
 
 def batch_estimates(
-    batches: Sequence[Series], size: Float64, conditional: Float64 | None = None, *, total: int | None = None
+    batches: Sequence[Series],
+    size: Float64,
+    conditional: Float64 | None = None,
+    *,
+    total: int | None = None,
+    early: Early | None = None,
 ) -> Estimates:
     """Estimates of series that all batches have gathered; each value is divided by its row's size.
 
@@ -118,7 +156,7 @@ def batch_estimates(
     if total is not None:
         weight = sums[:, total].sum(axis=0) / lengths.sum()  # (n_chains,) mean weight of a draw
         sums, squares = sums / weight, squares / weight.mean() ** 2
-    return series_estimates(sums, squares, lengths, size, conditional)
+    return series_estimates(sums, squares, lengths, size, conditional, early)
 
 
 def _pooled_conditionals(pools: OrbitPools, tallies: Sequence[Tallies]) -> Float64:
@@ -143,13 +181,19 @@ def _pooled_conditionals(pools: OrbitPools, tallies: Sequence[Tallies]) -> Float
 
 
 def series_estimates(
-    sums: Float64, squares: Float64, lengths: Float64, size: Float64, conditional: Float64 | None = None
+    sums: Float64,
+    squares: Float64,
+    lengths: Float64,
+    size: Float64,
+    conditional: Float64 | None = None,
+    early: Early | None = None,
 ) -> Estimates:
     """Estimates of the mean of series with values in [0, 1].
 
     sums: (n_slots, n_rows, n_chains) sums over the draws of each slot; squares: (n_slots, n_rows) sums of squares over draws
     and chains; lengths: (n_slots,); size: (n_rows,) members that each value is a mean over; conditional: for the first rows,
-    sums over slots, or all in one, of a second series with the same mean, which is then averaged instead.
+    sums over slots, or all in one, of a second series with the same mean, which is then averaged instead. early: looks at the
+    first rows in burn-in.
     """
     _, n_rows, n_chains = sums.shape
     draws = float(lengths.sum())
@@ -163,6 +207,10 @@ def series_estimates(
         # so many draws of one atom are worth one: below one where the members of the orbit are independent
         worth = np.where(share * (1 - share) > 0, variance * n_draws / (share * (1 - share)), 1.0)
     worth = np.clip(np.nan_to_num(worth, nan=1.0), 1 / size, draws)
+    left = np.zeros(n_rows)
+    if early is not None:
+        seen = chain_mean[: len(early.share)]
+        left[: len(early.share)] = left_behind(early.together(seen), seen, n_draws)
     pseudo = np.full(n_rows, PSEUDO_DRAWS)
     if conditional is not None:
         n_slots, n_first, _ = conditional.shape
@@ -180,7 +228,7 @@ def series_estimates(
     same = (np.abs(total - total[:, :1]) <= ALIKE * np.maximum(total[:, :1], 1.0)).all(axis=1)
     rhat[constant] = np.where(same[constant], np.nan, np.inf)
     ess[constant & same] = np.nan
-    stderr = np.sqrt(variance + unseen) * student_factor(degrees)
+    stderr = np.sqrt(variance + unseen + left) * student_factor(degrees)
     # an orbit whose share is constant but neither 0 nor 1 need not be stuck: values of one exclusive group are such
     never_moved = ((total <= 0) | (total >= draws * (1 - ROUNDING))).all(axis=1)
     drift = np.where(constant, np.nan, drift_of(sums, lengths))  # sums of equal numbers differ by rounding, in all chains alike

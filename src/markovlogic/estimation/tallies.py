@@ -313,6 +313,7 @@ def tally_bytes(
     cell = 2 if draws // n_slots + 1 < 1 << 16 else 4
     batches = -(-n_chains // 64) if n_batches is None else n_batches
     total = batches * (n_all * plane_bytes + n_events * 64) + n_slots * (n_query + n_events) * n_chains * cell
+    total += (n_query + n_events) * n_chains * 2  # looks at burn-in
     if conditional:
         sum_slots = sum_slots_for(n_slots, n_query, n_chains, dropping=dropping)
         total += n_all * n_chains * 4 + sum_slots * n_query * n_chains * 8

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.estimation.early import EarlyLooks
 from markovlogic.estimation.series import Series
 from markovlogic.estimation.tallies import Counting, Saved, Tallies
 from markovlogic.methods.sampling.base import SWEEPS_PER_STEP, Sampler
@@ -37,6 +38,9 @@ class Batch:
         self._seed, self._first = seed, first  # the number of the first chain among all chains of the run
         self.tallies = Tallies(counting, sampler.n_chains)
         self.units: Series | None = None
+        self.early: EarlyLooks | None = None
+        if sampler.units is None and burn_in:
+            self.early = EarlyLooks(counting.atoms, counting.events, sampler.n_chains, burn_in)
         if sampler.units is not None:
             self.units = Series(sampler.units.n_units, sampler.n_chains, counting.clock())
         self._watchers = [(observer.name, observer.watch(number, sampler.n_chains)) for observer in observers]
@@ -71,6 +75,9 @@ class Batch:
     def _step(self, sweeps: int, *, burn_in: bool) -> None:
         tallies = self.tallies
         sweeps = min(sweeps, SWEEPS_PER_STEP)
+        early = self.early if burn_in else None
+        if early is not None:
+            sweeps = min(sweeps, early.next_look(self.sweeps) - self.sweeps)
         if burn_in and not self.records_burn_in:
             info = self.sampler.step(self.state, sweeps, burn_in=True)
         else:
@@ -89,6 +96,8 @@ class Batch:
             for _, watcher in self._watchers:
                 watcher.see(tallies.draws, self.state.world)
         self.sweeps += sweeps
+        if early is not None and self.sweeps == early.next_look(early.sweeps):
+            early.see(self.state.world)
         self.updates += info.updates
         for name, value in info.counts.items():
             self.counts[name] = self.counts.get(name, 0) + value
@@ -99,6 +108,9 @@ class Batch:
             yield Saved(f"state.{name}", array, self.sweeps)
         for item in self.tallies.saved():
             yield item._replace(name=f"tallies.{item.name}")
+        if self.early is not None:
+            for item in self.early.saved():
+                yield item._replace(name=f"early.{item.name}")
         if self.units is not None:
             for item in self.units.saved():
                 yield item._replace(name=f"units.{item.name}")
@@ -118,6 +130,8 @@ class Batch:
         self.state = _restored(self.state, arrays.under("state"))
         self.sampler.check(self.state)
         self.tallies.restore(arrays.under("tallies"))
+        if self.early is not None:
+            self.early.restore(arrays.under("early"), self.sweeps)
         draws = self.sweeps if self.records_burn_in else max(self.sweeps - self.burn_in, 0)
         if self.units is not None:
             weighted = self.sampler.units is not None and self.sampler.units.total is not None

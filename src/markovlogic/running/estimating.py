@@ -29,6 +29,7 @@ class Estimating:
     def __call__(self) -> tuple[Estimates, Estimates, Estimator]:
         """Estimates of query atoms and of events, and the estimator that gave them."""
         tallies = [batch.tallies for batch in self.batches]
+        looks = [batch.early for batch in self.batches if batch.early is not None]
         units = self.batches[0].sampler.units
         if units is not None:
             series = [batch.units for batch in self.batches if batch.units is not None]
@@ -36,5 +37,5 @@ class Estimating:
             of_atoms = with_decided(chosen_rows(values, units.of_atom[self.atoms]), self.decided)
             return of_atoms, event_estimates(tallies), self.estimator
         if self.pooling is None:
-            return atom_estimates(tallies, self.decided), event_estimates(tallies), self.estimator
-        return orbit_estimates(self.pooling.pools, self.pooling.batches, tallies, self.decided, self.estimator)
+            return atom_estimates(tallies, self.decided, looks=looks), event_estimates(tallies, looks), self.estimator
+        return orbit_estimates(self.pooling.pools, self.pooling.batches, tallies, self.decided, self.estimator, looks)
