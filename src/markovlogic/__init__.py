@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from markovlogic.api.link import link
     from markovlogic.api.maximize import maximize
     from markovlogic.api.symmetries import symmetries
+    from markovlogic.api.why import why
     from markovlogic.compression.evidence_factors import BMF
     from markovlogic.compression.groupings import DPMeans, KMeans, RandomGroups, Twins
     from markovlogic.compression.obj2vec import Obj2Vec
@@ -97,6 +98,7 @@ _HOME = {
     "load": "problem.model",
     "maximize": "api.maximize",
     "symmetries": "api.symmetries",
+    "why": "api.why",
 }
 
 __all__ = [
@@ -145,6 +147,7 @@ __all__ = [
     "load",
     "maximize",
     "symmetries",
+    "why",
 ]
 
 

@@ -72,6 +72,7 @@ OWN = {
     "link": "markovlogic.cli.link:link",
     "evaluate": "markovlogic.cli.evaluate:evaluate",
     "cluster": "markovlogic.cli.cluster:cluster",
+    "why": "markovlogic.cli.why:why",
     "diff": "markovlogic.cli.diff:diff",
     "check": "markovlogic.cli.check:check",
     "format": "markovlogic.cli.check:format_",

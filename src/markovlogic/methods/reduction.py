@@ -100,7 +100,7 @@ def narrowed(
     from markovlogic.networks.part import part_of
 
     keep = stays[parts.component_of]
-    problem = _with_open(prepared.problem, keep[: network.n_atoms])
+    problem = with_open(prepared.problem, keep[: network.n_atoms])
     rest_hard = np.isinf(network.clause_weight) & ~keep[network.clause_literal[network.clause_start[:-1]] >> 1]
     return Narrowed(
         replace(prepared, problem=problem, rules=prepared.lowered),
@@ -112,7 +112,7 @@ def narrowed(
     )
 
 
-def _with_open(problem: Problem, keep: Bool) -> Problem:
+def with_open(problem: Problem, keep: Bool) -> Problem:
     """The problem in which only some of the open atoms are open."""
     statuses = {}
     for name, own in problem.statuses.items():

@@ -101,6 +101,50 @@ def eliminate_shape(
     return ShapeAnswer(log_z, marginal, probability)
 
 
+@dataclass(frozen=True, eq=False)
+class Expectations:
+    """Log Z and how probable all atoms and soft clauses of a component are, for several weights of one structure."""
+
+    log_z: Float64  # (n_rows,) -inf where no world is possible; the rest is nan there
+    atom: Float64  # (n_rows, n_all) P(atom is true), hidden ones too
+    clause: Float64  # (n_rows, n_soft) P(soft clause is true)
+
+
+def expectations(
+    shape: Shape, plan: EliminationPlan, bias: Float64, weight: Float64, literal: Sequence[int | None]
+) -> Expectations:
+    """As `eliminate_shape` for rows of biases (n_rows, n_all) and weights (n_rows, n_soft), with clauses and hidden atoms.
+
+    literal: for each row one that must hold, or None. It must be of an open atom that is not decided.
+    """
+    program, n_rows = factor_program(shape, plan), len(bias)
+    log_z = np.full(n_rows, -math.inf)
+    atom = np.full((n_rows, shape.n_all), math.nan)
+    clause = np.full((n_rows, shape.n_soft), math.nan)
+    step = max(1, int(CHUNK // max(plan.entries, 1)))
+    for begin in range(0, n_rows if program.model.possible else 0, step):
+        rows = slice(begin, min(begin + step, n_rows))
+        part = literal[rows]
+        events = [Event(at, () if one is None else (one,)) for at, one in enumerate(part)]
+        clamp, sure = _clamps(program.model, events)
+        log_z[rows], conditionals = _forward(program, bias[rows], weight[rows], clamp, True, lambda share: None)
+        log_z[rows] = np.where(sure, log_z[rows], -math.inf)
+        held = np.zeros((shape.n_soft, len(part)))
+        for factor in program.constant:
+            if factor.weight is not None:
+                held[factor.weight] = 1.0
+
+        def count(bucket: Bucket, joint: Float64, held: Float64 = held) -> None:
+            for factor, fitting in bucket.factors:
+                if factor.weight is not None:
+                    axes = tuple(range(joint.ndim - 1))
+                    held[factor.weight] = np.sum(joint, axis=axes, where=factor.holds.reshape(*fitting, 1))
+
+        atom[rows] = _backward(program, shape, conditionals, len(part), count)
+        clause[rows] = held.T
+    return Expectations(log_z, atom, clause)
+
+
 def _part(advance: Callable[[float], None], before: float, share: float) -> Callable[[float], None]:
     """Report the advance of a part as the advance of the whole."""
     return lambda done: advance(before + done * share)
@@ -222,8 +266,17 @@ def _eliminate_first(table: Float64) -> Float64:
     return message
 
 
-def _backward(program: Program, shape: Shape, conditionals: list[Float64], n_rows: int) -> Float64:
-    """Marginals of all open atoms from the conditionals, which are used up."""
+def _backward(
+    program: Program,
+    shape: Shape,
+    conditionals: list[Float64],
+    n_rows: int,
+    see: Callable[[Bucket, Float64], None] | None = None,
+) -> Float64:
+    """Marginals of all open atoms from the conditionals, which are used up.
+
+    see: gets each bucket's joint probabilities; with it, hidden atoms have marginals too.
+    """
     children: list[list[int]] = [[] for _ in program.buckets]
     for at, bucket in enumerate(program.buckets):
         if bucket.parent >= 0:
@@ -235,18 +288,23 @@ def _backward(program: Program, shape: Shape, conditionals: list[Float64], n_row
         joint = conditionals.pop()
         if bucket.parent >= 0:
             joint *= above.pop(at)
+        if see is not None:
+            see(bucket, joint)
         for child in children[at]:
             above[child] = _summed(joint, program.buckets[child].summed)
         single[bucket.variable] = joint.sum(axis=tuple(range(1, joint.ndim - 1)))
-    marginal = np.empty((n_rows, shape.n_open))
+    n_atoms = shape.n_open if see is None else shape.n_all
+    marginal = np.empty((n_rows, n_atoms))
     for atom, value in program.model.decided.items():
-        if atom < shape.n_open:
+        if atom < n_atoms:
             marginal[:, atom] = value
     with np.errstate(invalid="ignore"):  # 0 / 0 where no world is possible: nan is right
         for v, choice in program.model.open_choices:
             share = single[v] / single[v].sum(axis=0)  # exactly 1 where all other states are impossible
             state = choice.true_state
             marginal[:, choice.atom] = np.where(state[:, None] == NEVER, 0.0, share[state]).T
+        for v, atom in program.model.hidden_states if see is not None else ():
+            marginal[:, atom] = single[v][1] / single[v].sum(axis=0)
     return marginal
 
 

@@ -1,0 +1,225 @@
+"""`why`: what raises or lowers the probability of an atom, by rule and fact; the parts add up to its log-odds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from markovlogic.api.infer import infer
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.errors import InputError
+from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.ground import database_for
+from markovlogic.grounding.memory import default_limit
+from markovlogic.language.show import show_formula
+from markovlogic.methods.base import MethodSettings
+from markovlogic.methods.analysis import Resources
+from markovlogic.methods.has_world import require_world
+from markovlogic.methods.reduction import Reduction, reduce_problem
+from markovlogic.problem import Problem, WantedAtoms
+from markovlogic.problem.changed import changed_evidence
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
+from markovlogic.problem.query import matching_codes
+from markovlogic.reasons.exact import Contributions, ExactPath, exact_path, integrate
+from markovlogic.reasons.instances import chain_of, facts_behind, open_literal, show_literal
+from markovlogic.reasons.local import SOFT_EVIDENCE, LocalNetwork, local_network
+from markovlogic.reasons.sampled import SampledPath, sample, without_rules
+from markovlogic.reasons.values import Contribution, GroundReason, Reasons
+from markovlogic.system.cancellation import Deadline, current, time_limit_of
+
+GROUNDINGS = 5
+EXACT_METHODS = ("auto", "exact", "eliminate", "enumerate", "lifted")
+
+
+def why(
+    model: Models,
+    evidence: Evidences,
+    atom: str,
+    *,
+    query: Queries = (),
+    changes: Sequence[str] = (),
+    groundings: int = GROUNDINGS,
+    method: str | MethodSettings = "auto",
+    chains: int | None = None,
+    draws: int | None = None,
+    burn_in: int | None = None,
+    seed: int | None = None,
+    time_limit: float | None = None,
+    target_stderr: float | None = None,
+    open_: Sequence[str] = (),
+    closed: Sequence[str] = (),
+    closed_types: bool = False,
+    clause_weights: str = "formula",
+    memory_limit: int | None = None,
+) -> Reasons:
+    """Explain the probability of a ground atom: contributions of rules and soft evidence that add up to its log-odds.
+
+    query: what else would be asked for, which decides what is open. changes: facts to assume in place of what is known, such as
+    `!Smokes(Ann)`; the answer then has the present one beside it. groundings: ground instances shown of each rule. Contributions
+    are exact where the atom's component can be eliminated and `method` is an exact one or auto; else chains estimate them.
+    """
+    assumed = Assumptions(open_, closed, closed_types, clause_weights)
+    limit = default_limit() if memory_limit is None else memory_limit
+    with Deadline(time_limit_of(time_limit), outer=current()).of_this_run():
+        prepared = pose_problem(model, evidence, _with_atom(query, atom), assumed)
+        options: dict[str, Any] = {
+            "method": method, "chains": chains, "draws": draws, "burn_in": burn_in, "seed": seed,
+            "target_stderr": target_stderr, "clause_weights": clause_weights, "memory_limit": limit,
+        }  # fmt: skip
+        found = _explained(prepared, atom, options, groundings)
+        if not changes:
+            return found
+        was_open = [name for name, own in prepared.problem.statuses.items() if own.default == UNKNOWN]
+        never_open = [name for name in prepared.problem.model.declared if name not in was_open]
+        facts = changed_evidence(prepared.problem, changes)
+        other = pose_problem(
+            prepared.problem.model, facts, _with_atom(query, atom), replace(assumed, open_=was_open, closed=never_open)
+        )
+        return replace(_explained(other, atom, options, groundings), changed=tuple(changes), before=found)
+
+
+def _with_atom(query: Queries, atom: str) -> list[str]:
+    return [*([query] if isinstance(query, str) else query or ()), atom]
+
+
+def _explained(prepared: PreparedProblem, text: str, options: dict[str, Any], groundings: int) -> Reasons:
+    problem = prepared.problem
+    name, code = _atom_of(problem, text)
+    limit = int(options["memory_limit"])
+    unchecked = require_world(prepared, Resources(limit))
+    with database_for(limit) as database:
+        solved = reduce_problem(prepared, database, Reduction.BY_QUERY, memory_limit=limit)
+        status = int(solved.solved.problem.statuses[name].lookup(np.array([code]))[0])
+        shown = show_literal(problem, (name, code, True))
+        if status != UNKNOWN:
+            chain = chain_of(problem, solved.decided.problem, prepared.lowered, name, code)
+            sign = math.inf if status == TRUE else -math.inf
+            return Reasons(shown, float(status == TRUE), 0.0, sign, sign, 0.0, (), chain, notes=unchecked)
+        found = _contributions(prepared, solved.solved, (name, code), shown, options, groundings, database)
+        return replace(found, notes=(*found.notes, *unchecked))
+
+
+def _atom_of(problem: Problem, text: str) -> tuple[str, int]:
+    """The one ground atom that the text names."""
+    wanted = problem.query[-1].wanted
+    if isinstance(wanted, WantedAtoms):
+        arity = problem.model.predicates[wanted.predicate].arity
+        constants = wanted.constants if wanted.constants is not None else ()
+        if len(constants) == arity and None not in constants:
+            (code,) = matching_codes(wanted, problem.statuses[wanted.predicate].sizes).tolist()
+            return wanted.predicate, int(code)
+    raise InputError(f"{text} is not one ground atom", hint="name one, such as Smokes(Bob)")
+
+
+def _contributions(
+    prepared: PreparedProblem,
+    solved: PreparedProblem,
+    target: tuple[str, int],
+    shown: str,
+    options: dict[str, Any],
+    groundings: int,
+    database: Engine,
+) -> Reasons:
+    limit = int(options["memory_limit"])
+    name, code = target
+    number = int(solved.problem.atoms.numbers(name, np.array([code]))[0])
+    local = local_network(solved.problem, solved.lowered, number, database, limit)
+    path = exact_path(local)
+    named = options["method"] if isinstance(options["method"], str) else "settings"
+    notes: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    if isinstance(path, ExactPath) and named in EXACT_METHODS:
+        found = integrate(path)
+        probability = 1.0 / (1.0 + math.exp(-found.logit)) if math.isfinite(found.logit) else float(found.logit > 0)
+        stderr = 0.0
+        without = {rule: (_share(path.logit(rule)), 0.0) for rule in local.rules}
+    else:
+        if not isinstance(path, ExactPath) and named in EXACT_METHODS[1:]:
+            raise InputError(f"the component of {shown} cannot be solved exactly: {path}", hint="leave out --method")
+        marginal = infer(
+            prepared.problem.model, prepared.problem.evidence, [shown], progress=False,
+            open_=[one for one, own in prepared.problem.statuses.items() if own.default == UNKNOWN and one != name],
+            closed=[one for one, own in prepared.problem.statuses.items() if own.default == FALSE and one != name],
+            **options,
+        )  # fmt: skip
+        probability, stderr = float(marginal.probability[0]), float(marginal.stderr[0])
+        concerns = tuple(marginal.concerns())
+        sampled = SampledPath.of(local, int(options["seed"] or 0), options["draws"])
+        base, base_error = sampled.base()
+        spread = max(probability * (1 - probability), 1e-12)
+        found, stuck = sample(sampled, math.log(probability / (1 - probability)) if 0 < probability < 1 else math.nan,
+                              stderr / spread, base, base_error)  # fmt: skip
+        if stuck:
+            concerns += ("chains disagree about some contributions: their errors may be too small; give more --draws",)
+        without = without_rules(sampled)
+        notes = (f"chains estimate the contributions: {path}",) if isinstance(path, str) else ()
+    rows = _rows(prepared, solved, local, found, without, groundings)
+    return Reasons(shown, probability, stderr, found.logit, found.base, found.base_error, rows, notes=notes, concerns=concerns)
+
+
+def _share(logit: float) -> float:
+    return float(np.exp(-np.logaddexp(0.0, -logit)))
+
+
+def _rows(
+    prepared: PreparedProblem,
+    solved: PreparedProblem,
+    local: LocalNetwork,
+    found: Contributions,
+    without: dict[int, tuple[float, float]],
+    groundings: int,
+) -> tuple[Contribution, ...]:
+    rows = []
+    for at, rule in enumerate(local.rules):
+        clauses = np.flatnonzero(local.clause_rule == rule)
+        atoms = np.flatnonzero(local.bias[at])
+        log_odds = math.fsum(found.clause[clauses]) + math.fsum(found.bias[at])
+        reasons = _instances(prepared, solved, local, found, at, clauses, atoms, groundings)
+        if rule == SOFT_EVIDENCE:
+            text, place, weight = "soft evidence", "", None
+        else:
+            own = prepared.problem.model.rules[rule]
+            text, place, weight = own.text or show_formula(own.formula), str(own.place), own.weight
+        rows.append(
+            Contribution(
+                text, place, weight, log_odds, found.rule_error.get(rule, 0.0), *without[rule],
+                len(clauses) + len(atoms), reasons,
+            )
+        )  # fmt: skip
+    return tuple(sorted(rows, key=lambda one: -abs(one.log_odds)))
+
+
+def _instances(
+    prepared: PreparedProblem,
+    solved: PreparedProblem,
+    local: LocalNetwork,
+    found: Contributions,
+    at: int,
+    clauses: np.ndarray,
+    atoms: np.ndarray,
+    most: int,
+) -> tuple[GroundReason, ...]:
+    """The ground instances of a rule with the largest part in its contribution."""
+    network, rule = local.network, local.rules[at]
+    parts = [(float(found.clause[c]), float(found.clause_error[c]), int(c), True) for c in clauses]
+    parts += [(float(found.bias[at, a]), float(found.bias_error[at, a]), int(a), False) for a in atoms]
+    parts.sort(key=lambda part: -abs(part[0]))
+    shown = []
+    for value, error, number, is_clause in parts[:most]:
+        if is_clause:
+            literals = network.clause_literal[network.clause_start[number] : network.clause_start[number + 1]].tolist()
+        else:
+            literals = [2 * number + int(local.bias[at, number] > 0)]
+        known = [open_literal(local.problem, one) for one in literals if one >> 1 < network.n_atoms]
+        text = " v ".join(show_literal(local.problem, one) for one in known)
+        if len(known) < len(literals):
+            text = " v ".join([*([text] if text else []), "(its quantified part)"])
+        facts: tuple[str, ...] | None = ()
+        if rule != SOFT_EVIDENCE and len(known) == len(literals):
+            facts = facts_behind(solved.problem, solved.problem.statuses, solved.lowered, rule, known)
+        shown.append(GroundReason(text, facts or (), value, error))
+    return tuple(shown)

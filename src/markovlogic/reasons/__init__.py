@@ -1,0 +1,1 @@
+"""Why a probability is what it is: contributions of rules and facts that add up to its log-odds."""

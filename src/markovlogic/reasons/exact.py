@@ -1,0 +1,109 @@
+"""Contributions without sampling error: one elimination for each point of the path from no weights to all of them.
+
+With x the atom and N_r the number of true groundings of rule r, d logit P(x) / d w_r = E[N_r | x] - E[N_r | not x]. Integrated
+along the weights t*w, t from 0 to 1, this gives contributions that add up to logit P(x) less its value under hard rules alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from markovlogic.errors import ResourceError
+from markovlogic.methods.exact.effort import ONE_SECOND, Effort
+from markovlogic.methods.exact.elimination import Expectations, expectations
+from markovlogic.methods.exact.shapes import Shape, shapes_of
+from markovlogic.methods.exact.widths import EliminationPlan, plan_elimination
+from markovlogic.networks.components import components
+from markovlogic.reasons.local import LocalNetwork
+from markovlogic.system.arrays import Float64, Int32
+
+NODES = 16  # of Gauss and Legendre in a panel
+PANELS = (1, 2, 4, 8, 16, 32, 64)
+TOLERANCE = 1e-9  # of the sum of contributions
+MOST_WIDTH = 16
+MOST_ENTRIES = 2**24  # of one elimination
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What soft clauses and biases add to the log-odds of the atom; standard errors are 0 where nothing was sampled."""
+
+    logit: float
+    base: float  # under hard rules alone
+    clause: Float64  # (n_soft,)
+    clause_error: Float64
+    bias: Float64  # (n_rules, n_all) as LocalNetwork.bias
+    bias_error: Float64
+    rule_error: dict[int, float]  # of each rule's sum, by rule
+    logit_error: float = 0.0
+    base_error: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ExactPath:
+    """The component of the atom as eliminations need it."""
+
+    local: LocalNetwork
+    shape: Shape
+    plan: EliminationPlan
+    clause: Int32  # (n_soft of the shape,) numbers in the local network
+    atom: Int32  # (n_all of the shape,) numbers in the local network
+    target: int  # within the shape
+
+    def run(self, share: Float64, truth: Sequence[bool | None], without: int | None = None) -> Expectations:
+        """Expectations at points of the path; without: a rule of weight 0."""
+        weight, bias = self.shape.weight[0].copy(), self.local.bias[:, self.atom]
+        if without is not None:
+            weight[self.local.clause_rule[self.clause] == without] = 0.0
+            bias = bias[[rule != without for rule in self.local.rules]]
+        literals = [None if one is None else 2 * self.target + one for one in truth]
+        rows = np.asarray(share)[:, None]
+        return expectations(self.shape, self.plan, rows * bias.sum(axis=0), rows * weight, literals)
+
+    def logit(self, without: int | None = None) -> float:
+        """Log-odds of the atom; infinite where it is certain."""
+        log_z = self.run(np.ones(2), [True, False], without).log_z
+        return float(log_z[0] - log_z[1])
+
+
+def exact_path(local: LocalNetwork) -> ExactPath | str:
+    """The path, or why the component cannot be eliminated."""
+    network = local.network
+    parts = components(network)
+    number = int(parts.component_of[local.target])
+    (shape,) = shapes_of(network, parts, np.array([number]))
+    try:
+        plan = plan_elimination(shape, max_width=MOST_WIDTH, memory_limit=None, effort=Effort(ONE_SECOND))
+    except ResourceError as refusal:
+        return str(refusal)
+    if plan.entries > MOST_ENTRIES:
+        return f"its tables have {plan.entries:,.0f} entries"
+    clause = parts.clause[parts.clause_start[number] : parts.clause_start[number + 1]][: shape.n_soft]
+    atom = parts.atom[parts.start[number] : parts.start[number + 1]]
+    return ExactPath(local, shape, plan, clause, atom, int(np.searchsorted(atom[: shape.n_open], local.target)))
+
+
+def integrate(path: ExactPath) -> Contributions:
+    """Contributions by quadrature, in as many panels as the sum needs to be right."""
+    local = path.local
+    ends = path.run(np.array([0.0, 0.0, 1.0, 1.0]), [True, False, True, False]).log_z
+    base, logit = float(ends[0] - ends[1]), float(ends[2] - ends[3])
+    zero_clause, zero_bias = np.zeros(local.network.n_soft), np.zeros_like(local.bias)
+    if not math.isfinite(logit):
+        return Contributions(logit, base, zero_clause, zero_clause, zero_bias, zero_bias, {})
+    node, weight = np.polynomial.legendre.leggauss(NODES)
+    for n_panels in PANELS:
+        share = ((np.arange(n_panels)[:, None] + (node + 1) / 2) / n_panels).ravel()
+        measure = np.tile(weight / 2 / n_panels, n_panels)
+        rows = path.run(np.concatenate([share, share]), [True] * len(share) + [False] * len(share))
+        atom, clause = (measure @ (part[: len(share)] - part[len(share) :]) for part in (rows.atom, rows.clause))
+        by_clause, by_bias = zero_clause.copy(), zero_bias.copy()
+        by_clause[path.clause] = clause * path.shape.weight[0]
+        by_bias[:, path.atom] = atom * local.bias[:, path.atom]
+        if abs(by_clause.sum() + by_bias.sum() + base - logit) <= TOLERANCE * max(1.0, abs(logit)):
+            break
+    return Contributions(logit, base, by_clause, zero_clause, by_bias, zero_bias, {})
