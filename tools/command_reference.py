@@ -25,6 +25,7 @@ ELSEWHERE = {
     "compress": "[smaller problems](methods/compression.md), [files it writes](outputs.md#compress)",
     "learn": "[learn weights](learning.md)",
     "evaluate": "[how good are the probabilities?](evaluate.md)",
+    "why": "[explain a result](why.md)",
     "diff": "[how good are the probabilities?](evaluate.md#compare-two-results)",
     "check": "[check rules](check.md)",
     "format": "[check rules](check.md)",

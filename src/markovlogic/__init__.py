@@ -15,6 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from markovlogic._version import __version__
+from markovlogic.api import views as _api_views  # noqa: F401  values ask for them by name
 from markovlogic.report import views as _views  # noqa: F401  values ask for them by name
 
 if TYPE_CHECKING:

@@ -92,7 +92,8 @@ def infer(
         with memory_of_run(resources.limit):
             result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
-    result = replace(result, run=replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
+    run = replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory())
+    result = replace(result, run=run, prepared=prepared)
     if concerns := result.concerns():
         warnings.warn("; ".join(concerns), InferenceWarning, stacklevel=2)
     return result

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from markovlogic.api.infer import infer
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.errors import InputError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import database_for
 from markovlogic.grounding.memory import default_limit
 from markovlogic.language.show import show_formula
-from markovlogic.methods.base import MethodSettings
 from markovlogic.methods.analysis import Resources
+from markovlogic.methods.base import MethodSettings
 from markovlogic.methods.has_world import require_world
 from markovlogic.methods.reduction import Reduction, reduce_problem
-from markovlogic.problem import Problem, WantedAtoms
+from markovlogic.problem import Problem, QueryItem, WantedAtoms
 from markovlogic.problem.changed import changed_evidence
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
-from markovlogic.problem.query import matching_codes
+from markovlogic.problem.query import matching_codes, resolve_query
 from markovlogic.reasons.exact import Contributions, ExactPath, exact_path, integrate
 from markovlogic.reasons.instances import chain_of, facts_behind, open_literal, show_literal
 from markovlogic.reasons.local import SOFT_EVIDENCE, LocalNetwork, local_network
@@ -63,49 +63,81 @@ def why(
     are exact where the atom's component can be eliminated and `method` is an exact one or auto; else chains estimate them.
     """
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
+    prepared = pose_problem(model, evidence, _with_atom(query, atom), assumed)
+    return why_of(
+        prepared, atom, changes=changes, groundings=groundings, method=method, chains=chains, draws=draws, burn_in=burn_in,
+        seed=seed, time_limit=time_limit, target_stderr=target_stderr, memory_limit=memory_limit,
+    )  # fmt: skip
+
+
+def why_of(
+    prepared: PreparedProblem,
+    atom: str,
+    *,
+    known: tuple[float, float] | None = None,
+    changes: Sequence[str] = (),
+    groundings: int = GROUNDINGS,
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    method: str | MethodSettings = "auto",
+    **sampling: Any,
+) -> Reasons:
+    """As `why`, of a problem that was posed before; known: the atom's probability and standard error, where it was inferred."""
     limit = default_limit() if memory_limit is None else memory_limit
+    options = {"method": method, "memory_limit": limit, "clause_weights": prepared.clause_weights, **sampling}
+    problem = prepared.problem
+    target = _atom_of(problem, atom)
     with Deadline(time_limit_of(time_limit), outer=current()).of_this_run():
-        prepared = pose_problem(model, evidence, _with_atom(query, atom), assumed)
-        options: dict[str, Any] = {
-            "method": method, "chains": chains, "draws": draws, "burn_in": burn_in, "seed": seed,
-            "target_stderr": target_stderr, "clause_weights": clause_weights, "memory_limit": limit,
-        }  # fmt: skip
-        found = _explained(prepared, atom, options, groundings)
+        found = _explained(prepared, target, options, groundings, known)
         if not changes:
             return found
-        was_open = [name for name, own in prepared.problem.statuses.items() if own.default == UNKNOWN]
-        never_open = [name for name in prepared.problem.model.declared if name not in was_open]
-        facts = changed_evidence(prepared.problem, changes)
+        was_open = [name for name, own in problem.statuses.items() if own.default == UNKNOWN]
+        never_open = [name for name in problem.model.declared if name not in was_open and name != target[0]]
         other = pose_problem(
-            prepared.problem.model, facts, _with_atom(query, atom), replace(assumed, open_=was_open, closed=never_open)
-        )
-        return replace(_explained(other, atom, options, groundings), changed=tuple(changes), before=found)
+            problem.model, changed_evidence(problem, changes), [found.atom],
+            Assumptions(was_open, never_open, clause_weights=prepared.clause_weights),
+        )  # fmt: skip
+        return replace(_explained(other, target, options, groundings, None), changed=tuple(changes), before=found)
 
 
 def _with_atom(query: Queries, atom: str) -> list[str]:
     return [*([query] if isinstance(query, str) else query or ()), atom]
 
 
-def _explained(prepared: PreparedProblem, text: str, options: dict[str, Any], groundings: int) -> Reasons:
-    problem = prepared.problem
-    name, code = _atom_of(problem, text)
+def _explained(
+    prepared: PreparedProblem,
+    target: tuple[str, int],
+    options: dict[str, Any],
+    groundings: int,
+    known: tuple[float, float] | None,
+) -> Reasons:
+    problem, (name, code) = prepared.problem, target
     limit = int(options["memory_limit"])
     unchecked = require_world(prepared, Resources(limit))
     with database_for(limit) as database:
-        solved = reduce_problem(prepared, database, Reduction.BY_QUERY, memory_limit=limit)
+        solved = reduce_problem(_of_atom(prepared, name, code), database, Reduction.BY_QUERY, memory_limit=limit)
         status = int(solved.solved.problem.statuses[name].lookup(np.array([code]))[0])
-        shown = show_literal(problem, (name, code, True))
         if status != UNKNOWN:
             chain = chain_of(problem, solved.decided.problem, prepared.lowered, name, code)
             sign = math.inf if status == TRUE else -math.inf
+            shown = show_literal(problem, (name, code, True))
             return Reasons(shown, float(status == TRUE), 0.0, sign, sign, 0.0, (), chain, notes=unchecked)
-        found = _contributions(prepared, solved.solved, (name, code), shown, options, groundings, database)
+        found = _contributions(prepared, solved.solved, target, options, groundings, database, known)
         return replace(found, notes=(*found.notes, *unchecked))
+
+
+def _of_atom(prepared: PreparedProblem, name: str, code: int) -> PreparedProblem:
+    """The problem with the atom as its only query: what it cannot depend on is left out."""
+    sizes = prepared.problem.statuses[name].sizes
+    constants = tuple(decode(np.array([code]), sizes)[0].tolist())
+    item = QueryItem(show_literal(prepared.problem, (name, code, True)), WantedAtoms(name, constants))
+    return replace(prepared, problem=replace(prepared.problem, query=(item,)), rules=prepared.lowered)
 
 
 def _atom_of(problem: Problem, text: str) -> tuple[str, int]:
     """The one ground atom that the text names."""
-    wanted = problem.query[-1].wanted
+    (*_, item) = resolve_query(problem.model, problem.domains, text)
+    wanted = item.wanted
     if isinstance(wanted, WantedAtoms):
         arity = problem.model.predicates[wanted.predicate].arity
         constants = wanted.constants if wanted.constants is not None else ()
@@ -119,13 +151,14 @@ def _contributions(
     prepared: PreparedProblem,
     solved: PreparedProblem,
     target: tuple[str, int],
-    shown: str,
     options: dict[str, Any],
     groundings: int,
     database: Engine,
+    known: tuple[float, float] | None,
 ) -> Reasons:
     limit = int(options["memory_limit"])
     name, code = target
+    shown = show_literal(prepared.problem, (name, code, True))
     number = int(solved.problem.atoms.numbers(name, np.array([code]))[0])
     local = local_network(solved.problem, solved.lowered, number, database, limit)
     path = exact_path(local)
@@ -140,15 +173,17 @@ def _contributions(
     else:
         if not isinstance(path, ExactPath) and named in EXACT_METHODS[1:]:
             raise InputError(f"the component of {shown} cannot be solved exactly: {path}", hint="leave out --method")
-        marginal = infer(
-            prepared.problem.model, prepared.problem.evidence, [shown], progress=False,
-            open_=[one for one, own in prepared.problem.statuses.items() if own.default == UNKNOWN and one != name],
-            closed=[one for one, own in prepared.problem.statuses.items() if own.default == FALSE and one != name],
-            **options,
-        )  # fmt: skip
-        probability, stderr = float(marginal.probability[0]), float(marginal.stderr[0])
-        concerns = tuple(marginal.concerns())
-        sampled = SampledPath.of(local, int(options["seed"] or 0), options["draws"])
+        if known is None:
+            marginal = infer(
+                prepared.problem.model, prepared.problem.evidence, [shown], progress=False,
+                open_=[one for one, own in prepared.problem.statuses.items() if own.default == UNKNOWN and one != name],
+                closed=[one for one, own in prepared.problem.statuses.items() if own.default == FALSE and one != name],
+                **options,
+            )  # fmt: skip
+            known = float(marginal.probability[0]), float(marginal.stderr[0])
+            concerns = tuple(marginal.concerns())
+        probability, stderr = known
+        sampled = SampledPath.of(local, int(options.get("seed") or 0), options.get("draws"))
         base, base_error = sampled.base()
         spread = max(probability * (1 - probability), 1e-12)
         found, stuck = sample(sampled, math.log(probability / (1 - probability)) if 0 < probability < 1 else math.nan,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars
 
     from markovlogic.problem import Problem
+    from markovlogic.problem.prepare import PreparedProblem
 
 
 EVENT = -1  # in place of a predicate's number: the row is a formula, not an atom
@@ -190,6 +191,7 @@ class Marginals(Pickled):
     notes: tuple[str, ...] = ()  # concerns that the method itself raised
     remarks: tuple[str, ...] = ()  # worth knowing, no reason for distrust
     draws: Draws | None = field(default=None, repr=False)
+    prepared: PreparedProblem | None = field(default=None, repr=False)  # what was solved, so that `why` can explain it
 
     def __len__(self) -> int:
         return len(self.probability)
@@ -344,6 +346,10 @@ class Marginals(Pickled):
         return found
 
     # ---- views
+
+    def why(self, atom: str, **options: Any) -> Any:
+        """Contributions of rules and facts that add up to an atom's log-odds; options are those of `mln.why`."""
+        return view("why")(self, atom, **options)
 
     def chart(self) -> Any:
         """Altair chart of the marginals with error bars; a histogram and the most probable atoms where there are many."""
