@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import markovlogic as mln
 from markovlogic.errors import InputError, ResourceError, UnsupportedError
 from tools.random_models import Case, Features, Judged, Maker, shown
@@ -123,6 +125,14 @@ class Attack:
         yield from self.check(kind, lambda: mln.symmetries(self.model, evidence, query, kind=kind), self.orbits)
         yield from self.check("explain", lambda: mln.explain(self.model, evidence, query=query), self.sizes)
 
+    def explained(self) -> Iterator[str]:
+        """Contributions to one atom, which the query may or may not name."""
+        atoms = sorted(atom for atom in self.judged.open if atom[0] in self.case.queried)
+        if atoms:
+            atom = self.rng.choice(atoms)
+            run = partial(mln.why, self.model, self.evidence, shown(atom), query=self.case.query)
+            yield from self.check(f"why {shown(atom)}", run, partial(self.contributions, atom))
+
     # ---- comparisons: what is wrong, empty where nothing is
 
     def expected(self) -> Iterator[tuple[str, float]]:
@@ -213,6 +223,52 @@ class Attack:
             return f"{len(self.judged.open)} open atoms, explain says {told['atoms']}"
         return ""
 
+    def contributions(self, atom: Any, found: Any) -> str:
+        """Each rule's part of the log-odds is the integral over all worlds, along weights that grow together."""
+        judged, worlds = self.judged, self.judged.possible
+        truth = np.broadcast_to(judged.holds(("atom", *atom), {}), worlds.shape)[worlds]
+        if truth.all() or not truth.any():
+            wanted = float(truth[0])
+            return "" if found.probability == wanted else f"probability is {wanted}, got {found.probability}"
+        weights = judged.rule_weights()[worlds]
+        logit, base, parts = integral(weights, truth)
+        header = len(self.case.model_text.splitlines()) - len(self.case.rules)
+        got = {one.place: one for one in found.contributions}
+        pairs = [("logit", logit, found.logit), ("base", base, found.base)]
+        pairs.append(("sum", logit, found.base + math.fsum(one.log_odds for one in found.contributions)))
+        for at, part in enumerate(parts):
+            one = got.get("" if at == len(self.case.rules) else f"<text>:{header + 1 + at}:1")
+            pairs.append((f"rule {at}", part, one.log_odds if one is not None else 0.0))
+            if one is not None:
+                rest = np.delete(weights, at, axis=1).sum(axis=1)
+                share = np.exp(rest - rest.max())
+                pairs.append((f"without {at}", share[truth].sum() / share.sum(), one.without))
+                if one.n_groundings <= len(one.groundings):
+                    pairs.append((f"groundings of {at}", part, math.fsum(ground.log_odds for ground in one.groundings)))
+        for name, wanted, value in pairs:
+            if not abs(value - wanted) <= 1e-8 * max(1.0, abs(wanted)):
+                return f"{name} is {wanted}, got {value}"
+        return ""
+
+
+def integral(weights: Any, truth: Any) -> tuple[float, float, Any]:
+    """Log-odds, their value without weights, and contributions; weights: (n_worlds, n_rules), truth: (n_worlds,)."""
+
+    def logit(t: float) -> float:
+        total = t * weights.sum(axis=1)
+        share = np.exp(total - total.max())
+        return math.log(share[truth].sum()) - math.log(share[~truth].sum())
+
+    node, measure = np.polynomial.legendre.leggauss(24)
+    found = np.zeros(weights.shape[1])
+    for panel in range(16):
+        for x, w in zip(node, measure, strict=True):
+            total = (panel + (x + 1) / 2) / 16 * weights.sum(axis=1)
+            for own, sign in ((truth, 1.0), (~truth, -1.0)):
+                share = np.exp(total[own] - total[own].max())
+                found += sign * w / 32 * (share @ weights[own]) / share.sum()
+    return logit(1.0), logit(0.0), found
+
 
 def _by_name(result: Any) -> dict[str, Any]:
     return {row["atom"]: row for row in result.table().to_pylist()}
@@ -238,6 +294,7 @@ FAMILIES = {
     "messages": Family(PLAIN, Attack.messages),
     "equivalence": Family(Features(equivalence=1.0, many=0.0), Attack.equivalences),
     "symmetry": Family(Features(), Attack.symmetries),
+    "why": Family(Features(), Attack.explained),
 }
 
 

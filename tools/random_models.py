@@ -196,6 +196,21 @@ class Judged:
             self.log_z = self.best + math.log(share.sum())
             self.share = share / share.sum()
 
+    def rule_weights(self) -> Any:
+        """(n_worlds, n_rules + 1) what each rule weighs in each world, soft evidence last; nothing for hard rules."""
+        rows = []
+        for rule in self.case.rules:
+            total = np.zeros(len(self.weight))
+            for values in itertools.product(*([self.case.domains[sort_of(name)] for name in rule.free])):
+                binding = dict(zip(rule.free, values, strict=True))
+                times = 0.0 if rule.is_hard else 1.0
+                if rule.factor is not None:
+                    times = self.case.numbers.get((rule.factor[0], tuple(binding.get(t, t) for t in rule.factor[1])), 0.0)
+                total += (0.0 if rule.is_hard else rule.weight or 0.0) * times * self.holds(rule.formula, binding)
+            rows.append(total)
+        rows.append(np.where(self.possible, self.weight - sum(rows), 0.0))
+        return np.array(rows).T
+
     def probability(self, formula: Any) -> float:
         """P of a ground formula."""
         return float((self.share * self.holds(formula, {})).sum())

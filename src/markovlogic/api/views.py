@@ -20,9 +20,7 @@ def why(result: Marginals, atom: str, **options: Any) -> Reasons:
     if result.prepared is None:
         raise InputError("this result does not hold its problem", hint="use mln.why(model, evidence, atom)")
     if result.run.compression is not None:
-        raise InputError(
-            "this result is of a compressed problem", hint="mln.why(model, evidence, atom) explains the model"
-        )
+        raise InputError("this result is of a compressed problem", hint="mln.why(model, evidence, atom) explains the model")
     name = next((name for name in result if name.replace(" ", "") == atom.replace(" ", "")), None)
     known = None if name is None else (float(result[name]), result[name].stderr)
     return why_of(result.prepared, atom, known=known, **options)
