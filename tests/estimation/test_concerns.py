@@ -41,13 +41,13 @@ def test_the_worst_atom_is_named_with_the_count() -> None:
 
 
 def test_few_independent_draws() -> None:
-    (sentence,) = told(made([1.0] * 3, ess=[np.nan, 399, 12]))
+    (sentence,) = told(made([1.0] * 3, ess=[np.nan, 399, 12], stderr=0.02))
     assert "2 of 3" in sentence and "lowest 12 for P(2)" in sentence
 
 
 def test_limits_are_meant_exactly() -> None:
     """R-hat below 1.01 and an effective size of 400 are good enough; a target is met when it is reached."""
-    assert told(made([1.0], ess=[400.0])) == [] and len(told(made([1.0], ess=[399.9]))) == 1
+    assert told(made([1.0], ess=[400.0])) == [] and len(told(made([1.0], ess=[399.9], stderr=0.02))) == 1
     assert len(told(made([1.01]))) == 1 and told(made([1.0099])) == []
     assert told(made([1.0], stderr=0.25), target_stderr=0.25) == []
 
@@ -122,11 +122,11 @@ def test_chains_that_froze_in_different_states_are_told_once() -> None:
 def test_still_atoms_that_hardly_could_have_moved_are_remarked_upon() -> None:
     rare = replace(made([np.nan, np.nan, 1.0], never=[True, True, False]), mean=np.array([1e-7, 0.99999, 0.2]))
     assert told(rare, conditional=True) == []
-    (sentence,) = still_remarks(rare, lambda row: f"P({row})", "query atoms", conditional_draws=6400)
+    (sentence,) = still_remarks(rare, lambda row: f"P({row})", "query atoms", Course("draws", 64, 100, True, None, ()))
     assert "2 of 3 query atoms" in sentence and "1e-05 at most, for P(1)" in sentence
-    assert still_remarks(made([1.0]), str, "query atoms", conditional_draws=6400) == ()
+    assert still_remarks(made([1.0]), str, "query atoms", Course("draws", 64, 100, True, None, ())) == ()
     stuck = made([np.nan], never=[True])  # 0.2: it should have moved, which is a concern and no remark
-    assert still_remarks(stuck, str, "query atoms", conditional_draws=6400) == ()
+    assert still_remarks(stuck, str, "query atoms", Course("draws", 64, 100, True, None, ())) == ()
 
 
 def test_ends_of_runs() -> None:
@@ -143,3 +143,25 @@ def test_worst_numbers() -> None:
     assert worst_rhat(made([1.0, np.nan]), made([1.3])) == 1.3
     assert worst_rhat(made([np.nan])) is None and worst_stderr(undefined(0)) is None
     assert np.isnan(worst_stderr(made([1.0]), undefined(1)) or 0)
+
+
+def test_few_draws_of_atoms_that_are_nearly_decided_are_no_concern() -> None:
+    """Nobody makes more draws for a standard error of 0.001; few chains do not know their standard error."""
+    atoms = made([1.001] * 2, ess=[90.0, 1e4], stderr=0.001)
+    assert told(atoms) == []
+    assert len(told(atoms, chains=4)) == 1
+    assert len(told(replace(atoms, stderr=np.array([np.nan, 0.001])))) == 1
+
+
+def test_atoms_that_chains_came_to_from_both_values() -> None:
+    """They were moved by several chains before the first draw; the twin: where all chains began alike nobody knows."""
+    atoms = replace(made([np.nan] * 3, never=[True] * 3), mean=np.array([0.0, 1.0, 1.0]))
+    course = Course("draws", 64, 100, False, None, (), began_true=np.array([40, 40, 64]))
+    (sentence,) = run_concerns(atoms, undefined(0), course, lambda row: f"P({row})", lambda row: f"E{row}")
+    assert "1 of 3" in sentence and "P(2)" in sentence and "compare another method" in sentence
+    assert not has_converged(atoms, undefined(0), course)
+    both = replace(course, began_true=np.array([40, 40, 60]))
+    assert run_concerns(atoms, undefined(0), both, str, str) == [] and has_converged(atoms, undefined(0), both)
+    (remark,) = still_remarks(atoms, lambda row: f"P({row})", "query atoms", both)
+    assert "3 of 3" in remark and "nearly certain" in remark
+    assert len(told(atoms)) == 1  # nothing is known of the starts

@@ -18,7 +18,7 @@ from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import final_plan
 from markovlogic.methods.replacement import analysis_with
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
-from markovlogic.report.progress import progress_of
+from markovlogic.report.progress import in_notebook, progress_of
 from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
@@ -95,7 +95,9 @@ def infer(
     run = replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory())
     result = replace(result, run=run, prepared=prepared)
     if concerns := result.concerns():
-        warnings.warn("; ".join(concerns), InferenceWarning, stacklevel=2)
+        # where the result is shown with its concerns, the warning only points to them
+        told = f"{len(concerns)} concerns about these numbers: result.concerns()" if in_notebook() else "; ".join(concerns)
+        warnings.warn(told, InferenceWarning, stacklevel=2)
     return result
 
 

@@ -9,11 +9,13 @@ import numpy as np
 
 from markovlogic.estimation.diagnostics import Estimates
 from markovlogic.estimation.quantiles import student_quantile
-from markovlogic.system.arrays import Bool
+from markovlogic.system.arrays import Bool, Int64
 
 RHAT_BELOW = 1.01  # Vehtari et al. 2021, section 4
 EXPECTED_MOVES = 5.0
 DRIFT_ALARM = 1e-3  # chance that a run in equilibrium is said to drift
+ENOUGH_CHAINS = 8  # whose means say how large the standard error is
+FINE = 0.01  # a standard error for which nobody makes more draws, however few of them are independent
 STARTS_APART = 4  # chains: fewer may all have started in one part of the worlds, and their conditionals know of no other
 APART = 0.1  # means that are told apart by how chains started
 ESS_ABOVE = 400.0  # the same: below it, variances and R-hat itself are not reliable
@@ -30,6 +32,7 @@ class Course:
     target_stderr: float | None
     sampler_concerns: tuple[str, ...]
     starts: tuple[str, ...] = ()  # how each chain started, by a word; empty words where all started alike
+    began_true: Int64 | None = None  # of each query atom, the chains in which it was true at the start
 
     @property
     def conditional_draws(self) -> int | None:
@@ -48,7 +51,7 @@ def run_concerns(atoms: Estimates, events: Estimates, course: Course, atom_name:
     if course.draws == 0:
         return [*found, "the run ended before any draw was made, in burn-in; allow more time or ask for a shorter burn-in"]
     if len(atoms):
-        found += estimate_concerns(atoms, atom_name, "query atoms", course, conditional_draws=course.conditional_draws)
+        found += estimate_concerns(atoms, atom_name, "query atoms", course, expected=_nearly_certain(atoms, course))
     if len(events):
         found += estimate_concerns(events, event_name, "formulas", course)
     worst = worst_stderr(atoms, events)
@@ -59,11 +62,11 @@ def run_concerns(atoms: Estimates, events: Estimates, course: Course, atom_name:
 
 
 def estimate_concerns(
-    estimates: Estimates, name: Name, things: str, course: Course, *, conditional_draws: int | None = None
+    estimates: Estimates, name: Name, things: str, course: Course, *, expected: Bool | None = None
 ) -> list[str]:
-    """Reasons that lie in the estimates themselves.
+    """Reasons that lie in the estimates themselves, and for which somebody should act.
 
-    A row that never moved is no reason when its conditionals say that a move was hardly to be expected in so many draws.
+    expected: rows that are no reason where they never moved. Few independent draws are none where the standard error is small.
     """
     found = []
     rhat = np.nan_to_num(estimates.rhat, nan=0.0, posinf=np.inf)
@@ -84,20 +87,23 @@ def estimate_concerns(
             "make more draws"
         )
     ess = np.nan_to_num(estimates.ess, nan=np.inf)
-    low = int((ess < ESS_ABOVE).sum())
+    few = ess < ESS_ABOVE
+    if course.chains >= ENOUGH_CHAINS:
+        few &= ~(estimates.stderr <= FINE)
+    low = int(few.sum())
     if low:
-        row = int(np.argmin(ess))
+        row = int(np.argmin(np.where(few, ess, np.inf)))
         found.append(
             f"too few independent draws: the effective sample size is below {ESS_ABOVE:g} for {low} of {len(ess)} {things}, "
             f"lowest {ess[row]:.3g} for {name(row)}; make more draws"
         )
-    unmoved = _unmoved(estimates, conditional_draws)
+    unmoved = _unmoved(estimates, expected)
     still = int(unmoved.sum())
     if still:
         row = int(np.argmax(unmoved))
         found.append(
             f"{still} of {len(rhat)} {things} ({still / len(rhat):.1%}) kept one value in every chain, for example {name(row)}: "
-            "either that value is nearly certain or the chains cannot move; R-hat and ESS say nothing about them"
+            "either that value is nearly certain or the chains cannot move; compare another method or --method tempered"
         )
     return found
 
@@ -106,11 +112,9 @@ def has_converged(atoms: Estimates, events: Estimates, course: Course) -> bool:
     """Whether chains agree, have moved and have stopped drifting; says nothing about how small the errors are."""
     if course.draws == 0:
         return False
-    parts = ((atoms, course.conditional_draws), (events, None))
+    parts = ((atoms, _nearly_certain(atoms, course) if len(atoms) else None), (events, None))
     return not any(
-        bad.any()
-        for part, conditional_draws in parts
-        for bad in (_disagree(part), _drifts(part, course.chains), _unmoved(part, conditional_draws))
+        bad.any() for part, expected in parts for bad in (_disagree(part), _drifts(part, course.chains), _unmoved(part, expected))
     )
 
 
@@ -126,10 +130,25 @@ def _drifts(estimates: Estimates, chains: int) -> Bool:
     return np.abs(np.nan_to_num(estimates.drift, nan=0.0)) > limit
 
 
-def _unmoved(estimates: Estimates, conditional_draws: int | None) -> Bool:
+def _unmoved(estimates: Estimates, expected: Bool | None) -> Bool:
     """Rows that kept one value though they should have moved; chains that froze in different states are told to disagree."""
     unmoved = estimates.never_moved & ~np.isinf(estimates.rhat)
-    return unmoved if conditional_draws is None else unmoved & ~_hardly_to_move(estimates, conditional_draws)
+    return unmoved if expected is None else unmoved & ~expected
+
+
+def _nearly_certain(atoms: Estimates, course: Course) -> Bool:
+    """Query atoms that may keep one value: conditionals expect it, or several chains came to it from the other value."""
+    found = _arrived(atoms, course)
+    draws = course.conditional_draws
+    return found if draws is None else found | _hardly_to_move(atoms, draws)
+
+
+def _arrived(atoms: Estimates, course: Course) -> Bool:
+    """Atoms of which several chains began with the value that none of them kept: chains can move there, and all went one way."""
+    began = course.began_true
+    if began is None or len(began) != len(atoms):
+        return np.zeros(len(atoms), bool)
+    return np.where(atoms.mean < 0.5, began, course.chains - began) >= STARTS_APART
 
 
 def _by_start(estimates: Estimates, row: int, starts: tuple[str, ...]) -> str:
@@ -154,21 +173,30 @@ def _frozen(rhat: float) -> str:
     return ", whose chains kept different values" if np.isinf(rhat) else ""
 
 
-def still_remarks(estimates: Estimates, name: Name, things: str, *, conditional_draws: int) -> tuple[str, ...]:
-    """What should be known of rows that never moved and are no concern, since their conditionals say that they hardly would.
+def still_remarks(atoms: Estimates, name: Name, things: str, course: Course) -> tuple[str, ...]:
+    """What should be known of rows that never moved and are no concern.
 
     No average may hide such rows (papers.md 2.17): were the chains confined to a part of the worlds, it would look the same.
     """
-    still = estimates.never_moved & ~np.isinf(estimates.rhat) & _hardly_to_move(estimates, conditional_draws)
-    if not still.any():
-        return ()
-    rarer = np.where(still, np.minimum(estimates.mean, 1 - estimates.mean), -1.0)
-    row = int(np.argmax(rarer))
-    return (
-        f"{int(still.sum())} of {len(still)} {things} kept one value in every chain, as their conditionals lead one to expect: "
-        f"these give the other value a probability of {rarer[row]:.1g} at most, for {name(row)}; "
-        "R-hat and ESS say nothing about them",
-    )
+    never = atoms.never_moved & ~np.isinf(atoms.rhat)
+    found, draws = [], course.conditional_draws
+    still = never & _hardly_to_move(atoms, draws) if draws else np.zeros(len(atoms), bool)
+    if still.any():
+        rarer = np.where(still, np.minimum(atoms.mean, 1 - atoms.mean), -1.0)
+        row = int(np.argmax(rarer))
+        found.append(
+            f"{int(still.sum())} of {len(still)} {things} kept one value in every chain, as their conditionals lead one to"
+            f" expect: these give the other value a probability of {rarer[row]:.1g} at most, for {name(row)};"
+            " R-hat and ESS say nothing about them"
+        )
+    came = never & ~still & _arrived(atoms, course)
+    if came.any():
+        row = int(np.argmax(came))
+        found.append(
+            f"{int(came.sum())} of {len(came)} {things} kept one value in every chain, for example {name(row)}, though"
+            " chains began with the other value too: it is nearly certain"
+        )
+    return tuple(found)
 
 
 def worst_stderr(*parts: Estimates) -> float | None:

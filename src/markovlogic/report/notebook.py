@@ -25,8 +25,9 @@ _CONCERN = 'style="background: #fdf0dc; border-left: 4px solid #d58512; margin: 
 def marginals_html(result: Marginals) -> str:
     """The most probable rows with bars, after everything that speaks against them."""
     sampled = result.run.chains > 0
-    parts = [_concern(agreement(result))] if sampled and not result.converged else []
-    parts += [_concern(concern) for concern in result.concerns()]
+    concerns = result.concerns()
+    parts = [_concern(agreement(result))] if sampled and not result.converged and not concerns else []
+    parts += [_concern(concern) for concern in concerns]
     least = result.ess_is_least
     rows: list[Sequence[str]] = []
     for row in most_probable(result, ROWS_SHOWN):

@@ -68,6 +68,7 @@ def summary(result: Marginals) -> str:
     run = result.run
     parts = [] if run.converged is None else ["converged" if run.converged else "NOT CONVERGED"]
     parts += [f"{len(result):,} {'row' if len(result) == 1 else 'rows'}", f"method {run.method_with_note(result.guarantee)}"]
+    parts += [] if run.continued_with is None else [f"continued with {run.continued_with}"]
     parts += [] if run.compression is None else [f"compress {run.compression.name}"]
     parts.append(f"guarantee: {result.guarantee.value}")
     if run.draws:

@@ -63,6 +63,12 @@ class Batch:
     def start(self) -> None:
         """Give the chains their first worlds, which may take a search."""
         self.state: Any = self.sampler.init(self._seed, self._first)
+        self._began: npt.NDArray[np.uint64] = self.state.world.copy()
+
+    def began_true(self, atoms: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """How many chains each of these atoms was true in when the run began."""
+        chains = np.uint64((1 << self.sampler.n_chains) - 1)
+        return np.asarray(np.bitwise_count(self._began[atoms] & chains), np.int64)
 
     def advance(self, until: int) -> None:
         """Make sweeps until so many were made in all, burn-in included."""

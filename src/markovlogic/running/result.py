@@ -43,6 +43,7 @@ class RunResult:
     tallies: tuple[Tallies, ...]  # one a batch; of the query atoms, or of all their orbits where conditionals were pooled
     pooling: PoolObserver | None = None  # counts of the orbits, where they were pooled
     starts: tuple[str, ...] = ()  # how each chain started, by a word
+    began_true: npt.NDArray[np.int64] | None = None  # (n_query_atoms,) chains in which the atom was true at the start
     log_z: LogZ | str | None = None  # from the same chains, where the sampler knows it; a sentence that says why not
 
     @property
@@ -59,7 +60,14 @@ class RunResult:
     def course(self) -> Course:
         """How the run went, as far as it bears on trust."""
         return Course(
-            self.stopped, self.chains, self.draws, self.taken.conditional, self.target_stderr, self.sampler_concerns, self.starts
+            self.stopped,
+            self.chains,
+            self.draws,
+            self.taken.conditional,
+            self.target_stderr,
+            self.sampler_concerns,
+            self.starts,
+            self.began_true,
         )
 
     @property
@@ -81,8 +89,6 @@ class RunResult:
 
     def remarks(self, atom_name: Callable[[int], str] | None = None) -> tuple[str, ...]:
         """What should be known of the numbers though it is no reason to distrust them."""
-        draws = self.course.conditional_draws
-        if not draws:
+        if not self.draws:
             return ()
-        name = atom_name or (lambda row: f"atom {self.query_atoms[row]}")
-        return still_remarks(self.atoms, name, "query atoms", conditional_draws=draws)
+        return still_remarks(self.atoms, atom_name or (lambda row: f"atom {self.query_atoms[row]}"), "query atoms", self.course)
