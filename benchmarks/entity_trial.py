@@ -26,7 +26,7 @@ import numpy as np
 
 import markovlogic as mln
 from markovlogic.generate import make, write
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 
 DATA = Path(os.environ.get("MLN_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "er"
 FIELDS = ("Author", "Title", "Venue")

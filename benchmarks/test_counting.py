@@ -15,8 +15,8 @@ from markovlogic.data.evidence import FALSE, TRUE
 from markovlogic.kernels.counting.layout import Chain
 from markovlogic.language.load import parse
 from markovlogic.networks.counting.building import counting_plan
+from markovlogic.networks.counting.moves import sweep
 from markovlogic.networks.counting.network import CountingNetwork
-from markovlogic.networks.counting.sweeping import sweep
 from markovlogic.problem import Statuses, pose, with_statuses
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic_papers.experiments.full_size import CLASSES, full_size

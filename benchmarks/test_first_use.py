@@ -10,7 +10,7 @@ import numpy as np
 from markovlogic import MCSAT, Blocked, Gibbs
 from markovlogic.networks.ground import network_of
 from markovlogic.system.progress import SILENT
-from markovlogic.running.warm_up import warm_up
+from markovlogic.running.loop import warm_up
 network = {network}
 begun = time.perf_counter()
 sampler = {settings}.build(network, {chains})

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from markovlogic.data.names import atom_names
+from markovlogic.data.arrow import atom_names
 from markovlogic.data.readers import read_evidence
 from markovlogic.language.syntax import Model, Predicate
 from markovlogic.problem import pose

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.data.made import model_of
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Evidence, Facts, codes
 from markovlogic.errors import InputError, Place, ResourceError
 from markovlogic.language.syntax import Atom, Model, Rule, Variable
 from markovlogic.problem import GroundAtom, WantedAtoms, WantedFormula, pose, query_atoms

@@ -5,7 +5,7 @@ import pytest
 from tests.report.made import PEOPLE, marginals
 
 import markovlogic as mln
-from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import Domain
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.results.marginals import Draws, Estimate, without_spaces

@@ -14,8 +14,7 @@ from markovlogic.compression.block_network import Reading, block_network
 from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.type_model import NoTypes, type_network
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.sampling.block_gibbs import BlockGibbs
-from markovlogic.methods.sampling.type_gibbs import TypeGibbsSampler
+from markovlogic.methods.sampling.block_gibbs import BlockGibbs, TypeGibbsSampler
 from markovlogic.problem.prepare import pose_problem
 from markovlogic_papers import readings
 

@@ -5,8 +5,8 @@ import os
 import pytest
 from tests.data.made import SMOKERS, model_of
 
-from markovlogic.data.faults import MOST_SHOWN
 from markovlogic.data.readers import read_evidence
+from markovlogic.data.vocabulary import MOST_SHOWN
 from markovlogic.errors import InputError, ResourceError
 
 CLOSED = model_of(

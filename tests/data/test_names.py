@@ -3,9 +3,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import codes, decode
-from markovlogic.data.names import atom_names
+from markovlogic.data.arrow import atom_names
+from markovlogic.data.evidence import Domain, codes, decode
 from markovlogic.language.syntax import show_constant
 
 names = st.lists(st.text('Ab1_- é"\\,(\n', max_size=3), min_size=1, max_size=4, unique=True)

@@ -13,9 +13,8 @@ from tests.running.made import run
 from tests.symmetry.made import posed
 
 from markovlogic.errors import InputError
-from markovlogic.estimation.estimator import NAMED
+from markovlogic.estimation.estimator import NAMED, plan_pools, remarks_on
 from markovlogic.estimation.orbit_estimates import series_estimates, split_rhat
-from markovlogic.estimation.orbit_plan import plan_pools, remarks_on
 from markovlogic.estimation.orbit_pools import orbit_pools
 from markovlogic.estimation.summary import atom_estimates
 from markovlogic.grounding.ground import ground

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from markovlogic.estimation.quantiles import _beta_below, f_quantile, student_quantile
+from markovlogic.estimation.diagnostics import _beta_below, f_quantile, student_quantile
 
 
 @pytest.mark.parametrize("degrees", [1.0, 2.0, 3.0, 7.0, 7.5, 63.0, 1000.0, 1e6])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.oracle.worlds import all_worlds, random_network
 
 from markovlogic.errors import InputError
-from markovlogic.methods.exact import elimination, enumeration, ordering, widths
+from markovlogic.methods.exact import elimination, enumeration, widths
 from markovlogic.methods.exact.solve import solve
 
 METHODS = ["exact", "enumerate", "eliminate"]
@@ -91,7 +91,7 @@ def test_elimination_with_every_row_split(drawn):
 def test_every_order_gives_the_same_answer(drawn, seed):
     def shuffled(neighbours, n_states, most_bits, effort):
         order = np.random.default_rng(seed).permutation(len(neighbours)).tolist()
-        return ordering.follow([set(near) for near in neighbours], n_states, 40.0, order)
+        return widths.follow([set(near) for near in neighbours], n_states, 40.0, order)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(widths, "good_order", shuffled)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.oracle.worlds import all_worlds, random_network
 
-from markovlogic.methods.exact.effort import Effort
+from markovlogic.methods.exact.interaction import Effort
 from markovlogic.methods.exact.maximum import best_eliminated, best_listed
 from markovlogic.methods.exact.shapes import shapes_of
 from markovlogic.methods.exact.widths import plan_elimination

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from markovlogic.methods.exact.cores import core
-from markovlogic.methods.exact.ordering import Order, TooWide, follow, good_order, min_fill
+from markovlogic.methods.exact.interaction import core
+from markovlogic.methods.exact.widths import Order, TooWide, follow, good_order, min_fill
 
 
 def random_graph(seed: int, n: int, share: float) -> list[set[int]]:

@@ -13,10 +13,8 @@ from tests.exact.test_known_answers import pairwise
 from tests.exact.test_ordering import random_graph
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.methods.exact.cores import core
-from markovlogic.methods.exact.effort import ONE_SECOND
 from markovlogic.methods.exact.factors import factor_model
-from markovlogic.methods.exact.interaction import contracted_pairs, rows_of, split_graph
+from markovlogic.methods.exact.interaction import ONE_SECOND, contracted_pairs, core, rows_of, split_graph
 from markovlogic.methods.exact.planning import plan_exact
 from markovlogic.methods.exact.shapes import shapes_of
 from markovlogic.methods.exact.solve import solve

@@ -9,7 +9,7 @@ import pytest
 from tests.oracle.worlds import random_network
 
 from markovlogic.errors import ResourceError
-from markovlogic.methods.exact.effort import Effort
+from markovlogic.methods.exact.interaction import Effort
 from markovlogic.methods.exact.planning import plan_exact
 from markovlogic.methods.exact.widths import _free_rows, refuse_dense
 from markovlogic.networks.components import components

@@ -2,12 +2,12 @@
 
 import pytest
 
-from markovlogic.grounding import direct
+from markovlogic.grounding import surviving
 
 
 @pytest.fixture(scope="module", autouse=True, params=["grid", "database"])
 def way(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "database":
-            patch.setattr(direct, "MOST_SUBSTITUTIONS", -1)
+            patch.setattr(surviving, "MOST_SUBSTITUTIONS", -1)
         yield request.param

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, codes
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Evidence, codes
 from markovlogic.language.syntax import Atom, Constant, Model, Predicate, Rule, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, Cube, Definition, EqualityLiteral, Literal, LoweredModel
 from markovlogic.problem import AtomIndex, ExclusiveGroups, Problem, Statuses

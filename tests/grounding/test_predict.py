@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.grounding.from_text import posed
 
-from markovlogic.grounding import direct
 from markovlogic.grounding import predict as module
+from markovlogic.grounding import surviving
 from markovlogic.grounding.predict import Sizes, groundings_of, predict
 
 
@@ -21,7 +21,7 @@ def bytes_by_hand(*, clauses: int, literals: int, atoms: int, hidden: int = 0, h
 
 def seconds_by_hand(*, rows: int, literals: int, joined: int, rules: int, definitions: int = 0) -> float:
     """Rules take a grid each, or a query where no pattern counts as small; definitions always take a query."""
-    a_rule = 0.00005 if direct.MOST_SUBSTITUTIONS > 0 else 0.003
+    a_rule = 0.00005 if surviving.MOST_SUBSTITUTIONS > 0 else 0.003
     return (rows + literals // 3) / 2e6 + joined / 5e7 + 0.05 + a_rule * rules + 0.003 * definitions
 
 

@@ -18,11 +18,11 @@ from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding import ground as ground_module
 from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.ground import ground
-from markovlogic.grounding.memory import show_bytes
 from markovlogic.grounding.predict import predict
 from markovlogic.language.syntax import Variable
 from markovlogic.language.templates import ClauseTemplate, Literal, LoweredModel
 from markovlogic.problem import Problem
+from markovlogic.system.measures import show_bytes
 
 x, y, z = (Variable(name) for name in "xyz")
 

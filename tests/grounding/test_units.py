@@ -13,9 +13,8 @@ from tests.grounding.made import Oracle
 from markovlogic.errors import InputError
 from markovlogic.grounding import ground as grounding
 from markovlogic.grounding import surviving as database
-from markovlogic.grounding import units
 from markovlogic.grounding.ground import ground
-from markovlogic.grounding.predict import predict
+from markovlogic.grounding.predict import Unit, predict, unit_of
 
 HEAD = "p = {P0, P1, P2, P3}\nk = {K0, K1}\nS(p, p)\nT(p, p, k)\n"
 FACTS = (
@@ -55,11 +54,9 @@ def test_they_weigh_what_substitution_says(rule: str) -> None:
 
 
 def test_a_wrong_number_of_falsified_atoms_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = units.unit_of
-
     def wrong(found, access):
-        made = right(found, access)
-        return units.Unit(made.rows, made.n_falsified + 1)
+        made = unit_of(found, access)
+        return Unit(made.rows, made.n_falsified + 1)
 
     monkeypatch.setattr(grounding, "unit_of", wrong)
     assert any(abs(found - expected) > 0.1 for found, expected in log_weights(RULES[0]))

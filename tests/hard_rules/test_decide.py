@@ -14,7 +14,7 @@ from tests.strategies import RandomProblem, problems
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import InputError
-from markovlogic.grounding import direct
+from markovlogic.grounding import surviving
 from markovlogic.grounding.engine import engine
 from markovlogic.grounding.ground import ground
 from markovlogic.grounding.hard_rules import Decided, Decider, decide, propagate
@@ -75,7 +75,7 @@ def test_what_is_decided_is_implied(made: RandomProblem) -> None:
 @pytest.fixture
 def by_database(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Joins by queries, however small."""
-    monkeypatch.setattr(direct, "MOST_SUBSTITUTIONS", 0)
+    monkeypatch.setattr(surviving, "MOST_SUBSTITUTIONS", 0)
     yield
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.strategies import problems
 
 from markovlogic.errors import InputError, UnsupportedError
-from markovlogic.language import source
+from markovlogic.language import tokens
 from markovlogic.language.load import load, parse
 from markovlogic.language.parser import MAX_ATOMS
 
@@ -222,7 +222,7 @@ def test_one_endless_line_is_refused_early(tmp_path):
         file.seek(100_000_000)
         file.write(b"\n")
     assert "binary" in fault_of_file(path)
-    path.write_bytes(b"P(t)\n1 " + b"P(x) ^ " * (source.MAX_LINE_BYTES // 6))
+    path.write_bytes(b"P(t)\n1 " + b"P(x) ^ " * (tokens.MAX_LINE_BYTES // 6))
     with pytest.raises(InputError, match="line longer than") as caught:
         load(path)
     assert (caught.value.faults[0].place.line, caught.value.faults[0].place.column) == (2, 1)
@@ -230,7 +230,7 @@ def test_one_endless_line_is_refused_early(tmp_path):
 
 def test_a_line_that_is_just_short_enough_is_read(tmp_path):
     path = tmp_path / "m.mln"
-    path.write_text("//" + "x" * (source.MAX_LINE_BYTES - 2) + "\nP(t)\n1 P(x)\n")
+    path.write_text("//" + "x" * (tokens.MAX_LINE_BYTES - 2) + "\nP(t)\n1 P(x)\n")
     assert len(load(path).rules) == 1
 
 

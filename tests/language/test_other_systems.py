@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import markovlogic as mln
+from markovlogic.language.formulas import arithmetic
 from markovlogic.language.load import parse
 from markovlogic.language.show import show_model
-from markovlogic.language.weights import arithmetic
 
 DECLARED = "p = {A, B}\nS(p)\nT(p, p)\nFlag\n"
 

@@ -50,7 +50,7 @@ formulas = st.recursive(atoms, joined, max_leaves=8)
 def statement_formula(text):
     """The formula of a statement as the parser reads it, before typing."""
     from markovlogic.language.parser import FormulaStatement, parse_statements
-    from markovlogic.language.source import Source
+    from markovlogic.language.tokens import Source
 
     parsed = parse_statements(Source("<text>", text))
     if parsed.faults or len(parsed.statements) != 1 or not isinstance(parsed.statements[0], FormulaStatement):

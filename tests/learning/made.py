@@ -17,7 +17,7 @@ from markovlogic.data.readers import read_evidence
 from markovlogic.language.load import parse
 from markovlogic.language.syntax import Model, Rule, show_constant
 from markovlogic.learning.chains import WeightedNetwork, weighted_network
-from markovlogic.learning.choosing import Wanted
+from markovlogic.learning.counted import Wanted
 from markovlogic.learning.counts import CountingRows, count_rows
 from markovlogic.learning.databases import Database, database_of
 from markovlogic.learning.features import FeatureIndex, LearningRules, plus_variables, prepare

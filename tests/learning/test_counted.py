@@ -15,8 +15,8 @@ from tests.strategies import RandomProblem, problems
 import markovlogic as mln
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.language.load import parse
-from markovlogic.learning import choosing
-from markovlogic.learning.choosing import Wanted
+from markovlogic.learning import counted
+from markovlogic.learning.counted import Wanted
 from markovlogic.learning.pseudolikelihood import Design, design_of
 from markovlogic.networks.counting import terms
 
@@ -24,8 +24,8 @@ from markovlogic.networks.counting import terms
 @pytest.fixture
 def counts_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count every rule that can be counted, however small it is."""
-    monkeypatch.setattr(choosing, "FEW_ROWS", -1)
-    monkeypatch.setattr(choosing, "SECONDS_A_ROW", math.inf)
+    monkeypatch.setattr(counted, "FEW_ROWS", -1)
+    monkeypatch.setattr(counted, "SECONDS_A_ROW", math.inf)
 
 
 def observations(of: Training) -> tuple[Design, np.ndarray]:
@@ -148,7 +148,7 @@ def test_counted_and_grounded_learn_the_same_weights(tmp_path: Path, monkeypatch
     file.write_text(clusters(60, 2))
     found = []
     for few in (10**9, 1000):
-        monkeypatch.setattr(choosing, "FEW_ROWS", few)
+        monkeypatch.setattr(counted, "FEW_ROWS", few)
         found.append(mln.learn(model, [str(file)], ["Same"], method="pseudolikelihood", prior=2.0))
     assert [one.stats["network"] for one in found] == ["ground", "counting"]
     np.testing.assert_allclose(*([one.weight for one in learned.weights] for learned in found), atol=1e-6)

@@ -14,8 +14,7 @@ from tests.strategies import RandomProblem, problems
 from markovlogic.errors import InputError
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.cells import CellWork, plan_cells
-from markovlogic.methods.lifted.cells.closed import ClosedSums
-from markovlogic.methods.lifted.cells.costs import cheapest
+from markovlogic.methods.lifted.cells.closed import ClosedSums, cheapest
 from markovlogic.methods.lifted.cells.lattice import Sums
 
 TOLERANCE = 1e-10

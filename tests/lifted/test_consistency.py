@@ -15,7 +15,7 @@ from tests.lifted.liftable import posed
 
 from markovlogic.methods.lifted.answer import Refusal, Solution
 from markovlogic.methods.lifted.cells import plan_cells
-from markovlogic.methods.lifted.conditioned import conditioned
+from markovlogic.methods.lifted.engines import conditioned
 from markovlogic.problem import Problem
 from markovlogic.problem.prepare import PreparedProblem
 

@@ -143,13 +143,13 @@ def test_conjunctions_that_are_alike_are_summed_once(monkeypatch: pytest.MonkeyP
     asked = ",".join(f"S(P{i})^!F(P{i},P{j}),S(P{j})^F(P{j},P{i})^!S(P5)" for i, j in pairs if i != 5 != j)
     together = mln.infer(model, None, asked, method="lifted").table().to_pydict()
     calls: list[int] = []
-    from markovlogic.methods.lifted import events
+    from markovlogic.methods.lifted import engines
 
-    plan = events.plan_event
-    monkeypatch.setattr(events, "plan_event", lambda *args: calls.append(1) or plan(*args))
+    plan = engines.plan_event
+    monkeypatch.setattr(engines, "plan_event", lambda *args: calls.append(1) or plan(*args))
     mln.infer(model, None, asked, method="lifted")
     assert 0 < len(calls) < 15
-    monkeypatch.setattr(events, "first_alike", lambda problem, found: list(range(len(found))))
+    monkeypatch.setattr(engines, "first_alike", lambda problem, found: list(range(len(found))))
     apart = mln.infer(model, None, asked, method="lifted").table().to_pydict()
     assert len(calls) > 50 and together["atom"] == apart["atom"]
     np.testing.assert_allclose(together["probability"], apart["probability"], rtol=0, atol=1e-10)

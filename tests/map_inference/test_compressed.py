@@ -53,7 +53,7 @@ def test_worlds_weigh_what_they_weigh_in_the_model_as_posed(random_problem):
 
 
 def _named(world, part):
-    from markovlogic.data.names import atom_names
+    from markovlogic.data.arrow import atom_names
 
     domains = world._domains(part.predicate)
     names = atom_names(part.predicate, part.code, tuple(map(len, domains)), domains).to_pylist()

@@ -15,11 +15,9 @@ from tests.symmetry.made import symmetric_problems
 
 from markovlogic.errors import InputError
 from markovlogic.grounding.ground import ground
-from markovlogic.methods.messages.colours import quotient
-from markovlogic.methods.messages.graph import ground_graph
-from markovlogic.methods.messages.lifting import lift
+from markovlogic.methods.messages.lifting import lift, quotient
 from markovlogic.methods.messages.orbits import TooManyError
-from markovlogic.methods.messages.run import ImpossibleError, Rounds, propagate
+from markovlogic.methods.messages.run import ImpossibleError, Rounds, ground_graph, propagate
 from markovlogic.symmetry.refinement import refine_network
 from markovlogic.symmetry.twins import twin_classes
 

@@ -16,7 +16,7 @@ from markovlogic.methods.base import InferOptions
 from markovlogic.methods.rates import Use
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import method_named
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.problem import pose
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.running.sampling import Sampling

@@ -12,7 +12,7 @@ from markovlogic.methods.planner import make_plan
 from markovlogic.methods.rates import Use
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.problem.prepare import pose_problem
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.measures import Stopwatch

@@ -14,7 +14,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods import table
 from markovlogic.methods.analysis import Analysis
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.results.answers import Answer, Values
 
 MODEL = "p = {A, B, C}\nS(p)\nT(p, p)\n0.5 S(x)\n0.1 T(x, y) ^ T(y, z) => T(x, z)\n"

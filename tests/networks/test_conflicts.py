@@ -12,8 +12,7 @@ import pytest
 from markovlogic.networks import search as search_module
 from markovlogic.networks.conflicts import NoWorldError
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.networks.hard import hard_part
-from markovlogic.networks.search import Walk
+from markovlogic.networks.search import Walk, hard_part
 from markovlogic.networks.starts import start_worlds
 
 N_ATOMS, N_RULES = 6, 5

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 from markovlogic.networks.ground import signed_atom_rows
 
 

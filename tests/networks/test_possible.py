@@ -10,7 +10,7 @@ from tests.oracle.plain_gibbs import pack
 from tests.oracle.worlds import all_worlds, random_network
 
 from markovlogic.networks.ground import network_of
-from markovlogic.networks.possible import require_worlds
+from markovlogic.networks.starts import require_worlds
 
 # atoms 0 true and 1 false by hard rules, 2 and 3 a group, 4 free; 5 hidden: 2 or 4; hard: not (3 and 4)
 NETWORK = network_of(

@@ -15,7 +15,7 @@ from tests.partition.models import random_model
 import markovlogic as mln
 from markovlogic.cli.main import main
 from markovlogic.errors import InputError
-from markovlogic.map_inference import map_methods, partitions
+from markovlogic.map_inference import partitions, settings
 from markovlogic.methods.partition import exact
 
 SEEDS = range(14)
@@ -125,7 +125,7 @@ def test_rules_that_confine_blocks_are_grounded() -> None:
     model = mln.Model.parse(f"r = {{{names}}}\n{RULES}{hard}-1 Same(x, y)\n")
     world = mln.maximize(model, None, "Same")
     assert world.is_optimal and world.log_weight == pytest.approx(-15.0)
-    assert not map_methods.map_method_named("ilp").partitions
+    assert not settings.map_method_named("ilp").partitions
 
 
 def test_definitions_that_have_a_pair_in_both_orders(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pyarrow as pa
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.names import atom_names
+from markovlogic.data.arrow import atom_names
+from markovlogic.data.evidence import Domain
 from markovlogic.guarantee import Guarantee
 from markovlogic.results.marginals import EVENT, Marginals, RunRecord
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.report.made import marginals
 
-from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import Domain
 from markovlogic.report.page import ROWS_ON_PAGE
 
 BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)

@@ -4,7 +4,7 @@ import numpy as np
 from rich.console import Console
 from tests.report.made import marginals
 
-from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import Domain
 from markovlogic.report.charts import ATOMS_ON_TOP, chart
 from markovlogic.report.tables import bar, marginals_table, most_probable, number, probability, summary
 

@@ -14,7 +14,7 @@ import pytest
 from tests.oracle.plain_gibbs import PlainGibbs
 from tests.running.made import assert_same, plain_run, random_network
 
-from markovlogic.running.interrupts import Interrupts
+from markovlogic.running.loop import Interrupts
 from markovlogic.system.cancellation import Deadline
 
 NETWORK = random_network(4)

@@ -14,7 +14,7 @@ from tests.oracle.plain_gibbs import PlainGibbs
 from tests.running.made import assert_same, plain_run, random_network
 
 from markovlogic.errors import Interrupted
-from markovlogic.running import pace
+from markovlogic.running import loop
 from markovlogic.running.loop import Loop
 from markovlogic.running.result import RunResult
 from markovlogic.running.worlds import WorldsSink
@@ -27,7 +27,7 @@ EVENTS = [np.array([1, 3], np.int32)]
 def stopped_after(sweeps: int, **options: Any) -> RunResult:
     """A run whose time is over after so many sweeps."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pace.Pace, "within", lambda self, seconds: sweeps)
+        patch.setattr(loop.Pace, "within", lambda self, seconds: sweeps)
         patch.setattr(Loop, "_may_end_by_time", lambda self: self._batches[0].sweeps >= sweeps)
         return plain_run(NETWORK, time_limit=1e-9, **options)
 
@@ -78,7 +78,7 @@ def test_neither_threads_nor_the_grouping_of_sweeps_matter(monkeypatch: pytest.M
     first = plain_run(NETWORK, threads=1, **options)
     assert first.stopped == "target" and first.draws < 4000
     for sweeps in (1, 7, 1000):
-        monkeypatch.setattr(pace.Pace, "within", lambda self, seconds, sweeps=sweeps: sweeps)
+        monkeypatch.setattr(loop.Pace, "within", lambda self, seconds, sweeps=sweeps: sweeps)
         assert_same(first, plain_run(NETWORK, **options))
 
 
@@ -149,7 +149,7 @@ def test_where_a_run_was_cut_does_not_matter_to_one_that_goes_on(tmp_path: Path)
 
 def test_a_limited_run_goes_on_without_its_limit(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pace.Pace, "within", lambda self, seconds: 20)
+        patch.setattr(loop.Pace, "within", lambda self, seconds: 20)
         patch.setattr(Loop, "_may_end_by_time", lambda self: self._batches[0].sweeps >= 20)
         cut = plain_run(NETWORK, checkpoint=tmp_path / "c", draws=120, time_limit=1e-9, **OPTIONS)
     assert cut.stopped == "time" and cut.draws <= 20

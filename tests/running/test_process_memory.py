@@ -12,9 +12,8 @@ import pytest
 from markovlogic.errors import ResourceError
 from markovlogic.symmetry import bliss
 from markovlogic.symmetry.bliss import ColouredGraph, search_all
-from markovlogic.system import process_memory
-from markovlogic.system.measures import peak_memory
-from markovlogic.system.process_memory import memory_of_run, resident, tree_resident, watching
+from markovlogic.system import measures
+from markovlogic.system.measures import memory_of_run, peak_memory, resident, tree_resident, watching
 
 HOLDS = "import sys, time; held = bytearray(b'x') * int(sys.argv[1]); print(len(held), flush=True); time.sleep(60)"
 GREEDY = "import time\nheld = []\nwhile True:\n    held.append(bytearray(b'x') * 10_000_000)\n    time.sleep(0.01)\n"
@@ -32,7 +31,7 @@ def test_resident_memory_of_a_child_and_of_its_children():
             child.stdout.readline()
             assert resident(child.pid) < 90e6  # the outer one waits
             assert 1e8 < tree_resident(child.pid) < 2e8
-            assert process_memory._resident_by_ps(child.pid) == pytest.approx(resident(child.pid), rel=0.2)
+            assert measures._resident_by_ps(child.pid) == pytest.approx(resident(child.pid), rel=0.2)
         finally:
             for pid in Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split():
                 subprocess.run(["kill", pid], check=True)

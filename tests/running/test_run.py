@@ -12,7 +12,7 @@ from tests.running.made import all_atoms, assert_same, marginals, plain_run, ran
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
 from markovlogic.networks.ground import network_of
-from markovlogic.running import pace
+from markovlogic.running import loop
 
 EVENTS = [np.array([1, 3], np.int32), np.array([0, 5], np.int32), np.array([], np.int32)]
 
@@ -49,7 +49,7 @@ def test_neither_threads_nor_the_grouping_of_sweeps_matter(estimator: str, monke
     first = plain_run(network, threads=1, **options)
     assert_same(first, plain_run(network, threads=3, **options))
     for sweeps in (1, 7, 1000):
-        monkeypatch.setattr(pace.Pace, "within", lambda self, seconds, sweeps=sweeps: sweeps)
+        monkeypatch.setattr(loop.Pace, "within", lambda self, seconds, sweeps=sweeps: sweeps)
         assert_same(first, plain_run(network, **options))
 
 
@@ -138,7 +138,7 @@ def test_target_stops_early_and_at_a_fixed_draw(monkeypatch: pytest.MonkeyPatch)
     options = {"chains": 64, "draws": 2000, "burn_in": 10, "target_stderr": 0.005, "estimator": "sample"}
     first = plain_run(network, **options)
     assert first.stopped == "target" and 100 <= first.draws < 2000 and first.atoms.stderr.max() <= 0.005
-    monkeypatch.setattr(pace.Pace, "within", lambda self, seconds: 3)
+    monkeypatch.setattr(loop.Pace, "within", lambda self, seconds: 3)
     assert_same(first, plain_run(network, **options))
     assert not any("target" in c for c in first.concerns())
 
@@ -159,7 +159,7 @@ def test_time_limit_does_not_count_the_first_compilation(monkeypatch: pytest.Mon
         time.sleep(0.7)
         return True
 
-    monkeypatch.setattr("markovlogic.running.warm_up.are_cold", cold_for_a_while)
+    monkeypatch.setattr("markovlogic.running.loop.are_cold", cold_for_a_while)
     result = plain_run(random_network(4), PlainGibbs(), draws=8, burn_in=2, time_limit=0.5)
     assert result.draws == 8
 

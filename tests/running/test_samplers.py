@@ -11,7 +11,7 @@ import pytest
 from tests.running.made import all_atoms, assert_same, random_network, run
 
 from markovlogic.estimation.tallies import Saved
-from markovlogic.methods.sampling import gibbs_halves
+from markovlogic.methods.sampling import gibbs
 from markovlogic.methods.sampling.gibbs import SHARED_FROM, Gibbs
 from markovlogic.methods.sampling.mcsat import MCSAT
 from markovlogic.running import loop as loop_module
@@ -68,8 +68,8 @@ def test_threads_that_share_batches_change_nothing(chains: int, estimator: str, 
     """A network large enough for that; with 128 chains two threads have a batch each, and four share both."""
     network = random_network(10, n_atoms=SHARED_FROM, n_clauses=2 * SHARED_FROM)
     seen = set()
-    halves = gibbs_halves.halves_of
-    monkeypatch.setattr(gibbs_halves, "halves_of", lambda all_: seen.add(threads) or halves(all_))
+    halves = gibbs.halves_of
+    monkeypatch.setattr(gibbs, "halves_of", lambda all_: seen.add(threads) or halves(all_))
     results = []
     for threads in (1, 2, 3, 4):
         options = {"chains": chains, "draws": 20, "burn_in": 3, "estimator": estimator, "threads": threads}

@@ -11,7 +11,7 @@ from tests.oracle.worlds import random_network
 from tests.sampling.gibbs_checks import NETWORKS
 
 from markovlogic.kernels.random import moved_on
-from markovlogic.methods.sampling import gibbs_halves
+from markovlogic.methods.sampling import gibbs
 from markovlogic.methods.sampling.base import Together
 from markovlogic.methods.sampling.gibbs import SHARED_FROM, Gibbs, GibbsSampler
 from markovlogic.networks.ground import GroundNetwork, network_of
@@ -98,7 +98,7 @@ def test_halves_draw_what_the_whole_draws_on_random_networks(
 
 def test_a_half_whose_generator_is_off_by_a_round_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = sampler_of(NETWORKS["soft"], "systematic", 64)
-    monkeypatch.setattr(gibbs_halves, "moved_on", lambda generator, rounds: moved_on(generator, rounds + 1))
+    monkeypatch.setattr(gibbs, "moved_on", lambda generator, rounds: moved_on(generator, rounds + 1))
     with pytest.raises(AssertionError):
         assert_alike(whole, backwards)
 

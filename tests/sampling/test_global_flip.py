@@ -10,8 +10,8 @@ from tests.sampling.gibbs_checks import limit
 from tests.sampling.test_lifted_mh import FALSE_ALARM, bound, worst_z
 
 from markovlogic.errors import InputError
-from markovlogic.methods.sampling import global_flip, lifted_mh
-from markovlogic.methods.sampling.global_flip import flip_log_ratios
+from markovlogic.methods.sampling import lifted_mh
+from markovlogic.methods.sampling.lifted_mh import flip_log_ratios
 
 
 def moved(probability, chance):
@@ -44,7 +44,7 @@ def test_draws_with_the_flip_stay_at_the_target(tmp_path, monkeypatch):
     settings = bound(problem, flip=True)
     assert worst_z(problem, network, settings, 4, seed=1) < limit(network.n_all**2, FALSE_ALARM)
     real = flip_log_ratios
-    monkeypatch.setattr(global_flip, "flip_log_ratios", lambda net, worlds: np.where(np.isinf(real(net, worlds)), -np.inf, 0.0))
+    monkeypatch.setattr(lifted_mh, "flip_log_ratios", lambda net, worlds: np.where(np.isinf(real(net, worlds)), -np.inf, 0.0))
     assert worst_z(problem, network, settings, 4, seed=1) > limit(network.n_all**2, FALSE_ALARM)
 
 

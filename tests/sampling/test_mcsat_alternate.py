@@ -20,8 +20,7 @@ from markovlogic.kernels.random import next_below
 from markovlogic.methods.sampling.gibbs import Gibbs, GibbsState
 from markovlogic.methods.sampling.gibbs_layout import without_sites
 from markovlogic.methods.sampling.irreducible import tied_atoms
-from markovlogic.methods.sampling.lightly_held import lightly_held
-from markovlogic.methods.sampling.mcsat import MCSAT, MCSATState
+from markovlogic.methods.sampling.mcsat import MCSAT, MCSATState, lightly_held
 from markovlogic.networks.ground import GroundNetwork, network_of
 
 FALSE_ALARM = 1e-6

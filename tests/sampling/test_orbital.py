@@ -168,7 +168,7 @@ def two_rings():
 
 
 def test_a_part_whose_group_is_too_large_to_list_is_walked_in_by_the_state(monkeypatch):
-    monkeypatch.setattr("markovlogic.symmetry.factors.MOST_LISTED", 3)
+    monkeypatch.setattr("markovlogic.symmetry.refinement.MOST_LISTED", 3)
     network = two_rings()
     worlds, moves = every_move(network, network_automorphisms(network), n_seen=1500)
     assert len(moves) == 200  # ten of each ring, and the exchange of both
@@ -262,7 +262,7 @@ def test_chains_that_share_their_moves_are_uncorrelated():
 def test_an_interrupted_run_gives_the_very_draws(base, tmp_path, monkeypatch):
     problem, network = made("smokers")
     events = [np.array([1, 3]), np.array([1, 8])]
-    monkeypatch.setattr("markovlogic.symmetry.factors.MOST_LISTED", 3)  # so that parts' own groups are walked in
+    monkeypatch.setattr("markovlogic.symmetry.refinement.MOST_LISTED", 3)  # so that parts' own groups are walked in
     walked = network_automorphisms(two_rings())
     assert len(walked.memory(np.random.default_rng(0)))
     groups = [("twins", network, group_of(problem)), ("generators", network, _generated(problem, network))]

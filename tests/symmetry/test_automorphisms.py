@@ -259,7 +259,7 @@ def test_a_search_that_fails_costs_symmetry_only(monkeypatch):
 
 def test_a_wrong_proposal_is_thrown_away(monkeypatch):
     """A search that lies cannot make the group unsound."""
-    from markovlogic.symmetry import search
+    from markovlogic.symmetry import renamings
 
     honest = bliss.search_all
 
@@ -268,7 +268,7 @@ def test_a_wrong_proposal_is_thrown_away(monkeypatch):
         wrong = (np.array([0, 1], np.int32), np.array([1, 0], np.int32))
         return [None if f is None else bliss.Searched(f.place, (*f.moves, wrong)) for f in found]
 
-    monkeypatch.setattr(search, "search_all", lies)
+    monkeypatch.setattr(renamings, "search_all", lies)
     problem = posed(MODEL, cycles(6))
     group = evidence_automorphisms(problem, twin_classes(problem))
     assert "did not preserve" in group.notes[0]

@@ -14,12 +14,11 @@ from scipy.stats import chi2
 from tests.symmetry import brute_force
 from tests.symmetry.made import posed
 
-from markovlogic.symmetry import factors as module
-from markovlogic.symmetry.factors import Factor, FactorGroup
-from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
+from markovlogic.symmetry import refinement as module
+from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup, inverse
 from markovlogic.symmetry.orbits import orbits_by_generators
+from markovlogic.symmetry.refinement import Factor, FactorGroup
 from markovlogic.symmetry.twins import twin_classes
-from markovlogic.symmetry.walks import inverse
 
 FALSE_ALARM = 1e-6  # per test
 DRAWS = 6000
@@ -80,8 +79,8 @@ def test_a_walk_is_nearly_uniform_over_many_steps():
 
 
 def test_the_check_above_notices_a_walk_without_burn_in(monkeypatch):
-    monkeypatch.setattr("markovlogic.symmetry.walks.BURN_IN", 1)
-    monkeypatch.setattr("markovlogic.symmetry.walks.STEPS_A_SLOT", 0)
+    monkeypatch.setattr("markovlogic.symmetry.groups.BURN_IN", 1)
+    monkeypatch.setattr("markovlogic.symmetry.groups.STEPS_A_SLOT", 0)
     group = GeneratedGroup(S4, 4)
     rng = np.random.default_rng(11)
     assert not is_uniform(closure(S4), [tuple(group.sample(rng).tolist()) for _ in range(DRAWS // 4)])

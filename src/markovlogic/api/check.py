@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from markovlogic.errors import InputError
 from markovlogic.grounding.ground import Grounding, database_for
-from markovlogic.grounding.memory import default_limit
 from markovlogic.grounding.predict import groundings_of
 from markovlogic.language.lint import Finding, decided_rules, in_order, lint, shared_types, unused_evidence
 from markovlogic.language.load import load
@@ -15,6 +14,7 @@ from markovlogic.language.lower import lower
 from markovlogic.language.syntax import Model
 from markovlogic.language.templates import LoweredModel
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, pose_problem
+from markovlogic.system.measures import default_limit
 
 FEW_ROWS = 20_000  # of a rule whose groundings are made to see whether any is open; larger ones are judged by bounds
 FEW_RULES = 200

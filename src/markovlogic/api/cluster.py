@@ -30,7 +30,7 @@ from markovlogic.system.measures import Stopwatch
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
-    from markovlogic.data.domains import Domain
+    from markovlogic.data.evidence import Domain
 
 KEPT_CELLS = 200_000_000  # truth values of pairs that are kept to see how often clusters are exactly right
 TARGET = 0.02  # standard error at which chains stop where nobody said how long they run

@@ -19,9 +19,9 @@ from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.partition import Partition, singletons
 from markovlogic.compression.purposes import TO_WRITE, refuse_unused
 from markovlogic.compression.table import NONE, compressor_of
+from markovlogic.data.arrow import atom_names
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, decode
 from markovlogic.data.exclusive import atoms_of_groups, group_of, group_sizes
-from markovlogic.data.names import atom_names
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.show import show_model

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markovlogic.grounding.memory import show_bytes
 from markovlogic.language import syntax
 from markovlogic.language.load import load
 from markovlogic.methods.analysis import Analysis, Resources
@@ -19,12 +18,12 @@ from markovlogic.methods.planner import make_plan
 from markovlogic.methods.reduction import Rest, rest_of
 from markovlogic.methods.replacement import analysis_with
 from markovlogic.methods.table import AUTO, all_methods
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, pose_problem
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.cancellation import Deadline, current
-from markovlogic.system.measures import Stopwatch
+from markovlogic.system.measures import Stopwatch, show_bytes
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:

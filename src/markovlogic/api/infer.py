@@ -23,8 +23,7 @@ from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.cancellation import SURE, Deadline, current
-from markovlogic.system.measures import Stopwatch, peak_memory
-from markovlogic.system.process_memory import memory_of_run
+from markovlogic.system.measures import Stopwatch, memory_of_run, peak_memory
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:

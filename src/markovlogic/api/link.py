@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from markovlogic.api.cluster import cluster
-from markovlogic.grounding.memory import default_limit
 from markovlogic.language.load import parse
 from markovlogic.linking.compared import ComparedRecords, compare_records
 from markovlogic.linking.database import database
@@ -18,6 +17,7 @@ from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.arrays import Float64, Int32
 from markovlogic.system.cancellation import Deadline, current, time_limit_of
+from markovlogic.system.measures import default_limit
 from markovlogic.system.progress import Progress
 
 

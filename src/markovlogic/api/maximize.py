@@ -14,15 +14,11 @@ from markovlogic.compression.purposes import TO_MAXIMIZE, refuse_unused
 from markovlogic.compression.table import compressor_of
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.grounding.memory import too_large
-from markovlogic.map_inference.annealing import anneal, most_countable
-from markovlogic.map_inference.map_methods import AUTO, MapMethod, map_method_named
+from markovlogic.map_inference.annealing import anneal, most_countable, polished
 from markovlogic.map_inference.orbits import solve_by_classes
 from markovlogic.map_inference.partitions import maximize_partitions
-from markovlogic.map_inference.polishing import polished
 from markovlogic.map_inference.result import TrueAtoms, World
-from markovlogic.map_inference.settings import NOISE, SearchSettings
-from markovlogic.map_inference.sharing import share_of
+from markovlogic.map_inference.settings import AUTO, NOISE, MapMethod, SearchSettings, map_method_named, share_of
 from markovlogic.map_inference.single_occurrence import Reduction, reduced
 from markovlogic.map_inference.solve import Optimum, Work, maximize_network, memory_needed
 from markovlogic.methods.analysis import Analysis, Resources, analysis_of
@@ -31,9 +27,9 @@ from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.partition.exact import small_parts
 from markovlogic.methods.partition.parts import only
 from markovlogic.methods.sampling.partition_reach import confining
+from markovlogic.networks.base import NetworkKind
 from markovlogic.networks.counting.moves import greedy, weight_of
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula
 from markovlogic.problem.assumed import MAXIMIZATION
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
@@ -42,7 +38,7 @@ from markovlogic.results.marginals import Account, CompressionRecord, RunRecord
 from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
 from markovlogic.system.arrays import Bool, Int64
 from markovlogic.system.cancellation import SURE, Deadline, OutOfTimeError, current, time_limit_of
-from markovlogic.system.measures import Stopwatch, peak_memory
+from markovlogic.system.measures import Stopwatch, peak_memory, too_large
 from markovlogic.system.progress import Progress
 
 SHARE = 0.5  # of the time that is left, for a program over kinds of atoms

@@ -107,7 +107,7 @@ class SymmetryReport:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        from markovlogic.data.names import atom_names
+        from markovlogic.data.arrow import atom_names
 
         orbits = self.partition
         names = [

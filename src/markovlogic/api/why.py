@@ -14,7 +14,6 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.errors import InputError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import database_for
-from markovlogic.grounding.memory import default_limit
 from markovlogic.language.show import show_formula
 from markovlogic.methods.analysis import Resources
 from markovlogic.methods.base import MethodSettings
@@ -30,6 +29,7 @@ from markovlogic.reasons.local import SOFT_EVIDENCE, LocalNetwork, local_network
 from markovlogic.reasons.sampled import SampledPath, sample, without_rules
 from markovlogic.reasons.values import Contribution, GroundReason, Reasons
 from markovlogic.system.cancellation import Deadline, current, time_limit_of
+from markovlogic.system.measures import default_limit
 
 GROUNDINGS = 5
 EXACT_METHODS = ("auto", "exact", "eliminate", "enumerate", "lifted")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
-from markovlogic.cli.messages import show_message
+from markovlogic.cli.outputs import show_message
 
 
 def check(
@@ -62,7 +62,7 @@ def format_(
 ) -> int:
     """Write a rule file with even spacing, in place. Comments, the order of lines and the meaning stay."""
     from markovlogic.language.formatting import format_text
-    from markovlogic.language.source import Source, read_source
+    from markovlogic.language.tokens import Source, read_source
     from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
 
     source = Source("<standard input>", sys.stdin.read()) if model == STANDARD_OUTPUT else read_source(model)

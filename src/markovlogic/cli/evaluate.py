@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from markovlogic.cli import options
-from markovlogic.cli.messages import show_message
-from markovlogic.cli.outputs import check_outputs
+from markovlogic.cli.outputs import check_outputs, show_message
 
 
 def evaluate(

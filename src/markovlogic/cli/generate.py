@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from markovlogic.cli.messages import show_message
+from markovlogic.cli.outputs import show_message
 
 
 def generate(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from markovlogic.cli import options
-from markovlogic.cli.messages import show_message
-from markovlogic.cli.outputs import check_outputs
+from markovlogic.cli.outputs import check_outputs, show_message
 
 if TYPE_CHECKING:
     from markovlogic.results.marginals import Marginals

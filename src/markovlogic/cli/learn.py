@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from markovlogic.cli import options
-from markovlogic.cli.messages import show_message
-from markovlogic.cli.outputs import check_outputs
+from markovlogic.cli.outputs import check_outputs, show_message
 
 if TYPE_CHECKING:
     from markovlogic.learning.folds import CrossValidation

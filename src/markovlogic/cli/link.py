@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from markovlogic.cli import options
-from markovlogic.cli.messages import show_message
-from markovlogic.cli.outputs import check_outputs
+from markovlogic.cli.outputs import check_outputs, show_message
 from markovlogic.errors import InputError
 
 if TYPE_CHECKING:

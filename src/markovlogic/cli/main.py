@@ -15,7 +15,7 @@ import typer
 
 from markovlogic._version import __version__
 from markovlogic.cli import worker
-from markovlogic.cli.messages import show_message
+from markovlogic.cli.outputs import show_message
 from markovlogic.cli.quick_options import QuickCommand, QuickGroup
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError, nearest
 from markovlogic.system import plugins

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Iterable
+
+from markovlogic.report.terminal import shown_on
 
 
 def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
@@ -27,3 +31,10 @@ def refuse_overwriting(outputs: Iterable[str], inputs: Iterable[str]) -> None:
             raise InputError(f"{path} is an input file and would be overwritten", hint="choose another output name")
         if any(same_file(path, other) for other in given[:number]):
             raise InputError(f"{path} is given for two outputs", hint="choose another name for one of them")
+
+
+def show_message(text: str) -> None:
+    """Write a message; a closed standard error is not a failure."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(shown_on(sys.stderr, text) + "\n")
+        sys.stderr.flush()

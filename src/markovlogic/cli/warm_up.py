@@ -7,7 +7,7 @@ import warnings
 from contextlib import suppress
 
 from markovlogic.cli import options
-from markovlogic.cli.messages import show_message
+from markovlogic.cli.outputs import show_message
 
 # Between them they have every kind of site and clause, so that every kernel is asked for: short and long clauses, hard ones,
 # exclusive groups, quantifiers, interchangeable constants, evidence that parts them; and enough atoms for two cores to share.
@@ -62,7 +62,7 @@ def compile_for(method: str) -> int:
     from markovlogic.api.infer import infer
     from markovlogic.errors import InferenceWarning, UnsupportedError
     from markovlogic.methods.table import AUTO, method_named
-    from markovlogic.networks.kinds import NetworkKind
+    from markovlogic.networks.base import NetworkKind
     from markovlogic.problem.model import Model
 
     counting = NetworkKind.COUNTING
@@ -109,7 +109,7 @@ def compile_compressions() -> int:
 def compile_for_map() -> int:
     """Look for the most probable world of every kind of network, by every method; gives the number of runs."""
     from markovlogic.api.maximize import maximize
-    from markovlogic.map_inference.map_methods import MAP_METHODS
+    from markovlogic.map_inference.settings import MAP_METHODS
     from markovlogic.problem.model import Model
 
     for method in MAP_METHODS:

@@ -15,7 +15,7 @@ from markovlogic.compression.shares import Blocks, Numbering
 from markovlogic.compression.summing_out import add_summed, independent
 from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.guarantee import Guarantee
-from markovlogic.networks.blocks import BlockNetwork
+from markovlogic.networks.counts import BlockNetwork
 from markovlogic.networks.ground import signed_atom_rows
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.query import queried_predicates

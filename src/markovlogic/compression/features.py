@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.compression.contraction import JOINS, Contraction, Operand
-from markovlogic.data.domains import Domains
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domains, decode
 from markovlogic.language.syntax import Term, Variable
 from markovlogic.language.templates import ClauseTemplate, EqualityLiteral, LoweredModel
 from markovlogic.problem import Problem, Statuses

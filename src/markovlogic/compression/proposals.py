@@ -14,7 +14,7 @@ from markovlogic.compression.partition import partition_of
 from markovlogic.compression.purposes import TO_PROPOSE, refuse_unused
 from markovlogic.compression.table import compressor_named
 from markovlogic.errors import InputError, nearest
-from markovlogic.networks.blocks import BlockNetwork
+from markovlogic.networks.counts import BlockNetwork
 from markovlogic.problem import Problem
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.symmetry.base import ConstantClasses

@@ -7,18 +7,48 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.data.blocks import Block, NamedBlock, Piece, join_pieces, number_blocks
-from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact, with_number
+from markovlogic.data.assemble import from_number
+from markovlogic.data.db_lines import LineError, ParsedFact, check_fact, parse_fact, unlisted, with_number
 from markovlogic.data.db_scan import Scan, scan
-from markovlogic.data.db_types import is_type_declaration, read_type_declaration
-from markovlogic.data.faults import FaultLog
-from markovlogic.data.soft import from_number
 from markovlogic.data.sources import read_bytes
-from markovlogic.data.vocabulary import Vocabulary
-from markovlogic.errors import Fault, Place
+from markovlogic.data.vocabulary import Block, FaultLog, NamedBlock, Piece, Vocabulary, join_pieces, number_blocks
+from markovlogic.errors import Fault, Place, nearest
+from markovlogic.language.cursor import SyntaxFault
+from markovlogic.language.parser import parse_type_declaration
 from markovlogic.language.syntax import Model, Predicate
+from markovlogic.language.tokens import Source
 from markovlogic.system.arrays import Int64, each_once
 from markovlogic.system.progress import SILENT, Progress
+
+_BEGINS = re.compile(r"\s*[A-Za-z_][A-Za-z0-9_]*\s*=\s*\{")
+
+
+def is_type_declaration(line: str) -> bool:
+    """Whether a line declares a type, rightly or not."""
+    return _BEGINS.match(line) is not None
+
+
+def read_type_declaration(line: str, vocabulary: Vocabulary) -> None:
+    """Take the constants of a line into their type; raises LineError where something is wrong with it."""
+    try:
+        declared = parse_type_declaration(Source("", line))
+    except SyntaxFault as error:
+        place = error.fault.place
+        hint = "a declaration stands on one line" if "never closed" in error.fault.message else error.fault.hint
+        raise LineError(place.column if place else 1, error.fault.message, hint) from None
+    column = declared.place.column
+    known = vocabulary.number_of.get(declared.name)
+    if known is None:
+        types = ", ".join(list(vocabulary.number_of)[:8])
+        raise LineError(
+            column, f"unknown type {declared.name}", nearest(declared.name, vocabulary.number_of) or f"types: {types}"
+        )
+    if declared.name in vocabulary.closed:
+        for name in declared.constants:
+            if name not in known:
+                raise LineError(column, *unlisted(declared.name, name, known))
+    vocabulary.numbers(declared.name, declared.constants)
+
 
 PIECE = 2 << 20  # bytes: the temporaries of the fast path stay in the cache
 PIECES_TOGETHER = 16  # constants are looked up once for so many

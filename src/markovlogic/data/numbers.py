@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import TRUE, Facts
+from markovlogic.data.evidence import TRUE, Domain, Facts
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.language.integers import INTEGER, LESS, Relation
 from markovlogic.language.syntax import show_constant

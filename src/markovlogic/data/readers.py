@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.data.assemble import assemble_facts
-from markovlogic.data.blocks import Block
 from markovlogic.data.db_files import read_db
 from markovlogic.data.evidence import Evidence, Facts
-from markovlogic.data.faults import FaultLog
 from markovlogic.data.sources import Path, Source, is_table_file, parse_source, parse_sources, source_name
-from markovlogic.data.vocabulary import Vocabulary
+from markovlogic.data.vocabulary import Block, FaultLog, Vocabulary
 from markovlogic.errors import Fault, InputError, Place, nearest
 from markovlogic.language.syntax import Model
 from markovlogic.system.progress import SILENT, Progress
 
 if TYPE_CHECKING:
-    from markovlogic.data.tables import Table
+    from markovlogic.data.table_facts import Table
 
 __all__ = ["Source", "evidence_of", "parse_source", "parse_sources", "read_evidence"]
 

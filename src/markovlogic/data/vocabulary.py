@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.arrow import arrow_numbers
-from markovlogic.data.domains import Domain
-from markovlogic.language.syntax import Model
-from markovlogic.system.arrays import Int32, Int64
+from markovlogic.data.arrow import arrow_numbers, numpy_numbers
+from markovlogic.data.evidence import Domain
+from markovlogic.errors import MOST_SHOWN, Fault, InputError, capped
+from markovlogic.language.syntax import Model, Predicate
+from markovlogic.system.arrays import Float64, Int32, Int64
 
 
 class Column(NamedTuple):
@@ -91,3 +93,135 @@ def _first_uses(column: Column, n_names: int) -> tuple[Int64, Int64]:
     first_row[column.name_id[::-1]] = np.arange(len(column.name_id) - 1, -1, -1)
     ids = np.flatnonzero(first_row >= 0)
     return ids, column.key[first_row[ids]]
+
+
+MOST_COUNTED = 10_000
+
+
+class FaultLog:
+    """Faults in the order they were found; past a hundred they are only counted."""
+
+    def __init__(self) -> None:
+        self.shown: list[Fault] = []
+        self.count = 0
+        self.stopped_early = False
+
+    def add(self, fault: Fault) -> None:
+        """Note one more thing that is wrong."""
+        self.count += 1
+        if len(self.shown) < MOST_SHOWN:
+            self.shown.append(fault)
+
+    def extend(self, error: InputError) -> None:
+        """Note all that an error carries."""
+        for fault in error.faults:
+            self.add(fault)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether reading on would tell the user nothing new."""
+        return self.count >= MOST_COUNTED
+
+    def stop(self) -> None:
+        """Say that the rest of the input was not looked at."""
+        self.stopped_early = True
+
+    def raise_if_any(self) -> None:
+        """End here with one error that holds all faults, if there are any."""
+        if not self.count:
+            return
+        raise InputError(capped(self.shown, self.count, at_least=self.stopped_early))
+
+
+class SoftColumn(NamedTuple):
+    """What soft facts say, where a block has any."""
+
+    value: Float64  # (n,) log-odds; in an exclusive group log p or a weight; anything where the truth is not SOFT
+    is_share: bool  # the values are logarithms of probabilities, of which unlisted values of a group share the rest
+
+
+class NamedBlock(NamedTuple):
+    """Facts about one predicate whose constants are names still."""
+
+    predicate: Predicate
+    name_id: npt.NDArray[np.integer[Any]]  # (n, arity) into a shared array of names
+    truth: npt.NDArray[np.int8]
+    line: Int64  # (n,) ascending among the uses of one name_id
+    soft: SoftColumn | None = None
+
+
+class Piece(NamedTuple):
+    """Facts of a part of the input, and the Arrow string array that their `name_id` index."""
+
+    names: Any
+    blocks: list[NamedBlock]
+
+
+class Block(NamedTuple):
+    """Facts about one predicate from one source."""
+
+    predicate: str
+    source: int  # which one
+    args: npt.NDArray[np.int32]  # (n, arity) constant numbers
+    truth: npt.NDArray[np.int8]
+    line: npt.NDArray[np.uint32]  # line of a `.db` file, from 1, or row of a table, from 0
+    soft: SoftColumn | None = None
+
+
+def join_pieces(pieces: Sequence[Piece]) -> Piece:
+    """One piece instead of many: names of all, each once, and blocks of one predicate put together."""
+    import pyarrow as pa
+
+    if len(pieces) == 1:
+        return pieces[0]
+    # a name that many pieces have is looked up here, in Arrow, and only once in the vocabulary
+    encoded = pa.concat_arrays([piece.names for piece in pieces]).dictionary_encode()
+    joint_id = numpy_numbers(encoded.indices)
+    # two blocks of one predicate in the same piece interleave their lines, so they stay apart
+    parts: dict[tuple[str, int], list[NamedBlock]] = {}
+    start = 0
+    for piece in pieces:
+        seen: Counter[str] = Counter()
+        for block in piece.blocks:
+            name = block.predicate.name
+            parts.setdefault((name, seen[name]), []).append(block._replace(name_id=joint_id[start + block.name_id]))
+            seen[name] += 1
+        start += len(piece.names)
+    return Piece(encoded.dictionary, [_joined(blocks) for blocks in parts.values()])
+
+
+def _joined(blocks: Sequence[NamedBlock]) -> NamedBlock:
+    return NamedBlock(
+        blocks[0].predicate,
+        np.concatenate([block.name_id for block in blocks]),
+        np.concatenate([block.truth for block in blocks]),
+        np.concatenate([block.line for block in blocks]),
+        _joined_soft(blocks),
+    )
+
+
+def _joined_soft(blocks: Sequence[NamedBlock]) -> SoftColumn | None:
+    kept = [block.soft for block in blocks if block.soft is not None]
+    if not kept:
+        return None
+    parts = [np.zeros(len(block.line)) if block.soft is None else block.soft.value for block in blocks]
+    return SoftColumn(np.concatenate(parts), kept[0].is_share)
+
+
+def number_blocks(vocabulary: Vocabulary, piece: Piece, source: int) -> list[Block]:
+    """Blocks with constants numbered in the order in which they occur, line by line and from left to right."""
+    names, named = piece
+    width = 1 + max((block.predicate.arity for block in named), default=0)
+    columns = [
+        Column(type_name, block.name_id[:, position], block.line * width + position)
+        for block in named
+        for position, type_name in enumerate(block.predicate.types)
+    ]
+    numbers = iter(number_columns(vocabulary, names, columns))
+    blocks = []
+    for block in named:
+        args = np.empty((len(block.line), block.predicate.arity), np.int32)
+        for position in range(block.predicate.arity):
+            args[:, position] = next(numbers)
+        blocks.append(Block(block.predicate.name, source, args, block.truth, block.line.astype(np.uint32), block.soft))
+    return blocks

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.estimation.diagnostics import Estimates
-from markovlogic.estimation.quantiles import student_quantile
+from markovlogic.estimation.diagnostics import Estimates, student_quantile
 from markovlogic.system.arrays import Bool, Int64
 
 RHAT_BELOW = 1.01  # Vehtari et al. 2021, section 4

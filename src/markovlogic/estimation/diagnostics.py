@@ -11,14 +11,71 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.estimation.early import Early
-from markovlogic.estimation.quantiles import f_quantile, student_quantile
-from markovlogic.estimation.slots import ENOUGH_CHAINS, MANY_CHAINS, REPLICATES
+from markovlogic.estimation.slots import ENOUGH_CHAINS, MANY_CHAINS, REPLICATES, SlotClock
+from markovlogic.estimation.tallies import Saved, Slots
 from markovlogic.system.arrays import Bool, Float64
+from markovlogic.system.checkpoint_validation import Restored
+
+
+@lru_cache(maxsize=1024)  # chains and segments of a run have the same degrees at every look
+def f_quantile(d1: float, d2: float, probability: float) -> float:
+    """The value that an F(d1, d2) variable stays below with some probability."""
+    # d1 X / (d1 X + d2) is Beta(d1/2, d2/2); both it and its complement are found precisely where they are small
+    a, b = d1 / 2, d2 / 2
+    if _beta_below(a, b, 0.5) >= probability:
+        x = _beta_quantile(a, b, probability)
+        return d2 / d1 * x / (1 - x)
+    y = _beta_quantile(b, a, 1 - probability)
+    return d2 / d1 * (1 - y) / y
+
+
+def student_quantile(degrees: float, probability: float) -> float:
+    """The value that a Student variable stays below with a probability above one half: T² is F(1, degrees)."""
+    return math.sqrt(f_quantile(1.0, degrees, 2 * probability - 1))
+
+
+def _beta_quantile(a: float, b: float, probability: float) -> float:
+    """The x below one half with I_x(a, b) = probability, by bisection to the last bit."""
+    low, high = 0.0, 0.5
+    while low < (middle := (low + high) / 2) < high:
+        if _beta_below(a, b, middle) < probability:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _beta_below(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function I_x(a, b), by its continued fraction (modified Lentz).
+
+    Source: Press et al., Numerical Recipes (2007), 6.4.
+    """
+    if x <= 0.0:
+        return 0.0
+    if x > (a + 1) / (a + b + 2):
+        return 1.0 - _beta_below(b, a, 1.0 - x)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    tiny = 1e-300
+    c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1) or tiny)
+    total = d
+    for m in range(1, 10_000):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1.0 / (1.0 + term * d or tiny)
+            c = 1.0 + term / c or tiny
+            total *= c * d
+        if abs(c * d - 1.0) < 1e-15:
+            break
+    return math.exp(log_front) * total / a
+
 
 LEAST_SEGMENTS = 4  # of a chain: the fewest whose correlation shows
 CELLS_AT_ONCE = 1 << 18  # what a processor cache holds, with a few temporary arrays
@@ -250,3 +307,50 @@ def joined(parts: Sequence[Estimates]) -> Estimates:
     mean, stderr, rhat, ess, never_moved, drift = (np.concatenate([vars(part)[name] for part in parts]) for name in names)
     chain_mean = np.concatenate(chains) if len(chains) == len(parts) else None
     return Estimates(mean, stderr, rhat, ess, never_moved, chain_mean, drift)
+
+
+ROUNDING = 1e-6  # of sums, relative, at the very most
+
+
+class Series:
+    """The sums of one batch of chains."""
+
+    def __init__(self, n_rows: int, n_chains: int, clock: SlotClock) -> None:
+        self.clock = clock
+        self.sums = Slots(n_rows, n_chains, clock.n_slots, np.float64)
+        self.squares = Slots(n_rows, 1, clock.n_slots, np.float64)
+
+    @property
+    def draws(self) -> int:
+        """Draws recorded so far."""
+        return self.clock.draws
+
+    def add(self, values: npt.NDArray[np.number]) -> None:
+        """Add one draw, (n_rows, n_chains)."""
+        from markovlogic.kernels.orbital import add_counts
+
+        while self.clock.must_fold:
+            first = self.clock.fold()
+            self.sums.fold(np.float64, first)
+            self.squares.fold(np.float64, first)
+        slot = self.clock.slot
+        add_counts(values, self.sums.cells[slot], self.squares.cells[slot])
+        self.sums.touch(slot)
+        self.squares.touch(slot)
+        self.clock.draws += 1
+
+    def saved(self) -> Iterator[Saved]:
+        """All that a checkpoint needs."""
+        yield Saved("clock", np.array([self.clock.level, self.clock.draws], np.int64), self.clock.draws)
+        yield from self.sums.saved("sums")
+        yield from self.squares.saved("squares")
+
+    def restore(self, arrays: Restored, largest: float) -> None:
+        """Continue where `saved` was taken; largest: what a value can be."""
+        level, draws = arrays.numbers("clock", 2)
+        self.clock.restore(level, draws)
+        lengths = self.clock.lengths()
+        n_chains = self.sums.cells[0].shape[1]
+        most = largest * (1 + ROUNDING)
+        self.sums.restore("sums", arrays, np.float64, [n * most for n in lengths])
+        self.squares.restore("squares", arrays, np.float64, [n * n_chains * most**2 for n in lengths])

@@ -34,8 +34,8 @@ from markovlogic.estimation.tallies import Tallies
 from markovlogic.system.arrays import Bool, Float64
 
 if TYPE_CHECKING:
+    from markovlogic.estimation.diagnostics import Series
     from markovlogic.estimation.orbit_pools import OrbitPools, PoolWatcher
-    from markovlogic.estimation.series import Series
 
 
 ROUNDING = 1e-13  # a spread that is smaller than this share of the sum of squares is rounding

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimation.series import Series
+from markovlogic.estimation.diagnostics import Series
 from markovlogic.estimation.slots import SlotClock, slots_for
 from markovlogic.estimation.substitutions import (
     LISTED_READS,
@@ -155,7 +155,7 @@ def _literal_generators(group: AtomGroup) -> list[Int32]:
 
 
 class PoolObserver:
-    """Counts the pools in every draw of a run; see `running.observers.Observer`."""
+    """Counts the pools in every draw of a run; see `running.batch.Observer`."""
 
     name = "orbits"
 

@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.data.arrow import arrow_texts
+from markovlogic.data.arrow import arrow_texts, atom_names
 from markovlogic.data.db_lines import LineError, parse_fact, with_number
 from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Evidence, codes
-from markovlogic.data.faults import FaultLog
-from markovlogic.data.names import atom_names
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import Source, evidence_sources, read_bytes, source_name
+from markovlogic.data.table_facts import Table
 from markovlogic.data.table_files import open_table
-from markovlogic.data.tables import Table
+from markovlogic.data.vocabulary import FaultLog
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.syntax import Model, Predicate, show_constant
 from markovlogic.results.marginals import Marginals, without_spaces

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.plan import Pattern, plan
 from markovlogic.grounding.relations import Relation, table_name

@@ -20,8 +20,7 @@ from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain
 from markovlogic.grounding.relations import Relation
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import EqualityLiteral, Literal

@@ -10,20 +10,66 @@ from math import isinf, prod
 
 import numpy as np
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import UNKNOWN
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, decode
 from markovlogic.grounding.definitions import INLINED_AT_MOST, INLINED_SAVING, negated
-from markovlogic.grounding.direct import is_small
 from markovlogic.grounding.engine import Engine, engine
-from markovlogic.grounding.memory import default_limit
-from markovlogic.grounding.plan import Part, Pattern, Plan, plan
+from markovlogic.grounding.plan import Access, Argument, Part, Pattern, Plan, plan
 from markovlogic.grounding.relations import Relation, relations_of
+from markovlogic.grounding.rows import Rows
 from markovlogic.grounding.sql import count_query, full_count_query
-from markovlogic.grounding.units import unit_access
+from markovlogic.grounding.surviving import is_small
 from markovlogic.language.syntax import Model, Variable
 from markovlogic.language.templates import ClauseTemplate, Definition, LoweredModel
 from markovlogic.problem import Problem, Statuses
 from markovlogic.problem.numbers import variables_of
+from markovlogic.system.arrays import Bool, Int32
+from markovlogic.system.measures import default_limit
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """What is left of such a clause: open literals, a row each; and how many substitutions falsify it."""
+
+    rows: Rows
+    n_falsified: int
+
+
+def unit_access(found: Plan, keep: tuple[str, ...]) -> Access | None:
+    """The one literal of a plan that can be read like this; None where it is no such plan. keep: of the pattern."""
+    if found.nothing_left or found.fixed or keep or len(found.parts) != 1:
+        return None
+    part = found.parts[0]
+    if part.joins or part.free or len(part.filters) != 1 or len(part.unequal) > 1:
+        return None
+    access = part.filters[0]
+    inside = all(isinstance(side, int) or side in access.variables for pair in part.unequal for side in pair)
+    return access if inside and access.positive and access.relation.statuses.default == FALSE else None
+
+
+def unit_of(found: Plan, access: Access) -> Unit:
+    """Open instances of the literal, and the number of falsified ones; the plan's factor comes on top."""
+    statuses = access.relation.statuses
+    args = decode(statuses.code, statuses.sizes)
+    column: dict[str, Int32] = {}
+    fits: Bool = np.ones(len(args), np.bool_)
+    for position, argument in enumerate(access.args):
+        own = args[:, position]
+        fits &= own == (argument if isinstance(argument, int) else column.setdefault(argument, own))
+    size = {name: statuses.sizes[access.args.index(name)] for name in access.variables}
+    n = prod(size.values())
+    for left, right in found.parts[0].unequal:
+        fits &= _value(left, column) != _value(right, column)
+        name = left if isinstance(left, str) else right
+        assert isinstance(name, str)
+        n -= n // size[name]
+    literal = access.relation.literal[fits & (statuses.status == UNKNOWN)]
+    n_true = int(np.count_nonzero(fits & (statuses.status == TRUE)))
+    return Unit(Rows(np.arange(len(literal) + 1, dtype=np.int64), literal), n - n_true - len(literal))
+
+
+def _value(side: Argument, column: dict[str, Int32]) -> Int32 | int:
+    return side if isinstance(side, int) else column[side]
+
 
 # Measured (benchmarks/test_grounding.py): bytes that grounding holds at its peak, and rows that pass in a second.
 _BYTES_A_CLAUSE = 80

@@ -35,7 +35,7 @@ def _log_odds(net, atom, world):
 
 @called
 def heat(net, value, beta, world, generator):
-    """Sweep once for each entry of beta. net: `networks.spread.Hills`; value: (n,) int8, -1 where nothing is decided.
+    """Sweep once for each entry of beta. net: `networks.starts.Hills`; value: (n,) int8, -1 where nothing is decided.
 
     world: (n,) uint8 with one true atom in each group, changed in place. A beta below 0 goes where probability falls.
     """

@@ -35,7 +35,7 @@ ONE, ZERO = np.uint64(1), np.uint64(0)
 class Surrogate(NamedTuple):
     """A network of blocks and the atoms that may be redrawn."""
 
-    base: np.ndarray  # these are `networks.blocks.BlockNetwork`'s
+    base: np.ndarray  # these are `networks.counts.BlockNetwork`'s
     step: np.ndarray
     linear: np.ndarray
     near_start: np.ndarray

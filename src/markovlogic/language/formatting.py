@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from markovlogic.errors import InputError
 from markovlogic.language.parser import parse_statements
-from markovlogic.language.source import Source
 from markovlogic.language.tokens import (
     BLANK,
     COMPARISONS,
@@ -20,6 +19,7 @@ from markovlogic.language.tokens import (
     NUMBER,
     STRING,
     WORD,
+    Source,
     Token,
     tokenize,
 )

@@ -6,8 +6,8 @@ import os
 
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.parser import parse_statements
-from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import Model
+from markovlogic.language.tokens import Source, read_source
 from markovlogic.language.typing import build_model
 from markovlogic.system.gc_control import without_collection
 

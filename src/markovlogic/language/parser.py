@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.language.cursor import MAX_DEPTH, SyntaxFault, shortened
 from markovlogic.language.dialects import CONSTRAINTS, NUMBER_COLUMN, is_size, predicates_of, without_column
+from markovlogic.language.formulas import WeightError, WeightParser, value_at
 from markovlogic.language.functions import Calls
 from markovlogic.language.show import show_rule
-from markovlogic.language.source import Source, read_source
 from markovlogic.language.syntax import (
     And,
     Atom,
@@ -40,11 +40,12 @@ from markovlogic.language.tokens import (
     NUMBER,
     STRING,
     WORD,
+    Source,
     Token,
+    read_source,
     tokenize,
     unquote,
 )
-from markovlogic.language.weights import WeightError, WeightParser, value_at
 
 MAX_ATOMS = 500  # of one formula, equalities included
 MAX_RANGE = 1_000_000

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from markovlogic.language.cursor import LINE_ENDS, Cursor, SyntaxFault, shortened
+from markovlogic.language.cursor import LINE_ENDS, Cursor, SyntaxFault, habit, shortened
 from markovlogic.language.dialects import dialect_of, variable_of_capital
 from markovlogic.language.functions import Calls
-from markovlogic.language.habits import habit
 from markovlogic.language.integers import INTEGER, STEPS, SUMS, NotAnIntegerError, Side, compared, equal, number
-from markovlogic.language.source import Source
 from markovlogic.language.syntax import Atom, Constant, Formula, Not, Term, Variable
 from markovlogic.language.tokens import (
     ARITHMETIC,
@@ -20,6 +18,7 @@ from markovlogic.language.tokens import (
     NUMBER,
     STRING,
     WORD,
+    Source,
     Token,
     unquote,
 )

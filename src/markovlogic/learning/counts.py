@@ -13,25 +13,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import Domain
 from markovlogic.errors import Fault, InputError, ResourceError, UnsupportedError
 from markovlogic.grounding.definitions import Nodes, ground_definition
 from markovlogic.grounding.engine import Engine, engine
-from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.grounding.plan import Pattern, plan
 from markovlogic.grounding.predict import Sizes, predict_with, problem_relations
 from markovlogic.grounding.relations import Relation
 from markovlogic.grounding.rows import Rows, canonical, concatenated
 from markovlogic.grounding.surviving import Batch, joined, surviving
 from markovlogic.language.templates import ClauseTemplate
-from markovlogic.learning.choosing import Wanted, counted_numbers
-from markovlogic.learning.counted import CountedRules, counted_rules
+from markovlogic.learning.counted import CountedRules, Wanted, counted_numbers, counted_rules
 from markovlogic.learning.databases import Database, decided_database
 from markovlogic.learning.features import FeatureIndex, LearningRule, LearningRules, parted
 from markovlogic.problem.numbers import signed_at, variables_of
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, all_but, each_once, offsets
+from markovlogic.system.measures import default_limit, show_bytes
 from markovlogic.system.progress import SILENT, Progress
 
 _DATABASE_SHARE = 0.5

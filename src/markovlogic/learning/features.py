@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import Domain
 from markovlogic.errors import InputError
 from markovlogic.language.lower import lower
 from markovlogic.language.syntax import (

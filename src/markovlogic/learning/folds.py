@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.api.infer import infer
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, decode
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Evidence, Facts, decode
 from markovlogic.errors import InputError
 from markovlogic.evaluation.evaluate import Evaluation, evaluate_left_out
 from markovlogic.language import syntax

@@ -12,9 +12,9 @@ import numpy as np
 from markovlogic.errors import InputError, known_name
 from markovlogic.language import syntax
 from markovlogic.language.load import load
-from markovlogic.learning.choosing import Wanted
+from markovlogic.learning.counted import Wanted
 from markovlogic.learning.databases import Database, read_databases, targets_of
-from markovlogic.learning.divergence import Found, Likelihood, climb
+from markovlogic.learning.divergence import Found, Likelihood, climb, diagonal_newton, voted_perceptron
 from markovlogic.learning.features import instantiate
 from markovlogic.learning.held_out import PARTS, all_together, parts_of_atoms, parts_of_databases, with_coupling_scale
 from markovlogic.learning.information import Preconditioner, standard_errors
@@ -23,7 +23,6 @@ from markovlogic.learning.optimise import Chosen, cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
 from markovlogic.learning.priors import Penalty, Prior, PriorChoice, penalty_of, prior_choice
 from markovlogic.learning.pseudolikelihood import Design
-from markovlogic.learning.references import diagonal_newton, voted_perceptron
 from markovlogic.learning.result import Learned, LearnedWeight
 from markovlogic.problem.prepare import Models, Queries
 from markovlogic.report.progress import progress_of

@@ -11,7 +11,7 @@ import numpy as np
 from markovlogic.data.evidence import Evidence
 from markovlogic.language import syntax
 from markovlogic.learning.chains import WeightedNetwork, weighted_network
-from markovlogic.learning.choosing import Wanted
+from markovlogic.learning.counted import Wanted
 from markovlogic.learning.counts import CountingRows, count_rows
 from markovlogic.learning.databases import Database, database_of
 from markovlogic.learning.features import FeatureIndex, LearningRules, prepare

@@ -15,7 +15,7 @@ from markovlogic.linking.database import Database
 from markovlogic.linking.labels import DIFFERENT, SAME, pairs_inside, read_labels
 from markovlogic.linking.records import Records, read_records
 from markovlogic.linking.weights import Weights
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64
 from markovlogic.system.progress import Progress
 

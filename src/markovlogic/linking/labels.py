@@ -11,7 +11,7 @@ from markovlogic.data.table_facts import TRUTH_OF_WORD
 from markovlogic.errors import InputError
 from markovlogic.linking.database import Database, name
 from markovlogic.linking.records import MISSING, Records, table_of
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 from markovlogic.system.arrays import Int8, Int32, Int64
 
 UNKNOWN, DIFFERENT, SAME = -1, 0, 1

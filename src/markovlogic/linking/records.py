@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from markovlogic.data.faults import FaultLog
 from markovlogic.data.table_files import open_table
+from markovlogic.data.vocabulary import FaultLog
 from markovlogic.errors import Fault, InputError, Place, known_name, nearest
 from markovlogic.linking.database import Database, name, text
 

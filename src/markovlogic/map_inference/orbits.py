@@ -12,8 +12,7 @@ import numpy as np
 
 from markovlogic.errors import UnsupportedError
 from markovlogic.map_inference.program import Program, ProgramResult
-from markovlogic.methods.messages.colours import quotient
-from markovlogic.methods.messages.lifting import Lifted, lift
+from markovlogic.methods.messages.lifting import Lifted, lift, quotient
 from markovlogic.methods.messages.orbits import TooManyError
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem.prepare import PreparedProblem

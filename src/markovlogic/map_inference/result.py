@@ -11,10 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from markovlogic.data.arrow import arrow_texts
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import decode
-from markovlogic.data.names import atom_names
+from markovlogic.data.arrow import arrow_texts, atom_names
+from markovlogic.data.evidence import Domain, decode
 from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, WantedAtoms
 from markovlogic.problem.query import matching_codes, resolve_query

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.map_inference.settings import SearchSettings
-from markovlogic.methods.sampling.hidden_reach import hidden_reach
+from markovlogic.methods.sampling.irreducible import hidden_reach
 from markovlogic.networks.components import Components, components
 from markovlogic.networks.ground import GroundNetwork, group_of
 from markovlogic.running.worker_pool import WorkerPool, cores

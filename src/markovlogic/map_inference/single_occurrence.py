@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import codes, decode
+from markovlogic.data.evidence import Domain, codes, decode
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, Definition, Literal, LoweredModel
 from markovlogic.problem import Problem, Statuses

@@ -6,37 +6,89 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from markovlogic.errors import ResourceError
-from markovlogic.map_inference.compiling import compile_kernels
-from markovlogic.map_inference.impossible import proved_impossible
-from markovlogic.map_inference.map_methods import MapMethod
 from markovlogic.map_inference.orbits import NetworkKinds, solve_by_colours
 from markovlogic.map_inference.parting import Part, Parting
-from markovlogic.map_inference.program import maximize_program
+from markovlogic.map_inference.program import compile_kernels, maximize_program
 from markovlogic.map_inference.restricting import UNDECIDED, decided_by_hard_rules, restricted
 from markovlogic.map_inference.roof import is_pairwise, roof
 from markovlogic.map_inference.search import World, search
-from markovlogic.map_inference.settings import SearchSettings
-from markovlogic.map_inference.sharing import share_of
+from markovlogic.map_inference.settings import MapMethod, SearchSettings, share_of
 from markovlogic.map_inference.weighing import TOLERANCE, is_possible, log_weight, most_conceivable, scale, with_hidden
-from markovlogic.methods.exact.effort import ONE_SECOND, Effort
+from markovlogic.methods.exact.interaction import ONE_SECOND, Effort
 from markovlogic.methods.exact.maximum import ShapeOptimum, best_eliminated, best_listed, can_list
 from markovlogic.methods.exact.shapes import Shape, shapes_of
 from markovlogic.methods.exact.widths import MOST_WIDTH, plan_elimination
 from markovlogic.networks.components import components
-from markovlogic.networks.conflicts import NoWorldError, no_world
-from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.hard import hard_part
+from markovlogic.networks.conflicts import Conflict, NoWorldError, no_world, propagates
+from markovlogic.networks.ground import NO_RULES, GroundNetwork
+from markovlogic.networks.search import HardPart, hard_part
 from markovlogic.networks.starts import start_worlds
 from markovlogic.running.worker_pool import cores
 from markovlogic.system import cancellation
-from markovlogic.system.arrays import Bool, Int8, unpacked
+from markovlogic.system.arrays import Bool, Int8, frozen, unpacked
 from markovlogic.system.progress import SILENT, Progress
+
+
+def proved_impossible(network: GroundNetwork) -> NoWorldError:
+    """The error for a network that has no world; the rules that it names have none either."""
+    part = hard_part(network)
+    conflict = no_world(part).conflict
+    if not conflict.is_proven:
+        conflict = _proved(part, conflict)
+    return NoWorldError(conflict)
+
+
+def _proved(part: HardPart, conflict: Conflict) -> Conflict:
+    """A search found no world for the rules that it names; an integer program knows whether there is one."""
+    if is_impossible(part.of_rules(conflict.rules)):
+        return replace(conflict, is_proven=True)
+    return replace(conflict, rules=part.rules, is_proven=True, is_least=False)
+
+
+def is_impossible(part: HardPart) -> bool:
+    """Whether it is proved that no world obeys a hard part."""
+    value = part.value.copy()
+    if not propagates(part, value):
+        return True
+    rest = restricted(_network(part), value).network
+    parts = components(rest)
+    parting = Parting(rest, parts)
+    for number in range(parts.n_components):
+        found = maximize_program(parting.part(number).network, None)
+        if found.world is None and found.is_optimal:
+            return True
+    return False
+
+
+def _network(part: HardPart) -> GroundNetwork:
+    """The hard part as a network without weights, in which hidden atoms are bound by its clauses."""
+    none = np.zeros(0, np.int32)
+    return frozen(
+        GroundNetwork(
+            n_atoms=len(part.value),
+            clause_start=part.clause_start,
+            clause_literal=part.clause_literal,
+            clause_weight=np.full(part.n_clauses, np.inf),
+            atom_bias=np.zeros(len(part.value)),
+            atom_start=part.atom_start,
+            atom_clause=part.atom_clause,
+            group_start=part.group_start,
+            group_atom=part.group_atom,
+            definition_start=np.zeros(1, np.int64),
+            definition_literal=none,
+            definition_rule=none,
+            log_constant=0.0,
+            hard_rule=NO_RULES,
+            unit_rule=NO_RULES,
+        )
+    )
+
 
 PLANNING = 10 * ONE_SECOND  # effort for orders of elimination
 # what solves components, by effort

@@ -13,7 +13,7 @@ from markovlogic.estimation.estimator import Estimator
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Plan
 from markovlogic.methods.sampler_method import SamplingMethod
-from markovlogic.networks.kinds import COMPRESSED
+from markovlogic.networks.base import COMPRESSED
 
 if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis

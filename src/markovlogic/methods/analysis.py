@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markovlogic.data.names import atom_names
+from markovlogic.data.arrow import atom_names
 from markovlogic.errors import ResourceError, UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
-from markovlogic.grounding.memory import default_limit, show_bytes
 from markovlogic.methods.base import Cost
 from markovlogic.methods.reduction import Narrowed, OfAll, ReducedProblem, Reduction, narrowed, of_all, reached, reduce_problem
 from markovlogic.problem.prepare import PreparedProblem
@@ -27,7 +26,7 @@ from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
 from markovlogic.system.arrays import Int8
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
-from markovlogic.system.measures import Stopwatch
+from markovlogic.system.measures import Stopwatch, default_limit, show_bytes
 from markovlogic.system.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from markovlogic.methods.exact.planning import ExactPlan
     from markovlogic.methods.exact.planning import Method as ExactWay
     from markovlogic.methods.lifted.answer import Refusal, Work
-    from markovlogic.methods.lifted.events import EventPlans
+    from markovlogic.methods.lifted.engines import EventPlans
     from markovlogic.methods.partition_analysis import PartitionAnalysis
     from markovlogic.methods.sampling.base import Target
     from markovlogic.methods.sampling.irreducible import Reach
@@ -390,7 +389,7 @@ class Analysis:
 
     def exact_plan(self, way: ExactWay) -> ExactPlan | str:
         """How exact inference would go within the effort that planning may take; or why it would not."""
-        from markovlogic.methods.exact.effort import ONE_SECOND
+        from markovlogic.methods.exact.interaction import ONE_SECOND
         from markovlogic.methods.exact.planning import SAMPLE_INSTEAD, plan_exact
 
         if way not in self._exact_plans:
@@ -458,7 +457,7 @@ class Analysis:
     @cached_property
     def lifted_events(self) -> EventPlans:
         """The same with a conjunction as evidence, for each cube of a formula of the query with more than one literal."""
-        from markovlogic.methods.lifted.events import EventPlans
+        from markovlogic.methods.lifted.engines import EventPlans
 
         events = [literals.tolist() for literals in self.query.cubes if len(literals) > 1]
         told = self.prepared.told_by_rules

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from markovlogic.guarantee import Guarantee
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.system.arrays import Pickled
 
 if TYPE_CHECKING:

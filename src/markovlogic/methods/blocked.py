@@ -3,7 +3,7 @@
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.rates import Rates
 from markovlogic.methods.sampler_method import SamplingMethod
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 
 METHOD = SamplingMethod(
     name="blocked",

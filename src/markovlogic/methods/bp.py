@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Plan
-from markovlogic.methods.messages.conjunctions import AtomBeliefs
-from markovlogic.methods.messages.graph import ground_graph
-from markovlogic.methods.messages.run import Rounds, Schedule, propagate
+from markovlogic.methods.messages.run import AtomBeliefs, Rounds, Schedule, ground_graph, propagate
 from markovlogic.methods.propagation import Found, Messages, PropagationMethod, asked_on_network, ground_cost
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 
 if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis

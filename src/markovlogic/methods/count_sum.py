@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
-from markovlogic.networks.kinds import COMPRESSED
+from markovlogic.networks.base import COMPRESSED
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:

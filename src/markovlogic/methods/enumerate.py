@@ -2,7 +2,7 @@
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.exact_method import ExactMethod
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 
 METHOD = ExactMethod(
     name="enumerate",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
-from markovlogic.networks.kinds import COMPRESSED, NetworkKind
+from markovlogic.networks.base import COMPRESSED, NetworkKind
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markovlogic.estimation.estimator import Estimator
-from markovlogic.grounding.memory import show_bytes, too_large
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Offer, Plan
 from markovlogic.methods.rates import Rates, Use, counting_bytes, counting_rates, counting_scale
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.sampling.base import Settings
 from markovlogic.methods.sampling.irreducible import Reach
-from markovlogic.networks.kinds import COMPRESSED, NetworkKind
+from markovlogic.networks.base import COMPRESSED, NetworkKind
+from markovlogic.system.measures import show_bytes, too_large
 
 if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis

@@ -10,7 +10,7 @@ from markovlogic.estimation.tallies import tally_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, MethodSettings, Plan
 from markovlogic.methods.sampler_method import Intended, SamplingMethod
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:

@@ -11,11 +11,9 @@ import numpy as np
 from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Plan
-from markovlogic.methods.messages.colours import quotient
-from markovlogic.methods.messages.conjunctions import AtomBeliefs
-from markovlogic.methods.messages.lifting import MOST_WORK, lift, work_of
+from markovlogic.methods.messages.lifting import MOST_WORK, lift, quotient, work_of
 from markovlogic.methods.messages.orbits import TooManyError
-from markovlogic.methods.messages.run import ImpossibleError, Rounds, propagate
+from markovlogic.methods.messages.run import AtomBeliefs, ImpossibleError, Rounds, propagate
 from markovlogic.methods.propagation import (
     LOADING,
     Found,
@@ -25,7 +23,7 @@ from markovlogic.methods.propagation import (
     asked_on_network,
     ground_cost,
 )
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.system.arrays import frozen
 

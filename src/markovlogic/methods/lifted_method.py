@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markovlogic.errors import InputError, ResourceError
-from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer, Plan
 from markovlogic.methods.exact_method import NO_DRAWS
 from markovlogic.methods.lifted.answer import MOST_ROUNDING, Refusal, Solution, Work
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.running.sampling import LONGEST_EXACT_SECONDS
 from markovlogic.system.arrays import packed
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
+from markovlogic.system.measures import show_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Offer
 from markovlogic.methods.rates import Rates
 from markovlogic.methods.sampler_method import SamplingMethod
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 
 if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis

@@ -10,7 +10,7 @@ from markovlogic.errors import InputError, known_name
 from markovlogic.estimation.estimator import WISHES
 from markovlogic.methods.base import InferOptions, Method, MethodSettings
 from markovlogic.methods.table import AUTO, all_methods, method_named, proposing
-from markovlogic.networks.kinds import COMPRESSED, NetworkKind
+from markovlogic.networks.base import COMPRESSED, NetworkKind
 from markovlogic.running.sampling import ABOUT_WORLDS, Sampling
 from markovlogic.symmetry.base import ORBITS
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from markovlogic.errors import UnsupportedError
 from markovlogic.estimation.estimator import NAMED
-from markovlogic.grounding.memory import show_bytes
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.analysis import REFINING_SECONDS, Scale
 from markovlogic.methods.base import Cost, InferOptions, Offer, Plan
@@ -19,7 +18,8 @@ from markovlogic.methods.rates import Rates, Use
 from markovlogic.methods.sampler_method import Intended, SamplingMethod
 from markovlogic.methods.sampling.base import Settings
 from markovlogic.methods.sampling.partition_reach import confining
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
+from markovlogic.system.measures import show_bytes
 
 if TYPE_CHECKING:
     from markovlogic.estimation.estimator import Estimator

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from markovlogic.errors import ResourceError
-from markovlogic.grounding.memory import too_large
 from markovlogic.methods.analysis import Analysis
 from markovlogic.methods.base import InferOptions, Method, Plan
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.table import AUTO, all_methods
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
+from markovlogic.system.measures import too_large
 
 if TYPE_CHECKING:
     from markovlogic.results.answers import Answer

@@ -97,7 +97,7 @@ def narrowed(
     Renamings that preserve the statuses made here map the clauses of the kept components onto each other, so twins are as sound
     as in the whole problem: no clause holds atoms of two components.
     """
-    from markovlogic.networks.part import part_of
+    from markovlogic.networks.components import part_of
 
     keep = stays[parts.component_of]
     problem = with_open(prepared.problem, keep[: network.n_atoms])
@@ -174,7 +174,7 @@ def of_all(
         remarks.append(f"{told}; {hard} about them went unchecked" if left.hard_rules else told)
         log_z = None if log_z is None or left.log_z is None else log_z + left.log_z
     if narrow is not None:
-        from markovlogic.networks.part import part_of
+        from markovlogic.networks.components import part_of
 
         assert grounded is not None
         rest = None if log_z is None else _log_z_of(part_of(grounded, ~narrow.keep, log_constant=0.0), memory_limit)
@@ -189,7 +189,7 @@ def of_all(
 
 def _log_z_of(rest: GroundNetwork, memory_limit: int) -> float | None:
     """Log Z of the components that were left out, where it is exact and soon there; refuses where they leave no world."""
-    from markovlogic.methods.exact.effort import ONE_SECOND
+    from markovlogic.methods.exact.interaction import ONE_SECOND
     from markovlogic.methods.exact.planning import plan_exact
     from markovlogic.methods.exact.solve import solve
     from markovlogic.networks.components import components

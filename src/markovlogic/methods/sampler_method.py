@@ -16,7 +16,7 @@ from markovlogic.methods.base import Cost, InferOptions, Method, Plan
 from markovlogic.methods.rates import SLOW, Rates, Use, counting_scale, counting_what_is_asked
 from markovlogic.methods.sampling.base import LogZ, Settings
 from markovlogic.methods.sampling.irreducible import Reach
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.base import NetworkKind
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class SamplingMethod(Method):
         self, analysis: Analysis, options: InferOptions, schedule: Schedule, settings: Settings
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """What is averaged, the orbits that it is averaged over, and notes on the search for them."""
-        from markovlogic.estimation.orbit_plan import plan_pools, wants_orbits
+        from markovlogic.estimation.estimator import plan_pools, wants_orbits
 
         named, atoms = options.sampling.estimator, len(analysis.prepared.problem.atoms)
         pools, notes = None, tuple[str, ...]()
@@ -219,7 +219,7 @@ class SamplingMethod(Method):
 
     def _answer(self, analysis: Analysis, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
         """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
-        from markovlogic.estimation.orbit_plan import remarks_on
+        from markovlogic.estimation.estimator import remarks_on
         from markovlogic.problem.names import atom_name
         from markovlogic.results.answers import Answer
         from markovlogic.results.marginals import Account

@@ -6,12 +6,25 @@ planner. What needs clauses says so in its type (`GroundNetwork`).
 
 from __future__ import annotations
 
+import enum
 from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.networks.kinds import NetworkKind
+
+class NetworkKind(enum.StrEnum):
+    """The form of a problem that a method reads; each equals its word as a string."""
+
+    NONE = "none"  # the problem itself: nothing is grounded
+    GROUND = "ground"  # clauses that the evidence leaves open, in compressed rows
+    COUNTING = "counting"  # relations as bit tensors, and plans that count groundings
+    COUNTS = "counts"  # of a compression: how many objects of each group are in each state
+    BLOCKS = "blocks"  # of a compression: how many atoms of each block are true
+
+
+COMPRESSED = (NetworkKind.COUNTS, NetworkKind.BLOCKS)  # what only a compression gives, see --compress-as
+
 
 Bools = npt.NDArray[np.bool_]
 

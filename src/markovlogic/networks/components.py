@@ -1,14 +1,46 @@
-"""Connected components of a ground network: parts that share no clause, exclusive group or definition are independent."""
+"""Connected components of ground networks: finding them, and cutting a network into its parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from markovlogic.networks.connected import connected_parts
-from markovlogic.networks.ground import GroundNetwork
-from markovlogic.system.arrays import Int32, Int64, frozen, offsets
+from markovlogic.networks.ground import GroundNetwork, atom_rows
+from markovlogic.system.arrays import Bool, Int32, Int64, frozen, offsets
+
+Vertices = npt.NDArray[np.integer]
+
+
+def connected_parts(n: int, source: Vertices, target: Vertices) -> tuple[int, Int32]:
+    """How many parts a graph of n vertices has, and the part of each vertex; parts are numbered by their smallest vertex."""
+    smallest = _smallest(n, source.astype(np.int32, copy=False), target.astype(np.int32, copy=False))
+    is_root = smallest == np.arange(n, dtype=np.int32)
+    number = np.cumsum(is_root, dtype=np.int32) - np.int32(1)
+    return int(np.count_nonzero(is_root)), number[smallest]
+
+
+def _smallest(n: int, one: Int32, other: Int32) -> Int32:
+    """For each vertex the smallest vertex of its part."""
+    root = np.arange(n, dtype=np.int32)
+    high = np.maximum(one, other)
+    np.minimum.at(root, high, np.minimum(one, other))
+    moving = np.flatnonzero(root != np.arange(n, dtype=np.int32))
+    while len(moving):
+        before = root[moving]
+        root[moving] = root[before]
+        moving = moving[root[moving] != before]
+    one, other = root[one], root[other]
+    apart = one != other
+    if not apart.any():
+        return root
+    vertex = np.flatnonzero(root == np.arange(n, dtype=np.int32)).astype(np.int32)
+    number = np.empty(n, np.int32)
+    number[vertex] = np.arange(len(vertex), dtype=np.int32)
+    deeper = _smallest(len(vertex), number[one[apart]], number[other[apart]])
+    joined: Int32 = vertex[deeper[number[root]]]
+    return joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,3 +94,54 @@ def _members(part_of: Int32, count: int) -> tuple[Int64, Int32]:
     """Offsets and members of each part, increasing."""
     start = offsets(np.bincount(part_of, minlength=count))
     return start, np.argsort(part_of, kind="stable").astype(np.int32)
+
+
+def part_of(network: GroundNetwork, keep: Bool, *, log_constant: float) -> GroundNetwork:
+    """The atoms that are kept, numbered without gaps in their order, and all that ties them.
+
+    keep: (n_all,) the same for all atoms of a component, so that whatever holds a kept atom holds no other.
+    """
+    number = (np.cumsum(keep) - 1).astype(np.int32)
+
+    def renamed(literal: Int32) -> Int32:
+        return np.asarray(2 * number[literal >> 1] + (literal & 1), np.int32)
+
+    stays = keep[network.clause_literal[network.clause_start[:-1]] >> 1]
+    start, literal = _rows(network.clause_start, network.clause_literal, stays)
+    literal = renamed(literal)
+    n_atoms = int(np.count_nonzero(keep[: network.n_atoms]))
+    group_stays = keep[network.group_atom[network.group_start[:-1]]]
+    group_start, group_atom = _rows(network.group_start, network.group_atom, group_stays)
+    defined = keep[network.n_atoms :]
+    definition_start, definition_literal = _rows(network.definition_start, network.definition_literal, defined)
+    bias = network.atom_bias[keep]
+    atom_start, atom_clause = atom_rows(start, literal, len(bias))
+    return frozen(
+        GroundNetwork(
+            n_atoms=n_atoms,
+            clause_start=start,
+            clause_literal=literal,
+            clause_weight=network.clause_weight[stays],
+            atom_bias=bias,
+            atom_start=atom_start,
+            atom_clause=atom_clause,
+            group_start=group_start,
+            group_atom=number[group_atom],
+            definition_start=definition_start,
+            definition_literal=renamed(definition_literal),
+            definition_rule=network.definition_rule[defined],
+            log_constant=log_constant,
+            hard_rule=_of_those(network.hard_rule, np.isinf(network.clause_weight), stays),
+            unit_rule=_of_those(network.unit_rule, np.isinf(network.atom_bias), keep),
+        )
+    )
+
+
+def _rows(start: Int64, value: Int32, stays: Bool) -> tuple[Int64, Int32]:
+    length = np.diff(start)
+    return offsets(length[stays]), value[np.repeat(stays, length)]
+
+
+def _of_those(rule: Int32, has_one: Bool, stays: Bool) -> Int32:
+    """Rules of what stays, where rules are known of all that has one."""
+    return rule[stays[has_one]] if len(rule) else rule

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.domains import Domain, Domains
-from markovlogic.data.evidence import FALSE, UNKNOWN, codes, decode
+from markovlogic.data.evidence import FALSE, UNKNOWN, Domain, Domains, codes, decode
 from markovlogic.errors import Fault, InputError, nearest
 from markovlogic.language.propositional import Node, conj, disj, iff, negate
 from markovlogic.language.query import ParsedItem, parse_query

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import Evidence
+from markovlogic.data.evidence import Domain, Evidence
 from markovlogic.language.propositional import Node
 from markovlogic.language.syntax import Model
 from markovlogic.problem.statuses import AtomIndex, Statuses

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.domains import Domains
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts, check_atom_count, codes, decode
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domains, Facts, check_atom_count, codes, decode
 from markovlogic.data.exclusive import atoms_of_groups, conflicts, group_of, group_sizes, n_values
 from markovlogic.errors import Fault, InputError, ResourceError
 from markovlogic.language.syntax import Predicate, show_constant

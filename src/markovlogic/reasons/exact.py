@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.errors import ResourceError
-from markovlogic.methods.exact.effort import ONE_SECOND, Effort
 from markovlogic.methods.exact.elimination import Expectations, expectations
+from markovlogic.methods.exact.interaction import ONE_SECOND, Effort
 from markovlogic.methods.exact.shapes import Shape, shapes_of
 from markovlogic.methods.exact.widths import EliminationPlan, plan_elimination
 from markovlogic.networks.components import components

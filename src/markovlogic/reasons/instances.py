@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from markovlogic.data.arrow import atom_names
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, codes, decode
-from markovlogic.data.names import atom_names
 from markovlogic.language.show import show_predicate
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, Literal, LoweredModel

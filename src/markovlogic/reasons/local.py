@@ -12,9 +12,8 @@ from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.reduction import with_open
-from markovlogic.networks.components import components
+from markovlogic.networks.components import components, part_of
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.networks.part import part_of
 from markovlogic.problem import Problem
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.system.arrays import Bool, Float64, Int32, frozen, offsets

@@ -56,9 +56,9 @@ def most_likely(result: Marginals, name: str, frame: str) -> Any:
 @register
 def clusters_table(result: Marginals, name: str) -> Any:
     """Clusters of an equivalence relation."""
-    from markovlogic.report import clusters
+    from markovlogic.report import frames
 
-    return clusters.clusters_table(result, name)
+    return frames.clusters_table(result, name)
 
 
 @register

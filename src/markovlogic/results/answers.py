@@ -10,10 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from markovlogic.data.arrow import arrow_texts, numpy_numbers
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import TRUE, UNKNOWN
-from markovlogic.data.names import atom_names
+from markovlogic.data.arrow import arrow_texts, atom_names, numpy_numbers
+from markovlogic.data.evidence import TRUE, UNKNOWN, Domain
 from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, WantedAtoms
 from markovlogic.results.marginals import EVENT, Account, Draws, Marginals, RunRecord

@@ -14,8 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from markovlogic.data.arrow import arrow_numbers, arrow_texts
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import decode
+from markovlogic.data.evidence import Domain, decode
 from markovlogic.errors import InputError, nearest
 from markovlogic.guarantee import Guarantee
 from markovlogic.system.arrays import Float64, Int32, Int64, Pickled

@@ -2,22 +2,97 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import FrameType, TracebackType
 from typing import Any
+
+import numpy as np
 
 from markovlogic.estimation.concerns import worst_rhat, worst_stderr
 from markovlogic.estimation.tallies import Saved
+from markovlogic.kernels import are_cold
+from markovlogic.methods.sampling.base import Sampler
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged, require_same_run
-from markovlogic.running.estimating import Estimating
-from markovlogic.running.pace import Pace, next_check
-from markovlogic.running.recording import Recording
+from markovlogic.running.result import Estimating
+from markovlogic.running.sampling import Schedule
 from markovlogic.running.worker_pool import WorkerPool
 from markovlogic.system.cancellation import Deadline
 from markovlogic.system.checkpoint_validation import duration
+from markovlogic.system.gc_control import without_collection
 from markovlogic.system.progress import Progress, Silent
+
+ROUND_SECONDS = 0.15
+GROWTH = 4  # a first round may have been slow because it compiled kernels, or quick by chance
+
+
+@dataclass
+class Pace:
+    """Learns from every round; no result may depend on it."""
+
+    sweeps: int = 1
+    each: float | None = None  # seconds a sweep took in the last round
+
+    def learn(self, sweeps: int, seconds: float) -> None:
+        """A round of so many sweeps took so long."""
+        fitting = int(sweeps * ROUND_SECONDS / max(seconds, 1e-9))
+        self.sweeps = max(1, min(fitting, GROWTH * max(sweeps, self.sweeps)))
+        self.each = seconds / max(sweeps, 1)
+
+    def within(self, seconds: float | None) -> int:
+        """Sweeps for the next round, when only so many seconds are left."""
+        if seconds is None or self.each is None:
+            return self.sweeps
+        return max(1, min(self.sweeps, int(seconds / max(self.each, 1e-9))))
+
+
+def next_check(draws: int) -> int:
+    """The next number of draws at which a target is looked at.
+
+    A fixed sequence, so that a run stops at the same draw however fast the machine is; it begins late and grows by a
+    fifth, since every look is a chance to stop by luck.
+    """
+    at = 100
+    while at <= draws:
+        at = at * 6 // 5
+    return at
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Which sweeps are recorded."""
+
+    burn_in: int  # sweeps before the draws
+    draws: int  # that slots of time are planned for; a run that is continued may make more
+    adapts: bool  # a limit may end the run at any time: burn-in is recorded too, and what of it counts depends on the sweeps made
+
+    @classmethod
+    def planned(cls, schedule: Schedule) -> Recording:
+        """That of a new run."""
+        return cls(schedule.burn_in, schedule.draws, schedule.is_limited)
+
+    @classmethod
+    def continued(cls, facts: Mapping[str, Any]) -> Recording:
+        """That of a run which a checkpoint holds; raises ValueError, KeyError or TypeError where its facts make no sense."""
+        found = facts["recording"]
+        made = cls(int(found["burn_in"]), int(found["draws"]), bool(found["adapts"]))
+        if made.burn_in < 0 or made.draws < 1:
+            raise ValueError(f"a recording of {made.draws} draws after {made.burn_in} sweeps")
+        return made
+
+    def facts(self) -> dict[str, Any]:
+        """As a checkpoint holds it."""
+        return asdict(self)
+
+    @property
+    def recorded_burn_in(self) -> int:
+        """Sweeps of burn-in that are recorded."""
+        return self.burn_in if self.adapts else 0
+
 
 CHECKPOINT_SECONDS = 0.6  # with a round of 0.15 s before it, at least one a second
 WRITE_SPACING = 2  # what is too large to be written in the background may take half of the time, not more
@@ -176,3 +251,51 @@ class Loop:
         for batch in self._batches:
             for item in batch.saved():
                 yield item._replace(name=f"{batch.number}.{item.name}")
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupts:
+    """While entered, the first signal only asks the run to stop; the second raises KeyboardInterrupt. Earlier handlers come back
+    at the end.
+
+    Signals reach the main thread only; in another thread this does nothing, and whoever owns the main thread asks the run.
+    """
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        self._before: dict[signal.Signals, Any] = {}
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self._deadline.cancelled:
+            raise KeyboardInterrupt
+        self._deadline.cancel()
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                before = signal.getsignal(number)
+                # an ignored signal stays ignored (nohup), and a handler that was not set from Python could not be restored
+                if before is not None and before != signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._receive)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+
+def warm_up(sampler: Sampler, progress: Progress | Silent) -> float:
+    """Compile what the sampler needs, if it has not been yet; returns the seconds that this took.
+
+    The compiler makes millions of objects that live until it is done; looking for garbage among them, again and again, takes a
+    tenth of the time.
+    """
+    begun = time.perf_counter()
+    if not are_cold(sampler.kernel_modules):
+        return 0.0
+    progress.stage("compile kernels (once on this machine, some 5 to 25 s)")
+    with without_collection():
+        sampler.step(sampler.init(np.random.SeedSequence(0)), 1)
+    return time.perf_counter() - begun

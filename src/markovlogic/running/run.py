@@ -19,16 +19,11 @@ from markovlogic.estimation.tallies import Counting, Cubes, Events
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.sampling.base import CHAINS_PER_BATCH, Sampler, Settings, Units, total_counts
 from markovlogic.networks.base import Network
-from markovlogic.running.batch import Batch
+from markovlogic.running.batch import Batch, KeepDraws, Observer
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged
-from markovlogic.running.estimating import Estimating
-from markovlogic.running.interrupts import Interrupts
-from markovlogic.running.loop import Limits, Loop, Saving
-from markovlogic.running.observers import KeepDraws, Observer
-from markovlogic.running.recording import Recording
-from markovlogic.running.result import RunResult
+from markovlogic.running.loop import Interrupts, Limits, Loop, Recording, Saving, warm_up
+from markovlogic.running.result import Estimating, RunResult
 from markovlogic.running.sampling import Schedule
-from markovlogic.running.warm_up import warm_up
 from markovlogic.running.worker_pool import WorkerPool, cores
 from markovlogic.running.worlds import WorldsSink
 from markovlogic.system.arrays import Int32, Pickled, offsets

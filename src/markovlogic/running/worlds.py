@@ -27,7 +27,7 @@ import numpy as np
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimation.tallies import Saved
-from markovlogic.running.observers import Watcher
+from markovlogic.running.batch import Watcher
 from markovlogic.system.arrays import Int8, Int32, Words
 from markovlogic.system.checkpoint_validation import Restored
 from markovlogic.system.temporary import TemporaryFolder

@@ -20,7 +20,7 @@ import numpy as np
 
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Int32
-from markovlogic.system.process_memory import watching
+from markovlogic.system.measures import watching
 
 SMALL = 200  # vertices of a graph that may be searched in this process
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from markovlogic.data.evidence import UNKNOWN, codes, decode
 from markovlogic.errors import ResourceError
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.system.arrays import Int32, Int64, frozen

@@ -41,7 +41,7 @@ from markovlogic.language.syntax import (
     Term,
     Variable,
 )
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 from markovlogic.problem import Problem, Statuses
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.system.arrays import Int32, Int64, UInt64, frozen

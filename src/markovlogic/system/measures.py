@@ -2,12 +2,122 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 
-from markovlogic.system.process_memory import largest_tree
+from markovlogic.errors import ResourceError
+
+LOOK_SECONDS = 0.02  # between looks where /proc gives the answer
+SLOW_LOOK_SECONDS = 0.25  # where a program has to be asked
+_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
+_largest_tree = 0  # bytes, the most that was seen of this process with its children
+
+
+@contextmanager
+def memory_of_run(limit: int | None) -> Iterator[None]:
+    """Everything that the block does, children included, may hold `limit` bytes; None: no limit."""
+    token = _limit.set(limit)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def resident(pid: int | None = None) -> int:
+    """Bytes of memory that a process (default: this one) holds now; 0 where it has ended or the system does not say."""
+    try:
+        with open(f"/proc/{pid or 'self'}/statm", "rb") as sizes:
+            return int(sizes.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0 if os.path.isdir("/proc/self") else _resident_by_ps(pid or os.getpid())
+
+
+def _resident_by_ps(pid: int) -> int:
+    """The same where there is no /proc, as on macOS."""
+    try:
+        told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=False, timeout=5).stdout
+        return 1024 * int(told)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 0
+
+
+def tree_resident(pid: int) -> int:
+    """Bytes that a process and its descendants hold now; without /proc, those of the process alone."""
+    total, waiting = 0, [pid]
+    while waiting:
+        one = waiting.pop()
+        total += resident(one)
+        try:
+            for task in os.listdir(f"/proc/{one}/task"):
+                with open(f"/proc/{one}/task/{task}/children", "rb") as children:
+                    waiting += [int(child) for child in children.read().split()]
+        except OSError:  # it has ended, or the system does not list children
+            continue
+    return total
+
+
+def largest_tree() -> int:
+    """The most bytes that this process was seen to hold together with its children; 0 where it had none."""
+    return _largest_tree
+
+
+class ChildWatch:
+    """Looks at a child while it runs."""
+
+    def __init__(self, limit: int | None) -> None:
+        self.limit = limit
+        self.most = 0  # bytes of the child
+        self.stopped = False  # whether it was ended for its memory
+
+    def look(self, process: subprocess.Popen[bytes]) -> None:
+        """Measure once, and end the child where there is no room for it."""
+        global _largest_tree  # a peak of the whole process, as the system's own
+        own, child = resident(), tree_resident(process.pid)
+        self.most = max(self.most, child)
+        _largest_tree = max(_largest_tree, own + child)
+        if self.limit is not None and own + child > self.limit and process.poll() is None:
+            self.stopped = True
+            process.kill()
+
+    def check(self, what: str) -> None:
+        """Raise where the child was ended; what: the work that it did."""
+        if self.stopped:
+            assert self.limit is not None
+            raise ResourceError(
+                f"{what} was stopped at the memory limit of {self.limit / 1e6:,.0f} MB: its process held"
+                f" {self.most / 1e6:,.0f} MB, and this one the rest;"
+                " allow more with --memory-limit, or take a method that needs no such search",
+                limit=self.limit,
+            )
+
+
+@contextmanager
+def watching(process: subprocess.Popen[bytes]) -> Iterator[ChildWatch]:
+    """While the block lasts, a thread looks at a child's memory and ends it at what the run's limit leaves."""
+    watch, done = ChildWatch(_limit.get()), threading.Event()
+    pause = LOOK_SECONDS if os.path.isdir("/proc/self") else SLOW_LOOK_SECONDS
+
+    def look() -> None:
+        while True:
+            watch.look(process)
+            if done.wait(pause):
+                return
+
+    watcher = threading.Thread(target=look, daemon=True, name="child memory")
+    watcher.start()
+    try:
+        yield watch
+    finally:
+        done.set()
+        watcher.join()
+
 
 STAGES = ("read", "ground", "symmetry", "compress", "sample", "total")
 
@@ -53,3 +163,47 @@ def _own_peak() -> int:
         return 0
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else 1024 * most
+
+
+SHARE = 0.6  # of the memory that is free now
+
+
+def available() -> int:
+    """Bytes that can be had now: what the kernel calls available, at most what a control group leaves."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        total = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text())
+        return min(total, int(limit) - used)
+    except (OSError, ValueError):  # no control group, or "max"
+        return total
+
+
+def default_limit() -> int:
+    """The memory limit where none was given."""
+    return int(SHARE * available())
+
+
+def show_bytes(n: float) -> str:
+    """A size for people: three digits and a unit."""
+    n = min(n, 10**300)  # of rules with hundreds of variables, which no float holds
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if n < 1000 or unit == "TB":
+            return f"{n:.3g} {unit}"
+        n /= 1000
+    raise AssertionError
+
+
+def too_large(what: str, needed: int, limit: int, advice: str = "", *, fitting: str = "") -> ResourceError:
+    """Why a plan is refused that does not fit the memory limit. fitting: what would fit; advice: ends with a comma and `or`."""
+    return ResourceError(
+        f"{what} would need about {show_bytes(needed)} of memory, the limit is {show_bytes(limit)}{fitting}; "
+        f"{advice}allow more with --memory-limit",
+        needed=needed,
+        limit=limit,
+    )

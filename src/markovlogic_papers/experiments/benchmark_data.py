@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import TRUE, UNKNOWN, Evidence, Facts, codes, decode
+from markovlogic.data.evidence import TRUE, UNKNOWN, Domain, Evidence, Facts, codes, decode
 from markovlogic.errors import InputError
 from markovlogic.generate.draws import weights
 from markovlogic.language.load import load, parse

@@ -20,8 +20,7 @@ from markovlogic.compression.block_network import block_network
 from markovlogic.compression.block_states import Reading
 from markovlogic.compression.groupings import RandomGroups, Twins
 from markovlogic.compression.partition import Partition
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import UNKNOWN, Evidence, Facts
+from markovlogic.data.evidence import UNKNOWN, Domain, Evidence, Facts
 from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 from markovlogic.problem.model import Model
 from markovlogic.problem.prepare import PreparedProblem, pose_problem

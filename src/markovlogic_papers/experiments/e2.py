@@ -16,8 +16,8 @@ import numpy as np
 
 from markovlogic.compression.block_network import block_network
 from markovlogic.estimation.metrics import hellinger, mean_absolute_error
-from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.counting.building import counting_network
+from markovlogic.networks.counts import BlockNetwork
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.system.arrays import Float64
 from markovlogic.system.progress import Progress

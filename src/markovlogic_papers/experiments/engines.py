@@ -65,8 +65,7 @@ def counting(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) ->
 def maxwalksat(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Float64:
     """The best world that MaxWalkSAT finds on the ground network."""
     from markovlogic.grounding.ground import ground
-    from markovlogic.map_inference.map_methods import map_method_named
-    from markovlogic.map_inference.settings import NOISE, SearchSettings
+    from markovlogic.map_inference.settings import NOISE, SearchSettings, map_method_named
     from markovlogic.map_inference.solve import Work, maximize_network
 
     network = ground(posed.problem, posed.lowered)
@@ -79,8 +78,7 @@ def maxwalksat(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) 
 def best_world(task: Task, scale: TaskScale, seed: int) -> tuple[Solved, str]:
     """The best world under all evidence that search and a minute of integer programs find, and whether it is proved to be."""
     from markovlogic.grounding.ground import ground
-    from markovlogic.map_inference.map_methods import map_method_named
-    from markovlogic.map_inference.settings import NOISE, SearchSettings
+    from markovlogic.map_inference.settings import NOISE, SearchSettings, map_method_named
     from markovlogic.map_inference.solve import Work, maximize_network
 
     begun = time.process_time()

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import UNKNOWN, Evidence
+from markovlogic.data.evidence import UNKNOWN, Domain, Evidence
 from markovlogic.generate.draws import weights
 from markovlogic.language.load import parse
 from markovlogic.problem import AtomIndex, Problem, Statuses

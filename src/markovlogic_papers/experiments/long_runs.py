@@ -13,9 +13,8 @@ import numpy as np
 
 from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 from markovlogic.methods.sampling.counting_gibbs import CountingGibbs
-from markovlogic.networks.blocks import BlockNetwork
 from markovlogic.networks.counting.network import CountingNetwork
-from markovlogic.networks.types import TypeNetwork
+from markovlogic.networks.counts import BlockNetwork, TypeNetwork
 from markovlogic.system.arrays import Float64
 
 SWEEPS_AT_ONCE = 100  # counts are bytes

@@ -20,11 +20,9 @@ import numpy as np
 from markovlogic.compression.base import Compression, Compressor
 from markovlogic.compression.grouping import Evidence as Rule
 from markovlogic.compression.partition import Partition
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Evidence, Facts
 from markovlogic.estimation.metrics import mean_absolute_error
-from markovlogic.networks.blocks import BlockNetwork
-from markovlogic.networks.types import TypeNetwork
+from markovlogic.networks.counts import BlockNetwork, TypeNetwork
 from markovlogic.problem.model import Model
 from markovlogic.problem.prepare import PreparedProblem, pose_problem
 from markovlogic.system.arrays import Bool, Float64, Int8

@@ -8,9 +8,9 @@ from tests.grounding.from_text import posed
 from tests.lifted.blocks.oracle import all_bits
 from tests.lifted.blocks.random_models import random_text
 
+from markovlogic.methods.lifted.blocks.clusters import rows_of
 from markovlogic.methods.lifted.blocks.counted import counted_unit
 from markovlogic.methods.lifted.blocks.network import TensorNetwork
-from markovlogic.methods.lifted.blocks.rows import rows_of
 from markovlogic.methods.lifted.blocks.schedule import Drawn
 
 TRANSITIVE = "a = {A, B, C}\nT(a, a)\n0.7 T(x, y) ^ T(y, z) => T(x, z)\n-0.4 T(x, y)\n"

@@ -20,9 +20,8 @@ from markovlogic.language.load import parse
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.proving import plan_proof, shattering
 from markovlogic.methods.lifted.proving.prove import ProofWork
-from markovlogic.methods.lifted.proving.rules.binomial import BinomialNode
 from markovlogic.methods.lifted.proving.rules.elimination import EliminationNode
-from markovlogic.methods.lifted.proving.rules.power import PowerNode
+from markovlogic.methods.lifted.proving.rules.power import BinomialNode, PowerNode
 
 FALSE_ALARM = 1e-6
 DRAWS = 40_000

@@ -18,7 +18,7 @@ from markovlogic.language.templates import LoweredModel
 from markovlogic.networks.counting import listing
 from markovlogic.networks.counting.building import counting_network, counting_plan
 from markovlogic.networks.counting.counts import false_sums
-from markovlogic.networks.counting.starts import _first_world
+from markovlogic.networks.counting.moves import _first_world
 from markovlogic.problem import Problem, Statuses, with_statuses
 
 

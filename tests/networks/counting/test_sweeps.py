@@ -18,9 +18,8 @@ from markovlogic.kernels.counting.layout import FIRST_ROW, GROUPS, MODE, N_WORDS
 from markovlogic.kernels.counting.sweep import drawn
 from markovlogic.networks.counting import messages, terms
 from markovlogic.networks.counting.building import counting_network
+from markovlogic.networks.counting.moves import _first_world, sweep
 from markovlogic.networks.counting.network import CountingNetwork
-from markovlogic.networks.counting.starts import _first_world
-from markovlogic.networks.counting.sweeping import sweep
 
 TOLERANCE = 1e-9
 

@@ -10,7 +10,7 @@ from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.hard_rules.known import falsified
 from markovlogic.grounding.hard_rules.settled import Clash, Decider, Settled
 from markovlogic.grounding.plan import Pattern, plan
-from markovlogic.grounding.violations import broken_by_evidence, needs_the_opposite
+from markovlogic.grounding.surviving import broken_by_evidence, needs_the_opposite
 from markovlogic.language.templates import ClauseTemplate, Literal
 from markovlogic.problem import Problem
 from markovlogic.problem.names import name_of

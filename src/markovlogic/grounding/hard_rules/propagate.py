@@ -25,7 +25,6 @@ import numpy as np
 from markovlogic.data.evidence import FALSE, TRUE
 from markovlogic.data.exclusive import n_values
 from markovlogic.errors import InputError
-from markovlogic.grounding.direct import is_small
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.hard_rules.contradictions import contradiction
 from markovlogic.grounding.hard_rules.factors import factors
@@ -34,7 +33,7 @@ from markovlogic.grounding.hard_rules.settled import Clash, Decided, Decider, Se
 from markovlogic.grounding.plan import Pattern, Plan, plan
 from markovlogic.grounding.predict import rows_bound
 from markovlogic.grounding.relations import Relation
-from markovlogic.grounding.surviving import surviving
+from markovlogic.grounding.surviving import is_small, surviving
 from markovlogic.language.syntax import Constant, Variable
 from markovlogic.language.templates import ClauseTemplate, EqualityLiteral, Literal, LoweredModel
 from markovlogic.problem import Problem, with_statuses

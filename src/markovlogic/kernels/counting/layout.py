@@ -55,7 +55,7 @@ class Code(NamedTuple):
 
 
 class Relations(NamedTuple):
-    """Where each bit of a relation stands; see `networks.counting.views`."""
+    """Where each bit of a relation stands; see `networks.counting.listing`."""
 
     views: Int64
     listed: Int64  # views of each predicate, which stand together; that of its last argument first

@@ -13,9 +13,7 @@ from math import comb, inf, log, prod
 
 import numpy as np
 
-from markovlogic.networks.blocks import BlockNetwork
-from markovlogic.networks.counts import CountNetwork
-from markovlogic.networks.types import TypeNetwork
+from markovlogic.networks.counts import BlockNetwork, CountNetwork, TypeNetwork
 from markovlogic.system.arrays import Bool, Float64, Int64, all_but, each_once
 from markovlogic.system.cancellation import check
 

@@ -21,10 +21,8 @@ import numpy.typing as npt
 
 from markovlogic.methods.exact.enumeration import impossible
 from markovlogic.methods.exact.factors import Factor, FactorModel, factor_model
-from markovlogic.methods.exact.ordering import Order
-from markovlogic.methods.exact.shapes import Event, Shape, ShapeAnswer
-from markovlogic.methods.exact.states import NEVER
-from markovlogic.methods.exact.widths import EliminationPlan
+from markovlogic.methods.exact.shapes import NEVER, Event, Shape, ShapeAnswer
+from markovlogic.methods.exact.widths import EliminationPlan, Order
 from markovlogic.system.arrays import Float64
 
 CHUNK = 2**22  # table entries over all components that are solved together

@@ -17,8 +17,7 @@ from functools import partial
 import numpy as np
 
 from markovlogic.errors import ResourceError
-from markovlogic.methods.exact.shapes import UNDECIDED, Event, Shape, ShapeAnswer
-from markovlogic.methods.exact.states import Variable, normalised, variables_of
+from markovlogic.methods.exact.shapes import UNDECIDED, Event, Shape, ShapeAnswer, Variable, normalised, variables_of
 from markovlogic.system.arrays import Bool, Float64
 
 Columns = dict[int, Bool]

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from markovlogic.methods.exact.shapes import UNDECIDED, Shape
-from markovlogic.methods.exact.states import NEVER, Variable, variables_of
+from markovlogic.methods.exact.shapes import NEVER, UNDECIDED, Shape, Variable, variables_of
 from markovlogic.system.arrays import Bool, Float64
 
 Test = tuple[int, Bool]  # a variable, and in which of its states a literal (or one of some literals) is true

@@ -6,16 +6,106 @@ as in `factors`, variable for variable, without the tables: a test holds the two
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.methods.exact.cores import distinct
-from markovlogic.methods.exact.shapes import UNDECIDED, Shape
-from markovlogic.methods.exact.states import NEVER
+from markovlogic.errors import ResourceError
+from markovlogic.methods.exact.shapes import NEVER, UNDECIDED, Shape
 from markovlogic.system.arrays import Int8, Int64, each_once
+
+ONE_SECOND = 800_000  # steps: one is a microsecond or a little more of Python on one core of a small machine
+
+
+class EffortSpentError(ResourceError):
+    """Planning would go on for longer than it may."""
+
+
+class Effort:
+    """How much work planning may do, and how much it did. Work in arrays that is linear in the network is not counted."""
+
+    def __init__(self, steps: float | None = None) -> None:
+        self.allowed = math.inf if steps is None else steps
+        self.spent = 0.0
+
+    def spend(self, steps: float) -> None:
+        """Count steps; raises once they are more than allowed."""
+        self.spent += steps
+        self.foresee(0.0)
+
+    def foresee(self, steps: float) -> None:
+        """Raise where more steps are sure to be needed than are left."""
+        if self.spent + steps > self.allowed:
+            raise EffortSpentError(
+                "components too large to be ordered within the effort that planning may take",
+                needed=self.spent + steps,
+                limit=self.allowed,
+            )
+
+
+_SLOW = 0.9  # share of the edges that is left by a round from which on only what changes is looked at
+_ROUND = 30.0  # steps of effort of such a round
+
+
+def core(n: int, source: Int64, target: Int64, k: int, effort: Effort | None = None) -> Int64:
+    """The vertices of the k-core. Edges may be repeated: that is settled for those that are left when counting them all."""
+    source, target = _thinned(n, *_without_loops(source, target), k)
+    source, target = distinct(n, source, target)
+    before = -1
+    while len(source) != before:
+        before = len(source)
+        source, target = _thinned(n, source, target, k)
+        if len(source) > _SLOW * before:
+            return _peeled(n, source, target, k, effort or Effort())
+    return np.zeros(0, np.int64) if k > 0 else np.arange(n)
+
+
+def distinct(n: int, source: Int64, target: Int64) -> tuple[Int64, Int64]:
+    """Each edge once, the smaller vertex first, sorted; without loops."""
+    source, target = _without_loops(source, target)
+    key = np.sort(np.minimum(source, target).astype(np.int64) * n + np.maximum(source, target))
+    first = np.ones(len(key), bool)
+    np.not_equal(key[1:], key[:-1], out=first[1:])
+    return np.divmod(key[first], max(n, 1))
+
+
+def _without_loops(source: Int64, target: Int64) -> tuple[Int64, Int64]:
+    apart = source != target
+    return source[apart], target[apart]
+
+
+def _thinned(n: int, source: Int64, target: Int64, k: int) -> tuple[Int64, Int64]:
+    """Edges between vertices of degree k or more."""
+    high = np.bincount(source, minlength=n) + np.bincount(target, minlength=n) >= k
+    inside = high[source] & high[target]
+    return source[inside], target[inside]
+
+
+def _peeled(n: int, source: Int64, target: Int64, k: int, effort: Effort) -> Int64:
+    """The core of a graph that shrinks slowly: each round looks at the neighbours of those that leave, and at nothing else."""
+    both = np.concatenate([source, target])
+    degree = np.bincount(both, minlength=n)
+    left = np.ones(n, bool)
+    leaving = np.nonzero(degree < k)[0]
+    left[leaving] = False
+    leaving = leaving[degree[leaving] > 0]
+    if not len(leaving):
+        return np.nonzero(left)[0]
+    other = np.concatenate([target, source])[np.argsort(both, kind="stable")]
+    start, length = np.cumsum(degree) - degree, degree.copy()
+    while len(leaving):
+        effort.spend(_ROUND)
+        count = length[leaving]
+        at = np.repeat(start[leaving] - (np.cumsum(count) - count), count) + np.arange(count.sum())
+        near, lost = np.unique(other[at], return_counts=True)
+        degree[near] -= lost
+        leaving = near[left[near] & (degree[near] < k)]
+        left[leaving] = False
+    return np.nonzero(left)[0]
+
 
 Bool = npt.NDArray[np.bool_]
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from markovlogic.methods.exact.elimination import CHUNK, Program, bucket_table, factor_program, own_tables
 from markovlogic.methods.exact.enumeration import FEW_WORLDS, TILE, listed_worlds
-from markovlogic.methods.exact.shapes import Shape
-from markovlogic.methods.exact.states import NEVER, variables_of
+from markovlogic.methods.exact.shapes import NEVER, Shape, variables_of
 from markovlogic.methods.exact.widths import EliminationPlan
 from markovlogic.system.arrays import Bool, Float64, Int64
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.methods.partition.parts import Parts, parts_of
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Int32, frozen, offsets
 

@@ -10,7 +10,7 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import Fault, InputError
 from markovlogic.language.equivalence import Equivalence
 from markovlogic.language.syntax import show_constant
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 from markovlogic.problem import Problem
 from markovlogic.system.arrays import Int8, Int32, Int64, each_once, frozen
 

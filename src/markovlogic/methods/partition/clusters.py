@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import connected_parts
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, offsets
 
 ROUNDS = 200  # of improvement, at most

@@ -19,9 +19,8 @@ from markovlogic.grounding.definitions import Nodes
 from markovlogic.grounding.rows import Rows, canonical
 from markovlogic.language.equivalence import Equivalence
 from markovlogic.methods.partition.classes import ALWAYS, Classes, classes_of
-from markovlogic.networks.base import StartKind
+from markovlogic.networks.base import NetworkKind, StartKind
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem import ExclusiveGroups, Problem
 from markovlogic.problem.names import atom_name
 from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64, Words, each_once, frozen, offsets

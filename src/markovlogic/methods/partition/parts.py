@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.methods.partition.network import PartitionNetwork
-from markovlogic.networks.components import components
-from markovlogic.networks.connected import connected_parts
+from markovlogic.networks.components import components, connected_parts
 from markovlogic.networks.ground import atom_rows
 from markovlogic.system.arrays import Bool, Int32, frozen, offsets
 

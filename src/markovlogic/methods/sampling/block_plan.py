@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from markovlogic.errors import ResourceError
-from markovlogic.methods.exact.ordering import TooWide, good_order
+from markovlogic.methods.exact.widths import TooWide, good_order
 from markovlogic.methods.sampling.atom_blocks import AtomBlocks, Variables
 from markovlogic.system.arrays import Float64, Int32, Int64, all_but, frozen, offsets
 

@@ -20,11 +20,11 @@ from markovlogic.methods.sampling.atom_blocks import AtomBlocks, Variables, vari
 from markovlogic.methods.sampling.base import CHAINS_PER_BATCH, SWEEPS_PER_STEP, Sampler, Settings, StepInfo, require_sweeps
 from markovlogic.methods.sampling.block_plan import MOST_BITS, Plan, Ties, given, grown, site_blocks, ties_of
 from markovlogic.methods.sampling.block_program import Program, SweepScratch, compiled
-from markovlogic.methods.sampling.starting import Start, check_start, start_kind, start_words
-from markovlogic.networks.connected import connected_parts
+from markovlogic.methods.sampling.irreducible import Start, check_start, start_kind, start_words
+from markovlogic.networks.components import connected_parts
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.hard import hard_part
-from markovlogic.networks.possible import require_worlds
+from markovlogic.networks.search import hard_part
+from markovlogic.networks.starts import require_worlds
 from markovlogic.system.arrays import Words
 from markovlogic.system.checkpoint_validation import require_generators, require_within
 

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.methods.sampling.base import Sampler, StepInfo, require_sweeps
-from markovlogic.methods.sampling.scanning import Scanning, until_obeyed
-from markovlogic.methods.sampling.starting import start_kind, start_words
+from markovlogic.methods.sampling.irreducible import Scanning, start_kind, start_words, until_obeyed
 from markovlogic.system.arrays import Int64, Words, unpacked
 from markovlogic.system.checkpoint_validation import require_generators
 
@@ -28,7 +27,7 @@ class CountingState(NamedTuple):
     """Everything that the next sweep depends on; relations and counts follow from the world."""
 
     world: Words  # (n_atoms,) 0 or 1
-    bits: Words  # all relations, see `networks.counting.views`
+    bits: Words  # all relations, see `networks.counting.listing`
     tally: Int64  # the count of each hidden atom
     generator: npt.NDArray[np.uint64]  # (4,)
 
@@ -72,7 +71,7 @@ class CountingGibbsSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        from markovlogic.networks.counting.sweeping import kernel_of
+        from markovlogic.networks.counting.moves import kernel_of
 
         return (kernel_of(self.network),)
 
@@ -127,7 +126,7 @@ class CountingGibbsSampler(Sampler):
         conditionals: npt.NDArray[np.float32] | None,
     ) -> int:
         from markovlogic.kernels.counting.layout import Chain, Record
-        from markovlogic.networks.counting.sweeping import NO_CONDITIONALS, NO_COUNTS, NO_SUMS, add_world, sweep
+        from markovlogic.networks.counting.moves import NO_CONDITIONALS, NO_COUNTS, NO_SUMS, add_world, sweep
 
         network = self.network
         try:

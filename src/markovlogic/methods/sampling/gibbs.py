@@ -6,6 +6,7 @@ each pass over the network (`kernels.gibbs`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,18 +14,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.kernels.counters import add_world
+from markovlogic.kernels.gibbs.room import Chains, HalfOfChains
+from markovlogic.kernels.random import LANES_A_ROUND, moved_on
 from markovlogic.methods.sampling.base import CHAINS_PER_BATCH, Sampler, StepInfo, require_sweeps
-from markovlogic.methods.sampling.scanning import Scanning, until_obeyed
-from markovlogic.methods.sampling.starting import start_kind, start_words
+from markovlogic.methods.sampling.irreducible import Scanning, start_kind, start_words, until_obeyed
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.possible import require_worlds
+from markovlogic.networks.starts import require_worlds
 from markovlogic.system.arrays import Words
 from markovlogic.system.checkpoint_validation import require_generators
 
 if TYPE_CHECKING:
     from markovlogic.kernels.gibbs.layout import GibbsLayout
-    from markovlogic.kernels.gibbs.room import Chains, GibbsRoom
+    from markovlogic.kernels.gibbs.room import GibbsRoom
     from markovlogic.methods.sampling.base import Together
+
 
 LONG_FROM = 9  # literals of a clause that is counted; from eight to nine of them rows and counters take the same time
 SHARED_FROM = 5000  # atoms; from there on two threads are quicker even where they meet after every sweep
@@ -159,7 +163,6 @@ class GibbsSampler(Sampler):
         elif self.together is None:
             self._sweep_lanes(0, state.world, chains, sweeps, planes, conditionals)
         else:
-            from markovlogic.methods.sampling.gibbs_halves import sweep_halves
 
             def sweep_half(half: int, world: Words, part: Chains, counted: npt.NDArray[np.uint32]) -> None:
                 self._sweep_lanes(half, world, part, sweeps, counted, conditionals)
@@ -239,3 +242,51 @@ class GibbsSampler(Sampler):
         wrong = np.concatenate([~world[network.n_atoms :][bias == np.inf], world[network.n_atoms :][bias == -np.inf]])
         word |= int(np.bitwise_or.reduce(wrong, initial=0)) & ((1 << self.n_chains) - 1)
         return word.bit_count()
+
+
+HALF = CHAINS_PER_BATCH // 2
+LOW = np.uint64(2**HALF - 1)
+NO_HALF_PLANES = np.zeros((0, 8), np.uint32)
+
+Planes = npt.NDArray[np.uint32]  # (n_all, 8)
+SweepHalf = Callable[[int, Words, Chains, Planes], None]  # which half, its world, its chains, its planes
+
+
+def halves_of(chains: Chains) -> tuple[HalfOfChains, HalfOfChains]:
+    """Two halves of more than 32 chains; the first moves the generators of the whole on, the second has its own."""
+    lower = HalfOfChains(chains.generator, chains.scalar, chains.beta[:HALF], HALF, 0)
+    later = moved_on(chains.generator, HALF // LANES_A_ROUND)
+    upper = HalfOfChains(later, chains.scalar.copy(), chains.beta[HALF:], chains.n_chains - HALF, HALF)
+    return lower, upper
+
+
+def sweep_halves(
+    sweep: SweepHalf, together: Together, world: Words, chains: Chains, planes: npt.NDArray[np.uint64], *, several: bool
+) -> None:
+    """Sweep both halves at once and join their worlds and planes in place.
+
+    several: whether `sweep` makes more than one sweep. The world after a single one is added to the planes when it is whole,
+    which takes less than cutting the planes in two.
+    """
+    parts = halves_of(chains)
+    worlds = [world & LOW, world >> np.uint64(HALF)]
+    counted = [NO_HALF_PLANES, NO_HALF_PLANES]
+    counting = several and len(planes) > 0
+
+    def of(half: int) -> Callable[[], None]:
+        def call() -> None:
+            if counting:
+                counted[half] = np.empty(planes.shape, np.uint32)
+                np.right_shift(planes, np.uint64(HALF * half), out=counted[half], casting="unsafe")  # keeps the lower half
+            sweep(half, worlds[half], parts[half], counted[half])
+
+        return call
+
+    together([of(0), of(1)])
+    world[:] = worlds[0] | (worlds[1] << np.uint64(HALF))
+    if counting:
+        planes[:] = counted[1]
+        planes <<= np.uint64(HALF)
+        planes |= counted[0]
+    elif len(planes):
+        add_world(planes, world)

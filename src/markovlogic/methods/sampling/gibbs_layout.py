@@ -43,7 +43,7 @@ from markovlogic.kernels.gibbs.rows import (
     write_clauses,
     write_headers,
 )
-from markovlogic.methods.sampling.hidden_reach import hidden_reach
+from markovlogic.methods.sampling.irreducible import hidden_reach
 from markovlogic.networks.ground import GroundNetwork, group_of
 from markovlogic.system.arrays import frozen, offsets
 

@@ -9,14 +9,21 @@ everything, papers.md 1.5), and what remains is enumerated where its components 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.networks.connected import connected_parts
+from markovlogic.errors import InputError
+from markovlogic.methods.sampling.base import Settings
+from markovlogic.networks.base import StartKind
+from markovlogic.networks.components import connected_parts
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.hard import HardPart, hard_part
-from markovlogic.system.arrays import Bool, Int32, Int64, each_once
+from markovlogic.networks.search import HardPart, hard_part
+from markovlogic.networks.starts import way_of
+from markovlogic.system.arrays import Bool, Int32, Int64, each_once, offsets
 
 LARGEST_ENUMERATED = 12  # atoms of a component
 MOST_ENUMERATED = 200  # components that differ in form
@@ -146,3 +153,110 @@ def _is_connected(n: int, rows: tuple[tuple[tuple[int, int], ...], ...], group: 
     target = np.concatenate([world[possible & possible[world ^ move]] ^ move for move in moves] or [world[:0]])
     _, label = connected_parts(2**n, source, target)
     return len(each_once(label[possible])) <= 1
+
+
+Start = Literal["auto", "random", "false", "satisfying"]
+STARTS = ("auto", "random", "false", "satisfying")
+
+
+def start_kind(start: Start) -> StartKind:
+    """What a network is asked for."""
+    return "spread" if start == "auto" else start
+
+
+def start_words(start: Start, first: int, n_chains: int) -> tuple[str, ...]:
+    """A word for the start of each chain; empty where all start alike."""
+    return tuple(way_of(first + chain) if start == "auto" else "" for chain in range(n_chains))
+
+
+def check_start(settings: str, start: str, *, obeying: bool = False) -> None:
+    """Refuse words that mean nothing; `obeying` leaves those that obey hard clauses."""
+    known = ("auto", "satisfying") if obeying else STARTS
+    if start not in known:
+        raise InputError(f"{settings}: start is {start!r}, expected one of {', '.join(known)}")
+
+
+SCANS = ("systematic", "random")
+
+
+@dataclass(frozen=True)
+class Scanning(Settings):
+    """Settings of Gibbs sampling.
+
+    scan: "systematic" updates every atom in order. "random" draws atoms uniformly, as many as there are.
+    start: "auto" starts chains far apart, "satisfying" from fair coins; both obey the hard rules. "random" (fair coins) and
+        "false" (all atoms false) may break them.
+    """
+
+    scan: Literal["systematic", "random"] = "systematic"
+    start: Start = "auto"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("scan", self.scan, SCANS), ("start", self.start, STARTS)):
+            if value not in known:
+                raise InputError(f"Gibbs: {name} is {value!r}, expected one of {', '.join(known)}")
+
+    @property
+    def method(self) -> str:
+        """The method's name on the command line."""
+        return "gibbs"
+
+    @property
+    def has_conditionals(self) -> bool:
+        """Gibbs draws from conditionals, so it can give them."""
+        return True
+
+    @property
+    def fixed_order(self) -> bool:
+        """Systematic scan visits atoms by number."""
+        return self.scan == "systematic"
+
+    @property
+    def start_is_free(self) -> bool:
+        """Whether worlds to start from are not looked at: they may break hard rules."""
+        return self.start in ("random", "false")
+
+    def concern(self, counts: dict[str, int], instead: str) -> list[str]:
+        """That starts broke hard rules, where they did, and what to take instead."""
+        if not counts.get("hard_broken", 0):
+            return []
+        return [
+            f'gibbs: chains started with start="{self.start}" broke hard rules after '
+            f"{counts['hard_broken']} of their sweeps; take {instead}."
+        ]
+
+
+def until_obeyed(sweeps: int, breaking: Callable[[], int], sweep: Callable[[], None]) -> tuple[int, dict[str, int]]:
+    """Sweep one by one, at most so many times, while chains break hard rules; how often was swept, and the count of it.
+
+    A chain that obeys all hard rules goes on doing so. Chains are looked at after every sweep, so that the count (chains times
+    sweeps after which they broke a rule) does not depend on how sweeps are shared out among steps.
+    """
+    done = broken = 0
+    while done < sweeps and breaking():
+        sweep()
+        broken += breaking()
+        done += 1
+    return done, {"hard_broken": broken}
+
+
+def hidden_reach(network: GroundNetwork, site_start: Int64, site_atom: Int32) -> tuple[Int64, Int32]:
+    """For each site, a row of atoms, the hidden atoms that depend on it, directly or through others.
+
+    site_start: (n_sites + 1,) offsets into site_atom. Returns the like: offsets, and hidden atoms in increasing order.
+    """
+    from markovlogic.kernels.hidden import collect_reach
+
+    start = np.zeros(len(site_start), np.int64)
+    nothing = np.zeros(0, np.int32)
+    if not network.n_hidden:
+        return start, nothing
+    parent = network.definition_literal >> 1
+    child = np.repeat(np.arange(network.n_hidden, dtype=np.int32) + network.n_atoms, np.diff(network.definition_start))
+    order = np.argsort(parent, kind="stable")
+    child_start = offsets(np.bincount(parent, minlength=network.n_all))
+    graph = (child_start, child[order].astype(np.int32), site_start, site_atom)
+    collect_reach(*graph, np.full(network.n_all, -1, np.int32), start, nothing)
+    reach = np.zeros(int(start[-1]), np.int32)
+    collect_reach(*graph, np.full(network.n_all, -1, np.int32), start, reach)
+    return start, reach[np.lexsort((reach, np.repeat(np.arange(len(start) - 1), np.diff(start))))]

@@ -25,17 +25,40 @@ from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo, Target
 from markovlogic.methods.sampling.gibbs import Gibbs
-from markovlogic.methods.sampling.hidden_reach import hidden_reach
-from markovlogic.methods.sampling.irreducible import Reach, single_site_reach, tied_atoms
-from markovlogic.methods.sampling.lightly_held import lightly_held
-from markovlogic.methods.sampling.starting import Start, check_start, start_kind, start_words
+from markovlogic.methods.sampling.irreducible import (
+    Reach,
+    Start,
+    check_start,
+    hidden_reach,
+    single_site_reach,
+    start_kind,
+    start_words,
+    tied_atoms,
+)
 from markovlogic.networks.ground import GroundNetwork, group_of, network_of, signed_atom_rows, with_definitions
-from markovlogic.networks.possible import require_worlds
-from markovlogic.system.arrays import Words, frozen
+from markovlogic.networks.starts import require_worlds
+from markovlogic.system.arrays import Bool, Words, frozen
 from markovlogic.system.checkpoint_validation import require_generators
 
 if TYPE_CHECKING:
     from markovlogic.kernels.gibbs.layout import GibbsLayout
+
+
+LIGHT = 1.0  # sum of the weights that hold an atom, of which a slice step then lets go at least once in e draws
+
+
+def lightly_held(network: GroundNetwork) -> Bool:
+    """(n_all,) the atoms that soft clauses and biases hold with LIGHT in all; those of one group alike."""
+    size = np.diff(network.clause_start[: network.n_soft + 1])
+    atom = network.clause_literal[: int(size.sum())] >> 1
+    bias = np.where(np.isfinite(network.atom_bias), np.abs(network.atom_bias), 0.0)
+    held = bias + np.bincount(atom, np.repeat(network.clause_weight[: network.n_soft], size), network.n_all)
+    held[network.definition_literal >> 1] = np.inf  # clauses over what follows from them hold them, too
+    if network.n_groups:
+        heaviest = np.maximum.reduceat(held[network.group_atom], network.group_start[:-1])
+        held[network.group_atom] = np.repeat(heaviest, np.diff(network.group_start))
+    light: Bool = held <= LIGHT
+    return light
 
 
 class Constraints(NamedTuple):

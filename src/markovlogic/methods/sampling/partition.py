@@ -16,7 +16,7 @@ import numpy.typing as npt
 from markovlogic.errors import InputError
 from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo
-from markovlogic.networks.possible import require_worlds
+from markovlogic.networks.starts import require_worlds
 from markovlogic.system.arrays import Words, unpacked
 from markovlogic.system.checkpoint_validation import require_generators
 

@@ -66,7 +66,7 @@ def worst_disagreement(moments: Float64, looks: int) -> float:
 
 def worlds_allowed(network: GroundNetwork) -> float | str:
     """The logarithm of the number of worlds that hard clauses, groups and decided atoms leave; why not, where it is not known."""
-    from markovlogic.methods.exact.effort import ONE_SECOND
+    from markovlogic.methods.exact.interaction import ONE_SECOND
     from markovlogic.methods.exact.planning import plan_exact
     from markovlogic.methods.exact.solve import solve
     from markovlogic.networks.components import components

@@ -28,18 +28,20 @@ from markovlogic.kernels.counting.layout import (
     Relations,
 )
 from markovlogic.language.templates import LoweredModel
-from markovlogic.networks.counting.assembling import Assembler, numbers, table
-from markovlogic.networks.counting.compiling import (
+from markovlogic.networks.counting.assembling import (
+    Assembler,
     Hit,
     Rated,
     false_terms,
     hits,
+    numbers,
     rated_as_weight,
+    table,
     target_terms,
     universe_of,
     whole_terms,
 )
-from markovlogic.networks.counting.listing import list_words, lists_of
+from markovlogic.networks.counting.listing import Views, list_words, lists_of
 from markovlogic.networks.counting.network import (
     CHANNELS,
     CountingNetwork,
@@ -52,7 +54,6 @@ from markovlogic.networks.counting.network import (
 )
 from markovlogic.networks.counting.programs import RowPlanner, Tables, Work, flips_work
 from markovlogic.networks.counting.terms import Universe
-from markovlogic.networks.counting.views import Views
 from markovlogic.problem.values import Problem
 from markovlogic.system.arrays import frozen
 

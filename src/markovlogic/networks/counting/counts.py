@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
+from markovlogic.networks.counting.assembling import HARD
 from markovlogic.networks.counting.building import counting_network
-from markovlogic.networks.counting.compiling import HARD
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.problem.values import Problem
 from markovlogic.system.arrays import Bool, Float64, Int64, Words

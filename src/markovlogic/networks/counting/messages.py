@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from markovlogic.kernels.counting.layout import BITS, COUNT, MASK, NEST, SIZE, TIMES, TOTAL, WEIGH
 from markovlogic.networks.counting.assembling import Assembler
-from markovlogic.networks.counting.joins import A_LIST, AN_ENTRY, Loop
+from markovlogic.networks.counting.direct import A_LIST, AN_ENTRY, Loop
+from markovlogic.networks.counting.listing import Operand
 from markovlogic.networks.counting.terms import FREE, Factor, free_of
-from markovlogic.networks.counting.views import Operand
 
 PLANES = 8  # of a vector of counts, about: for costs
 

@@ -31,10 +31,9 @@ from markovlogic.kernels.counting.layout import (
     Stack,
 )
 from markovlogic.language.templates import LoweredModel
-from markovlogic.networks.base import StartKind
+from markovlogic.networks.base import NetworkKind, StartKind
 from markovlogic.networks.counting.direct import DirectCount
-from markovlogic.networks.counting.views import Views
-from markovlogic.networks.kinds import NetworkKind
+from markovlogic.networks.counting.listing import Views
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.problem.values import Problem
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Pickled, Words, frozen, offsets
@@ -158,7 +157,7 @@ class CountingNetwork(Pickled):
 
     def start_worlds(self, n_chains: int, seed: np.random.SeedSequence, kind: StartKind, first: int = 0) -> Words:
         """Worlds of a batch to start from."""
-        from markovlogic.networks.counting.starts import start_worlds
+        from markovlogic.networks.counting.moves import start_worlds
 
         return start_worlds(self, n_chains, seed, kind, first)
 

@@ -27,9 +27,9 @@ from markovlogic.kernels.counting.layout import (
     VECTORS,
     RowProgram,
 )
-from markovlogic.networks.counting.assembling import Assembler, numbers, table
-from markovlogic.networks.counting.compiling import Hit
-from markovlogic.networks.counting.joins import Loop, Sizes, loops
+from markovlogic.networks.counting.assembling import Assembler, Hit, numbers, table
+from markovlogic.networks.counting.direct import Loop, Sizes, loops
+from markovlogic.networks.counting.listing import Operand
 from markovlogic.networks.counting.messages import Instructions, Part, Vector
 from markovlogic.networks.counting.terms import (
     FREE,
@@ -42,7 +42,6 @@ from markovlogic.networks.counting.terms import (
     positive_form,
     split_rows,
 )
-from markovlogic.networks.counting.views import Operand
 from markovlogic.system.arrays import frozen
 
 AN_ATOM = 24.0  # words that could be read in the time of drawing one atom

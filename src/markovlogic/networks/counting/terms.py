@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from markovlogic.data.domains import Domains
+from markovlogic.data.evidence import Domains
 from markovlogic.language.syntax import Term as RuleTerm
 from markovlogic.language.syntax import Variable
 from markovlogic.language.templates import EqualityLiteral, Literal

@@ -34,8 +34,8 @@ from markovlogic.methods.lifted.blocks.held import rules_about
 from markovlogic.methods.lifted.blocks.messages import Bools
 from markovlogic.methods.lifted.blocks.schedule import Drawn
 from markovlogic.networks.counting.building import counting_network
+from markovlogic.networks.counting.moves import NOTHING, kernel_of, sweep
 from markovlogic.networks.counting.network import CountingNetwork
-from markovlogic.networks.counting.sweeping import NOTHING, kernel_of, sweep
 from markovlogic.problem import Problem
 from markovlogic.problem.statuses import Statuses
 from markovlogic.system.arrays import Int64, Words, frozen, offsets

@@ -18,13 +18,12 @@ from markovlogic.methods.lifted.blocks.held import held_predicates
 from markovlogic.methods.lifted.blocks.messages import Bools
 from markovlogic.methods.lifted.blocks.schedule import Known
 from markovlogic.methods.lifted.blocks.terms import FalseTerm, terms_of
-from markovlogic.networks import spread
-from markovlogic.networks.base import StartKind
+from markovlogic.networks import starts
+from markovlogic.networks.base import NetworkKind, StartKind
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.networks.counting.counts import broken_hard
 from markovlogic.networks.counting.direct import DirectCount
 from markovlogic.networks.counting.network import CountingNetwork, groups_of
-from markovlogic.networks.kinds import NetworkKind
 from markovlogic.problem import Problem
 from markovlogic.system.arrays import Words, packed
 
@@ -198,4 +197,4 @@ class TensorNetwork:
 
     def way_of(self, chain: int) -> str:
         """How chain number so and so of a run starts."""
-        return spread.way_of(chain) if self.is_bound else WAYS[chain % len(WAYS)]
+        return starts.way_of(chain) if self.is_bound else WAYS[chain % len(WAYS)]

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from markovlogic.data.domains import Domain
+from markovlogic.data.evidence import Domain
 from markovlogic.errors import Fault, Place, UnsupportedError
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
-from markovlogic.methods.lifted.equal_terms import EqualTerms
+from markovlogic.methods.lifted.answer import EqualTerms
 from markovlogic.problem import Problem
 
 MOST_TOGETHER = 12  # atoms of one predicate in a term: where it is drawn in rows, each set of them may be inside one

@@ -16,8 +16,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from markovlogic.data.domains import Domain
-from markovlogic.data.evidence import FALSE
+from markovlogic.data.evidence import FALSE, Domain
 from markovlogic.grounding.predict import groundings_of
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import Definition, EqualityLiteral, Literal, LoweredModel

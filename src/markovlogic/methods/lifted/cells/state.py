@@ -10,7 +10,7 @@ import numpy as np
 
 from markovlogic.data.evidence import FALSE, UNKNOWN
 from markovlogic.methods.lifted.cells.clauses import Key, TooLarge
-from markovlogic.methods.lifted.cells.costs import cheapest
+from markovlogic.methods.lifted.cells.closed import cheapest
 from markovlogic.methods.lifted.cells.layout import Layout
 from markovlogic.methods.lifted.cells.merging import Merged, merged
 from markovlogic.methods.lifted.cells.numbers import Numbers, Scalar, Values

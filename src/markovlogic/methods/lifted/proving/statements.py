@@ -15,8 +15,7 @@ from typing import NamedTuple
 from markovlogic.data.exclusive import n_values
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import Definition, EqualityLiteral, Literal, LoweredModel
-from markovlogic.methods.lifted.answer import Refusal
-from markovlogic.methods.lifted.equal_terms import EqualTerms
+from markovlogic.methods.lifted.answer import EqualTerms, Refusal
 from markovlogic.problem import Problem
 from markovlogic.problem.statuses import Statuses
 

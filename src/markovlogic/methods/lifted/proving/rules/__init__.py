@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from markovlogic.methods.lifted.proving.rules.base import Rule
-from markovlogic.methods.lifted.proving.rules.binomial import Binomial
-from markovlogic.methods.lifted.proving.rules.condition import Condition
+from markovlogic.methods.lifted.proving.rules.condition import Condition, Forced, Settled, Units
 from markovlogic.methods.lifted.proving.rules.elimination import Elimination
-from markovlogic.methods.lifted.proving.rules.forced import Forced
-from markovlogic.methods.lifted.proving.rules.grounding import Grounding
-from markovlogic.methods.lifted.proving.rules.pairs import Pairs
-from markovlogic.methods.lifted.proving.rules.parts import Parts
-from markovlogic.methods.lifted.proving.rules.power import Power
-from markovlogic.methods.lifted.proving.rules.settled import Settled
-from markovlogic.methods.lifted.proving.rules.units import Units
+from markovlogic.methods.lifted.proving.rules.parts import Grounding, Pairs, Parts
+from markovlogic.methods.lifted.proving.rules.power import Binomial, Power
 
 RULES: tuple[tuple[Rule, ...], ...] = (
     (Settled(),),

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.methods.exact.effort import ONE_SECOND, Effort, EffortSpentError
-from markovlogic.methods.exact.ordering import Order, TooWide, good_order
+from markovlogic.methods.exact.interaction import ONE_SECOND, Effort, EffortSpentError
+from markovlogic.methods.exact.widths import Order, TooWide, good_order
 from markovlogic.methods.lifted.proving.drawing import Copies, Pen
 from markovlogic.methods.lifted.proving.nodes import Node, Outcome
 from markovlogic.methods.lifted.proving.rules.base import Option, Rule, Sizes
