@@ -71,8 +71,9 @@ class _Search:
     _decoded: dict[str, np.ndarray] = field(default_factory=dict)
 
     def instances(self, clause: Sequence[GroundLiteral]) -> Iterator[list[GroundLiteral]]:
-        """The known literals of each instance whose other literals are `clause`."""
-        yield from self._assign(list(clause), list(self.template.literals), {}, set())
+        """The known literals of each instance whose other literals are `clause`; none where a quantified part is among them."""
+        if all(literal.predicate in self.statuses for literal in self.template.literals):
+            yield from self._assign(list(clause), list(self.template.literals), {}, set())
 
     def _assign(
         self, left: list[GroundLiteral], literals: list[Literal], bound: dict[str, int], used: set[int]
