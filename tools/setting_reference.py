@@ -11,7 +11,7 @@ import markovlogic
 from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.table import OWN as COMPRESSORS
 from markovlogic.compression.table import TABLE, compressor_named
-from markovlogic.methods.said import settings_of
+from markovlogic.methods.options import settings_of
 from markovlogic.methods.table import all_methods
 from markovlogic.system import plugins
 from markovlogic.system.settings_parser import hints_of, setting_names, variant_of

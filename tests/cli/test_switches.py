@@ -9,7 +9,7 @@ import json
 import pytest
 
 from markovlogic.compression.table import TABLE, compressor_named, compressor_said
-from markovlogic.methods.said import settings_said
+from markovlogic.methods.options import settings_said
 from markovlogic.problem.prepare import pose_problem
 from markovlogic.system import plugins
 from markovlogic.system.settings_parser import every_setting, setting_names, variant_of

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from markovlogic.data.exclusive import atoms_of_groups, group_of, group_sizes, n_values
+from markovlogic.data.evidence import atoms_of_groups, group_of, group_sizes, n_values
 
 MARKS = [marks for n in (1, 2, 3) for marks in itertools.product((False, True), repeat=n) if any(marks)]
 

@@ -13,9 +13,9 @@ from tests.running.made import run
 from tests.symmetry.made import posed
 
 from markovlogic.errors import InputError
-from markovlogic.estimation.estimator import NAMED, plan_pools, remarks_on
+from markovlogic.estimation.estimator import NAMED
 from markovlogic.estimation.orbit_estimates import series_estimates, split_rhat
-from markovlogic.estimation.orbit_pools import orbit_pools
+from markovlogic.estimation.orbit_pools import orbit_pools, plan_pools, remarks_on
 from markovlogic.estimation.summary import atom_estimates
 from markovlogic.grounding.ground import ground
 from markovlogic.language.lower import lower

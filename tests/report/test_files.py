@@ -12,7 +12,7 @@ from tests.report.made import PEOPLE, marginals
 
 from markovlogic.errors import InputError
 from markovlogic.report import files
-from markovlogic.report.atomic import atomic_file, check_writable, same_file
+from markovlogic.report.files import atomic_file, check_writable, same_file
 
 
 def test_csv_reads_back_to_the_last_bit(tmp_path):

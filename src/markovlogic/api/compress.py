@@ -20,8 +20,7 @@ from markovlogic.compression.partition import Partition, singletons
 from markovlogic.compression.purposes import TO_WRITE, refuse_unused
 from markovlogic.compression.table import NONE, compressor_of
 from markovlogic.data.arrow import atom_names
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, decode
-from markovlogic.data.exclusive import atoms_of_groups, group_of, group_sizes
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, atoms_of_groups, decode, group_of, group_sizes
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.show import show_model
@@ -29,7 +28,7 @@ from markovlogic.language.syntax import Model
 from markovlogic.problem import Problem, Statuses
 from markovlogic.problem.assumed import COMPRESSION
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
-from markovlogic.report.atomic import atomic_file
+from markovlogic.report.files import atomic_file
 from markovlogic.report.progress import progress_of
 from markovlogic.system.arrays import Int8, Int64, all_but, each_once
 from markovlogic.system.progress import Progress

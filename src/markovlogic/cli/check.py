@@ -63,7 +63,7 @@ def format_(
     """Write a rule file with even spacing, in place. Comments, the order of lines and the meaning stay."""
     from markovlogic.language.formatting import format_text
     from markovlogic.language.tokens import Source, read_source
-    from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
+    from markovlogic.report.files import STANDARD_OUTPUT, atomic_file
 
     source = Source("<standard input>", sys.stdin.read()) if model == STANDARD_OUTPUT else read_source(model)
     formatted = format_text(source.text, source.name)

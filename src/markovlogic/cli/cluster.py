@@ -127,7 +127,7 @@ def _write(table: Any, path: str) -> None:
     import csv
     import io
 
-    from markovlogic.report.atomic import atomic_file
+    from markovlogic.report.files import atomic_file
 
     sys.stdout.flush()
     with atomic_file(path) as file:

@@ -58,7 +58,7 @@ def explain(
     options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
 
     from markovlogic.api import explain as api
-    from markovlogic.cli.method_settings import read_settings
+    from markovlogic.cli.options import read_settings
     from markovlogic.report.progress import shown_progress
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
@@ -91,7 +91,7 @@ def explain(
             memory_limit=limit,
             progress=progress,
         )
-    from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
+    from markovlogic.report.files import STANDARD_OUTPUT, atomic_file
 
     if json:
         text = json_format.dumps(found.as_dict(), indent=2, allow_nan=False) + "\n"

@@ -68,7 +68,7 @@ def infer(
     options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
 
     from markovlogic.api import infer as api
-    from markovlogic.cli.method_settings import read_settings
+    from markovlogic.cli.options import read_settings
     from markovlogic.errors import InferenceWarning
     from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
@@ -114,8 +114,7 @@ def infer(
 
 def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet: bool) -> int:
     """Write the files, or show the table; say how the numbers came about and whether to trust them."""
-    from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
-    from markovlogic.report.files import write_lines, write_result, write_stats
+    from markovlogic.report.files import STANDARD_OUTPUT, atomic_file, write_lines, write_result, write_stats
 
     if stats is not None:
         write_stats(result, stats)

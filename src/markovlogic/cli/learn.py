@@ -111,7 +111,7 @@ def learn(
     from markovlogic.errors import InputError
     from markovlogic.learning import folds as cross_validation
     from markovlogic.learning import learn as learning
-    from markovlogic.report.atomic import atomic_file
+    from markovlogic.report.files import atomic_file
     from markovlogic.report.progress import shown_progress
     from markovlogic.system.cancellation import Deadline
 

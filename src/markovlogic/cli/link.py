@@ -137,7 +137,7 @@ def _write(table: Any, path: str) -> None:
     """CSV, quoted as RFC 4180 says."""
     from pyarrow import csv
 
-    from markovlogic.report.atomic import atomic_file
+    from markovlogic.report.files import atomic_file
 
     with atomic_file(path) as file:
         csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))
@@ -147,7 +147,7 @@ def _write_stats(found: Linked, path: str) -> None:
     """What was done, as JSON."""
     import json
 
-    from markovlogic.report.atomic import atomic_file
+    from markovlogic.report.files import atomic_file
     from markovlogic.system.measures import peak_memory
 
     told = {

@@ -20,7 +20,7 @@ from markovlogic.cli.quick_options import QuickCommand, QuickGroup
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError, nearest
 from markovlogic.system import plugins
 from markovlogic.system.cancellation import interrupted
-from markovlogic.system.gc_control import collect_seldom
+from markovlogic.system.measures import collect_seldom
 
 DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
 DEBUG_VARIABLE = "MLN_DEBUG"

@@ -123,7 +123,7 @@ def map_(
 
 def _deliver(world: World, output: str | None, stats: str | None, *, quiet: bool) -> int:
     """Write the atoms and show what is proved."""
-    from markovlogic.report.atomic import STANDARD_OUTPUT, atomic_file
+    from markovlogic.report.files import STANDARD_OUTPUT, atomic_file
 
     if stats is not None:
         with atomic_file(stats) as file:

@@ -11,7 +11,7 @@ from markovlogic.report.terminal import shown_on
 
 def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
     """Refuse now what would fail, or do harm, after the computation."""
-    from markovlogic.report.atomic import check_writable
+    from markovlogic.report.files import check_writable
 
     given = [path for path in outputs if path is not None]
     refuse_overwriting(given, inputs)
@@ -22,7 +22,7 @@ def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str]) -> None:
 def refuse_overwriting(outputs: Iterable[str], inputs: Iterable[str]) -> None:
     """Refuse outputs that are inputs, or that are named twice."""
     from markovlogic.errors import InputError
-    from markovlogic.report.atomic import same_file
+    from markovlogic.report.files import same_file
 
     given = list(outputs)
     read = [part.split("=", 1)[-1] for text in inputs for part in (text, *text.split(","))]

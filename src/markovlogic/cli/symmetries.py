@@ -56,7 +56,7 @@ def symmetries(
     options.positive(budget, "--budget")
 
     from markovlogic.api import symmetries as api
-    from markovlogic.report.atomic import check_writable
+    from markovlogic.report.files import check_writable
     from markovlogic.report.progress import shown_progress
     from markovlogic.symmetry.find import DEFAULT_BUDGET
 
@@ -91,7 +91,7 @@ def _write_orbits(found: SymmetryReport, path: str) -> None:
     import csv
     import io
 
-    from markovlogic.report.atomic import atomic_file
+    from markovlogic.report.files import atomic_file
 
     table = found.table()
     with atomic_file(path) as file:

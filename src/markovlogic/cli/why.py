@@ -52,7 +52,7 @@ def why(
     options.at_least(top, 0, "--top")
 
     from markovlogic.api import why as api
-    from markovlogic.cli.method_settings import read_settings
+    from markovlogic.cli.options import read_settings
     from markovlogic.evaluation import view as files
     from markovlogic.reasons.view import reasons_table, write
 

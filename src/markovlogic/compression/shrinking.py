@@ -21,8 +21,7 @@ import numpy.typing as npt
 from markovlogic.compression.base import Projection
 from markovlogic.compression.partition import Partition
 from markovlogic.compression.shares import MOST_BLOCKS, BlockArray, Blocks, first_places, fits
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Evidence, Facts, codes, decode
-from markovlogic.data.exclusive import group_of
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Evidence, Facts, codes, decode, group_of
 from markovlogic.errors import ResourceError
 from markovlogic.language.syntax import Atom, Model, Not, Or, Predicate, Rule, Variable
 from markovlogic.problem import AtomIndex, GroundAtom, Problem, QueryItem, Statuses, WantedAtoms, WantedFormula

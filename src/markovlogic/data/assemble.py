@@ -7,8 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.data.evidence import FALSE, SOFT, TRUE, UNKNOWN, Domain, Facts, check_atom_count, codes, decode
-from markovlogic.data.exclusive import atoms_of_groups, conflicts, group_of
+from markovlogic.data.evidence import (
+    FALSE,
+    SOFT,
+    TRUE,
+    UNKNOWN,
+    Domain,
+    Facts,
+    atoms_of_groups,
+    check_atom_count,
+    codes,
+    conflicts,
+    decode,
+    group_of,
+)
 from markovlogic.data.vocabulary import Block, FaultLog, SoftColumn
 from markovlogic.errors import MOST_SHOWN, Fault, Place
 from markovlogic.language.syntax import Predicate, show_constant

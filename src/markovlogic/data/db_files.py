@@ -13,10 +13,9 @@ from markovlogic.data.db_scan import Scan, scan
 from markovlogic.data.sources import read_bytes
 from markovlogic.data.vocabulary import Block, FaultLog, NamedBlock, Piece, Vocabulary, join_pieces, number_blocks
 from markovlogic.errors import Fault, Place, nearest
-from markovlogic.language.cursor import SyntaxFault
 from markovlogic.language.parser import parse_type_declaration
 from markovlogic.language.syntax import Model, Predicate
-from markovlogic.language.tokens import Source
+from markovlogic.language.tokens import Source, SyntaxFault
 from markovlogic.system.arrays import Int64, each_once
 from markovlogic.system.progress import SILENT, Progress
 

@@ -6,12 +6,15 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from markovlogic.errors import InputError, ResourceError, nearest
-from markovlogic.language.integers import is_built_in
+from markovlogic.language.integers import INTEGER, LESS, Relation, is_built_in
+from markovlogic.language.syntax import show_constant
+from markovlogic.system.arrays import Int64, frozen
 from markovlogic.system.views import view
 
 
@@ -129,3 +132,110 @@ def check_atom_count(predicate: str, sizes: tuple[int, ...]) -> int:
             limit=MOST_ATOMS,
         )
     return count
+
+
+def group_sizes(sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> tuple[int, ...]:
+    """Domain sizes of the arguments that fix a group."""
+    return tuple(size for size, marked in zip(sizes, exclusive, strict=True) if not marked)
+
+
+def value_sizes(sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> tuple[int, ...]:
+    """Domain sizes of the exclusive arguments."""
+    return tuple(size for size, marked in zip(sizes, exclusive, strict=True) if marked)
+
+
+def n_values(sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> int:
+    """How many atoms a group has."""
+    return math.prod(value_sizes(sizes, exclusive))
+
+
+def group_of(args: npt.NDArray[np.integer[Any]], sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> Int64:
+    """Number of the group of each atom, given by its arguments: mixed radix over the unmarked ones."""
+    unmarked = [position for position, marked in enumerate(exclusive) if not marked]
+    return codes(args[:, unmarked], group_sizes(sizes, exclusive))
+
+
+def atoms_of_groups(group: Int64, sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> Int64:
+    """Codes of all atoms of each group, (n_groups, n_values), values in ascending order."""
+    code = np.zeros((len(group), 1), np.int64)
+    rest = group
+    stride = 1
+    for position in range(len(sizes) - 1, -1, -1):
+        if exclusive[position]:
+            values = np.arange(sizes[position], dtype=np.int64) * stride
+            code = (values[None, :, None] + code[:, None, :]).reshape(len(group), code.shape[1] * sizes[position])
+        else:
+            rest, digit = np.divmod(rest, max(sizes[position], 1))
+            code += (digit * stride)[:, None]
+        stride *= sizes[position]
+    return code
+
+
+def conflicts(facts: Facts, sizes: tuple[int, ...], exclusive: tuple[bool, ...]) -> list[tuple[int, int]]:
+    """Pairs of facts that cannot hold together: a true fact, and another of its group that is true or unknown."""
+    group = group_of(facts.args, sizes, exclusive)
+    true = np.flatnonzero(facts.truth == TRUE)
+    order = true[np.argsort(group[true], kind="stable")]
+    again = np.flatnonzero(group[order[1:]] == group[order[:-1]]) + 1
+    pairs = [(int(order[at - 1]), int(order[at])) for at in again]
+    unknown = np.flatnonzero(facts.truth == UNKNOWN)
+    if len(unknown) and len(order):
+        at = np.minimum(np.searchsorted(group[order], group[unknown]), len(order) - 1)
+        clash = group[order[at]] == group[unknown]
+        pairs += [(int(order[a]), int(u)) for a, u in zip(at[clash], unknown[clash], strict=True)]
+    return pairs
+
+
+MOST_COMPARED = 4000  # constants: eight million facts
+
+
+def facts_of_numbers(relation: Relation, domains: Mapping[str, Domain]) -> Facts:
+    """The constants of a type for which a relation holds, or all pairs of them; refuses constants that are no integers."""
+    domain = domains[relation.type_name]
+    odd = next((name for name in domain.names if not INTEGER.match(name)), None)
+    if odd is not None:
+        what = f"{show_constant(odd)} of type {domain.type_name} is no integer"
+        raise InputError(f"{what}, and a rule {'compares' if relation.sign == LESS else 'counts with'} constants of this type")
+    value = np.array([int(name) for name in domain.names], np.int64)
+    _refuse_doubles(domain, value)
+    args = _alone(relation, value)[:, None] if relation.bound is not None else _pairs(relation, value)
+    return frozen(Facts(args.astype(np.int32), np.full(len(args), TRUE, np.int8)))
+
+
+def _refuse_doubles(domain: Domain, value: Int64) -> None:
+    """A sum has one value, so an integer has one spelling."""
+    order = np.argsort(value, kind="stable")
+    again = np.flatnonzero(value[order][1:] == value[order][:-1])
+    if len(again):
+        one, other = (show_constant(domain.names[number]) for number in order[again[0] : again[0] + 2])
+        raise InputError(
+            f"{one} and {other} of type {domain.type_name} are one integer, and a rule counts with or compares them",
+            hint="spell it in one way",
+        )
+
+
+def _alone(relation: Relation, value: Int64) -> Int64:
+    """Numbers of the constants that are less than a number, or equal to it."""
+    assert relation.bound is not None
+    return np.flatnonzero(value < relation.bound if relation.sign == LESS else value == relation.bound)
+
+
+def _pairs(relation: Relation, value: Int64) -> Int64:
+    """(n, 2) pairs of constants, the first less than the second and what is added to it, or equal to that; sorted."""
+    if relation.sign == LESS:
+        if len(value) > MOST_COMPARED:
+            raise ResourceError(
+                f"a rule compares {len(value):,} constants of type {relation.type_name} with each other,"
+                f" at most {MOST_COMPARED:,}. A comparison with a number, t < 100, and a sum, t + 1, have no such limit.",
+                needed=len(value) ** 2,
+                limit=MOST_COMPARED**2,
+            )
+        return np.argwhere(value[:, None] < value[None, :] + relation.shift)
+    order = np.argsort(value, kind="stable")
+    first = np.searchsorted(value, value + relation.shift, "left", sorter=order)
+    there = first < len(value)
+    there[there] = value[order[first[there]]] == (value + relation.shift)[there]
+    right = np.flatnonzero(there)
+    left = order[first[there]]
+    rows = np.column_stack((left, right))
+    return rows[np.lexsort((right, left))]

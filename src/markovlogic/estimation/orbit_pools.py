@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.estimation.diagnostics import Series
+from markovlogic.estimation.estimator import NAMED, Estimator
 from markovlogic.estimation.slots import SlotClock, slots_for
 from markovlogic.estimation.substitutions import (
     LISTED_READS,
@@ -38,6 +39,7 @@ from markovlogic.system.checkpoint_validation import Restored
 
 if TYPE_CHECKING:
     from markovlogic.symmetry.base import AtomGroup
+    from markovlogic.symmetry.find import Symmetries
 
 
 SUBSTITUTION_STREAM = 1 << 30  # keeps the random substitutions apart from the chains, whose streams are numbered from 0
@@ -274,3 +276,46 @@ class PoolWatcher:
         self.series.restore(arrays, largest=float(self._pools.size.max(initial=1.0)) * max(summed, 1))
         if self.series.draws != draws:
             raise ValueError(f"orbits were counted in {self.series.draws} of {draws} draws")
+
+
+AUTO_ATOMS = 1 << 24  # "auto" looks for orbits up to so many open atoms: a second or two
+AUTO_POOL_CELLS = 1 << 22  # and pools them up to so many orbits times chains: a hundred megabytes
+
+
+def wants_orbits(wish: str, n_atoms: int) -> bool:
+    """Whether an estimator, as the user named it, has use for symmetries."""
+    return n_atoms <= AUTO_ATOMS if wish == "auto" else wish in NAMED and NAMED[wish].pooled
+
+
+def plan_pools(
+    symmetries: Symmetries, wish: str, query_atoms: Int32, events: Sequence[Cubes], *, chains: int
+) -> OrbitPools | None:
+    """The pools for a run; None where "auto" finds no symmetry that the query meets, or too many small orbits."""
+    if wish == "auto" and symmetries.kind == "twins" and symmetries.renamings.is_trivial:
+        return None
+    pools = orbit_pools(symmetries.group, query_atoms, events, renamings=symmetries.renamings)
+    if wish == "auto" and (not pools.n_pools or pools.n_pools * chains > AUTO_POOL_CELLS):
+        return None
+    return pools
+
+
+def remarks_on(pools: OrbitPools, estimator: Estimator, taken: Estimator, method: str, *, fixed_order: bool) -> tuple[str, ...]:
+    """What the estimator does and does not promise; `taken` is the one that gave the numbers.
+
+    That averages over *dependent* draws gain as well needs a kernel that commutes with the group ([003] Prop. 7, papers.md
+    2.14); a sweep in one fixed order does not.
+    """
+    if not estimator.pooled:
+        return ()
+    name = estimator.name
+    if not pools.n_pools:
+        return (f"no symmetry moves what was asked for, so the estimator {name} had nothing to average over",)
+    found = []
+    if estimator.either and not taken.conditional:
+        found.append("orbit means of samples vary less here than those of conditionals, and are what is given")
+    if fixed_order:
+        found.append(
+            f"{name}: {method} visits atoms in one fixed order, which symmetries do not preserve; so the smaller "
+            'error is guaranteed draw by draw, and for averages over draws only with a random order (Gibbs(scan="random"))'
+        )
+    return tuple(found)

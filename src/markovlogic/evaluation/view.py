@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from markovlogic.errors import InputError
 from markovlogic.evaluation.evaluate import Evaluation
 from markovlogic.evaluation.scores import BINS, Scores
-from markovlogic.report.atomic import atomic_file
+from markovlogic.report.files import atomic_file
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -27,8 +27,7 @@ from markovlogic.problem.numbers import sizes_at, total_size, variables_of
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Float64, Int32
-from markovlogic.system.gc_control import without_collection
-from markovlogic.system.measures import default_limit, show_bytes
+from markovlogic.system.measures import default_limit, show_bytes, without_collection
 from markovlogic.system.progress import SILENT, Progress
 
 _ROWS_AT_ONCE = 1 << 20

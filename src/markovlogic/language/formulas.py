@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from markovlogic.language.cursor import LINE_ENDS, MAX_DEPTH, SyntaxFault, decimal_comma, habit, shortened
 from markovlogic.language.dialects import variable_of_capital
 from markovlogic.language.syntax import And, Exists, Forall, Formula, Iff, Implies, Not, Or
 from markovlogic.language.terms import TermParser
@@ -16,12 +15,18 @@ from markovlogic.language.tokens import (
     COMPARISONS,
     CONNECTIVES,
     END,
+    LINE_ENDS,
+    MAX_DEPTH,
     NAME,
     NEWLINE,
     NUMBER,
     STRING,
     WORD,
+    SyntaxFault,
     Token,
+    decimal_comma,
+    habit,
+    shortened,
 )
 
 _PRECEDENCE = {"<=>": 1, "=>": 2, "v": 3, "|": 3, "^": 4}

@@ -7,10 +7,11 @@ its facts from the constants of the type; a number that a variable is compared w
 
 from __future__ import annotations
 
+import math
 import operator
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from markovlogic.errors import Place
@@ -201,3 +202,90 @@ def relation_name(predicate: str) -> str:
     """What such a predicate says, for messages: `x = y + 1`."""
     variables = (Variable("x"), Variable("y"))[: relation_of(predicate).arity]
     return shown_relation(Atom(predicate, variables), False, lambda term: term.name)
+
+
+@dataclass
+class _Scope:
+    """What one quantifier binds, or the rule itself: its variables, and the values that depend on them."""
+
+    names: set[str]
+    of: dict[Hashable, tuple[Variable, Formula]] = field(default_factory=dict)  # variables of values, with their atoms
+
+
+@dataclass
+class Calls:
+    """The functions and sums that one formula uses."""
+
+    scopes: list[_Scope] = field(default_factory=lambda: [_Scope(set())])  # of the rule, then of quantifiers
+    used: list[Atom] = field(default_factory=list)  # all functions, those with a given value too
+    n_made: int = 0
+
+    def value(self, call: Atom) -> Term:
+        """The variable for a function's value; the same for the same arguments."""
+
+        def made(name: Variable) -> Formula:
+            atom = replace(call, args=(*call.args, name))
+            self.used.append(atom)
+            return atom
+
+        return self._named((call.predicate, call.args), call.args, f"value_of_{call.predicate}", made)
+
+    def total(self, base: Variable, shift: int, place: Place) -> Term:
+        """The variable for `t + 1`."""
+        plain = Variable(base.name)
+        return self._named((plain, shift), (plain,), f"{base.name}_shifted", lambda z: equal(Side(z), Side(base, shift), place))
+
+    def _named(self, key: Hashable, args: Sequence[Term], stem: str, made: Callable[[Variable], Formula]) -> Term:
+        names = {arg.name for arg in args if isinstance(arg, Variable)}
+        scope = next((scope for scope in reversed(self.scopes) if scope.names & names), self.scopes[0])
+        if key not in scope.of:
+            self.n_made += 1
+            variable = Variable(f"{stem}_{self.n_made}")
+            scope.names.add(variable.name)
+            scope.of[key] = variable, made(variable)
+        return scope.of[key][0]
+
+    def equality(self, call: Atom, value: Term) -> Atom:
+        """`F(x) = y` as an atom."""
+        made = replace(call, args=(*call.args, value))
+        self.used.append(made)
+        return made
+
+    def enter(self, names: Sequence[str]) -> None:
+        """The cursor goes into a quantifier."""
+        self.scopes.append(_Scope(set(names)))
+
+    def leave(self, names: Sequence[str], body: Formula, place: Place, *, exists: bool) -> Formula:
+        """The quantifier that the cursor comes out of, with the values that depend on its variables."""
+        named = list(self.scopes.pop().of.values())
+        variables = (*names, *(variable.name for variable, _ in named))
+        conditions = [atom for _, atom in named]
+        if exists:
+            return Exists(variables, _both(conditions, body), place)
+        return Forall(variables, _given(conditions, body), place)
+
+    def around(self, formula: Formula, weight: float | None) -> Formula:
+        """The whole formula with its functions named by atoms."""
+        conditions = [atom for _, atom in self.scopes[0].of.values()]
+        return _given(conditions, formula) if weight == math.inf else _both(conditions, formula)
+
+
+_MADE = re.compile(r"(?:value_of_(?P<function>.+)|(?P<base>.+)_shifted)_\d+\Z")  # names that `Calls` gives
+
+
+def in_words(variable: str) -> str:
+    """What a message calls a variable: one that stands for a value is called by what it is the value of."""
+    found = _MADE.match(variable)
+    if found is None:
+        return variable
+    return f"the value of {found['function']}" if found["function"] else f"a sum with {found['base']}"
+
+
+def _both(conditions: Sequence[Formula], formula: Formula) -> Formula:
+    return And((*conditions, *(formula.parts if isinstance(formula, And) else (formula,)))) if conditions else formula
+
+
+def _given(conditions: Sequence[Formula], formula: Formula) -> Formula:
+    if not conditions:
+        return formula
+    return Implies(conditions[0] if len(conditions) == 1 else And(tuple(conditions)), formula)

@@ -9,7 +9,7 @@ from markovlogic.language.parser import parse_statements
 from markovlogic.language.syntax import Model
 from markovlogic.language.tokens import Source, read_source
 from markovlogic.language.typing import build_model
-from markovlogic.system.gc_control import without_collection
+from markovlogic.system.measures import without_collection
 
 _FACTS = (".db", ".csv", ".tsv", ".jsonl")  # endings of evidence
 

@@ -53,7 +53,7 @@ from markovlogic.language.templates import (
     Number,
     NumberConstant,
 )
-from markovlogic.system.gc_control import without_collection
+from markovlogic.system.measures import without_collection
 
 _PULLED_EQUIVALENCES = 2  # nested `<=>` that are expanded so that a quantifier inside needs no hidden predicate
 

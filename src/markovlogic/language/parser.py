@@ -8,10 +8,9 @@ import re
 from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.cursor import MAX_DEPTH, SyntaxFault, shortened
 from markovlogic.language.dialects import CONSTRAINTS, NUMBER_COLUMN, is_size, predicates_of, without_column
 from markovlogic.language.formulas import WeightError, WeightParser, value_at
-from markovlogic.language.functions import Calls
+from markovlogic.language.integers import Calls
 from markovlogic.language.show import show_rule
 from markovlogic.language.syntax import (
     And,
@@ -35,14 +34,17 @@ from markovlogic.language.tokens import (
     DIRECTIVE,
     END,
     INCLUDE,
+    MAX_DEPTH,
     NAME,
     NEWLINE,
     NUMBER,
     STRING,
     WORD,
     Source,
+    SyntaxFault,
     Token,
     read_source,
+    shortened,
     tokenize,
     unquote,
 )

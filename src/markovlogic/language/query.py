@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.language.cursor import SyntaxFault
 from markovlogic.language.formulas import FormulaParser
 from markovlogic.language.syntax import Atom, Constant, Formula, Term, show_constant
 from markovlogic.language.terms import Written
-from markovlogic.language.tokens import BLANK, END, NAME, NEWLINE, STRING, Source, Token, tokenize, unquote
+from markovlogic.language.tokens import BLANK, END, NAME, NEWLINE, STRING, Source, SyntaxFault, Token, tokenize, unquote
 
 QUERY = "query"  # what messages give as the file
 ANY = "_"  # in place of a constant: any of them

@@ -5,21 +5,24 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from markovlogic.language.cursor import LINE_ENDS, Cursor, SyntaxFault, habit, shortened
 from markovlogic.language.dialects import dialect_of, variable_of_capital
-from markovlogic.language.functions import Calls
-from markovlogic.language.integers import INTEGER, STEPS, SUMS, NotAnIntegerError, Side, compared, equal, number
+from markovlogic.language.integers import INTEGER, STEPS, SUMS, Calls, NotAnIntegerError, Side, compared, equal, number
 from markovlogic.language.syntax import Atom, Constant, Formula, Not, Term, Variable
 from markovlogic.language.tokens import (
     ARITHMETIC,
     COMPARISONS,
     CONNECTIVES,
+    LINE_ENDS,
     NAME,
     NUMBER,
     STRING,
     WORD,
+    Cursor,
     Source,
+    SyntaxFault,
     Token,
+    habit,
+    shortened,
     unquote,
 )
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from markovlogic.errors import Fault, InputError, Place, UnsupportedError, capped, nearest
-from markovlogic.language.cursor import shortened
-from markovlogic.language.functions import in_words
 from markovlogic.language.integers import (
     NOT_SUPPORTED,
     NotAnIntegerError,
     built_in,
+    in_words,
     is_built_in,
     is_named_like_alchemy,
     named_like_alchemy,
@@ -40,6 +39,7 @@ from markovlogic.language.syntax import (
     Variable,
     atoms_of,
 )
+from markovlogic.language.tokens import shortened
 
 
 def expand_stars(rule: Rule, n_stars: int, written: Formula) -> Iterator[Rule]:

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.data.arrow import atom_names
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
-from markovlogic.data.exclusive import group_of
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes, group_of
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import Fault, InputError, Place

@@ -206,7 +206,7 @@ class Learned:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule file."""
-        from markovlogic.report.atomic import atomic_file
+        from markovlogic.report.files import atomic_file
 
         with atomic_file(Path(path)) as file:
             file.write(self.text().encode())

@@ -26,7 +26,7 @@ from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.system.arrays import Bool, Float64, unpacked
 from markovlogic.system.cancellation import Deadline, current
-from markovlogic.system.gc_control import without_collection
+from markovlogic.system.measures import without_collection
 from markovlogic.system.progress import SILENT, Progress
 
 SWEEPS = 60  # of a try, where nothing is said

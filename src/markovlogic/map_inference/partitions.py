@@ -25,7 +25,7 @@ from markovlogic.networks.ground import GroundNetwork, atom_rows
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Words, frozen, offsets, unpacked
 from markovlogic.system.cancellation import Deadline, current
-from markovlogic.system.gc_control import without_collection
+from markovlogic.system.measures import without_collection
 from markovlogic.system.progress import SILENT, Progress
 
 if TYPE_CHECKING:

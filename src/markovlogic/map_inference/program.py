@@ -33,7 +33,7 @@ from markovlogic.methods.messages.run import FactorGraph, ground_graph
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.system.arrays import Bool, Float64, Int64, all_but, offsets
 from markovlogic.system.cancellation import Deadline, current
-from markovlogic.system.gc_control import without_collection
+from markovlogic.system.measures import without_collection
 from markovlogic.system.progress import Progress
 
 VIOLATED = 1e-6  # by how much a clause has to be violated in order to be added

@@ -240,7 +240,7 @@ class Analysis:
     reduced: ReducedProblem
     questions: Questions
     forecast: Forecast  # of the reduced problem
-    orbits: str = "auto"  # what chains and estimators use of the symmetries, see `symmetry.base.ORBITS`
+    orbits: str = "auto"  # what chains and estimators use of the symmetries, see `running.sampling.ORBITS`
     leaves_out: bool = False  # whether components that the query does not reach may be left out
     replacement: Replacement | None = None  # what a compression gave in place of a problem
     ground: Ground | None = None  # once it is grounded

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from markovlogic.errors import Fault, InputError
 from markovlogic.language.syntax import Rule
-from markovlogic.networks.conflicts import Conflict, NoWorldError, what_happened
+
+if TYPE_CHECKING:
+    from markovlogic.networks.conflicts import Conflict
 
 MOST_NAMED = 10
 
@@ -17,14 +20,18 @@ def rules_named(rules: Sequence[Rule]) -> Iterator[None]:
     """Tell the rules that conflict by file, line and text, where the block finds no world."""
     try:
         yield
-    except NoWorldError as error:
-        if not len(error.conflict.rules):
+    except InputError as error:
+        from markovlogic.networks.conflicts import NoWorldError
+
+        if not isinstance(error, NoWorldError) or not len(error.conflict.rules):
             raise
         raise InputError(list(_faults(error.conflict, rules))) from error
 
 
 def _faults(conflict: Conflict, rules: Sequence[Rule]) -> Iterator[Fault]:
     """One for each rule, the first with all that is known."""
+    from markovlogic.networks.conflicts import what_happened
+
     named = [rules[number] for number in conflict.rules[:MOST_NAMED]]
     count = len(conflict.rules)
     groups = ", with the exclusive arguments," if conflict.has_groups else ""

@@ -176,7 +176,7 @@ class SamplingMethod(Method):
         self, analysis: Analysis, options: InferOptions, schedule: Schedule, settings: Settings
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """What is averaged, the orbits that it is averaged over, and notes on the search for them."""
-        from markovlogic.estimation.estimator import plan_pools, wants_orbits
+        from markovlogic.estimation.orbit_pools import plan_pools, wants_orbits
 
         named, atoms = options.sampling.estimator, len(analysis.prepared.problem.atoms)
         pools, notes = None, tuple[str, ...]()
@@ -219,7 +219,7 @@ class SamplingMethod(Method):
 
     def _answer(self, analysis: Analysis, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
         """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
-        from markovlogic.estimation.estimator import remarks_on
+        from markovlogic.estimation.orbit_pools import remarks_on
         from markovlogic.problem.names import atom_name
         from markovlogic.results.answers import Answer
         from markovlogic.results.marginals import Account

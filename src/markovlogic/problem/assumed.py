@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.data.exclusive import group_sizes
+from markovlogic.data.evidence import group_sizes
 from markovlogic.language.syntax import Atom, Constant, Model, Rule, atoms_of, show_constant
 from markovlogic.problem.query import queried_predicates
 from markovlogic.problem.values import Problem

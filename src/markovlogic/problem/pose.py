@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from markovlogic.data.evidence import Domain, Domains, Evidence
-from markovlogic.data.numbers import facts_of_numbers
+from markovlogic.data.evidence import Domain, Domains, Evidence, facts_of_numbers
 from markovlogic.data.readers import read_evidence
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.language.integers import is_built_in, relation_of

@@ -7,8 +7,21 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domains, Facts, check_atom_count, codes, decode
-from markovlogic.data.exclusive import atoms_of_groups, conflicts, group_of, group_sizes, n_values
+from markovlogic.data.evidence import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    Domains,
+    Facts,
+    atoms_of_groups,
+    check_atom_count,
+    codes,
+    conflicts,
+    decode,
+    group_of,
+    group_sizes,
+    n_values,
+)
 from markovlogic.errors import Fault, InputError, ResourceError
 from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.problem.statuses import AtomIndex, Statuses

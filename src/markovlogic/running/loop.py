@@ -23,7 +23,7 @@ from markovlogic.running.sampling import Schedule
 from markovlogic.running.worker_pool import WorkerPool
 from markovlogic.system.cancellation import Deadline
 from markovlogic.system.checkpoint_validation import duration
-from markovlogic.system.gc_control import without_collection
+from markovlogic.system.measures import without_collection
 from markovlogic.system.progress import Progress, Silent
 
 ROUND_SECONDS = 0.15

@@ -13,8 +13,9 @@ DRAWS = 1000  # a chain, where nobody said
 BURN_IN_SHARE = 4  # of so many draws one more is made before
 LONGEST_EXACT_SECONDS = 20.0  # that `auto` gives to a method that makes no draws
 ABOUT_WORLDS = ("--worlds", "--thin")
-ORBITS = "--set orbits"  # has no option of its own
-ABOUT_DRAWS = (*ABOUT_WORLDS, "--checkpoint", "--resume", "--keep-draws", "--estimator", ORBITS)
+ORBITS = ("auto", "twin", "refined", "automorphism")  # what chains and estimators may be told to use (papers.md 3.15)
+ORBITS_OPTION = "--set orbits"  # has no option of its own
+ABOUT_DRAWS = (*ABOUT_WORLDS, "--checkpoint", "--resume", "--keep-draws", "--estimator", ORBITS_OPTION)
 
 Path = str | os.PathLike[str]
 
@@ -40,7 +41,7 @@ class Sampling:
     def given(self) -> list[str]:
         """Names of what was said, as the command line spells them."""
         said = [name for name, value in vars(self).items() if value is not None and value is not False and value != "auto"]
-        return [ORBITS if name == "orbits" else f"--{name.replace('_', '-')}" for name in said]
+        return [ORBITS_OPTION if name == "orbits" else f"--{name.replace('_', '-')}" for name in said]
 
     def about_draws(self) -> list[str]:
         """Names of what was said that is about the draws themselves, so that exact inference could not do it."""

@@ -14,8 +14,6 @@ import numpy as np
 
 from markovlogic.system.arrays import Int32, Int64, Pickled, short_digest
 
-ORBITS = ("auto", "twin", "refined", "automorphism")  # what chains and estimators may be told to use (papers.md 3.15)
-
 
 @dataclass(frozen=True, eq=False)
 class ConstantClasses(Pickled):

@@ -43,7 +43,7 @@ class Symmetries:
 class SymmetryFinder:
     """The symmetries of one problem, each kind looked for when it is first asked for, and kept.
 
-    orbits: one of ORBITS, what chains and estimators use; "auto" leaves it to them.
+    orbits: one of `running.sampling.ORBITS`, what chains and estimators use; "auto" leaves it to them.
     """
 
     def __init__(

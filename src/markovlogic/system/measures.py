@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -207,3 +208,20 @@ def too_large(what: str, needed: int, limit: int, advice: str = "", *, fitting: 
         needed=needed,
         limit=limit,
     )
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Hold the collector off: what is built inside has no cycles or is all kept, and searching it takes much of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def collect_seldom() -> None:
+    """For a process that is ours alone, a command: most of what it builds stays to its end, rules above all."""
+    gc.set_threshold(200_000, 20, 100)

@@ -140,7 +140,7 @@ def plain(value: Any) -> Any:
 
 def write_outcome(folder: Path, experiment: Experiment, outcome: Outcome, summary: str) -> None:
     """Write `ID.csv`, `ID.png` and, last, `ID.json`, each whole or not at all: where a summary stands, the others are its own."""
-    from markovlogic.report.atomic import atomic_file
+    from markovlogic.report.files import atomic_file
 
     paths = {ending: folder / f"{experiment.id}.{ending}" for ending in ("csv", "png", "json")}
     picture = to_png(experiment.draw(outcome.table))

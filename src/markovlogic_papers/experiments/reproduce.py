@@ -100,7 +100,7 @@ def _folder(directory: str | os.PathLike[str]) -> Path:
         raise InputError(
             f"cannot make the directory {folder}: {error.strerror or error}", hint="choose another with -o"
         ) from error
-    from markovlogic.report.atomic import check_writable
+    from markovlogic.report.files import check_writable
 
     check_writable(folder / "E.json")
     return folder

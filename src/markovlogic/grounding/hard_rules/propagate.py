@@ -22,8 +22,7 @@ from math import isinf, prod
 
 import numpy as np
 
-from markovlogic.data.evidence import FALSE, TRUE
-from markovlogic.data.exclusive import n_values
+from markovlogic.data.evidence import FALSE, TRUE, n_values
 from markovlogic.errors import InputError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.hard_rules.contradictions import contradiction

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
-from markovlogic.data.exclusive import atoms_of_groups, group_of, n_values
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, atoms_of_groups, decode, group_of, n_values
 from markovlogic.problem import Problem, Statuses
 from markovlogic.system.arrays import Int64, each_once, frozen, is_among
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
-from markovlogic.data.exclusive import atoms_of_groups, group_of
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, atoms_of_groups, decode, group_of
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.lifted.answer import Refusal, Work
 from markovlogic.methods.lifted.cells import plan_cells

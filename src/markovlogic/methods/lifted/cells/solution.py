@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from markovlogic.data.evidence import TRUE, UNKNOWN, codes, decode
-from markovlogic.data.exclusive import group_of
+from markovlogic.data.evidence import TRUE, UNKNOWN, codes, decode, group_of
 from markovlogic.errors import Fault, ResourceError, UnsupportedError
 from markovlogic.methods.lifted.cells.clauses import Key
 from markovlogic.methods.lifted.cells.layout import Layout

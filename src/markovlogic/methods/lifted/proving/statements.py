@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import NamedTuple
 
-from markovlogic.data.exclusive import n_values
+from markovlogic.data.evidence import n_values
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import Definition, EqualityLiteral, Literal, LoweredModel
 from markovlogic.methods.lifted.answer import EqualTerms, Refusal
