@@ -225,6 +225,21 @@ class Obj2Vec(CarriedOver, OldOverNew, obj2vec.Obj2Vec):
         """By this reading."""
         return contexts_of(problem, reading=self.context, tokens=self.tokens, window=self.window)
 
+    def sentences(self, problem: Problem, contexts: Contexts) -> list[list[int]]:
+        """Pairs of an object and a context, unless the reading is the library's."""
+        if (self.context, self.tokens, self.window) == ("conjunctive", "object", 0):
+            return super().sentences(problem, contexts)
+        word = np.arange(contexts.n_contexts) + contexts.n_objects
+        left, right = contexts.object, contexts.context
+        if contexts.are_objects:  # contexts have the objects' own words, so that both directions train one vector
+            word, once = np.unique(left), contexts.object < np.unique(left)[right]
+            left, right = left[once], right[once]
+        count = contexts.count[once] if contexts.are_objects else contexts.count
+        rows = np.repeat(np.stack([left, word[right]], axis=1), np.minimum(count, obj2vec.MOST_SENTENCES), axis=0)
+        if len(rows) > obj2vec.MOST_SENTENCES:
+            rows = np.random.default_rng(self.seed or 0).permutation(rows)[: obj2vec.MOST_SENTENCES]
+        return rows.tolist()  # type: ignore[no-any-return]
+
     def kinds(self, problem: Problem, of: str) -> Int32:
         """By what is known of single objects, or all alike."""
         return super().kinds(problem, of) if self.unary == "equal" else np.zeros(len(problem.domains[of]), np.int32)

@@ -8,9 +8,11 @@ from tests.compression.test_features import evidence_of
 
 import markovlogic as mln
 from markovlogic.compression import obj2vec
-from markovlogic.compression.contexts import contexts_of
-from markovlogic.compression.obj2vec import balanced, factorised
+from markovlogic.compression.contexts import contexts_of, sentences_of
+from markovlogic.compression.obj2vec import balanced, directions, factorised
+from markovlogic.language.syntax import atoms_of
 from markovlogic.problem.prepare import pose_problem
+from markovlogic.symmetry.twins import twin_classes
 from markovlogic_papers import readings
 
 EXAMPLE = "x={X1,X2,X3}\ny={Y1,Y2}\nR(x)\nS(x,y)\nT(y)\n1 R(a) ^ S(a,b) ^ T(b)\n"
@@ -93,8 +95,9 @@ def test_objects_with_common_contexts_lie_together():
     text = "x={" + ",".join(f"X{i}" for i in range(20)) + "}\ny={" + ",".join(f"Y{i}" for i in range(20)) + "}\n"
     problem = problem_of(text + "R(x)\nS(x,y)\n1 R(a) ^ S(a,b)\n", "\n".join(facts) + "\n", "R")
     halves = [(0, 10), (10, 20)]
-    for settings in (mln.Obj2Vec(dim=4), mln.Obj2Vec(dim=4, embedding="skipgram", epochs=2000)):
+    for settings, name in ((mln.Obj2Vec(dim=4), "SVD"), (mln.Obj2Vec(dim=4, embedding="skipgram"), "skip-gram")):
         partition = settings.partition(problem)
+        assert name in partition.source
         own = partition.class_of["x"]
         assert partition.n_groups("x") == 2 and [len(set(own[a:b].tolist())) for a, b in halves] == [1, 1]
         np.testing.assert_array_equal(own, settings.partition(problem).class_of["x"])  # a function of the seed
@@ -102,10 +105,115 @@ def test_objects_with_common_contexts_lie_together():
         assert own[chosen].tolist() == [0, 1]
 
 
+def test_the_paper_s_example_is_learnt_by_skip_gram_at_default_settings():
+    """[002] Example 1: X1 and X2 share their context, X3 has another one; in 10 of 10 seeds."""
+    problem = problem_of(EXAMPLE, FACTS)
+    for seed in range(10):
+        settings = mln.Obj2Vec(embedding="skipgram", ratio=0.7, seed=seed)
+        made = settings.embedded(problem, contexts_of(problem))
+        assert not made.notes and "epochs" in made.name
+        one, two, three = directions(made.vectors)[:3]
+        assert one @ two > max(one @ three, two @ three)
+        assert settings.partition(problem).class_of["x"].tolist() == [0, 0, 1]
+
+
+def communities(n, degree, seed):
+    """Two halves of n objects; facts tie objects of one half alone."""
+    rng, half = np.random.default_rng(seed), n // 2
+    names = [f"O{i}" for i in range(n)]
+    facts = "".join(
+        f"S(O{i},O{half * (i // half) + int(j)})\n" for i in range(n) for j in rng.choice(half, degree, replace=False)
+    )
+    return problem_of("x={" + ",".join(names) + "}\nR(x)\nS(x,x)\n1 R(a) ^ S(a,b)\n", facts, "R")
+
+
+def test_disjoint_communities_are_told_apart_by_both_embeddings():
+    problem = communities(400, 2, seed=0)
+    half = np.arange(400) // 200
+    for embedding in ("svd", "skipgram"):
+        own = mln.Obj2Vec(embedding=embedding).partition(problem).class_of["x"]
+        share = np.array([[np.count_nonzero(half[own == group] == side) for side in (0, 1)] for group in range(40)])
+        assert share.max(axis=1).sum() / 400 >= 0.94
+
+
+def test_sentences_are_the_objects_of_satisfied_groundings():
+    problem = problem_of(
+        "p={A,B,C,D}\nq={T,U}\nF(p,p)\nG(p,q)\nH(q)\n1 F(x,y) ^ G(y,z) ^ H(z)\n", "F(A,B)\nF(B,B)\nF(C,D)\nG(B,T)\nG(B,U)\n", "H"
+    )
+    (found,) = sentences_of(problem, 100, seed=0)
+    assert found == [[0, 1, 4], [0, 1, 5], [1, 4], [1, 5]]  # H is unknown; F(B,B) names B once
+    (few,) = sentences_of(problem, 2, seed=0)
+    assert len(few) == 2 and all(sentence in found for sentence in few)
+    made = contexts_of(problem)
+    counted = {}
+    for a, b in (pair for sentence in found for pair in itertools.permutations(sentence, 2)):
+        counted[a, b] = counted.get((a, b), 0) + 1
+    used = sorted({b for _, b in counted})
+    told = {(a, used[b]): n for (a, b), n in pairs(made).items()}
+    assert told.keys() == counted.keys()
+    assert all(told[key] == n for key, n in counted.items() if 1 not in key)
+
+
+def test_training_that_was_cut_short_says_so(monkeypatch):
+    monkeypatch.setattr(obj2vec, "MOST_TRAINED", 1)
+    problem = problem_of(EXAMPLE, FACTS)
+    made = mln.Obj2Vec(embedding="skipgram", ratio=0.5).partition(problem)
+    assert any("had not settled" in note for note in made.notes)
+    assert "7 epochs" in mln.Obj2Vec(embedding="skipgram", ratio=0.5, epochs=7).partition(problem).source
+
+
+def differences(model, problem, of, one, other):
+    """m of [002] Definition 3: ground formulas whose truth changes when two objects change places, by going through all."""
+    names = {kind: list(domain.names) for kind, domain in problem.domains.items()}
+    status = {name: own.lookup(np.arange(own.n_ground)) for name, own in problem.statuses.items()}
+
+    def truth(rule, values):
+        told = []
+        for atom in atoms_of(rule.formula):
+            code = 0
+            for term, kind in zip(atom.args, model.predicates[atom.predicate].types, strict=True):
+                code = code * len(names[kind]) + values[term.name]
+            told.append(int(status[atom.predicate][code]))
+        return tuple(told)
+
+    changed = 0
+    for rule in model.rules:
+        kinds = rule.type_of
+        for values in itertools.product(*(range(len(names[kinds[name]])) for name in kinds)):
+            here = dict(zip(kinds, values, strict=True))
+            there = {
+                name: {one: other, other: one}.get(value, value) if kinds[name] == of else value for name, value in here.items()
+            }
+            changed += truth(rule, here) != truth(rule, there)
+    return changed
+
+
+def test_exchangeable_objects_have_no_differences_and_groups_have_few():
+    """[002] Definitions 1 to 3: X ~ Y where no grounding changes; the objective is the sum of δ over groups (papers.md 2.12)."""
+    text = "x={" + ",".join(f"X{i}" for i in range(12)) + "}\ny={" + ",".join(f"Y{i}" for i in range(6)) + "}\n"
+    rng = np.random.default_rng(3)
+    facts = [f"S(X{i},Y{j})" for i in range(12) for j in range(6) if (i < 6) == (j < 3) and rng.random() < 0.8]
+    model = mln.Model.parse(text + "R(x)\nS(x,y)\n1 R(a) ^ S(a,b)\n")
+    problem = pose_problem(model, evidence_of(model, "\n".join(facts) + "\n"), "R").problem
+    m = np.array([[differences(model, problem, "x", a, b) for b in range(12)] for a in range(12)])
+    twins = twin_classes(problem).class_of["x"]
+    np.testing.assert_array_equal(m == 0, twins[:, None] == twins[None, :])
+    delta = np.tanh(0.25 * m)
+
+    def objective(partition):
+        own, chosen = partition.class_of["x"], partition.representative["x"]
+        return sum(delta[chosen[own[i]], i] for i in range(12))
+
+    at_random = [objective(mln.RandomGroups(ratio=1 / 3, seed=seed).partition(problem)) for seed in range(10)]
+    for embedding in ("svd", "skipgram"):
+        assert objective(mln.Obj2Vec(ratio=1 / 3, embedding=embedding).partition(problem)) < min(at_random)
+
+
 def test_without_gensim_the_matrix_is_factorised(monkeypatch):
     import builtins
 
-    found = contexts_of(problem_of(EXAMPLE, FACTS))
+    problem = problem_of(EXAMPLE, FACTS)
+    found = contexts_of(problem)
     monkeypatch.setattr(obj2vec, "SMALL_VOCABULARY", 0)
     real = builtins.__import__
 
@@ -115,9 +223,11 @@ def test_without_gensim_the_matrix_is_factorised(monkeypatch):
         return real(name, *args, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    np.testing.assert_array_equal(mln.Obj2Vec().embedded(found), factorised(found, 2, 5))
+    made = mln.Obj2Vec().embedded(problem, found)
+    np.testing.assert_array_equal(made.vectors, factorised(found, 2, 5))
+    assert made.name == "SVD"
     with pytest.raises(mln.InputError, match="install markovlogic"):
-        mln.Obj2Vec(embedding="skipgram").embedded(found)
+        mln.Obj2Vec(embedding="skipgram").embedded(problem, found)
 
 
 @pytest.mark.parametrize("p_random", [0.01, 0.99])
@@ -166,7 +276,7 @@ def test_objects_without_contexts_have_no_vectors_whatever_makes_them():
     problem = problem_of("x={A,B,C,D}\nR(x)\nS(x)\n1 R(a) => S(a)\n", "R(A)\n", "S")
     for embedding in ("svd", "skipgram"):
         settings = mln.Obj2Vec(ratio=0.5, embedding=embedding)
-        assert not settings.embedded(contexts_of(problem)).any()
+        assert not settings.embedded(problem, contexts_of(problem)).vectors.any()
         assert settings.partition(problem).n_groups("x") < 4
 
 

@@ -118,22 +118,47 @@ class _Gathered:
         return Contexts(first, n, len(used), rows, columns, total, are_objects=not self._start)
 
 
+def sentences_of(problem: Problem, most: int, seed: int) -> list[list[list[int]]]:
+    """For every rule the objects of each grounding whose atoms are all true, in the order of the rule: what skip-gram reads.
+
+    Objects are numbered as in `contexts_of`; one that is there twice is named once (papers.md 2.10). most: groundings of a rule;
+    of more, so many are drawn.
+    """
+    first, n = {}, 0
+    for of, domain in problem.domains.items():
+        first[of], n = n, n + len(domain)
+    found = []
+    for rule in problem.model.rules:
+        check()
+        known, sequence = _known_atoms(problem, rule)
+        names = list(dict.fromkeys(sequence))
+        if len(names) > 1:
+            rows = _joined(problem, known, names, most, seed) + [first[rule.type_of[name]] for name in names]
+            found.append([sentence for row in rows.tolist() if len(sentence := list(dict.fromkeys(row))) > 1])
+    return found
+
+
+def _known_atoms(problem: Problem, rule: Rule) -> tuple[list[Atom], list[str]]:
+    """The atoms of a rule of which some are true, in the order in which predicates are declared; and their variables."""
+    order = {name: at for at, name in enumerate(problem.model.predicates)}
+    atoms = sorted(dict.fromkeys(atoms_of(rule.formula)), key=lambda atom: order[atom.predicate])
+    known = [atom for atom in atoms if _has_true(problem, atom.predicate)]
+    return known, [term.name for atom in known for term in atom.args if isinstance(term, Variable)]
+
+
 Pairs = Iterator[tuple[tuple[str, str], tuple[str, str], Int64]]
 
 
 def _pairs(problem: Problem, rule: Rule, window: int) -> Pairs:
     """For every two variables of a rule: name and type of both, and rows (object, object, number of groundings)."""
-    order = {name: at for at, name in enumerate(problem.model.predicates)}
-    atoms = sorted(dict.fromkeys(atoms_of(rule.formula)), key=lambda atom: order[atom.predicate])
-    known = [atom for atom in atoms if _has_true(problem, atom.predicate)]
-    sequence = [term.name for atom in known for term in atom.args if isinstance(term, Variable)]
+    known, sequence = _known_atoms(problem, rule)
     names = list(dict.fromkeys(sequence))
     type_of = rule.type_of
     for one, other in combinations(names, 2):
         near = min(abs(a - b) for a, x in enumerate(sequence) for b, y in enumerate(sequence) if (x, y) == (one, other))
         if window and near > window:
             continue
-        rows = _joined(problem, known, one, other)
+        rows = _paired(problem, known, one, other)
         if len(rows):
             yield (one, type_of[one]), (other, type_of[other]), rows
 
@@ -142,8 +167,23 @@ def _has_true(problem: Problem, predicate: str) -> bool:
     return bool(np.any(problem.statuses[predicate].status == TRUE))
 
 
-def _joined(problem: Problem, atoms: Sequence[Atom], one: str, other: str) -> Int64:
-    """Groundings whose atoms are all true facts, by the objects of two variables."""
+def _paired(problem: Problem, atoms: Sequence[Atom], one: str, other: str) -> Int64:
+    """Rows (object, object, number of groundings) of two variables."""
+    counted = "SELECT {0} AS c0, {1} AS c1, COUNT(*) AS c2 FROM {2} GROUP BY c0, c1 ORDER BY c0, c1 LIMIT {3}"
+    return _selected(problem, atoms, [one, other], counted, MOST_PAIRS, 3)
+
+
+def _joined(problem: Problem, atoms: Sequence[Atom], names: Sequence[str], most: int, seed: int) -> Int64:
+    """(n_groundings, n_variables) the objects of all variables; of more than so many groundings, as many are drawn."""
+    columns = ", ".join(f"{{{at}}} AS c{at}" for at in range(len(names)))
+    drawn = f"USING SAMPLE reservoir({{{len(names) + 1}}} ROWS) REPEATABLE ({seed % 2**31})"
+    text = f"SELECT * FROM (SELECT {columns} FROM {{{len(names)}}}) {drawn}"
+    rows = _selected(problem, atoms, names, text, most, len(names))
+    return rows[np.lexsort(rows.T[::-1])]
+
+
+def _selected(problem: Problem, atoms: Sequence[Atom], names: Sequence[str], text: str, most: int, width: int) -> Int64:
+    """A query over the groundings whose atoms are all true; text: with places for variables, tables and a number of rows."""
     import duckdb
 
     with duckdb.connect(":memory:", config={"threads": 1}) as engine:
@@ -165,12 +205,9 @@ def _joined(problem: Problem, atoms: Sequence[Atom], one: str, other: str) -> In
                 else:
                     place[term.name] = column
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        text = (
-            f"SELECT {place[one]} AS x, {place[other]} AS y, COUNT(*) AS n FROM {', '.join(tables)}{where}"
-            f" GROUP BY x, y ORDER BY x, y LIMIT {MOST_PAIRS}"
-        )
-        found = engine.execute(text).fetchnumpy()
-        return np.stack([np.asarray(found[name], np.int64) for name in ("x", "y", "n")], axis=1)
+        query = text.format(*(place[name] for name in names), f"{', '.join(tables)}{where}", most)
+        found = engine.execute(query).fetchnumpy()
+        return np.stack([np.asarray(found[f"c{at}"], np.int64) for at in range(width)], axis=1)
 
 
 def _in_clauses(problem: Problem, number: int, wide: list[str]) -> Pairs:

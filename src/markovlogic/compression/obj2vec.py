@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from markovlogic.compression.contexts import Contexts, contexts_of
+from markovlogic.compression.contexts import Contexts, contexts_of, sentences_of
 from markovlogic.compression.grouping import SharedRatio, group_number
 from markovlogic.compression.osa import unary_classes
 from markovlogic.compression.partition import Partition, held_apart, partition_of
@@ -19,13 +19,18 @@ from markovlogic.system.arrays import Bool, Float64, Int32, Int64, each_once
 from markovlogic.system.cancellation import check
 
 SMALL_VOCABULARY = 3000  # objects up to which the matrix of contexts is factorised
-MOST_TRAINED = 3_000_000  # pairs of one epoch; more are thinned, each in proportion
+MOST_SENTENCES = 500_000  # groundings of a rule that skip-gram reads; of more, so many are drawn
 DENSE = 1500  # objects and contexts up to which all singular values are computed
 BEYOND = 16  # singular values that are looked at beyond those asked for
 EQUAL = 1e-6  # relative to the largest: singular values that differ by less are one, and lengths below are none
 ROWS = 1024  # of a matrix of distances that are made at once
 UNIT = 1e-6  # of distances: objects that are alike are equally far, whatever rounding says
-EPOCHS = 5  # of skip-gram
+RATE, LAST_RATE = 0.05, 0.0001  # of learning, while the loss falls and at the end
+ROUND = 10  # epochs between two looks at the loss, more where there are few pairs
+PAIRS = 6000  # of a round, at least: the loss of fewer is mostly noise
+SETTLED = 0.03  # of the loss, by which it falls in a round at least while there is something to learn
+LEARNT = 0.95  # of the loss at the start, above which nothing was learnt yet
+MOST_ROUNDS, MOST_TRAINED = 200, 40_000_000  # and pairs of all rounds; what was not learnt then stays so
 KEPT = 0.9  # share of objects that must keep a context under the shift by negatives
 
 
@@ -36,7 +41,7 @@ class Obj2Vec(SharedRatio):
     dim: length of the vectors, at most half the number of objects.
     embedding: "svd" of the shifted positive pointwise mutual information, which has the optimum of "skipgram" with negative
         samples (Levy and Goldberg 2014). "auto" takes skip-gram for large vocabularies where gensim is installed.
-    epochs: passes of skip-gram.
+    epochs: passes of skip-gram. Default: until its loss has settled.
     negatives: negative samples of skip-gram.
 
     Objects of which different things are known by themselves are never in one group.
@@ -46,14 +51,14 @@ class Obj2Vec(SharedRatio):
 
     dim: int = 300
     embedding: Literal["auto", "svd", "skipgram"] = "auto"
-    epochs: int = EPOCHS
+    epochs: int | None = None
     negatives: int = 5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.dim < 1 or self.epochs < 1 or self.negatives < 1:
+        if self.dim < 1 or (self.epochs is not None and self.epochs < 1) or self.negatives < 1:
             raise InputError("obj2vec: dim, epochs and negatives are at least 1")
-        if self.embedding == "svd" and self.epochs != EPOCHS:
+        if self.embedding == "svd" and self.epochs is not None:
             raise InputError("obj2vec: epochs are those of skip-gram", hint="leave epochs out, or take embedding=skipgram")
 
     @property
@@ -80,8 +85,9 @@ class Obj2Vec(SharedRatio):
     def partition(self, problem: Problem) -> Partition:
         """Balanced groups of near objects, type by type."""
         found = self.contexts(problem)
-        vectors = directions(self.embedded(found))
-        label, stands, notes = {}, {}, list(found.notes)
+        made = self.embedded(problem, found)
+        vectors = directions(made.vectors)
+        label, stands, notes = {}, {}, [*found.notes, *made.notes]
         seeds = np.random.SeedSequence(self.seed or 0).spawn(len(problem.domains))
         for (of, domain), seed in zip(problem.domains.items(), seeds, strict=True):
             points = vectors[found.first[of] : found.first[of] + len(domain)]
@@ -93,19 +99,24 @@ class Obj2Vec(SharedRatio):
             label[of] = own.astype(np.int32)
             stands[of] = np.array([group.chosen for group in groups], np.int64)
             notes += _told(of, groups)
-        return partition_of(problem, label, self.source, representative=stands, notes=tuple(notes))
+        return partition_of(problem, label, f"{self.source} ({made.name})", representative=stands, notes=tuple(notes))
 
-    def embedded(self, contexts: Contexts) -> Float64:
-        """(n_objects, dim) a vector for each object; zero for one without contexts."""
+    def embedded(self, problem: Problem, contexts: Contexts) -> Embedding:
+        """A vector for each object."""
         size = max(1, min(self.dim, contexts.n_objects // 2))
         if self.embedding == "skipgram" or (self.embedding == "auto" and contexts.n_objects > SMALL_VOCABULARY):
             try:
-                return _skip_gram(contexts, size, self)
+                return _skip_gram(self.sentences(problem, contexts), contexts.n_objects, size, self)
             except ImportError:
                 if self.embedding == "skipgram":
                     hint = "install markovlogic[embeddings], or take embedding=svd"
                     raise InputError("obj2vec: skip-gram needs gensim, which is not installed", hint=hint) from None
-        return factorised(contexts, size, self.negatives)
+        return Embedding(factorised(contexts, size, self.negatives), "SVD")
+
+    def sentences(self, problem: Problem, contexts: Contexts) -> list[list[int]]:
+        """What skip-gram reads: the objects of each grounding; contexts that are other words have numbers behind the objects."""
+        rules = sentences_of(problem, MOST_SENTENCES, self.seed or 0)
+        return [sentence for rule in rules for sentence in rule]
 
     def _groups(self, points: Float64, kinds: Any, problem: Problem, of: str, rng: np.random.Generator) -> list[Group]:
         wanted = group_number(problem, of, self.share)
@@ -125,6 +136,15 @@ class Group:
     chosen: int
     members: Int64
     diameter: float
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """A vector for each object, zero for one without contexts; and how they were found."""
+
+    vectors: Float64  # (n_objects, dim)
+    name: str
+    notes: tuple[str, ...] = ()
 
 
 def factorised(contexts: Contexts, size: int, negatives: int) -> Float64:
@@ -175,49 +195,60 @@ def directions(vectors: Float64) -> Float64:
     return np.asarray(np.where(seen, vectors / np.where(seen, length, 1.0), 0.0), np.float64)
 
 
-def _skip_gram(contexts: Contexts, size: int, settings: Obj2Vec) -> Float64:
-    """Skip-gram with negative samples over pairs of objects and contexts, in one thread from a seed."""
+def _skip_gram(sentences: list[list[int]], n_objects: int, size: int, settings: Obj2Vec) -> Embedding:
+    """Skip-gram with negative samples, in one thread from a seed; each word of a sentence is a context of all others.
+
+    No word is left out for being frequent: in so small a vocabulary all are. The loss is flat at first, as all vectors are near
+    zero, then falls; training ends when it has settled.
+    """
     from gensim.models import Word2Vec
 
     check()
-    if not contexts.count.sum():
-        return np.zeros((contexts.n_objects, size))  # gensim refuses to learn from nothing
-    thinned = min(1.0, MOST_TRAINED / max(1, int(contexts.count.sum())))
+    vectors, name = np.zeros((n_objects, size)), "skip-gram"
+    if not sentences:
+        return Embedding(vectors, name)  # gensim refuses to learn from nothing
     rng = np.random.default_rng(settings.seed or 0)
-    count = contexts.count
-    if thinned < 1.0:
-        count = np.maximum(rng.binomial(count, thinned), 1)
-    # contexts that are objects have the objects' own words, so that both directions train one vector
-    shared = contexts.are_objects
-    left = np.repeat(contexts.object, count)
-    right = np.repeat(contexts.context, count)
-    order = rng.permutation(len(left))
-    words = [f"o{i}" for i in range(contexts.n_objects)]
-    beside = words if shared else [f"c{i}" for i in range(contexts.n_contexts)]
-    if shared:
-        beside = [words[i] for i in _object_of_context(contexts)]
-    pairs = [[words[a], beside[b]] for a, b in zip(left[order].tolist(), right[order].tolist(), strict=True)]
+    text = [[str(number) for number in sentences[at]] for at in rng.permutation(len(sentences)).tolist()]
     model = Word2Vec(
-        pairs,
         vector_size=size,
-        window=1,
+        window=max(map(len, text)),
+        shrink_windows=False,
         min_count=1,
+        sample=0,
         sg=1,
         negative=settings.negatives,
-        epochs=settings.epochs,
         workers=1,
         seed=((settings.seed or 0) + 1) % 2**32,  # gensim takes no larger one
     )
-    made = np.zeros((contexts.n_objects, size))
-    for number, word in enumerate(words):
-        if word in model.wv:
-            made[number] = model.wv[word]
-    return made
+    model.build_vocab(text)
+    pairs = sum(len(sentence) * (len(sentence) - 1) for sentence in text)
+    again = 1 if settings.epochs else ceil(PAIRS / (ROUND * pairs))  # a short text is read several times at once, since
+    text *= again  # gensim takes as long to begin an epoch as to read a thousand pairs
 
+    def train(epochs: int, last: float) -> float:
+        """The loss of a pair, on average."""
+        check()
+        model.train(text, total_examples=len(text), epochs=epochs, compute_loss=True, start_alpha=RATE, end_alpha=last)
+        return float(model.get_latest_training_loss()) / (again * pairs * epochs)
 
-def _object_of_context(contexts: Contexts) -> list[int]:
-    """Contexts that are objects were numbered in the order of the objects."""
-    return [int(number) for number in each_once(contexts.object)]
+    notes: tuple[str, ...] = ()
+    done = settings.epochs or 0
+    if settings.epochs is None:
+        best, start = np.inf, (1 + settings.negatives) * log(2)
+        most = ROUND * again * max(2, min(MOST_ROUNDS, MOST_TRAINED // (ROUND * again * pairs)))
+        settled = False
+        while not settled and done < most:
+            loss = train(ROUND, RATE)
+            done += ROUND * again
+            settled = loss < LEARNT * start and loss > (1 - SETTLED) * best
+            best = min(best, loss)
+        if not settled:
+            notes = (f"obj2vec: skip-gram had not settled after {done:,} epochs; choose how many with --set epochs",)
+    train(settings.epochs or ROUND, LAST_RATE)
+    for number in range(n_objects):
+        if str(number) in model.wv:
+            vectors[number] = model.wv[str(number)]
+    return Embedding(vectors, f"{name}, {done:,} epochs", notes)
 
 
 def balanced(
