@@ -119,7 +119,7 @@ def test_full_size_benchmarks_and_their_clustered_chains(tmp_path):
 def test_pre_processing_on_the_synthetic_model(tmp_path, name):
     reproduce.reproduce(name, tmp_path, quick=True)
     table = check_files(tmp_path, name, "rules", "evidence", "weights", "setting", "preprocessor", "ratio", "absolute_error")
-    assert len(set(table.column("preprocessor"))) == 5
+    assert len(set(table.column("preprocessor"))) == 6
     assert set(table.column("setting")) == {"literal", "literal, other rule of evidence", "corrected"}
 
 
@@ -127,7 +127,7 @@ def test_pre_processing_on_the_synthetic_model(tmp_path, name):
 def test_inference_after_pre_processing(tmp_path, name):
     reproduce.reproduce(name, tmp_path, quick=True)
     table = check_files(tmp_path, name, "benchmark", "setting", "preprocessor", "ratio", "rank", "run", "score", "seconds")
-    assert set(table.column("benchmark")) == {"webkb", "er"} and len(set(table.column("preprocessor"))) == 6
+    assert set(table.column("benchmark")) == {"webkb", "er"} and len(set(table.column("preprocessor"))) == 7
     assert set(table.column("setting")) == {"literal", "corrected", "noise floor"}
     assert all(0 <= value <= 1 for value in table.column("score"))
 

@@ -15,7 +15,7 @@ from markovlogic.system.progress import Silent
 from markovlogic_papers.experiments import after_preprocessing, e1
 from markovlogic_papers.experiments.catalogue import experiment
 from markovlogic_papers.experiments.long_runs import block_means
-from markovlogic_papers.experiments.preprocessing import NE, VG, grouping_of, task_of
+from markovlogic_papers.experiments.preprocessing import NE, NE_SVD, VG, grouping_of, task_of
 from markovlogic_papers.experiments.synthetic_rules import LITERAL, OTHER, TOPICS, drawn, groupings, statuses, translated
 
 # ---- E1
@@ -62,10 +62,10 @@ def test_parts_of_the_data_are_as_small_as_those_of_what_is_made():
 
 def test_e15_has_both_settings_and_the_noise_floor():
     outcome = outcome_of("E15")
-    assert set(outcome.table.column("setting")) == {"literal", "corrected", "noise floor"}
+    assert set(outcome.table.column("setting")) == {"literal", "literal, NE (SVD)", "corrected", "noise floor"}
     told = " ".join(outcome.verdict.reasons)
     assert "webkb, literal" in told and "webkb, corrected" in told and "by search with all evidence" in told
-    assert set(outcome.measured["f1"]) == {"literal", "corrected"}
+    assert set(outcome.measured["f1"]) == {"literal", "literal, NE (SVD)", "corrected"}
     chart = tiny("E15").draw(outcome.table).to_json()
     assert "noise floor: by search with all evidence" in chart
 
@@ -79,11 +79,11 @@ def test_reasons_tell_in_one_sentence_what_does_not_fit(monkeypatch):
     monkeypatch.setattr(after_preprocessing, "by_blocks", refuse)
     outcome = made.run(replace(made.quick, benchmarks=("er",), ranks=(1,)), 0, Silent())
     (said,) = [reason for reason in outcome.verdict.reasons if "does not fit" in reason]
-    assert "er, NE (obj2vec), ratio 0.5, in 2 runs" in said and "53,000,000 instances" in said
+    assert "er, NE (skip-gram), ratio 0.5, in 2 runs" in said and "53,000,000 instances" in said
     assert all(cells["corrected_does_not_fit"] for cells in outcome.measured["tasks"].values())
 
 
-@pytest.mark.parametrize(("name", "rule"), [(NE, "representatives"), (VG, "majority")])
+@pytest.mark.parametrize(("name", "rule"), [(NE, "representatives"), (NE_SVD, "representatives"), (VG, "majority")])
 def test_each_paper_has_its_own_rule_of_evidence(name, rule):
     task = task_of("webkb", tiny("E10").quick, 0)
     grouping = grouping_of(name, 0.5, 0)
@@ -94,7 +94,7 @@ def test_ne_keeps_what_is_known_of_one_member_of_each_group():
     """[002]: evidence about objects that stand for no group is removed; worked out from the world itself."""
     world = drawn(2, (6, 9, 8), TOPICS, 4)
     posed = world.posed()
-    for name, paper, other in (("NE (obj2vec)", True, False), ("VG (k-means)", False, True)):
+    for name, paper, other in (("NE (skip-gram)", True, False), ("NE (SVD)", True, False), ("VG (k-means)", False, True)):
         grouping = groupings(0.4, 0)[name]
         partition = grouping.partition(posed.problem)
         made, stands = translated(grouping, posed, partition), partition.representative

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -65,23 +65,24 @@ def contexts_of(problem: Problem, *, reading: Reading = "conjunctive", tokens: T
     colour = _colours(problem, first, n) if tokens == "refined" else None
     cut: list[str] = []  # rules with more pairs of objects than are kept
     wide: list[str] = []  # clauses with too many groundings to look at
-    for number, rule in enumerate(problem.model.rules):
-        check()
-        for one, other, pairs in (
-            _pairs(problem, rule, window) if reading == "conjunctive" else _in_clauses(problem, number, wide)
-        ):
-            if len(pairs) == MOST_PAIRS:
-                cut.append(rule.text)
-            left, right = pairs[:, 0] + first[one[1]], pairs[:, 1] + first[other[1]]
-            apart = left != right
-            left, right, count = left[apart], right[apart], pairs[apart, 2]
-            for a, b, role in ((left, right, other[0]), (right, left, one[0])):
-                if tokens == "object":
-                    gathered.add(a, b, count)
-                else:
-                    gathered.add_named((number, role), a, b, count, n)
-                if colour is not None:
-                    gathered.add_named((number, role, "colour"), a, colour[b], count, int(colour.max(initial=0)) + 1)
+    with _Joins(problem) as joins:
+        for number, rule in enumerate(problem.model.rules):
+            check()
+            for one, other, pairs in (
+                _pairs(problem, rule, window, joins) if reading == "conjunctive" else _in_clauses(problem, number, wide)
+            ):
+                if len(pairs) == MOST_PAIRS:
+                    cut.append(rule.text)
+                left, right = pairs[:, 0] + first[one[1]], pairs[:, 1] + first[other[1]]
+                apart = left != right
+                left, right, count = left[apart], right[apart], pairs[apart, 2]
+                for a, b, role in ((left, right, other[0]), (right, left, one[0])):
+                    if tokens == "object":
+                        gathered.add(a, b, count)
+                    else:
+                        gathered.add_named((number, role), a, b, count, n)
+                    if colour is not None:
+                        gathered.add_named((number, role, "colour"), a, colour[b], count, int(colour.max(initial=0)) + 1)
     if tokens != "object":
         for name, label, size in _known_alone(problem, first, n):
             rows = np.flatnonzero(label >= 0)
@@ -128,13 +129,14 @@ def sentences_of(problem: Problem, most: int, seed: int) -> list[list[list[int]]
     for of, domain in problem.domains.items():
         first[of], n = n, n + len(domain)
     found = []
-    for rule in problem.model.rules:
-        check()
-        known, sequence = _known_atoms(problem, rule)
-        names = list(dict.fromkeys(sequence))
-        if len(names) > 1:
-            rows = _joined(problem, known, names, most, seed) + [first[rule.type_of[name]] for name in names]
-            found.append([sentence for row in rows.tolist() if len(sentence := list(dict.fromkeys(row))) > 1])
+    with _Joins(problem) as joins:
+        for rule in problem.model.rules:
+            check()
+            known, sequence = _known_atoms(problem, rule)
+            names = list(dict.fromkeys(sequence))
+            if len(names) > 1:
+                rows = joins.drawn(known, names, most, seed) + [first[rule.type_of[name]] for name in names]
+                found.append([sentence for row in rows.tolist() if len(sentence := list(dict.fromkeys(row))) > 1])
     return found
 
 
@@ -149,7 +151,7 @@ def _known_atoms(problem: Problem, rule: Rule) -> tuple[list[Atom], list[str]]:
 Pairs = Iterator[tuple[tuple[str, str], tuple[str, str], Int64]]
 
 
-def _pairs(problem: Problem, rule: Rule, window: int) -> Pairs:
+def _pairs(problem: Problem, rule: Rule, window: int, joins: _Joins) -> Pairs:
     """For every two variables of a rule: name and type of both, and rows (object, object, number of groundings)."""
     known, sequence = _known_atoms(problem, rule)
     names = list(dict.fromkeys(sequence))
@@ -158,7 +160,7 @@ def _pairs(problem: Problem, rule: Rule, window: int) -> Pairs:
         near = min(abs(a - b) for a, x in enumerate(sequence) for b, y in enumerate(sequence) if (x, y) == (one, other))
         if window and near > window:
             continue
-        rows = _paired(problem, known, one, other)
+        rows = joins.counted(known, one, other)
         if len(rows):
             yield (one, type_of[one]), (other, type_of[other]), rows
 
@@ -167,47 +169,63 @@ def _has_true(problem: Problem, predicate: str) -> bool:
     return bool(np.any(problem.statuses[predicate].status == TRUE))
 
 
-def _paired(problem: Problem, atoms: Sequence[Atom], one: str, other: str) -> Int64:
-    """Rows (object, object, number of groundings) of two variables."""
-    counted = "SELECT {0} AS c0, {1} AS c1, COUNT(*) AS c2 FROM {2} GROUP BY c0, c1 ORDER BY c0, c1 LIMIT {3}"
-    return _selected(problem, atoms, [one, other], counted, MOST_PAIRS, 3)
+class _Joins:
+    """Joins of true facts, in one database for all rules."""
 
+    def __init__(self, problem: Problem) -> None:
+        import duckdb
 
-def _joined(problem: Problem, atoms: Sequence[Atom], names: Sequence[str], most: int, seed: int) -> Int64:
-    """(n_groundings, n_variables) the objects of all variables; of more than so many groundings, as many are drawn."""
-    columns = ", ".join(f"{{{at}}} AS c{at}" for at in range(len(names)))
-    drawn = f"USING SAMPLE reservoir({{{len(names) + 1}}} ROWS) REPEATABLE ({seed % 2**31})"
-    text = f"SELECT * FROM (SELECT {columns} FROM {{{len(names)}}}) {drawn}"
-    rows = _selected(problem, atoms, names, text, most, len(names))
-    return rows[np.lexsort(rows.T[::-1])]
+        self._problem = problem
+        self._engine = duckdb.connect(":memory:", config={"threads": 1})
+        self._tables: dict[str, str] = {}
 
+    def __enter__(self) -> Self:
+        return self
 
-def _selected(problem: Problem, atoms: Sequence[Atom], names: Sequence[str], text: str, most: int, width: int) -> Int64:
-    """A query over the groundings whose atoms are all true; text: with places for variables, tables and a number of rows."""
-    import duckdb
+    def __exit__(self, *_: object) -> None:
+        self._engine.close()
 
-    with duckdb.connect(":memory:", config={"threads": 1}) as engine:
+    def counted(self, atoms: Sequence[Atom], one: str, other: str) -> Int64:
+        """Rows (object, object, number of groundings) of two variables."""
+        counted = "SELECT {0} AS c0, {1} AS c1, COUNT(*) AS c2 FROM {2} GROUP BY c0, c1 ORDER BY c0, c1 LIMIT {3}"
+        return self._selected(atoms, [one, other], counted, MOST_PAIRS, 3)
+
+    def drawn(self, atoms: Sequence[Atom], names: Sequence[str], most: int, seed: int) -> Int64:
+        """(n_groundings, n_variables) the objects of all variables; of more than so many groundings, as many are drawn."""
+        columns = ", ".join(f"{{{at}}} AS c{at}" for at in range(len(names)))
+        some = f"USING SAMPLE reservoir({{{len(names) + 1}}} ROWS) REPEATABLE ({seed % 2**31})"
+        text = f"SELECT * FROM (SELECT {columns} FROM {{{len(names)}}}) {some}"
+        rows = self._selected(atoms, names, text, most, len(names))
+        return rows[np.lexsort(rows.T[::-1])]
+
+    def _selected(self, atoms: Sequence[Atom], names: Sequence[str], text: str, most: int, width: int) -> Int64:
+        """A query over the groundings whose atoms are all true; text: with places for variables, tables and a number of rows."""
         tables, conditions = [], []
         place: dict[str, str] = {}
         for number, atom in enumerate(atoms):
-            statuses = problem.statuses[atom.predicate]
-            args = decode(statuses.code[statuses.status == TRUE], statuses.sizes).astype(np.int64)
-            columns = {f"a{i}": np.ascontiguousarray(args[:, i]) for i in range(args.shape[1])}
-            engine.register(f"facts{number}", columns or {"a": np.zeros(len(args), np.int64)})
-            tables.append(f"facts{number}")
-            types = problem.model.predicates[atom.predicate].types
+            tables.append(f"{self._table(atom.predicate)} AS facts{number}")
+            types = self._problem.model.predicates[atom.predicate].types
             for i, (term, of) in enumerate(zip(atom.args, types, strict=True)):
                 column = f"facts{number}.a{i}"
                 if isinstance(term, Constant):
-                    conditions.append(f"{column} = {problem.domains[of].number(term.name)}")
+                    conditions.append(f"{column} = {self._problem.domains[of].number(term.name)}")
                 elif term.name in place:
                     conditions.append(f"{column} = {place[term.name]}")
                 else:
                     place[term.name] = column
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         query = text.format(*(place[name] for name in names), f"{', '.join(tables)}{where}", most)
-        found = engine.execute(query).fetchnumpy()
+        found = self._engine.execute(query).fetchnumpy()
         return np.stack([np.asarray(found[f"c{at}"], np.int64) for at in range(width)], axis=1)
+
+    def _table(self, predicate: str) -> str:
+        if predicate not in self._tables:
+            statuses = self._problem.statuses[predicate]
+            args = decode(statuses.code[statuses.status == TRUE], statuses.sizes).astype(np.int64)
+            columns = {f"a{i}": np.ascontiguousarray(args[:, i]) for i in range(args.shape[1])}
+            self._tables[predicate] = f"true{len(self._tables)}"
+            self._engine.register(self._tables[predicate], columns or {"a": np.zeros(len(args), np.int64)})
+        return self._tables[predicate]
 
 
 def _in_clauses(problem: Problem, number: int, wide: list[str]) -> Pairs:

@@ -30,7 +30,8 @@ from markovlogic_papers.experiments.long_runs import block_means
 from markovlogic_papers.readings import CarriedOver, KMeans, Obj2Vec, RandomGroups
 from markovlogic_papers.thinning import NIMFA, Drop
 
-NE, VG, BMF, RANDOM, GROUPS = "NE (obj2vec)", "VG (k-means)", "BMF (nimfa)", "Random (facts dropped)", "random groups"
+NE, NE_SVD, VG = "NE (skip-gram)", "NE (SVD)", "VG (k-means)"
+BMF, RANDOM, GROUPS = "BMF (nimfa)", "Random (facts dropped)", "random groups"
 LITERAL, CORRECTED, OTHER = "literal", "corrected", "literal, other rule of evidence"
 SATURATED, DESATURATED = "weights in [-1, 1]", "desaturated"
 COINS, TOPICS = "coins", "topics"
@@ -150,10 +151,11 @@ def exact_after(made: Compression) -> Float64:
     return made.projection.values(value)
 
 
-def groupings(ratio: float, seed: int) -> dict[str, CarriedOver]:
-    """The pre-processors that merge objects."""
+def groupings(ratio: float, seed: int, epochs: int = 0) -> dict[str, CarriedOver]:
+    """The pre-processors that merge objects; epochs: of skip-gram, 0: until its loss has settled."""
     return {
-        NE: Obj2Vec(ratio=ratio, seed=seed),
+        NE: Obj2Vec(ratio=ratio, seed=seed, embedding="skipgram", epochs=epochs or None),
+        NE_SVD: Obj2Vec(ratio=ratio, seed=seed, embedding="svd"),
         VG: KMeans(ratio=ratio, features="sat", seed=seed),
         GROUPS: RandomGroups(ratio=ratio, seed=seed),
     }
