@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from markovlogic.compression.base import told_line
-from markovlogic.errors import InferenceWarning
+from markovlogic.errors import InferenceWarning, InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.analysis import Resources
 from markovlogic.methods.base import InferOptions, MethodSettings
@@ -63,6 +63,7 @@ def infer(
     keep_draws: bool = False,
     memory_limit: int | None = None,
     include_evidence: bool = False,
+    top: int | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
 ) -> Marginals:
@@ -75,9 +76,12 @@ def infer(
     stays the model. orbits: the symmetries that chains and estimators use, twin, refined or automorphism. What is None takes its
     default: as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no
     limits.
+    top: keep so many rows, those with the largest probabilities, of each predicate or pattern of the query.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
     """
+    if top is not None and top < 1:
+        raise InputError(f"top must be at least 1, not {top}")
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
@@ -93,6 +97,8 @@ def infer(
     # only now is it known what naming and sorting the rows took
     run = replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory())
     result = replace(result, run=run, prepared=prepared)
+    if top is not None:
+        result = result.top(top)
     if concerns := result.concerns():
         # where the result is shown with its concerns, the warning only points to them
         told = f"{len(concerns)} concerns about these numbers: result.concerns()" if in_notebook() else "; ".join(concerns)

@@ -53,6 +53,15 @@ def infer(
         ),
     ] = False,
     include_evidence: options.IncludeEvidence = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            metavar="K",
+            help="Rows with the K largest probabilities of each predicate or pattern of the query.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         options.output_option(
@@ -66,6 +75,7 @@ def infer(
     """Infer the probability of every query atom that the evidence leaves open."""
     limit = options.memory_size(memory_limit)
     options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
+    options.at_least(top, 1, "--top")
 
     from markovlogic.api import infer as api
     from markovlogic.cli.options import read_settings
@@ -106,6 +116,7 @@ def infer(
             resume=resume,
             memory_limit=limit,
             include_evidence=include_evidence,
+            top=top,
             progress=progress,
         )
     result = replace(result, run=replace(result.run, command=shlex.join(["mln", *sys.argv[1:]])))

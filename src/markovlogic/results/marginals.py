@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from markovlogic.data.arrow import arrow_numbers, arrow_texts
 from markovlogic.data.evidence import Domain, decode
 from markovlogic.errors import InputError, nearest
 from markovlogic.guarantee import Guarantee
-from markovlogic.system.arrays import Float64, Int32, Int64, Pickled
+from markovlogic.problem.values import WantedAtoms
+from markovlogic.system.arrays import Float64, Int32, Int64, Pickled, frozen
 from markovlogic.system.views import view
 
 if TYPE_CHECKING:
@@ -223,6 +224,40 @@ class Marginals(Pickled):
             else:
                 high = middle
         return low if low < len(self) and self.atom[low].as_py() == wanted else None
+
+    def at(self, rows: Int64) -> Marginals:
+        """Some of the rows, given in increasing order."""
+        columns = {name: getattr(self, name)[rows] for name in ("predicate_of", "code", "probability", "stderr", "rhat", "ess")}
+        draws = self.draws
+        if draws is not None:
+            place = np.searchsorted(rows, draws.row)
+            stays = place < len(rows)
+            stays[stays] = rows[place[stays]] == draws.row[stays]
+            draws = Draws(draws.values[:, :, stays], place[stays], draws.thin)
+        return frozen(replace(self, atom=self.atom.take(pa.array(rows)), draws=draws, **columns))
+
+    def top(self, count: int) -> Marginals:
+        """The rows with the largest probabilities of each predicate or pattern of the query; formulas stay.
+
+        Of equal probabilities the first by name stay. Rows remain in the order of their names.
+        """
+        if count < 1:
+            raise InputError(f"the number of rows to keep must be at least 1, not {count}")
+        if self.prepared is None:
+            raise InputError("this result does not hold its query", hint="give top to mln.infer")
+        keep = self.predicate_of == EVENT
+        value = np.where(np.isnan(self.probability), -1.0, self.probability)
+        for item in self.prepared.problem.query:
+            if isinstance(item.wanted, WantedAtoms) and item.wanted.predicate in self.predicates:
+                number = self.predicates.index(item.wanted.predicate)
+                rows = np.flatnonzero(self.predicate_of == number)
+                args = decode(self.code[rows], tuple(map(len, self.domains[number])))
+                for position, constant in enumerate(item.wanted.constants or ()):
+                    if constant is not None:
+                        fits = args[:, position] == constant
+                        rows, args = rows[fits], args[fits]
+                keep[rows[np.argsort(-value[rows], kind="stable")[:count]]] = True
+        return self.at(np.flatnonzero(keep))
 
     # ---- tables
 
