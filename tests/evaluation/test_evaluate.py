@@ -15,7 +15,9 @@ from sklearn import metrics
 import markovlogic as mln
 from markovlogic.cli.main import main
 from markovlogic.errors import InputError
+from markovlogic.evaluation.groups import exclusive_groups
 from markovlogic.evaluation.scores import scores_of
+from markovlogic.report.files import write_result
 
 RULES = "Smokes(p)\nCancer(p)\nFlag\n1 Smokes(x) => Cancer(x)\n-0.5 Smokes(x)\n0.3 Flag\n"
 TRUTH = 'Smokes(A)\nSmokes("b c")\n!Smokes(D)\n?Smokes(E)\nCancer(A)\nOther(X, Y)\n'
@@ -151,3 +153,48 @@ def test_a_table_that_is_no_result_is_told(table: str, message: str, tmp_path: P
     (tmp_path / "t.db").write_text("P(A)\n")
     with pytest.raises(InputError, match=message):
         mln.evaluate(tmp_path / "r.csv", tmp_path / "t.db")
+
+
+def test_accuracy_of_exclusive_groups(tmp_path: Path) -> None:
+    """The share of pages whose most probable class is the true one, by hand; from memory and from every file."""
+    text = 'PageClass(page, class!)\nclass = {Course, Faculty, "a, b"}\nHas(page, word)\n1.5 Has(p, U) ^ PageClass(p, Course)\n'
+    text += '1.2 Has(p, V) ^ PageClass(p, "a, b")\n0.1 PageClass(p, Faculty)\nRich(page)\n0.4 Rich(p)\n'
+    model = mln.Model.parse(text)
+    facts = pa.table({"page": ["P1", "P2", "p 3", "P4"], "word": ["U", "V", "W", "U"]})
+    result = mln.infer(model, {"Has": facts}, ["PageClass", "Rich"])
+    # most probable: P1 Course, P2 "a, b", p 3 Faculty, P4 Course; the truth says nothing about P4
+    truth = 'PageClass(P1, Course)\nPageClass(P2, Faculty)\nPageClass("p 3", Faculty)\nRich(P1)\n'
+    (tmp_path / "t.db").write_text(truth)
+    for name in ("", "r.csv", "r.parquet", "r.json", "r.result"):
+        if name:
+            write_result(result, str(tmp_path / name))
+        found = mln.evaluate(tmp_path / name if name else result, tmp_path / "t.db")
+        assert found.by_predicate["PageClass"].accuracy == pytest.approx(2 / 3) and found.overall.groups == 3
+        assert np.isnan(found.by_predicate["Rich"].accuracy)
+        assert found.as_dict()["predicates"]["Rich"]["accuracy"] is None
+    assert "accuracy" in found._repr_html_() and found.to_pandas()["accuracy"][0] == pytest.approx(2 / 3)
+    alone = mln.evaluate(mln.infer(model, {"Has": facts}, ["Rich"]), tmp_path / "t.db")
+    assert alone.overall.groups == 0 and "accuracy" not in alone._repr_html_()
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(1, 3), st.integers(0, 2), st.integers(0, 2**31))
+def test_groups_are_found_by_their_sums(arity: int, value: int, seed: int) -> None:
+    """Against groups as they were made; the twin: numbers that add up to something else make none."""
+    rng, value = np.random.default_rng(seed), value % arity
+    keys, names = int(rng.integers(2, 5)), ["A", '"b,)"', "C"]
+    rows, truth_group, probability = [], [], []
+    for key in range(keys):
+        share = rng.dirichlet(np.ones(3))
+        for at, name in enumerate(names):
+            arguments = [f"K{key}" if place == (value + 1) % arity else "X" for place in range(arity)]
+            arguments[value] = name
+            rows.append(f"P({','.join(arguments)})")
+            truth_group.append(key if arity > 1 else 0)
+            probability.append(share[at])
+        if arity == 1:
+            break
+    atom, p = pa.array(rows), np.array(probability)
+    found = exclusive_groups(atom, p, np.zeros(len(rows), np.int64))
+    assert (found[:, None] == found).tolist() == [[a == b for b in truth_group] for a in truth_group] and found.min() == 0
+    assert (exclusive_groups(atom, p * 0.9, np.zeros(len(rows), np.int64)) == -1).all()

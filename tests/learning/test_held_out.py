@@ -162,6 +162,7 @@ def test_groups_are_hidden_as_a_whole() -> None:
     found = cross_validate(model, tables, "C", hold_out=3, method="pseudolikelihood", prior=1.0, progress=False)
     assert found.pooled.overall.rows == 72 and found.pooled.overall.true == 24
     assert found.pooled.overall.auc_pr > 0.9
+    assert found.pooled.overall.groups == 24 and found.pooled.overall.accuracy > 0.9
     unlabelled = {**tables, "C": tables["C"].slice(0, 20)}  # four pages whose class is not known are not judged
     found = cross_validate(model, unlabelled, "C", hold_out=3, method="pseudolikelihood", prior=1.0, progress=False)
     assert found.pooled.overall.rows == 60 and found.pooled.overall.true == 20
@@ -226,3 +227,22 @@ def test_parts_of_the_time() -> None:
         assert 99 < current().left <= 100
     with part_of_time(0.5):
         assert current().left is None
+
+
+def test_weights_are_a_table() -> None:
+    """A sequence of weights, and columns by name, for pandas, Polars and Arrow alike."""
+    import polars as pl
+
+    found = mln.learn(mln.Model.parse(RULES), graph(2, helps=True), "S", prior=1.0, method="pseudolikelihood", progress=False)
+    frame = found.weights.to_pandas()
+    assert list(frame.columns) == ["formula", "weight", "stderr", "informed", "rule"] == list(found.weights.columns)
+    assert frame["weight"].tolist() == [one.weight for one in found.weights] == found.weights["weight"].tolist()
+    assert (
+        pl.from_arrow(found.weights.table())["formula"].to_list()
+        == frame["formula"].tolist()
+        == [one.formula for one in found.weights]
+    )
+    assert len(found.weights) == 3 and found.weights[1:][0] is found.weights[1]
+    assert "stderr" in found.weights._repr_html_() and "weights learned by" in found._repr_html_()
+    with pytest.raises(KeyError, match="no column of the weights"):
+        found.weights["size"]

@@ -215,6 +215,8 @@ def _show_folds(found: CrossValidation) -> None:
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     columns = {"rows": "atoms", "true": "true", "cll": "CLL", "auc_pr": "AUC-PR", "auc_roc": "AUC-ROC", "f1": "F1"}
+    if found.pooled.overall.groups:
+        columns["accuracy"] = "accuracy"
     for title in ("left out", "predicate"):
         table.add_column(title)
     for title in (*columns.values(), "seconds"):

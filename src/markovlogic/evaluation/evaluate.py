@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from markovlogic.data.evidence import Evidence
 from markovlogic.errors import Fault, InputError, Place
+from markovlogic.evaluation.groups import accuracy, exclusive_groups
 from markovlogic.evaluation.reading import Predictions, Truth, read_result, read_truth
 from markovlogic.evaluation.scores import SMALLEST, Scores, scores_of
 from markovlogic.results.marginals import Marginals
@@ -29,6 +30,7 @@ class Evaluation:
     truth: Bool  # (n,)
     probability: Float64  # (n,)
     notes: tuple[str, ...]  # what was left out, and what was read in a way that may surprise
+    group: Int64 | None = None  # (n,) the exclusive group of each row, -1 where it is in none; None: there are none
 
     @cached_property
     def by_predicate(self) -> Mapping[str, Scores]:
@@ -36,13 +38,21 @@ class Evaluation:
         found = {}
         for number, name in enumerate(self.predicates):
             own = self.predicate == number
-            found[name] = scores_of(self.truth[own], self.probability[own])
+            found[name] = self._scores(own)
         return found
 
     @cached_property
     def overall(self) -> Scores:
         """Scores of all rows together (micro-averages)."""
-        return scores_of(self.truth, self.probability)
+        return self._scores(np.ones(len(self.truth), bool))
+
+    def _scores(self, rows: Bool) -> Scores:
+        truth, probability = self.truth[rows], self.probability[rows]
+        found = scores_of(truth, probability)
+        if self.group is None:
+            return found
+        share, n_groups = accuracy(self.group[rows], truth, probability)
+        return replace(found, accuracy=share, groups=n_groups)
 
     def rows(self) -> dict[str, Scores]:
         """What a table shows: each predicate, and all together where there are several."""
@@ -148,14 +158,15 @@ def _judged(predictions: Predictions, known: Truth, *, all_may_be_false: bool = 
     renumbered = np.full(len(predicates) + 1, -1)
     for number, name in enumerate(sorted(there)):
         renumbered[predicates.index(name)] = number
-    made = Evaluation(tuple(sorted(there)), renumbered[index[kept]], is_true[kept], predictions.probability[kept], ())
+    group = exclusive_groups(atom, predictions.probability, index)[kept]
+    made = Evaluation(tuple(sorted(there)), renumbered[index[kept]], is_true[kept], predictions.probability[kept], (), group)
     clipped = made.overall.clipped
     if clipped:
         notes.append(
             f"{clipped:,} rows were predicted impossible and are true, or certain and are false: their probability was taken"
             f" as {SMALLEST:g} in logarithms"
         )
-    return Evaluation(made.predicates, made.predicate, made.truth, made.probability, tuple(notes))
+    return replace(made, notes=tuple(notes))
 
 
 def _first(predictions: Predictions, rows: Bool) -> str:

@@ -45,6 +45,8 @@ class Scores:
     calibration_error: float  # mean distance of predicted from true over the bins, weighted by rows
     clipped: int  # rows that were predicted impossible and are true, or the other way round
     calibration: tuple[Bin, ...]
+    accuracy: float = math.nan  # share of exclusive groups whose most probable value is true; nan where there are none
+    groups: int = 0  # exclusive groups with one true value
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values; None where undefined."""

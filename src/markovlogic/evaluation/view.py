@@ -31,6 +31,7 @@ COLUMNS: Mapping[str, str] = {  # as a person reads them
     "f1": "F1",
     "threshold": "at",
     "calibration_error": "calib. error",
+    "accuracy": "accuracy",
 }
 ENDINGS = (".json", ".csv", ".html", ".png", ".svg")
 BAR_CELLS = 30
@@ -45,6 +46,11 @@ def cell(scores: Scores, name: str) -> str:
     return "-" if math.isnan(value) else f"{value:.4f}"
 
 
+def shown_columns(found: Evaluation) -> list[str]:
+    """All columns; the accuracy of groups only where there are exclusive groups."""
+    return [column for column in COLUMNS if column != "accuracy" or found.overall.groups]
+
+
 def evaluation_table(found: Evaluation) -> RenderableType:
     """Scores of each predicate, and the calibration curve of all rows."""
     from rich.console import Group
@@ -53,10 +59,11 @@ def evaluation_table(found: Evaluation) -> RenderableType:
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("predicate")
-    for title in COLUMNS.values():
-        table.add_column(title, justify="right", no_wrap=True)
+    shown = shown_columns(found)
+    for column in shown:
+        table.add_column(COLUMNS[column], justify="right", no_wrap=True)
     for name, scores in found.rows().items():
-        table.add_row(name, *(cell(scores, column) for column in COLUMNS))
+        table.add_row(name, *(cell(scores, column) for column in shown))
     curve = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for title, justify in (("predicted", "right"), ("atoms", "right"), ("mean", "right"), ("true", "right"), ("", "left")):
         curve.add_column(title, justify=justify, no_wrap=True)  # type: ignore[arg-type]
@@ -158,11 +165,12 @@ th:first-child, td:first-child {{ text-align: left; }} thead th {{ border-bottom
 
 def html_table(found: Evaluation) -> str:
     """The scores as an HTML table."""
+    shown = shown_columns(found)
     rows = "".join(
-        f"<tr><td>{html.escape(name)}</td>" + "".join(f"<td>{cell(scores, column)}</td>" for column in COLUMNS) + "</tr>"
+        f"<tr><td>{html.escape(name)}</td>" + "".join(f"<td>{cell(scores, column)}</td>" for column in shown) + "</tr>"
         for name, scores in found.rows().items()
     )
-    head = "".join(f"<th>{title}</th>" for title in ("predicate", *COLUMNS.values()))
+    head = "".join(f"<th>{title}</th>" for title in ("predicate", *(COLUMNS[column] for column in shown)))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 

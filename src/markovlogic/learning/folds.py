@@ -252,6 +252,11 @@ def _domains(model: syntax.Model, evidence: Evidence) -> dict[str, Domain]:
 def _pooled(parts: Sequence[Evaluation]) -> Evaluation:
     names = sorted({name for part in parts for name in part.predicates})
     number = {name: at for at, name in enumerate(names)}
+    group, n_groups = [], 0
+    for one in parts:
+        own = np.full(len(one.truth), -1, np.int64) if one.group is None else one.group
+        group.append(np.where(own >= 0, own + n_groups, -1))
+        n_groups += int(own.max(initial=-1)) + 1
     predicate = [np.array([number[name] for name in one.predicates], np.int64)[one.predicate] for one in parts]
     return Evaluation(
         tuple(names),
@@ -259,4 +264,5 @@ def _pooled(parts: Sequence[Evaluation]) -> Evaluation:
         np.concatenate([one.truth for one in parts]),
         np.concatenate([one.probability for one in parts]),
         tuple(dict.fromkeys(note for one in parts for note in one.notes)),
+        np.concatenate(group),
     )

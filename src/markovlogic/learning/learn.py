@@ -23,7 +23,7 @@ from markovlogic.learning.optimise import Chosen, cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
 from markovlogic.learning.priors import Penalty, Prior, PriorChoice, penalty_of, prior_choice
 from markovlogic.learning.pseudolikelihood import Design
-from markovlogic.learning.result import Learned, LearnedWeight
+from markovlogic.learning.result import Learned, LearnedWeight, Weights
 from markovlogic.problem.prepare import Models, Queries
 from markovlogic.report.progress import progress_of
 from markovlogic.system import measures
@@ -140,7 +140,7 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, watch: Sto
     stats = _stats(ready, further, updates, watch)
     return Learned(
         task.model,
-        _weights(ready, weights, errors, design),
+        Weights(_weights(ready, weights, errors, design)),
         further.used,
         str(chosen),
         tuple(one.name for one in ready.databases),

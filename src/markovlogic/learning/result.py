@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex, overload
+
+import numpy as np
 
 from markovlogic.language import syntax
 from markovlogic.language.formulas import weight_end
@@ -150,12 +152,58 @@ class LearnedWeight:
         return show_formula(self.rule.formula)
 
 
+class Weights(tuple[LearnedWeight, ...]):
+    """Learned weights: a sequence, and a table with the columns formula, weight, stderr, informed and rule."""
+
+    __slots__ = ()
+    columns = ("formula", "weight", "stderr", "informed", "rule")
+
+    @overload
+    def __getitem__(self, at: SupportsIndex) -> LearnedWeight: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[LearnedWeight, ...]: ...
+    @overload
+    def __getitem__(self, at: str) -> Any: ...
+    def __getitem__(self, at: SupportsIndex | slice | str) -> Any:
+        """A weight by its number, or a column by its name."""
+        if not isinstance(at, str):
+            return super().__getitem__(at)
+        if at not in self.columns:
+            raise KeyError(f"{at} is no column of the weights, which are {', '.join(self.columns)}")
+        name = "number" if at == "rule" else at
+        return np.array([getattr(one, name) for one in self])
+
+    def table(self) -> Any:
+        """Arrow table; what is not known is null."""
+        import pyarrow as pa
+
+        return pa.table({name: pa.array(self[name], from_pandas=True) for name in self.columns})
+
+    def to_pandas(self) -> Any:
+        """A frame with one row for each weight."""
+        import pandas as pd
+
+        return pd.DataFrame({name: self[name] for name in self.columns})
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the largest ones."""
+        largest = sorted(self, key=lambda one: -abs(one.weight))[:SHOWN]
+        rows = "".join(
+            f"<tr><td>{one.weight:.4f}</td><td>{'-' if math.isnan(one.stderr) else f'{one.stderr:.3g}'}</td>"
+            f"<td>{html.escape(one.formula)}</td></tr>"
+            for one in largest
+        )
+        head = "".join(f"<th>{title}</th>" for title in ("weight", "± stderr", "formula"))
+        more = f"<p>and {len(self) - SHOWN:,} smaller ones</p>" if len(self) > SHOWN else ""
+        return f"<table><tr>{head}</tr>{rows}</table>{more}"
+
+
 @dataclass(frozen=True, eq=False)
 class Learned:
     """Learned weights and the model that has them."""
 
     source: syntax.Model
-    weights: tuple[LearnedWeight, ...]
+    weights: Weights
     method: str  # by which the weights were found in the end
     prior: str
     databases: tuple[str, ...]
@@ -235,28 +283,12 @@ class Learned:
 
     def to_pandas(self) -> Any:
         """A frame with one row for each weight."""
-        import pandas as pd
-
-        columns = {
-            "formula": [one.formula for one in self.weights],
-            "weight": [one.weight for one in self.weights],
-            "stderr": [one.stderr for one in self.weights],
-            "informed": [one.informed for one in self.weights],
-            "rule": [one.number for one in self.weights],
-        }
-        return pd.DataFrame(columns)
+        return self.weights.to_pandas()
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the largest weights."""
-        largest = sorted(self.weights, key=lambda one: -abs(one.weight))[:SHOWN]
-        rows = "".join(
-            f"<tr><td>{one.weight:.4f}</td><td>{'-' if math.isnan(one.stderr) else f'{one.stderr:.3g}'}</td>"
-            f"<td>{html.escape(one.formula)}</td></tr>"
-            for one in largest
-        )
-        head = "".join(f"<th>{title}</th>" for title in ("weight", "± stderr", "formula"))
-        more = f"<p>and {len(self.weights) - SHOWN:,} smaller ones</p>" if len(self.weights) > SHOWN else ""
-        return f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr>{head}</tr>{rows}</table>{more}"
+        """What notebooks show: the largest weights, after what speaks against them."""
+        worries = "".join(f"<p>{html.escape(worry)}</p>" for worry in self.worries)
+        return f"{worries}<p>{html.escape(repr(self)[1:-1])}</p>{self.weights._repr_html_()}"
 
     def __repr__(self) -> str:
         return f"<{len(self.weights):,} weights learned by {self.method} from {len(self.databases)} databases>"
