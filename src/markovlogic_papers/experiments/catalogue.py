@@ -40,6 +40,12 @@ PANELS: dict[str, str] = {  # id -> what a listing shows
     "E18d": "lifted Metropolis-Hastings against Gibbs on a Chimera graph ([004])",
     "E18e": "lifted inference under evidence of low Boolean rank: time against rank ([004])",
 }
+TOGETHER = {  # modules that hold several panels; the others are named by their panel
+    "blocked_gibbs_panels": ("E4", "E5", "E6", "E7", "E8", "E9"),
+    "orbit_curves": ("E17a", "E17b", "E17c", "E17d", "E17e", "E17f"),
+    "orbit_sizes": ("E17g", "E17h", "E17i", "E17j"),
+    "spin_panels": ("E18c", "E18d"),
+}
 FIGURES: dict[str, str] = {  # several panels together
     "E17": "all panels of E17 in one table and picture",
     "E18": "all panels of E18 in one table and picture",
@@ -65,6 +71,7 @@ def chosen(name: str) -> tuple[list[str], list[str]]:
 
 def experiment(name: str) -> Experiment:
     """The experiment itself."""
-    module = importlib.import_module(f"markovlogic_papers.experiments.{name.lower()}")
-    found: Experiment = module.EXPERIMENT
+    home = next((module for module, ids in TOGETHER.items() if name in ids), name.lower())
+    module = importlib.import_module(f"markovlogic_papers.experiments.{home}")
+    found: Experiment = module.EXPERIMENTS[name] if home in TOGETHER else module.EXPERIMENT
     return found

@@ -102,6 +102,16 @@ class Experiment:
     draw: Callable[[Table], Any]  # an Altair chart
 
 
+def panel(*, title: str, chart: Callable[[str], Callable[[Table], Any]], **rest: Any) -> Experiment:
+    """An experiment whose chart shows its title."""
+    return Experiment(title=title, draw=chart(title), **rest)
+
+
+def by_id(*panels: Experiment) -> dict[str, Experiment]:
+    """Panels that share a module, as the catalogue looks them up."""
+    return {panel.id: panel for panel in panels}
+
+
 def summary_text(experiment: Experiment, outcome: Outcome, *, quick: bool, seed: int, seconds: float, version: str) -> str:
     """The JSON file of an experiment."""
     content = {
