@@ -9,9 +9,9 @@ from markovlogic.estimation.metrics import gelman_rubin
 from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.networks.ground import network_of
 from markovlogic_papers.experiments import comparison
-from markovlogic_papers.experiments.orbit_curves import grid_orbits
 from markovlogic_papers.experiments.comparison import Interval
 from markovlogic_papers.experiments.follow import ORBIT, Counted, Truth, checkpoints, false_world, gold_run
+from markovlogic_papers.experiments.orbit_curves import grid_orbits
 from markovlogic_papers.experiments.outcome import Table, plain
 from markovlogic_papers.experiments.racing import mean_rhat
 from markovlogic_papers.experiments.stage import Orbits, renaming_orbits, set_stage
