@@ -29,6 +29,7 @@ ELSEWHERE = {
     "diff": "[how good are the probabilities?](evaluate.md#compare-two-results)",
     "check": "[check rules](check.md)",
     "format": "[check rules](check.md)",
+    "lsp": "[use your editor](editor.md)",
     "cluster": "[resolve entities](entity-resolution.md)",
     "generate": "[benchmark problems](problems.md)",
     "warm-up": "[install](install.md)",

@@ -76,6 +76,7 @@ OWN = {
     "diff": "markovlogic.cli.diff:diff",
     "check": "markovlogic.cli.check:check",
     "format": "markovlogic.cli.check:format_",
+    "lsp": "markovlogic.cli.lsp:lsp",
     "generate": "markovlogic.cli.generate:generate",
     "warm-up": "markovlogic.cli.warm_up:warm_up",
 }
