@@ -112,7 +112,7 @@ def test_wrong_types_are_answered_in_words(model):
     table = pa.table({"a": ["Ann"], "b": ["Bob"]})
     evidence = {"Friends": table}
     for query in (5, [5], ["Smokes", None]):
-        with pytest.raises(mln.InputError, match="which is no text"):
+        with pytest.raises(mln.InputError, match="which is not text"):
             mln.infer(model, evidence, query)
     for one in (table, table.to_pandas()):
         with pytest.raises(mln.InputError, match=r"evidence cannot be a \w+ \(give files, or model.evidence"):

@@ -22,13 +22,12 @@ def notes(rules: str, evidence: object, query: str, **options: object) -> list[s
 
 def test_predicates_that_are_open_though_nobody_asked():
     assert notes(SMOKERS, FACTS, "Smokes") == [
-        "Cancer (3 atoms), Rich (3 atoms) have no evidence and are not asked for, so they are open and summed over; "
+        "Cancer (3 atoms), Rich (3 atoms) have no evidence and are not queried, so they are open and summed over; "
         "--closed Cancer,Rich takes them to be false"
     ]
     one = notes(SMOKERS, FACTS, "Smokes", closed=["Rich"])
     assert one == [
-        "Cancer (3 atoms) has no evidence and is not asked for, so it is open and summed over; "
-        "--closed Cancer takes it to be false"
+        "Cancer (3 atoms) has no evidence and is not queried, so it is open and summed over; --closed Cancer takes it to be false"
     ]
     assert notes(SMOKERS, FACTS, "Smokes", closed=["Rich"], open_="Cancer") == []
     assert notes(SMOKERS, FACTS, "Smokes,Cancer,Rich") == []
@@ -113,14 +112,14 @@ def test_every_command_tells_what_it_assumed(tmp_path):
     """By the same code as inference, each in its own words."""
     model, said = (
         mln.Model.parse(SMOKERS),
-        "Cancer (3 atoms), Rich (3 atoms) have no evidence and are not asked for, so they are open and",
+        "Cancer (3 atoms), Rich (3 atoms) have no evidence and are not queried, so they are open and",
     )
     assert (
         mln.maximize(model, FACTS, "Smokes")
         .remarks[0]
         .startswith(f"{said} part of the world that is searched; --closed Cancer,Rich")
     )
-    assert not any("not asked for" in note for note in mln.maximize(model, FACTS).remarks)  # all open atoms are asked for
+    assert not any("not queried" in note for note in mln.maximize(model, FACTS).remarks)  # all open atoms are asked for
     made = mln.compress(model, FACTS, "kmeans", query="Smokes")
     assert made.notes[0] == f"{said} merged like the rest; --closed Cancer,Rich takes them to be false"
     assert made.summary()["notes"] == list(made.notes)
@@ -138,7 +137,7 @@ def test_clusters_tell_it_too(tmp_path):
 
     rules = "r = {A, B, C}\nSame(r, r)\nOdd(r)\nSame(x, x).\nSame(x, y) ^ Same(x, z) => Same(y, z).\n0.5 Same(x, y) ^ Odd(x)\n"
     found = cluster(mln.Model.parse(rules), None, "Same")
-    assert found.notes[0].startswith("Odd (3 atoms) has no evidence and is not asked for, so it is open and summed over")
+    assert found.notes[0].startswith("Odd (3 atoms) has no evidence and is not queried, so it is open and summed over")
 
 
 def test_learning_and_maximizing_look_at_constants_too():
@@ -156,7 +155,7 @@ def test_of_many_open_predicates_the_largest_are_named():
     (note,) = notes(f"a = {{A, B}}\nb = {{C, D, E}}\nQ(a)\n{rules}", None, "Q")
     assert note == (
         "P7 (3 atoms), P0 (2 atoms), P1 (2 atoms), P2 (2 atoms) and 16 more predicates (32 atoms) have no evidence and are not "
-        "asked for, so they are open and summed over; --closed P7,P0,P1,P2,… takes them to be false"
+        "queried, so they are open and summed over; --closed P7,P0,P1,P2,… takes them to be false"
     )
 
 

@@ -70,7 +70,7 @@ def tables(numbers: dict[tuple[str, ...], float]) -> dict[str, pa.Table]:
     single = {key: v for key, v in numbers.items() if key[0] == "Old"}
     first, second = [k[1] for k in pairs], [k[2] for k in pairs]
     old = {"a": [k[1] for k in single], "value": list(single.values())} if single else {"a": ["A"], "value": [0.0]}
-    similar = {"a": [*first, "A"], "b": [*second, "A"], "value": [*pairs.values(), None]}  # an empty cell is no number
+    similar = {"a": [*first, "A"], "b": [*second, "A"], "value": [*pairs.values(), None]}  # an empty cell is not a number
     return {"Similar": pa.table(similar), "Old": pa.table(old)}
 
 

@@ -147,15 +147,12 @@ def test_open_and_closed_worlds_differ(mln, smokers):
 
 def test_auto_tells_which_options_had_nothing_to_do(mln, smokers):
     ran = mln("infer", *model_and_facts(smokers), "-q", "Smokes", "--draws", "50")
-    assert ran.code == 0 and "--draws had nothing to do" in ran.err
+    assert ran.code == 0 and "--draws had no effect" in ran.err
 
 
 def test_what_is_said_about_a_run_does_not_stop_an_exact_one(mln, smokers):
     ran = mln("infer", *smokers[:1], "-e", smokers[1], "-q", "Smokes", "--method", "exact", "--seed", 1, "--draws", 5)
-    assert (
-        ran.code == 0
-        and "note: nothing was drawn and there is no sampling error, so --draws, --seed had nothing to do" in ran.err
-    )
+    assert ran.code == 0 and "note: nothing was drawn and there is no sampling error, so --draws, --seed had no effect" in ran.err
 
 
 def test_a_terminal_gets_a_table(mln, smokers, monkeypatch, capsys):

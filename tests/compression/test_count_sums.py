@@ -80,7 +80,7 @@ def test_auto_sums_where_it_is_cheap_and_samples_where_it_is_not_or_draws_are_wa
     said = {"compress": readings.RandomGroups(ratio=0.34, weights="count"), "query": "R,S"}
     summed = mln.infer(model, None, **said, draws=40)
     assert summed.run.method == "exact" and (summed.stderr == 0).all()
-    assert any("--draws had nothing to do" in remark for remark in summed.remarks)
+    assert any("--draws had no effect" in remark for remark in summed.remarks)
     drawn = mln.infer(model, None, **said, draws=3000, checkpoint=tmp_path / "c")
     assert drawn.run.method == "gibbs"
     assert (np.abs(drawn.probability - summed.probability) < 5 * drawn.stderr + 1e-6).all()

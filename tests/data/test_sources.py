@@ -32,7 +32,7 @@ def test_a_name_with_a_comma_that_exists(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("friends.csv", "Friends=friends.csv"), ("", "without a name"), ("a/b=c.csv", "which predicate")]
+    ("text", "says"), [("friends.csv", "Friends=friends.csv"), ("", "without a name"), ("a/b=c.csv", "name of its predicate")]
 )
 def test_wrong_sources(text, says):
     with pytest.raises(InputError, match=says):
@@ -77,7 +77,7 @@ def test_a_pair_is_a_predicate_and_its_table_or_two_sources(pair, is_one):
 
 @pytest.mark.parametrize("first", [Path("a.db"), "not a name"])
 def test_a_table_file_beside_what_is_no_predicate_has_none(first):
-    with pytest.raises(InputError, match=r"b\.csv does not say which predicate it is about"):
+    with pytest.raises(InputError, match=r"b\.csv needs the name of its predicate"):
         evidence_sources((first, "b.csv"))
 
 

@@ -329,7 +329,7 @@ def test_series_agree_with_plain_formulas(n_chains, draws, size, seed):
 
 
 def test_means_that_hardly_vary_have_as_many_effective_draws_as_others():
-    """What was not seen is no part of an effective size, and a difference in the last bit is neither drift nor disagreement."""
+    """What was not seen counts in no effective size, and a difference in the last bit is neither drift nor disagreement."""
     rng = np.random.default_rng(2)
     values = 0.3 + np.array([0.1, 1e-4, 1e-6, 1e-8, 0.0])[:, None, None] * rng.uniform(-1, 1, (5, 1600, 16))
     halves = values.reshape(5, 2, 800, 16)

@@ -81,7 +81,7 @@ def test_every_file_that_we_write_gives_the_same(ending: str, result: mln.Margin
     assert (found.by_predicate["Cancer"].rows, found.by_predicate["Cancer"].true) == (4, 1)
     assert found.by_predicate["Flag"].true == 0 and np.isnan(found.by_predicate["Flag"].auc_pr)
     notes = "\n".join(found.notes)
-    assert "no single atoms, such as Smokes(A)^Cancer(A)" in notes and "unknown by the truth, such as Smokes(E)" in notes
+    assert "not single atoms, such as Smokes(A)^Cancer(A)" in notes and "unknown by the truth, such as Smokes(E)" in notes
     assert "says nothing about Flag" in notes
 
 
@@ -112,7 +112,7 @@ def test_certain_and_wrong_is_told(tmp_path: Path) -> None:
         ("P(A) much\n", "P(A)\n", r"r\.txt:1:1: expected an atom and its probability"),
         ("", "P(A)\n", "no rows to evaluate"),
         ("P(A) 0.5\n", "P(A\n", r"t\.db:1:2: this parenthesis is not closed"),
-        ("P(A) 0.5\n", "0.5 P(A)\n", "soft evidence does not say what is true"),
+        ("P(A) 0.5\n", "0.5 P(A)\n", "soft evidence is not a truth value"),
         ("P(A) 0.5\n", "P(A)\n!P(A)\n", r"t\.db:2:1: contradicting facts about P\(A\)"),
         ("P(A) 0.5\n", "?P(A)\n", "no row is left to evaluate"),
     ],
@@ -145,7 +145,7 @@ def test_command(result: mln.Marginals, truth_file: Path, tmp_path: Path, capsys
     [
         ("thing,chance\nP(A),0.5\n", "no column atom and no column probability, found thing, chance"),
         ("atom,chance\nP(A),0.5\n", "no column probability, found atom, chance"),
-        ("atom,probability\nP(A),0.5\nP(B),\nP(C),much\n", r"r\.csv:4.*the probability 'much' is no number"),
+        ("atom,probability\nP(A),0.5\nP(B),\nP(C),much\n", r"r\.csv:4.*the probability 'much' is not a number"),
     ],
 )
 def test_a_table_that_is_no_result_is_told(table: str, message: str, tmp_path: Path) -> None:

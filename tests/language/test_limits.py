@@ -39,7 +39,7 @@ def test_large_weights_and_small_ones_keep_each_other_company() -> None:
 @pytest.mark.parametrize("text", ["nan S(x)", "NaN S(x)", "-nan S(x) v S(y)", "+NAN !S(x)", "nan *S(x)"])
 def test_nan_is_no_weight(text: str) -> None:
     (said,) = faults_of(text + "\n")
-    assert said.startswith("m.mln:4:1: nan is no weight (expected a number such as 1.5, -2, 1e-3 or inf)")
+    assert said.startswith("m.mln:4:1: nan is not a weight (expected a number such as 1.5, -2, 1e-3 or inf)")
 
 
 def test_nan_may_be_a_predicate() -> None:

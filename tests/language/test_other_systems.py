@@ -136,7 +136,7 @@ def test_types_of_evidence_files(tmp_path):
     for text, says in [
         ("q = {A}", "1:1: unknown type q"),
         ("S(A)\np = {A,", "2:5: brace is never closed (a declaration stands on one line)"),
-        ("p = {ann}", '1:6: ann is lower case, so it is no constant (write "ann" in double quotes, or begin it upper case)'),
+        ("p = {ann}", '1:6: ann is lower case, so it is not a constant (write "ann" in double quotes, or begin it upper case)'),
         ("p = {A} S(A)", "1:9: found S, expected"),
         ("---", "1:1: expected a predicate, found --- (pracmln parts databases by ---; here each has a file of its own)"),
         ("B = S(A, )", "1:10: expected a constant"),
@@ -154,9 +154,9 @@ def test_types_of_evidence_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("1 T(x) = y", "T is no function; it is declared as T(p, p) (a function is declared as in person T(person))"),
+        ("1 T(x) = y", "T is not a function; it is declared as T(p, p) (a function is declared as in person T(person))"),
         ("1 S(Foo(x))", "undeclared function Foo (declare it by a line such as thing Foo(thing))"),
-        ("1 EXIST x S(T(x))", "T is no function; it is declared as T(p, p)"),
+        ("1 EXIST x S(T(x))", "T is not a function; it is declared as T(p, p)"),
     ],
 )
 def test_what_is_no_function(text, says):
@@ -199,9 +199,9 @@ def test_comparisons_are_those_of_integers():
 
 
 def test_what_cannot_be_compared_is_told():
-    with pytest.raises(mln.InputError, match="Ann of type time is no integer, and a rule compares"):
+    with pytest.raises(mln.InputError, match="Ann of type time is not an integer, and a rule compares"):
         mln.infer(mln.Model.parse(NUMBERS.replace("{1, ..., 4}", "{1, Ann}")), None, "On")
-    with pytest.raises(mln.InputError, match="Ann is no integer, so it can be neither compared nor added to"):
+    with pytest.raises(mln.InputError, match="Ann is not an integer, so it can be neither compared nor added to"):
         mln.Model.parse(NUMBERS + "1 On(t) ^ t < Ann\n")
     with pytest.raises(mln.InputError, match="the type of variable x is unknown"):
         mln.Model.parse(NUMBERS + "1 On(t) ^ x < y\n")

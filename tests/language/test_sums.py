@@ -355,7 +355,7 @@ def test_spellings_of_one_formula(text, same):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("1 On(Ann + 1)", "Ann is no integer"),
+        ("1 On(Ann + 1)", "Ann is not an integer"),
         ("1 On(t) ^ t + 1", "=, != or a comparison after a sum"),
         ("1 On(t + )", "arithmetic +: not supported"),
         ("1 On(t + 1.5)", "arithmetic +: not supported"),

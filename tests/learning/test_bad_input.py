@@ -97,4 +97,4 @@ def test_the_record_of_a_run_and_what_it_assumed(tmp_path: Path, capsys: pytest.
     assert all(updates > 0 and updates % (4 * 64) == 0 and chains == 64 for updates, chains in list(seen.values())[2:])
     assert "1 atom of Smokes is not listed and counts as false" in capsys.readouterr().err
     main(["learn", f"{tmp_path}/o.mln", "-e", f"{tmp_path}/a.db", "-q", "Smokes", "--prior", "1", "-o", f"{tmp_path}/out.mln"])
-    assert "Glad (4 atoms) has no evidence and is not asked for, so it is open and summed over" in capsys.readouterr().err
+    assert "Glad (4 atoms) has no evidence and is not queried, so it is open and summed over" in capsys.readouterr().err

@@ -81,7 +81,7 @@ def test_rules_go_to_a_rule_file(tmp_path: Path, name: str, capsys: pytest.Captu
 def test_predicates_are_modelled_not_atoms(tmp_path: Path, query: str) -> None:
     files(tmp_path, "P(t)\nR(t, t)\nP(x)\nR(x, y)\n", "P(A)\n!P(B)\nR(A,B)\n!R(B,A)\n")
     with pytest.raises(
-        InputError, match=r"is no predicate, and learning models all atoms of one \(name the predicate: -q [PR]\)"
+        InputError, match=r"is not a predicate; learning models all atoms of a predicate \(name the predicate: -q [PR]\)"
     ):
         mln.learn(tmp_path / "m.mln", [str(tmp_path / "0.db")], query)
     assert mln.learn(tmp_path / "m.mln", [str(tmp_path / "0.db")], "P, R(_,_)", prior=1.0).targets == ("P", "R")

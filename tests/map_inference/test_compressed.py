@@ -115,7 +115,7 @@ def test_groups_of_many_sizes_leave_weights_as_they_are(monkeypatch):
 
 def test_what_is_refused():
     model = mln.Model.parse("x={A,B}\nR(x)\n1 R(a)\n")
-    with pytest.raises(mln.InputError, match="nothing to do with the most probable world"):
+    with pytest.raises(mln.InputError, match="not supported for the most probable world"):
         mln.maximize(model, None, compress=readings.KMeans(weights="count"))
     with pytest.raises(mln.UnsupportedError, match="cannot be compressed"):
         mln.maximize(model, evidence_of(model, "0.8 R(A)\n"), compress="kmeans")

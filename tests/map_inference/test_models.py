@@ -44,7 +44,7 @@ def test_all_open_atoms_are_told_where_nothing_is_asked():
     table = world.table()
     assert table.column_names == ["atom", "predicate", "arg1", "arg2"]
     assert table.to_pylist()[1] == {"atom": "S(A)", "predicate": "S", "arg1": "A", "arg2": None}
-    with pytest.raises(KeyError, match="no ground atom"):
+    with pytest.raises(KeyError, match="not a ground atom"):
         world["S"]
 
 
@@ -53,7 +53,7 @@ def test_the_world_is_one_of_all_atoms_whatever_is_asked():
     world = maximize(model, None, "S")
     assert world.atoms == ["S(A)"]
     assert world.log_weight == pytest.approx(3.0)
-    with pytest.raises(KeyError, match="not asked for"):
+    with pytest.raises(KeyError, match="not in the query"):
         world["T(A)"]
 
 
@@ -64,7 +64,7 @@ def test_no_atom_is_open():
 
 @pytest.mark.parametrize("query", ["S(A)^S(B)", "!S(A)"])
 def test_a_world_has_no_answer_to_a_conjunction(query):
-    with pytest.raises(InputError, match="is no atom"):
+    with pytest.raises(InputError, match="is not an atom"):
         maximize(Model.parse("p = {A, B}\nS(p)\n1 S(x)\n"), None, query)
 
 

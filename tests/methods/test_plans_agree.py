@@ -1,4 +1,4 @@
-"""`mln explain` and the run say the same of method, network and estimator, for every method on problems of all kinds."""
+"""`mln explain` and the run set the same thing of method, network and estimator, for every method on problems of all kinds."""
 
 from __future__ import annotations
 

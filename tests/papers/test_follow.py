@@ -1,4 +1,4 @@
-"""The parts that experiments are made of, each against a slow way to say the same."""
+"""The parts that experiments are made of, each against a slow way to set the same thing."""
 
 from __future__ import annotations
 

@@ -172,9 +172,9 @@ def test_no_generators_and_no_permutations():
     group = GeneratedGroup([], 3)
     assert group.is_trivial and group.sample(np.random.default_rng(0)).tolist() == [0, 1, 2]
     assert group.orbits().n_orbits == 3
-    with pytest.raises(ValueError, match="no permutation"):
+    with pytest.raises(ValueError, match="not a permutation"):
         GeneratedGroup([image(0, 0, 1)], 3)
-    with pytest.raises(ValueError, match="no permutation"):
+    with pytest.raises(ValueError, match="not a permutation"):
         GeneratedGroup([image(0, 1)], 3)
 
 

@@ -107,7 +107,7 @@ def _asked(posed: PreparedProblem) -> PreparedProblem:
     for item in problem.query:
         if isinstance(item.wanted, WantedFormula):
             raise InputError(
-                f"{item.text} is no atom: the most probable world is given atom by atom",
+                f"{item.text} is not an atom: the most probable world is given atom by atom",
                 hint="ask for predicates and ground atoms, or for its probability with mln infer",
             )
     if problem.query:

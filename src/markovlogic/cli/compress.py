@@ -22,7 +22,7 @@ def compress(
     evidence: options.EvidenceFiles = None,
     query: Annotated[
         list[str] | None,
-        options.query_option("What will be asked for: missing facts of these predicates are unknown."),
+        options.query_option("Predicates that you will query: their unlisted facts are unknown."),
     ] = None,
     open_: options.Open = None,
     closed: options.Closed = None,

@@ -175,7 +175,7 @@ def memory_size(text: str | None) -> int | None:
     found = _SIZE.fullmatch(text)
     size = float(found[1]) * _UNITS[found[2].upper()] if found and found[2].upper() in _UNITS else 0.0
     if size < 1:
-        raise InputError(f"--memory-limit {text} is no amount of memory", hint="write 4GB, 500MB or a number of bytes")
+        raise InputError(f"--memory-limit {text} is not a size of memory", hint="write 4GB, 500MB or a number of bytes")
     return int(size)
 
 

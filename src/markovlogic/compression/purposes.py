@@ -39,7 +39,7 @@ TO_PROPOSE = Purpose(
 TO_MAXIMIZE = Purpose(
     "the most probable world",
     {"weights": ("default", "literal", "uniform"), **_SMALLER_PROBLEM},
-    "leave it out: a world is one of a smaller problem, and what it weighs is told of the model as posed",
+    "leave it out: the world comes from a smaller problem, and its weight is that of the original model",
 )
 TO_WRITE = Purpose(
     "files, which hold a smaller problem with literal weights",
@@ -53,4 +53,4 @@ def refuse_unused(compressor: Any, purpose: Purpose) -> None:
     for name, known in purpose.takes.items():
         value = getattr(compressor, name, known[0])
         if value not in known:
-            raise InputError(f"{compressor.name}: {name}={value} has nothing to do with {purpose.what}", hint=purpose.hint)
+            raise InputError(f"{compressor.name}: {name}={value} is not supported for {purpose.what}", hint=purpose.hint)

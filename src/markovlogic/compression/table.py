@@ -71,7 +71,9 @@ def compressor_said(
     _check_given(made, given)
     mine, rest = split_said(made, made.name, said, others)
     for twice in mine.keys() & given.keys():
-        raise InputError(f"--{twice} {given[twice]:g} and --set {twice}={mine[twice]} say the same", hint="leave one of them out")
+        raise InputError(
+            f"--{twice} {given[twice]:g} and --set {twice}={mine[twice]} set the same thing", hint="leave one of them out"
+        )
     return changed(made, mine, given), rest
 
 
@@ -104,6 +106,6 @@ def _check_given(made: Compressor, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if name not in vars(made):
             taking = [other for other in TABLE if name in vars(compressor_named(other))]
-            raise InputError(f"--{name} is no setting of --compress {made.name}", hint=f"it is one of {', '.join(taking)}")
+            raise InputError(f"--{name} is not a setting of --compress {made.name}", hint=f"it is one of {', '.join(taking)}")
         if name == "rank" and value < 0:
             raise InputError(f"--rank must be at least 0, not {value}")

@@ -286,7 +286,7 @@ class _Units:
         self.link_weight: list[Float64] = []
         self._links: dict[tuple[Key, int, int], int] = {}
         if sum(chance.size for *_, chance in links) > MOST_LINK_TERMS:
-            raise NoTypes("atoms of two objects are asked for, and there are too many kinds of pairs")
+            raise NoTypes("the query has atoms of two objects, and there are too many kinds of pairs")
         for (key, swapped), one, other, chance in links:
             unit = self._new()
             self._links[(key, other, one) if swapped else (key, one, other)] = unit

@@ -194,7 +194,7 @@ def facts_of_numbers(relation: Relation, domains: Mapping[str, Domain]) -> Facts
     domain = domains[relation.type_name]
     odd = next((name for name in domain.names if not INTEGER.match(name)), None)
     if odd is not None:
-        what = f"{show_constant(odd)} of type {domain.type_name} is no integer"
+        what = f"{show_constant(odd)} of type {domain.type_name} is not an integer"
         raise InputError(f"{what}, and a rule {'compares' if relation.sign == LESS else 'counts with'} constants of this type")
     value = np.array([int(name) for name in domain.names], np.int64)
     _refuse_doubles(domain, value)

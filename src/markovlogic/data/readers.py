@@ -99,5 +99,5 @@ def _read_table(
 
 def _refuse_nameless_table(path: str) -> None:
     if is_table_file(path):
-        message = "a table does not say which predicate it is about"
+        message = "a table needs the name of its predicate"
         raise InputError(Fault(message, Place(path), hint=f"name the predicate: Friends={os.path.basename(path)}"))

@@ -50,7 +50,7 @@ def parse_source(text: str) -> Source:
     if is_table_file(text) or database_of(text) is not None:
         if named is None:
             file = os.path.basename(text.partition(":")[0])
-            raise InputError(f"{text} does not say which predicate it is about", hint=f"name the predicate: Friends={file}")
+            raise InputError(f"{text} needs the name of its predicate", hint=f"name the predicate: Friends={file}")
         return named.group(1), named.group(2)
     if named is not None and not os.path.exists(text):
         ending = os.path.splitext(named.group(2))[1]
@@ -90,7 +90,7 @@ def evidence_sources(evidence: object) -> list[Source]:
         return [evidence]
     if isinstance(evidence, tuple) and len(evidence) == 2 and _is_table_of(*evidence):
         return [(str(evidence[0]), evidence[1])]
-    # a table iterates over its columns, but does not say which predicate it is about
+    # a table iterates over its columns, but needs the name of its predicate
     if not isinstance(evidence, Iterable) or hasattr(evidence, "columns") or hasattr(evidence, "schema"):
         raise InputError(f"evidence cannot be a {type(evidence).__name__}", hint="give files, or model.evidence(Pred=table)")
     return [source for item in evidence for source in evidence_sources(item)]
@@ -123,7 +123,7 @@ def cannot_read(path: str, error: OSError, expected: str) -> InputError:
         try:
             hint = nearest(os.path.basename(path), os.listdir(folder or "."))
         except OSError:
-            hint = f"there is no folder {folder}"
+            hint = f"folder not found: {folder}"
         return InputError(Fault("no such file", Place(path), hint=hint))
     if isinstance(error, IsADirectoryError) or os.path.isdir(path):
         return InputError(Fault(f"this is a folder, expected {expected}", Place(path)))

@@ -230,7 +230,7 @@ def _read_batch(
         truth, soft, expected = _said(column, cells, predicate)
         refuse(truth == BAD, lambda row: (f"column {column} holds {cells[row].as_py()!r}", expected))
         if predicate.is_real:
-            good &= truth == SOFT  # where there is no number there is nothing to say
+            good &= truth == SOFT  # where there is not a number there is nothing to say
     names = pa.concat_arrays(dictionaries) if dictionaries else pa.array([], pa.string())
     rows = np.flatnonzero(good)
     return Piece(names, [NamedBlock(predicate, name_id[rows], truth[rows], rows + first_row, _kept(soft, rows))])

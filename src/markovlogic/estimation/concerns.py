@@ -48,7 +48,7 @@ def run_concerns(atoms: Estimates, events: Estimates, course: Course, atom_name:
     if course.stopped == "interrupt":
         found.append(f"the run was interrupted after {course.draws} draws a chain; what was found until then is given")
     if course.draws == 0:
-        return [*found, "the run ended before any draw was made, in burn-in; allow more time or ask for a shorter burn-in"]
+        return [*found, "the run ended before any draw was made, in burn-in; allow more time or a shorter burn-in"]
     if len(atoms):
         found += estimate_concerns(atoms, atom_name, "query atoms", course, expected=_nearly_certain(atoms, course))
     if len(events):

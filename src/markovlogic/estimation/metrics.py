@@ -21,7 +21,7 @@ def _pair(true: npt.ArrayLike, estimate: npt.ArrayLike) -> tuple[Float64, Float6
         raise ValueError("an average over no atoms is undefined")
     for name, values in (("true", p), ("estimate", q)):
         if not ((values >= 0) & (values <= 1)).all():
-            raise ValueError(f"{name} holds values that are no probabilities")
+            raise ValueError(f"{name} holds values outside of 0 to 1")
     return p, q
 
 

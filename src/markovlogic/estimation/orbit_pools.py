@@ -309,7 +309,7 @@ def remarks_on(pools: OrbitPools, estimator: Estimator, taken: Estimator, method
         return ()
     name = estimator.name
     if not pools.n_pools:
-        return (f"no symmetry moves what was asked for, so the estimator {name} had nothing to average over",)
+        return (f"no symmetry moves the query atoms, so the estimator {name} had nothing to average over",)
     found = []
     if estimator.either and not taken.conditional:
         found.append("orbit means of samples vary less here than those of conditionals, and are what is given")

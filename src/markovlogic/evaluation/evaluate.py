@@ -133,7 +133,7 @@ def _judged(predictions: Predictions, known: Truth, *, all_may_be_false: bool = 
     undefined, formulas = np.isnan(predictions.probability), index < 0
     kept = ~(undefined | formulas | is_unknown)
     for left, what in (
-        (formulas, "are no single atoms"),
+        (formulas, "are not single atoms"),
         (is_unknown, "are marked as unknown by the truth"),
         (undefined, "have no probability"),
     ):

@@ -91,7 +91,7 @@ def _table_rows(path: str) -> Predictions:
             number = cells.cast(pa.float64())
         except pa.ArrowException:
             row = next(at for at, cell in enumerate(cells.to_pylist()) if not _is_number(cell))
-            message = f"the {name} {cells[row].as_py()!r} is no number"
+            message = f"the {name} {cells[row].as_py()!r} is not a number"
             raise InputError(Fault(message, table.place(row), hint=f"expected {EXPECTED}")) from None
         found: Float64 = number.fill_null(np.nan).to_numpy(zero_copy_only=False)
         return found
@@ -187,7 +187,7 @@ def read_truth(truth: object, predictions: Predictions) -> Truth:
 def _of_db(path: str) -> Truth:
     """A `.db` file, whatever predicates it holds: no model is at hand that would declare them."""
     if path.lower().endswith((".csv", ".parquet")):
-        message = "a table does not say which predicate it is about"
+        message = "a table needs the name of its predicate"
         raise InputError(Fault(message, Place(path), hint=f"name the predicate: Friends={os.path.basename(path)}"))
     status: dict[str, int] = {}
     faults = FaultLog()
@@ -217,7 +217,7 @@ def _fact(line: str) -> tuple[str, int] | None:
         return None
     fact = with_number(fact, is_real=False)
     if fact.truth == SOFT:
-        raise LineError(1, "soft evidence does not say what is true", "give the fact, or ? for what is not known")
+        raise LineError(1, "soft evidence is not a truth value", "give the fact, or ? for what is not known")
     args = ",".join(map(show_constant, fact.args))
     return (f"{fact.predicate}({args})" if args else fact.predicate), fact.truth
 
@@ -241,7 +241,7 @@ def _of_evidence(evidence: Evidence, source: str, types: Mapping[str, tuple[str,
     import pyarrow as pa
 
     if not types:
-        raise InputError("evidence does not say the types of its predicates", hint="give the files or tables themselves")
+        raise InputError("evidence does not hold the types of its predicates", hint="give the files or tables themselves")
     true, unknown = [arrow_texts([], large=True)], [arrow_texts([], large=True)]
     for name, facts in evidence.facts.items():
         if name not in types:

@@ -138,7 +138,9 @@ def write_view(
 def check_ending(path: str | os.PathLike[str]) -> None:
     """Refuse names that do not say which format is wanted."""
     if Path(path).suffix.lower() not in ENDINGS:
-        raise InputError(f"{os.fspath(path)} ends with none of {', '.join(ENDINGS)}", hint="the ending says what is written")
+        raise InputError(
+            f"{os.fspath(path)} ends with none of {', '.join(ENDINGS)}", hint="the ending of the name chooses the format"
+        )
 
 
 def _rows(found: Evaluation) -> Iterator[Sequence[Any]]:

@@ -65,7 +65,7 @@ def make(name: str, size: int | None = None, evidence: float = 0.1, seed: int = 
     family = FAMILIES.get(name)
     if family is None:
         known = ", ".join(FAMILIES)
-        raise InputError(f"there is no problem named {name}; known are {known}", hint=nearest(name, FAMILIES))
+        raise InputError(f"unknown problem: {name}; known are {known}", hint=nearest(name, FAMILIES))
     if variant and variant not in family.variants:
         known = ", ".join(family.variants) or "none"
         raise InputError(f"{name} has no variant {variant}; known: {known}", hint=nearest(variant, family.variants))

@@ -218,7 +218,7 @@ class _Reading:
             for word, there in has.items()
             if not there
         ]
-        return NearMiss(self.name, f"{self.name} is no equivalence relation: {' and '.join(lacks)}")
+        return NearMiss(self.name, f"{self.name} is not an equivalence relation: {' and '.join(lacks)}")
 
 
 def _has_variables_only(literal: Literal) -> bool:

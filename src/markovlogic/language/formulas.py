@@ -184,7 +184,7 @@ class WeightError(Exception):
 
 def _log(x: float) -> float:
     if x <= 0:
-        raise WeightError(f"log({x:g}) is no number; write -inf for a formula that never holds")
+        raise WeightError(f"log({x:g}) is not a number; write -inf for a formula that never holds")
     return math.log(x)
 
 
@@ -319,7 +319,7 @@ class WeightParser(FormulaParser):
         """`nan` before a formula was meant as a weight; behind a predicate of that name stands a parenthesis or a connective."""
         at = self.at + (token.kind in ("-", "+"))
         if self.tokens[at].text.lower() == "nan" and self.tokens[at + 1].kind in (NAME, WORD, "!", "*"):
-            raise self.fail("nan is no weight", token, "expected a number such as 1.5, -2, 1e-3 or inf")
+            raise self.fail("nan is not a weight", token, "expected a number such as 1.5, -2, 1e-3 or inf")
 
     def weight(self) -> float | None:
         """The number before a formula, if there is one."""

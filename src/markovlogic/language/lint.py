@@ -134,7 +134,7 @@ def _constant_rules(model: Model) -> Iterator[Finding]:
     for number, rule in enumerate(with_weights):
         never = any(t.rule == number and not t.literals and not t.equalities and math.isinf(t.weight) for t in lowered.templates)
         if never:
-            yield _finding("impossible-rule", "this hard rule can never hold, so there is no world", rule.place, rule.text)
+            yield _finding("impossible-rule", "this hard rule can never hold, so no world is possible", rule.place, rule.text)
         elif number not in kept and rule.weight:
             yield _finding("constant-rule", "this formula is always true, or never, so it has no effect", rule.place, rule.text)
 

@@ -325,7 +325,9 @@ class _StatementReader(WeightParser):
     def definite(self, head: Formula) -> Formula:
         """`Head :- Body` of LoMRF, as an implication; the cursor stands on the sign."""
         if not isinstance(head, Atom):
-            raise self.fail("found :- behind a formula that is no atom", hint="write Head(x) :- Body(x), or Body(x) => Head(x)")
+            raise self.fail(
+                "found :- after a formula that is not an atom", hint="write Head(x) :- Body(x), or Body(x) => Head(x)"
+            )
         self.connective()
         self.n_definite += 1
         return Implies(self.formula(), head)
@@ -479,7 +481,7 @@ class _StatementReader(WeightParser):
             return token.text
         if token.kind == NAME or token.kind == "v":
             hint = f'write "{token.text}" in double quotes, or begin it upper case'
-            raise self.fail(f"{token.text} is lower case, so it is no constant", token, hint)
+            raise self.fail(f"{token.text} is lower case, so it is not a constant", token, hint)
         if token.kind not in (WORD, STRING):
             raise self.bad_list(brace)
         self.at += 1

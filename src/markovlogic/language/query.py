@@ -105,7 +105,7 @@ class _QueryReader(FormulaParser):
         """None in a query."""
         raise self.fail(
             "a query has no quantifiers",
-            hint="write the formula out for the constants you mean, or add a rule that defines a predicate and ask for that",
+            hint="write the formula out for the constants you mean, or add a rule that defines a predicate and query that",
         )
 
     def comparison(self, left: Written, sign: Token, right: Written) -> Formula:
@@ -132,7 +132,7 @@ class _QueryReader(FormulaParser):
         """No function in a query, but in front of its value; nothing is added to any constant."""
         if isinstance(written.term, Atom):
             name = written.term.predicate
-            raise self.fail(f"function {name} inside an atom of a query", written.token, f"ask for its values: {name}")
+            raise self.fail(f"function {name} inside an atom of a query", written.token, f"query its values: {name}")
         if written.shift and not isinstance(written.term, Constant):
             raise self.fail("_ stands for any constant, and nothing can be added to it", written.token)
         return super().called(written)

@@ -88,7 +88,7 @@ class TermParser(Cursor):
         name = self.take()
         if not _PREDICATE_NAME.match(name.text):
             raise self.fail(
-                f"{shortened(name.text)} is no predicate name", name, "letters, digits, _, ' and - only, a letter first"
+                f"{shortened(name.text)} is not a predicate name", name, "letters, digits, _, ' and - only, a letter first"
             )
         if len(name.text) > MAX_NAME:
             raise self.fail(f"predicate name {shortened(name.text)} is longer than {MAX_NAME} characters", name)
@@ -239,7 +239,7 @@ class TermParser(Cursor):
 
     def no_integer(self, name: str, token: Token) -> SyntaxFault:
         """A constant that is added to or compared."""
-        return self.fail(f"{shortened(name)} is no integer, so it can be neither compared nor added to", token)
+        return self.fail(f"{shortened(name)} is not an integer, so it can be neither compared nor added to", token)
 
     def number_as_constant(self, token: Token) -> SyntaxFault:
         """A decimal or negative number where a constant was expected."""

@@ -98,7 +98,7 @@ def read_source(path: str | os.PathLike[str], name: str | None = None) -> Source
     except UnicodeDecodeError as error:
         before = data[: error.start]
         place = Place(name, before.count(b"\n") + 1, error.start - before.rfind(b"\n"))
-        raise InputError("this is no UTF-8 text", place=place, hint="save the file as UTF-8") from None
+        raise InputError("this is not UTF-8 text", place=place, hint="save the file as UTF-8") from None
 
 
 # Kinds that are not their own spelling. WORD begins upper case or with a digit (constant or predicate), NAME lower case

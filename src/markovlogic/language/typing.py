@@ -253,7 +253,7 @@ class _Checker:
         try:
             return named_like_alchemy(atom) or atom
         except NotAnIntegerError as error:
-            self.fault(f"{error} is no integer, so it can be neither compared nor added to", atom.place)
+            self.fault(f"{error} is not an integer, so it can be neither compared nor added to", atom.place)
             return atom
 
     def check_functions(self, statement: FormulaStatement) -> None:
@@ -262,7 +262,7 @@ class _Checker:
             predicate = self.predicates.get(call.predicate)
             if predicate is not None and [at for at, mark in enumerate(predicate.exclusive) if mark] != [len(call.args) - 1]:
                 hint = f"a function is declared as in person {predicate.name}(person)"
-                self.fault(f"{predicate.name} is no function; it is declared as {_signature(predicate)}", call.place, hint)
+                self.fault(f"{predicate.name} is not a function; it is declared as {_signature(predicate)}", call.place, hint)
 
     def check_numbers(self, formula: Formula, factor: Atom | None) -> None:
         """Predicates with numbers multiply weights, and stand nowhere else."""

@@ -92,7 +92,9 @@ def _is_predicate(item: QueryItem) -> bool:
 
 def _no_predicate(item: QueryItem) -> Fault:
     names = ",".join(queried_predicates((item,)))
-    return Fault(f"{item.text} is no predicate, and learning models all atoms of one", hint=f"name the predicate: -q {names}")
+    return Fault(
+        f"{item.text} is not a predicate; learning models all atoms of a predicate", hint=f"name the predicate: -q {names}"
+    )
 
 
 def _refuse_soft(model: Model, evidence: Sequence[Evidence], targets: Sequence[str]) -> None:

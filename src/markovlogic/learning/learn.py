@@ -255,7 +255,8 @@ def _went_on(
             kept = "" if found.converged else "the time limit ended the conditional likelihood before it was near its best"
         elif before > after * (1 - MUCH_WORSE):  # both are negative
             kept = (
-                "went on to the conditional likelihood, but inference with the weights of the pseudo-likelihood says more"
+                "went on to the conditional likelihood, but inference with the weights "
+                "of the pseudo-likelihood explains the data better"
                 " of the training data"
             )
         if kept:

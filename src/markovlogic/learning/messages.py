@@ -117,7 +117,7 @@ def _unbounded(task: Task, ready: Prepared, weights: Float64, errors: Float64, a
     running = np.flatnonzero(free & (np.abs(weights) > LARGE)).tolist()
     if running:
         yield (
-            f"the data are separable by {_named(task, ready, running)}: together they tell true from false without error, so"
+            f"the data are separable by {_named(task, ready, running)}: together they separate true from false without error, so"
             " their weights run to infinity; give a prior, such as --prior 2"
         )
         return

@@ -133,7 +133,7 @@ class World:
                 at = int(np.searchsorted(part.code, code))
                 if at < len(part.code) and part.code[at] == code:
                     return bool(part.truth[at])
-        raise KeyError(f"{atom} was not asked for, or is known from evidence")
+        raise KeyError(f"{atom} is not in the query, or is known from evidence")
 
     def _code(self, text: str) -> tuple[str, int]:
         items = resolve_query(self.problem.model, self.problem.domains, text)
@@ -143,7 +143,7 @@ class World:
             constants = wanted.constants if sizes else ()
             if constants is not None and None not in constants:
                 return wanted.predicate, int(matching_codes(replace(wanted, constants=constants), sizes)[0])
-        raise KeyError(f"{text} is no ground atom")
+        raise KeyError(f"{text} is not a ground atom")
 
     def concerns(self) -> list[str]:
         """Reasons not to trust the world; a gap is no such reason, it is told."""

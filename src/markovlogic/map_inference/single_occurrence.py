@@ -65,7 +65,7 @@ def reduced(posed: PreparedProblem) -> Reduction | None:
         name: tuple(classes.root((name, at)) in chosen for at in range(predicate.arity))
         for name, predicate in problem.model.predicates.items()
     }
-    note = f"lifted: one constant stands for all of {shown} in places where no rule lets two of them meet"
+    note = f"lifted: one constant stands for all of {shown} in places where no rule connects two of them"
     return Reduction(PreparedProblem(smaller, posed.clause_weights, made), is_reduced, note)
 
 

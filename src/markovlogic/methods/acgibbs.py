@@ -30,13 +30,16 @@ WITH_NETWORKS = "leave it out, or add --compress-as problem, which has networks"
 
 
 def plan_over_counts(analysis: Analysis, options: InferOptions) -> Plan:
-    """The plan where a compression gave counts: as on any problem, exact where that is cheap and no draws are asked for."""
+    """The plan where the compression made counts: as on any problem, exact where that is cheap and no draws were requested."""
     from markovlogic.methods.count_sum import METHOD as SUM
 
     if analysis.query.open_events:
-        raise InputError("blocks of atoms tell single atoms, not conjunctions or negations", hint=WITH_WORLDS)
+        raise InputError("blocks of atoms answer single atoms, not conjunctions or negations", hint=WITH_WORLDS)
     if options.network is not None:
-        raise InputError(f"--network {options.network}: a compression gave counts, which are no such network", hint=WITH_NETWORKS)
+        raise InputError(
+            f"--network {options.network}: the compression made counts, and the method does not work on counts",
+            hint=WITH_NETWORKS,
+        )
     assert analysis.replacement is not None
     alpha = analysis.replacement.made.alpha
     if options.method is not None:
@@ -45,7 +48,7 @@ def plan_over_counts(analysis: Analysis, options: InferOptions) -> Plan:
     if alpha == "none" and offer.takes:
         return SUM.plan(analysis, options, offer.reason)
     why = offer.reason if alpha == "none" else f"alpha={alpha} is about draws"
-    return METHOD.over_blocks(analysis, options, alpha, f"a compression gave counts; {why}")
+    return METHOD.over_blocks(analysis, options, alpha, f"the compression made counts; {why}")
 
 
 def _named(analysis: Analysis, options: InferOptions, alpha: str, method: Method) -> Plan:

@@ -36,16 +36,16 @@ class CountSumMethod(Method):
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:
         """Take what is cheap, unless draws themselves are wanted."""
         if options.sampling.needs_draws:
-            return Offer(False, "draws are asked for")
+            return Offer(False, "draws were requested")
         if cost.seconds is None or cost.seconds > options.sampling.exact_seconds:
             return Offer(False, cost.reason if cost.seconds is None else f"a sum over counts would take {cost.seconds:,.0f} s")
-        return Offer(True, f"a compression gave counts, and a sum over them is cheap: {cost.reason}")
+        return Offer(True, f"the compression made counts, and a sum over them is cheap: {cost.reason}")
 
     def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
         assert analysis.counts is not None
         said = options.idle()
-        notes = (f"counts were summed over, so {', '.join(said)} had nothing to do",) if said else ()
+        notes = (f"counts were summed over, so {', '.join(said)} had no effect",) if said else ()
         return Plan(self, analysis.counts.kind, reason, self.cost(analysis, options), notes=notes)
 
     def answer(self, analysis: Analysis, plan: Plan) -> Answer:

@@ -41,7 +41,7 @@ class ExactMethod(Method):
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer | None:
         """Take what is cheap, unless draws themselves are wanted."""
         if options.sampling.needs_draws:
-            return Offer(False, "draws are asked for")
+            return Offer(False, "draws were requested")
         if not cost.possible:
             return Offer(False, f"exact inference is not possible: {cost.reason}")
         if cost.seconds is not None and cost.seconds > options.sampling.exact_seconds:
@@ -51,7 +51,7 @@ class ExactMethod(Method):
     def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
         """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
         said = options.idle()
-        notes = (f"{NO_DRAWS}, so {', '.join(said)} had nothing to do",) if said else ()
+        notes = (f"{NO_DRAWS}, so {', '.join(said)} had no effect",) if said else ()
         return Plan(self, NetworkKind.GROUND, reason, self.cost(analysis, options), notes=notes)
 
     def answer(self, analysis: Analysis, plan: Plan) -> Answer:

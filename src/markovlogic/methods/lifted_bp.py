@@ -93,7 +93,7 @@ def _work(analysis: Analysis, options: InferOptions) -> int | str:
     if options.network is NetworkKind.GROUND:
         return "asked for"
     if any(item.joins_atoms for item in analysis.prepared.problem.query):
-        return "a formula tells its constants from the others"
+        return "a formula distinguishes its constants from the others"
     try:
         told = analysis.prepared.told_by_rules
         work = work_of(told.problem, told.lowered, analysis.symmetry.classes.class_of)

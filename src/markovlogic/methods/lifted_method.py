@@ -55,7 +55,7 @@ class LiftedMethod(Method):
         analysis = analysis.lifting
         work = _work(analysis, drawing=options.sampling.worlds is not None)
         if isinstance(work, Refusal):
-            return Cost(None, None, f"{work.reason}; auto asks methods on the ground network", possible=False)
+            return Cost(None, None, f"{work.reason}; auto takes a method on the ground network", possible=False)
         events = _events_cost(analysis) if _has_conjunctions(analysis) else (0.0, 0)
         if isinstance(events, Refusal):
             return Cost(None, None, f"a formula of the query is not liftable: {events.reason}", possible=False)
@@ -88,7 +88,7 @@ class LiftedMethod(Method):
         used = {"--worlds", "--thin", "--draws", "--chains", "--seed"} if schedule is not None else set()
         said = [name for name in options.idle() if name not in used]
         why = NO_DRAWS if schedule is None else "probabilities are not estimated from draws"
-        notes = (f"{why}, so {', '.join(said)} had nothing to do",) if said else ()
+        notes = (f"{why}, so {', '.join(said)} had no effect",) if said else ()
         cost = self.cost(analysis, options)
         if not cost.possible:
             reason = f"{reason}; would be refused: {cost.reason}"
@@ -209,7 +209,7 @@ def _ratio(work: Work | Refusal | None, solution: Solution) -> float:
         return 0.0
     if isinstance(work, Refusal) or abs(solution.log_z) > LOSES_DIGITS:
         why = work.reason if isinstance(work, Refusal) else "log Z is so large that a ratio of two would keep too few digits"
-        raise ResourceError(f"no lifted inference for a formula of the query: {why} (ask for single atoms)")
+        raise ResourceError(f"no lifted inference for a formula of the query: {why} (query single atoms)")
     try:
         return float(np.clip(math.exp(work.solve().log_z - solution.log_z), 0.0, 1.0))
     except InputError:  # no world has it

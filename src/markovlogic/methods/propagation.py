@@ -100,7 +100,7 @@ class PropagationMethod(Method):
     def notes(self, options: InferOptions) -> tuple[str, ...]:
         """Tell a user who spoke about sampling that there is none."""
         said = options.idle()
-        return (f"messages are no draws, so {', '.join(said)} had nothing to do",) if said else ()
+        return (f"belief propagation makes no draws, so {', '.join(said)} had no effect",) if said else ()
 
     def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Marginals, and the Bethe approximation of log Z."""

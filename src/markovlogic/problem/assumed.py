@@ -65,7 +65,7 @@ def _open_unasked(problem: Problem, asked: set[str], purpose: Purpose) -> str:
     found = found[:SHOWN] if rest else found
     shown = ", ".join(f"{name} ({count:,} atom{'s' * (count != 1)})" for name, count in found) + more
     names = ",".join(name for name, _ in found) + ",…" * bool(rest)
-    why = "has no evidence and is not asked for, so it is" if one else "have no evidence and are not asked for, so they are"
+    why = "has no evidence and is not queried, so it is" if one else "have no evidence and are not queried, so they are"
     advice = purpose.advice.format(names=names, first=found[0][0], them="it" if one else "them")
     return f"{shown} {why} open and {purpose.becomes}; {advice}"
 

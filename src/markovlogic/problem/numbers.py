@@ -20,7 +20,7 @@ from markovlogic.problem.statuses import Statuses
 from markovlogic.problem.values import Problem
 from markovlogic.system.arrays import Bool, Float64, Int64, frozen
 
-MOST_NUMBERS = 200  # different ones of one predicate that are told by rules
+MOST_NUMBERS = 200  # different ones of one predicate that are written as rules
 
 
 def sizes_at(problem: Problem, number: Number, values: Mapping[str, Int64], n: int) -> Float64:
@@ -138,7 +138,7 @@ def _mark(problem: Problem, name: str, predicates: dict[str, Predicate], statuse
     declared = problem.model.predicates[name]
     values, which = np.unique(known.number, return_inverse=True)
     if len(values) > MOST_NUMBERS:
-        message = f"{name} has {len(values):,} different numbers; at most {MOST_NUMBERS} are told by rules"
+        message = f"{name} has {len(values):,} different numbers; at most {MOST_NUMBERS} are written as rules"
         raise UnsupportedError(Fault(message, declared.place, hint="round them, or take a method on the ground network"))
     made: dict[float, str] = {}
     for at, value in enumerate(values.tolist()):

@@ -44,7 +44,7 @@ def _texts(query: str | Sequence[str]) -> list[str]:
     texts = [query] if isinstance(query, str) else list(query) if isinstance(query, Iterable) else [query]
     for text in texts:
         if not isinstance(text, str):
-            raise InputError(f"the query holds {text!r}, which is no text", hint='write it as query=["Smokes", "Cancer(Bob)"]')
+            raise InputError(f"the query holds {text!r}, which is not text", hint='write it as query=["Smokes", "Cancer(Bob)"]')
     return texts
 
 

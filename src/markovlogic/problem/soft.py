@@ -22,7 +22,7 @@ from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import NumberedAtoms, Problem, SoftAtoms
 from markovlogic.system.arrays import Float64, Int64, frozen
 
-MOST_VALUES = 200  # of soft evidence about one predicate that are told by rules, one rule each
+MOST_VALUES = 200  # of soft evidence about one predicate that are written as rules, one rule each
 
 
 def soft_atoms(evidence: Evidence, statuses: Mapping[str, Statuses]) -> dict[str, SoftAtoms]:
@@ -84,7 +84,9 @@ def told_by_rules(problem: Problem, lowered: LoweredModel) -> ToldByRules:
         predicate = problem.model.predicates[name]
         values, which = np.unique(soft.log_odds, return_inverse=True)
         if len(values) > MOST_VALUES:
-            message = f"soft evidence about {name} has {len(values):,} different values; at most {MOST_VALUES} are told by rules"
+            message = (
+                f"soft evidence about {name} has {len(values):,} different values; at most {MOST_VALUES} are written as rules"
+            )
             raise UnsupportedError(Fault(message, predicate.place, hint="round them, or take a method on the ground network"))
         for number, value in enumerate(values.tolist()):
             marker = Predicate(f"{name}~{number}", predicate.types, (False,) * predicate.arity, predicate.place)

@@ -27,7 +27,7 @@ def check_writable(path: str | Path) -> None:
     if _is_stream(path):
         return
     if not str(path) or "\0" in str(path) or str(path).endswith(os.sep):
-        raise InputError(f"{str(path)!r} is no file name")
+        raise InputError(f"{str(path)!r} is not a file name")
     with _explained(path):
         target = _target(path)
         if target.is_dir():

@@ -38,8 +38,8 @@ def most_likely(result: Marginals, name: str, frame: str) -> Any:
         )
     if not (result.whole and result.whole[number]):
         raise InputError(
-            f"the query asked for some values of {name} only, and another one may be more probable",
-            hint=f"ask for the whole predicate: {name}",
+            f"the query names only some values of {name} only, and another one may be more probable",
+            hint=f"query the whole predicate: {name}",
         )
     rows = np.flatnonzero(result.predicate_of == number)
     group = _group(result, number, rows)

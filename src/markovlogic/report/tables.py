@@ -85,7 +85,7 @@ def agreement(result: Marginals) -> str:
     """What should be seen before any number: whether the chains agree."""
     if result.converged:
         return f"converged: {result.run.chains} chains agree"
-    return "NOT CONVERGED: the chains disagree, never moved or still drift; do not trust these numbers before you know why"
+    return "NOT CONVERGED: the chains disagree, never moved or still drift; do not trust these numbers until you know why"
 
 
 def effective(ess: float, *, least: bool) -> str:

@@ -101,7 +101,7 @@ class KeepDraws:
         if needed > limit:
             raise ResourceError(
                 f"keeping all draws would take {needed / 2**30:.1f} GiB, more than the {limit / 2**30:.1f} GiB allowed; "
-                "ask for fewer atoms or draws, a larger thin, or a file of worlds instead",
+                "take fewer atoms or draws, a larger thin, or a file of worlds",
                 needed=needed,
                 limit=limit,
             )

@@ -234,7 +234,7 @@ def _stored(name: str, row: Any) -> Stored:
     if any(type(number) is not int or number < 0 for number in whole):
         raise ValueError(f"array {name!r} has an impossible place or shape")
     if not isinstance(place.part, str) or not PART.fullmatch(place.part):
-        raise ValueError(f"{place.part!r} is no part")
+        raise ValueError(f"{place.part!r} is not a part")
     if not isinstance(place.dtype, str) or np.dtype(place.dtype).kind not in KINDS:
         raise ValueError(f"array {name!r} has an impossible type")
     return place

@@ -159,9 +159,9 @@ class Loop:
             if len({batch.sweeps for batch in self._batches}) > 1:
                 raise ValueError("its batches of chains are not equally far")
             if self.stopped == "target" and not self._target_reached():
-                raise ValueError("it says that the target was reached, which its draws do not")
+                raise ValueError("it states that the target was reached, but its draws do not show that")
             if self.stopped == "disagreement" and not self._chains_disagree():
-                raise ValueError("it says that chains disagreed, which its draws do not")
+                raise ValueError("it states that chains disagreed, but its draws do not show that")
         except (KeyError, ValueError, TypeError) as error:
             raise damaged(store.directory, f"its contents do not fit this run: {error}") from error
         return self._batches[0].draws

@@ -142,7 +142,7 @@ def run(
         if resumed_at is not None and resumed_at > schedule.draws:
             raise InputError(
                 f"checkpoint {schedule.checkpoint} holds {resumed_at} draws already, more than --draws {schedule.draws}",
-                hint="ask for as many draws, or for more",
+                hint="give at least as many draws",
             )
         loop.go(total)
         seconds = loop.seconds()

@@ -120,7 +120,9 @@ class RenamingGroup:
 
     def __init__(self, problem: Problem, classes: ConstantClasses) -> None:
         if not classes.sound:
-            raise ValueError(f"classes by {classes.source} are no group's: their permutations need not preserve the evidence")
+            raise ValueError(
+                f"classes by {classes.source} do not come from a group: their permutations need not keep the evidence"
+            )
         self.problem = problem
         self.classes = classes
         self._atoms = OpenAtoms(problem)
@@ -195,7 +197,7 @@ class GeneratedGroup:
         kept = []
         for image in generators:
             if image.shape != (n_atoms,) or not np.array_equal(np.sort(image), identity):
-                raise ValueError(f"a generator is no permutation of {n_atoms} atoms")
+                raise ValueError(f"a generator is not a permutation of {n_atoms} atoms")
             if not np.array_equal(image, identity):
                 kept.append(image.astype(np.int32))
         self.generators: tuple[Int32, ...] = tuple(kept)

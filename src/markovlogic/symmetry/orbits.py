@@ -61,7 +61,7 @@ def _numbered(label: Int64) -> tuple[Int32, Int64]:
 def orbits_by_key(problem: Problem, classes: ConstantClasses) -> OrbitPartition:
     """The orbits of the open atoms under all permutations inside the classes (which must be sound)."""
     if not classes.sound:
-        raise ValueError(f"classes by {classes.source} are no group's: their permutations need not preserve the evidence")
+        raise ValueError(f"classes by {classes.source} do not come from a group: their permutations need not keep the evidence")
     label = np.empty(check_atoms(problem), np.int64)
     used = 0
     for name in problem.atoms.predicates:

@@ -81,7 +81,7 @@ class Deadline:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Time does not count inside: what is done once on a machine is no part of a run."""
+        """Time does not count inside: what is done once on a machine is not a part of a run."""
         self._paused_at = begun = time.monotonic()
         try:
             with self.outer.paused() if self.outer is not None else nullcontext():

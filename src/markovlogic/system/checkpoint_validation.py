@@ -109,7 +109,7 @@ def require_within(values: Array, low: int, high: int | Array, name: str) -> Non
 def require_permutations(rows: Array, name: str) -> None:
     """Every row of the last axis holds the numbers from 0 on, each once."""
     if (np.sort(rows, axis=-1) != np.arange(rows.shape[-1])).any():
-        raise ValueError(f"{name}: a row is no permutation")
+        raise ValueError(f"{name}: a row is not a permutation")
 
 
 def require_generators(states: npt.NDArray[np.uint64]) -> None:

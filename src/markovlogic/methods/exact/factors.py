@@ -123,7 +123,7 @@ class FactorModel:
                     self.require([(variable, ~true)])
 
     def _shortened(self, tests: list[Test], longest: int) -> list[Test]:
-        """At most `longest` tests (2 or more) that say the same, with chain variables."""
+        """At most `longest` tests (2 or more) that set the same thing, with chain variables."""
         n_links = len(tests) - max(longest, 2)
         if n_links <= 0:
             return tests

@@ -81,7 +81,7 @@ def plan_lifted(problem: Problem, lowered: LoweredModel, *, drawing: bool = Fals
             reasons[found.reason] = None
             continue
         if drawing and not found.can_draw:
-            reasons["the sums have terms of either sign, which are no probabilities"] = None
+            reasons["the sums have negative terms, which cannot be drawn from"] = None
             continue
         works.append(found)
         if found.seconds < QUICK_SECONDS:

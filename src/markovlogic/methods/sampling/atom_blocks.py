@@ -114,7 +114,7 @@ class AtomBlocks:
         for number, block in enumerate(blocks):
             row = np.asarray(block)
             if row.ndim != 1 or (len(row) and row.dtype.kind not in "iu"):
-                raise InputError(f"block {number} is no list of atom numbers", hint="give blocks=[[0, 1], [2, 5, 6], ...]")
+                raise InputError(f"block {number} is not a list of atom numbers", hint="give blocks=[[0, 1], [2, 5, 6], ...]")
             rows.append(row.astype(np.int64))
         atom = np.concatenate([np.zeros(0, np.int64), *rows])
         if len(atom) and not 0 <= atom.min() <= atom.max() < 2**31:

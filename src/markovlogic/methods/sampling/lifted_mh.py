@@ -203,7 +203,7 @@ class LiftedMHSampler(Sampler):
         self.base = settings.base.build(network, n_chains)
         if settings.flip and (network.n_hidden or network.n_groups):
             raise InputError(
-                "LiftedMH(flip=True): the negation of a world with exclusive groups or quantifiers inside of rules is no world",
+                "LiftedMH(flip=True): the negation of a world with exclusive groups or quantifiers inside rules is not a world",
                 hint="leave flip out",
             )
         if settings.alpha == 0 and not any(self.arms):

@@ -191,7 +191,7 @@ def require_partitions(network: PartitionNetwork, world: Words, n_chains: int) -
         size = np.bincount(block, minlength=network.n_nodes)[block]
         degree = np.bincount(node[together], minlength=network.n_nodes)
         if (same != together).any() or (degree + 1 != size).any():
-            raise ValueError("pairs of a world are together that are no equivalence relation")
+            raise ValueError("the true pairs of a world are not an equivalence relation")
         own = network.self_row >= 0
         if (~bits[network.self_row[own]] & (size[own] > 1)).any():
             raise ValueError("a node of a world is related to others and not to itself")

@@ -176,7 +176,7 @@ def draw(solution: CellSolution, count: int, rng: np.random.Generator) -> Bool:
         rule = problem.model.rules[flat.first_existential]
         raise UnsupportedError(
             Fault(
-                "no exact draws: the sums over this existential have terms of either sign, which are no probabilities",
+                "no exact draws: the sums over this existential have negative terms",
                 rule.place,
                 rule.text,
                 hint="take the worlds of a sampler instead",

@@ -69,7 +69,7 @@ def tables_of(layout: Layout, given: Given, numbers: Numbers) -> Tables | None:
             return None
         cells.append(own)
     if sum(len(own.profile_truth) for own in cells) > MOST_PROFILES:
-        raise TooLarge(f"more than {MOST_PROFILES:,} kinds of objects that rules about two objects tell apart")
+        raise TooLarge(f"more than {MOST_PROFILES:,} kinds of objects that rules about two objects distinguish")
     sizes = [len(own) for own in layout.objects.classes]
     made: dict[object, PairTable] = {}
     pairs = {}

@@ -241,7 +241,7 @@ def shatter(problem: Problem, said: Said) -> Shattered | Refusal:
     if sum(versions) > MOST_VERSIONS:
         worst = said.statements[max(range(len(versions)), key=versions.__getitem__)]
         return Refusal(
-            f"the evidence tells so many constants apart that {_text(problem, worst)} splits into {max(versions):,} cases"
+            f"the evidence distinguishes so many constants that {_text(problem, worst)} splits into {max(versions):,} cases"
             f" over {', '.join(worst.names) or 'its variables'}; at most {MOST_VERSIONS:,} are taken"
         )
     splitter = _Splitter(said, sorts, blocks, PartStatuses(said, sorts, blocks))
