@@ -16,6 +16,8 @@ from tests.running.made import all_atoms, random_network
 import markovlogic as mln
 from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.methods.base import Plan
+from markovlogic.methods.exact.planning import plan_share
+from markovlogic.methods.exact.solve import solve
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import make_plan
 from markovlogic.methods.sampling.gibbs import Gibbs
@@ -89,6 +91,20 @@ def test_plans_settings_and_tasks_come_back_the_same(tmp_path: Path, method: str
     for value in (plan, plan.settings, task):
         assert_same_value(value, again(value))
     assert task.digest() == again(task).digest()
+
+
+def test_a_plan_by_components_comes_back_the_same(tmp_path: Path) -> None:
+    (tmp_path / "model.mln").write_text(MODEL.replace("Dan}", "Dan, Eve, Fay}"))
+    prepared = pose_problem(tmp_path / "model.mln", None, "Smokes,Friends")
+    with analysis_of(prepared, Resources(threads=1), Stopwatch()) as analysis:
+        analysis = analysis.grounded
+        may = np.ones(analysis.parts.n_components, np.bool_)
+        share = plan_share(analysis.ground_network, analysis.parts, may, seconds=9.0, memory_limit=1e9, effort=1e9)
+        assert share is not None and share.work.shapes
+        plan = replace(make_plan(analysis, options_of("gibbs")).plan, share=share)
+    assert_same_value(plan, again(plan))
+    back = again(share).work
+    np.testing.assert_array_equal(solve(analysis.ground_network, plan=back).marginal, solve(analysis.ground_network).marginal)
 
 
 def test_results_come_back_the_same(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from markovlogic.methods.partition.apart import treated_apart
 from markovlogic.methods.partition.clusters import Clusters, Pairs, exactly_right, least_disagreeing
 from markovlogic.methods.partition.exact import blocks_exactly, solve_parts
 from markovlogic.methods.partition.parts import only
-from markovlogic.methods.partition_method import METHOD, Rest, placed
+from markovlogic.methods.partition_method import METHOD, Rest
 from markovlogic.methods.sampling.partition_reach import confining
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, pose_problem
 from markovlogic.report.progress import progress_of
@@ -168,7 +168,7 @@ class _Run:
         if left.any():
             rest = Rest(only(self.network, self.parts, left), number[self.sampled])
             self.answer = _drawn(analysis, sampling, rest)
-            self.values = placed(self.values, self.answer.atoms, self.sampled)
+            self.values = self.values.with_rows(self.sampled, self.answer.atoms)
         self.notes = tuple(self._notes(wanted))
 
     def _notes(self, wanted: Bool) -> Iterator[str]:

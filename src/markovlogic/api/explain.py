@@ -14,7 +14,7 @@ from markovlogic.language.load import load
 from markovlogic.methods.analysis import Analysis, Resources
 from markovlogic.methods.base import Cost, InferOptions, Method, MethodSettings, Plan
 from markovlogic.methods.options import options_of
-from markovlogic.methods.planner import make_plan
+from markovlogic.methods.planner import Planned, make_plan
 from markovlogic.methods.reduction import Rest, rest_of
 from markovlogic.methods.replacement import analysis_with
 from markovlogic.methods.table import AUTO, all_methods
@@ -63,6 +63,7 @@ class PlanView:
     estimator: str
     reason: str
     fallback: str | None = None  # the method that chains which disagree give way to
+    methods: dict[str, int] | None = None  # number of atoms by method, where components are solved by different ones
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,8 @@ class Explanation:
         if self.clauses is not None:
             del made["clauses_at_most"]
         del made["plan"]["fallback"]  # the reason names it
+        if self.plan.methods is None:
+            del made["plan"]["methods"]
         for name in ("details", "notes"):
             if not made[name]:
                 del made[name]
@@ -197,15 +200,16 @@ def explanation(analysis: Analysis, options: InferOptions) -> Explanation:
         analysis = analysis.grounded
     if analysis.counts is not None:  # the methods of the table do not work on these
         plan = made.plan
-        return _explained(analysis, plan, (_candidate(plan.method, plan.network, plan.cost),))
-    return _explained(analysis, made.plan, candidates(analysis, options))
+        return _explained(analysis, made, (_candidate(plan.method, plan.network, plan.cost),))
+    return _explained(analysis, made, candidates(analysis, options))
 
 
-def _explained(analysis: Analysis, plan: Plan, considered: tuple[Candidate, ...]) -> Explanation:
+def _explained(analysis: Analysis, planned: Planned, considered: tuple[Candidate, ...]) -> Explanation:
     ground, sizes, problem = analysis.ground, analysis.forecast.sizes, analysis.whole.problem
     network = None if ground is None else ground.whole
+    plan = planned.plan
     fallback = None if plan.fallback is None else plan.fallback.method.name
-    view = PlanView(plan.method.name, plan.network, plan.estimator_name, plan.reason, fallback)
+    view = PlanView(planned.main, plan.network, plan.estimator_name, plan.reason, fallback, planned.methods)
     largest = n_parts = None
     if network is not None:
         from markovlogic.networks.components import components

@@ -131,7 +131,8 @@ def _answered(
         record = RunRecord.of(
             problem,
             answer.account,
-            method=plan.method.name,
+            method=planned.main,
+            methods=planned.methods,
             network=plan.network,
             estimator=plan.estimator_name,
             clauses=planned.clauses,

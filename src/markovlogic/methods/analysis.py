@@ -19,12 +19,22 @@ from markovlogic.errors import ResourceError, UnsupportedError
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.methods.base import Cost
-from markovlogic.methods.reduction import Narrowed, OfAll, ReducedProblem, Reduction, narrowed, of_all, reached, reduce_problem
+from markovlogic.methods.reduction import (
+    Narrowed,
+    OfAll,
+    ReducedProblem,
+    Reduction,
+    narrowed,
+    of_all,
+    reached,
+    reduce_problem,
+    with_whole_formulas,
+)
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.query import most_rows
 from markovlogic.results.answers import ANSWER_ROW_BYTES
-from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
-from markovlogic.system.arrays import Int8
+from markovlogic.results.queries import ResolvedQuery, of_atoms, projected, resolved_query
+from markovlogic.system.arrays import Bool, Int8
 from markovlogic.system.cancellation import LONG, SHORT_SECONDS, SURE, current
 from markovlogic.system.measures import Stopwatch, default_limit, show_bytes
 from markovlogic.system.progress import SILENT, Progress
@@ -32,7 +42,7 @@ from markovlogic.system.progress import SILENT, Progress
 if TYPE_CHECKING:
     from markovlogic.errors import Fault
     from markovlogic.grounding.predict import Sizes
-    from markovlogic.methods.exact.planning import ExactPlan
+    from markovlogic.methods.exact.planning import ExactPlan, ExactShare
     from markovlogic.methods.exact.planning import Method as ExactWay
     from markovlogic.methods.lifted.answer import Refusal, Work
     from markovlogic.methods.lifted.engines import EventPlans
@@ -401,6 +411,30 @@ class Analysis:
                 found = str(refusal).removesuffix(SAMPLE_INSTEAD)
             self._exact_plans[way] = found
         return self._exact_plans[way]
+
+    def exact_share(self, seconds: float) -> ExactShare | None:
+        """Components that are solved exactly within so many seconds all together, where that is not all of them."""
+        from markovlogic.methods.exact.interaction import ONE_SECOND
+        from markovlogic.methods.exact.planning import plan_share
+
+        network, parts, limit = self.ground_network, self.parts, self.memory_limit
+        may = np.ones(parts.n_components, np.bool_)
+        while True:
+            share = plan_share(network, parts, may, seconds=seconds, memory_limit=limit, effort=ONE_SECOND)
+            if share is None:
+                return None
+            whole = with_whole_formulas(self.query, parts, share.components)
+            if (whole == share.components).all():
+                return share
+            may = whole
+
+    def part(self, stays: Bool) -> Analysis:
+        """That of some of the components, as a problem of its own; stays: (n_components,)."""
+        made = narrowed(self.prepared, self.ground_network, self.parts, stays, log_constant=0.0)
+        reduced = ReducedProblem.of_all(made.prepared)
+        query = of_atoms(self.query, made.keep[: self.ground_network.n_atoms])
+        questions = Questions(reduced, include_evidence=False, memory_limit=self.memory_limit, given=query)
+        return Analysis(reduced, questions, self.forecast, self.orbits, ground=Ground(made.network, self.ungrounded))
 
     @cached_property
     def _exact_plans(self) -> dict[str, ExactPlan | str]:

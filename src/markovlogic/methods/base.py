@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from markovlogic.estimation.estimator import Estimator
     from markovlogic.estimation.orbit_pools import OrbitPools
     from markovlogic.methods.analysis import Analysis
+    from markovlogic.methods.exact.planning import ExactShare
     from markovlogic.results.answers import Answer
     from markovlogic.running.sampling import Sampling, Schedule
 
@@ -82,6 +83,7 @@ class Plan(Pickled):
     pools: OrbitPools | None = None
     notes: tuple[str, ...] = ()
     details: tuple[str, ...] = ()  # lines that `explain` shows under the plan
+    share: ExactShare | None = None  # components that are solved exactly; the rest of the plan is for the others
     fallback: Plan | None = None  # what chains that disagree after burn-in give way to, where `auto` chose
 
     @property

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from markovlogic.estimation.orbit_pools import OrbitPools
     from markovlogic.methods.analysis import Analysis
     from markovlogic.methods.partition.network import PartitionNetwork
-    from markovlogic.results.answers import Answer, Values
+    from markovlogic.results.answers import Answer
     from markovlogic.running.sampling import Schedule
-    from markovlogic.system.arrays import Bool, Int32, Int64
+    from markovlogic.system.arrays import Int32, Int64
 
 MOST_TWINS = 3000  # nodes; among more, scores that are all alike are not looked for
 # Chains where no predicate is an equivalence relation, so that atoms move one by one: a phase of weight 0.013 was missed in
@@ -138,7 +138,7 @@ class PartitionMethod(SamplingMethod):
                 f"{n_solved:,} of {int(np.count_nonzero(wanted)):,} parts are small: their probabilities are sums over all worlds"
             )
             remarks = (told, *remarks)
-        return replace(answer, atoms=placed(values, answer.atoms, ~known), remarks=remarks)
+        return replace(answer, atoms=values.with_rows(~known, answer.atoms), remarks=remarks)
 
     def sampled(self, analysis: Analysis, plan: Plan, rest: Rest) -> Answer:
         """Chains over the parts that are left."""
@@ -192,17 +192,6 @@ def _solves(schedule: Schedule) -> bool:
 def _share_of_time(schedule: Schedule) -> float | None:
     """What of the time that is left may go to small parts; a run that may be resumed must not depend on the clock."""
     return SOLVING_SHARE if schedule.checkpoint is None else None
-
-
-def placed(values: Values, sampled: Values, rows: Bool) -> Values:
-    """All values, those of chains in their places."""
-    from markovlogic.results.answers import Values
-
-    columns = {}
-    for name, column in vars(values).items():
-        columns[name] = column.copy()
-        columns[name][rows] = vars(sampled)[name]
-    return Values(**columns)
 
 
 def _pools_of_rows(pools: OrbitPools, row_of: Int32) -> OrbitPools:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from markovlogic.errors import ResourceError
 from markovlogic.methods.analysis import Analysis
 from markovlogic.methods.base import InferOptions, Method, Plan
+from markovlogic.methods.by_component import answer_by_component, atoms_of, plan_beside
 from markovlogic.methods.no_world import rules_named
-from markovlogic.methods.table import AUTO, all_methods
+from markovlogic.methods.table import AUTO, all_methods, method_named
 from markovlogic.networks.base import NetworkKind
 from markovlogic.system.measures import too_large
 
@@ -32,6 +33,21 @@ class Planned:
 
     plan: Plan
     analysis: Analysis
+    rest: Analysis | None = None  # what is left where some components are solved exactly beside the plan
+
+    @property
+    def methods(self) -> dict[str, int] | None:
+        """Number of open atoms by method, where components are solved by different ones."""
+        if self.plan.share is None or self.rest is None:
+            return None
+        n_exact = atoms_of(self.analysis, self.plan.share) + self.analysis.reduced.decided.atoms
+        return {"exact": n_exact, self.plan.method.name: self.rest.ground_network.n_atoms}
+
+    @property
+    def main(self) -> str:
+        """The method of most atoms."""
+        methods = self.methods
+        return self.plan.method.name if methods is None else max(methods, key=lambda name: methods[name])
 
     @property
     def too_large(self) -> ResourceError | None:
@@ -58,6 +74,8 @@ class Planned:
     def answer(self) -> Answer:
         """Do what is planned; rules that conflict are named."""
         with rules_named(self.analysis.prepared.problem.model.rules):
+            if self.plan.share is not None:
+                return answer_by_component(self.analysis, self.plan, self.rest)
             return self.plan.method.answer(self.analysis, self.plan)
 
 
@@ -66,7 +84,9 @@ def final_plan(analysis: Analysis, options: InferOptions) -> Planned:
     made = make_plan(analysis, options)
     if made.plan.network is not NetworkKind.GROUND or made.analysis.network is not None:
         return made
-    grounded = made.analysis.grounded  # too large to be waited for by a plan: the choice stands
+    grounded = made.analysis.grounded  # too large to be waited for by a plan
+    if options.method is None and (shared := _with_share(grounded, options, made.plan.reason)) is not None:
+        return shared
     return Planned(made.plan.method.plan(grounded, options, made.plan.reason), grounded)
 
 
@@ -94,15 +114,20 @@ def _planned(method: Method, analysis: Analysis, options: InferOptions, reason: 
     return Planned(plan, analysis.grounded if needs_ground else analysis)
 
 
-def _chosen(analysis: Analysis, options: InferOptions, *, explaining: bool, only_fitting: bool) -> Planned | None:
+def _chosen(
+    analysis: Analysis, options: InferOptions, *, explaining: bool, only_fitting: bool, is_rest: bool = False
+) -> Planned | None:
     """The plan of the first method that takes the problem.
 
     only_fitting: where the ground network does not fit, those that come after the first one who needs it must be able to count.
+    is_rest: it is what is left of a problem whose other components are solved exactly, so that only chains are thought of.
     """
     reasons: list[str] = []
     must_count = options.network is NetworkKind.COUNTING
     for method in all_methods():
         if not method.listed or method.skip_in_auto(analysis, options):  # a variant of one that was asked already
+            continue
+        if is_rest and not (method.samples and needs_network(method)):
             continue
         if must_count and NetworkKind.COUNTING not in method.networks:
             continue
@@ -115,10 +140,35 @@ def _chosen(analysis: Analysis, options: InferOptions, *, explaining: bool, only
         if offer is not None:
             reasons += [offer.reason] if offer.reason else []
             if offer.takes:
+                on_network = needs_network(method) and method.network_for(analysis, options) is NetworkKind.GROUND
+                if not is_rest and method.samples and on_network and analysis.network is not None:
+                    shared = _with_share(analysis, options, "; ".join(reasons))
+                    if shared is not None:
+                        return shared
                 made = _planned(method, analysis, options, "; ".join(reasons) or method.summary)
                 chains = made.plan.network is NetworkKind.GROUND and method.samples
                 return replace(made, plan=_with_fallback(made, options)) if chains else made
     return None
+
+
+def _with_share(analysis: Analysis, options: InferOptions, reason: str) -> Planned | None:
+    """The plan by components, where some of them are cheap to solve exactly; None where none is, or draws are wanted of all."""
+    if options.sampling.needs_all_draws or options.network is NetworkKind.COUNTING:
+        return None
+    share = analysis.exact_share(options.sampling.share_seconds)
+    if share is None:
+        return None
+    if share.components.all() and options.sampling.needs_draws:
+        return None
+    if share.components.all():
+        exact = method_named("exact")
+        plan = plan_beside(analysis, share, exact.plan(analysis, options, ""), None, "")
+        return Planned(plan, analysis)
+    rest = analysis.part(~share.components)
+    made = _chosen(rest, options, explaining=False, only_fitting=True, is_rest=True)
+    if made is None:
+        return None
+    return Planned(plan_beside(analysis, share, made.plan, rest, reason), analysis, rest)
 
 
 def _with_fallback(made: Planned, options: InferOptions) -> Plan:

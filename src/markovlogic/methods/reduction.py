@@ -89,6 +89,15 @@ def reached(query: ResolvedQuery, parts: Components) -> Bool:
     return found
 
 
+def with_whole_formulas(query: ResolvedQuery, parts: Components, stays: Bool) -> Bool:
+    """Components that stay, without those that a formula of the query ties to one that does not; stays: (n_components,)."""
+    stays = stays.copy()
+    tied = [np.unique(parts.component_of[np.concatenate(one.cubes) >> 1]) for one in query.open_events]
+    while wrong := [own for own in tied if stays[own].any() and not stays[own].all()]:
+        stays[np.concatenate(wrong)] = False
+    return stays
+
+
 def narrowed(
     prepared: PreparedProblem, network: GroundNetwork, parts: Components, stays: Bool, *, log_constant: float
 ) -> Narrowed:

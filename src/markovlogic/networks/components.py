@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.system.arrays import Bool, Int32, Int64, frozen, offsets
+from markovlogic.system.arrays import Bool, Int32, Int64, Pickled, frozen, offsets
 
 Vertices = npt.NDArray[np.integer]
 
@@ -44,7 +44,7 @@ def _smallest(n: int, one: Int32, other: Int32) -> Int32:
 
 
 @dataclass(frozen=True, eq=False)
-class Components:
+class Components(Pickled):
     """The atoms and clauses of each component; components are numbered by their smallest atom."""
 
     n_components: int

@@ -16,7 +16,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, WantedAtoms
 from markovlogic.results.marginals import EVENT, Account, Draws, Marginals, RunRecord
 from markovlogic.results.queries import ResolvedQuery, spread
-from markovlogic.system.arrays import Float64
+from markovlogic.system.arrays import Bool, Float64
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compression
@@ -38,6 +38,14 @@ class Values:
         """Numbers without sampling error: R-hat and ESS are undefined."""
         nothing = np.full(len(probability), np.nan)
         return Values(probability, np.zeros(len(probability)), nothing, nothing)
+
+    def with_rows(self, rows: Bool, others: Values) -> Values:
+        """The same with other values in some rows; others: one for each of these."""
+        columns = {}
+        for name, column in vars(self).items():
+            columns[name] = column.copy()
+            columns[name][rows] = vars(others)[name]
+        return Values(**columns)
 
     def at(self, rows: npt.NDArray[np.integer[Any]]) -> Values:
         """Some rows of it."""

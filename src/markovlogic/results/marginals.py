@@ -107,6 +107,7 @@ class RunRecord(Account):
     command: str = ""  # the command line, where there was one
     version: str = ""
     compression: CompressionRecord | None = None
+    methods: Mapping[str, int] | None = None  # number of atoms by method, where components are solved by different ones
 
     @staticmethod
     def of(problem: Problem, account: Account, **more: Any) -> RunRecord:
@@ -118,10 +119,13 @@ class RunRecord(Account):
 
     def method_with_note(self, guarantee: Guarantee) -> str:
         """The method for people; a sum that is exact for a compressed problem only is not called exact without saying so."""
+        if self.methods is not None:
+            return " and ".join(f"{name} for {atoms:,} atoms" for name, atoms in self.methods.items())
         return f"{self.method} ({SUM_IS_EXACT})" if self._only_sum_is_exact(guarantee) else self.method
 
     def _only_sum_is_exact(self, guarantee: Guarantee) -> bool:
-        return self.method == "exact" and self.compression is not None and guarantee is not Guarantee.EXACT
+        alone = self.method == "exact" and self.methods is None
+        return alone and self.compression is not None and guarantee is not Guarantee.EXACT
 
     def stats(self, guarantee: Guarantee) -> dict[str, Any]:
         """The record as `--stats` writes it: plain values; what does not exist is left out."""
@@ -141,6 +145,7 @@ class RunRecord(Account):
         }
         sometimes = {
             "method_note": SUM_IS_EXACT if self._only_sum_is_exact(guarantee) else None,
+            "methods": self.methods and dict(self.methods),
             "log_z": self.log_z,
             "log_z_stderr": self.log_z_stderr,
             "log_z_bethe": self.log_z_bethe,

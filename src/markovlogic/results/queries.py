@@ -17,7 +17,7 @@ from markovlogic.errors import ResourceError
 from markovlogic.language.propositional import MAX_CUBES, Node, TooManyCubes, negate, orthogonal_cubes, renamed, variables_of
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
 from markovlogic.problem.query import matching_codes, most_rows
-from markovlogic.system.arrays import Float64, Int8, Int32, Int64, each_once, offsets
+from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64, each_once, offsets
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Projection
@@ -163,6 +163,27 @@ def distinct(moved: ResolvedQuery, problem: Problem) -> ResolvedQuery:
             code = problem.statuses[name].unrank(number - own.start)
             parts.append(QueryAtoms(name, code, number, np.full(len(number), UNKNOWN, np.int8)))
     return ResolvedQuery(tuple(parts), moved.events, ())
+
+
+def of_atoms(query: ResolvedQuery, keep: Bool) -> ResolvedQuery:
+    """What a query asks of some of the open atoms, in the numbers that these have among themselves.
+
+    keep: (n_atoms,); of the atoms of each formula, all or none.
+    """
+    number = np.cumsum(keep) - 1
+
+    def part_of(part: QueryAtoms) -> QueryAtoms:
+        rows = np.flatnonzero(part.number >= 0)
+        rows = rows[keep[part.number[rows]]]
+        return QueryAtoms(part.predicate, part.code[rows], number[part.number[rows]], part.truth[rows])
+
+    def event(one: QueryEvent) -> QueryEvent:
+        names: dict[int, Node] = {name: int(number[name - 1]) + 1 for name in variables_of(one.node)}
+        cubes = tuple((2 * number[cube >> 1] + (cube & 1)).astype(np.int32) for cube in one.cubes)
+        return replace(one, node=renamed(one.node, names), cubes=cubes)
+
+    events = tuple(event(one) for one in query.open_events if keep[one.cubes[0][0] >> 1])
+    return ResolvedQuery(tuple(map(part_of, query.atoms)), events, ())
 
 
 def spread(solved: ResolvedQuery, wanted: ResolvedQuery, moved: ResolvedQuery) -> ResolvedQuery:

@@ -271,6 +271,7 @@ def _identity(
         "observers": [o.name for o in watching],
         "fingerprint": task.fingerprint,
         "problem": task.digest(),
+        **({"stream": schedule.stream} if schedule.stream else {}),
     }
 
 
@@ -307,7 +308,7 @@ def _narrowed(samplers: Sequence[Sampler], counting: Counting) -> tuple[Sequence
 def _batches(
     task: Task, schedule: Schedule, recording: Recording, samplers: Sequence[Sampler], observers: Sequence[Observer]
 ) -> list[Batch]:
-    seeds = np.random.SeedSequence(schedule.seed).spawn(len(samplers))
+    seeds = np.random.SeedSequence(schedule.entropy).spawn(len(samplers))
     in_bytes = samplers[0].counts_in_bytes
     counting = task.counting(recording, schedule.chains, samplers[0].units, in_bytes=in_bytes)
     samplers, counting = _narrowed(samplers, counting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from operator import index
@@ -11,6 +12,7 @@ from markovlogic.system.cancellation import SHORT_SECONDS, time_limit_of
 
 DRAWS = 1000  # a chain, where nobody said
 BURN_IN_SHARE = 4  # of so many draws one more is made before
+SHARE_OF_LIMIT = 0.25  # of a time limit, for what is solved exactly beside chains
 LONGEST_EXACT_SECONDS = 20.0  # that `auto` gives to a method that makes no draws
 ABOUT_WORLDS = ("--worlds", "--thin")
 ORBITS = ("auto", "twin", "refined", "automorphism")  # what chains and estimators may be told to use (papers.md 3.15)
@@ -62,6 +64,20 @@ class Sampling:
         """Predicted seconds up to which `auto` takes a method that makes no draws."""
         limit = self.seconds
         return LONGEST_EXACT_SECONDS if limit is None else min(LONGEST_EXACT_SECONDS, max(limit, SHORT_SECONDS))
+
+    @property
+    def share_seconds(self) -> float:
+        """Predicted seconds for components that `auto` solves exactly beside chains, which need time too.
+
+        A run that may be resumed must not choose them by a limit, which may be another one then.
+        """
+        limited = self.seconds is not None and self.checkpoint is None
+        return self.exact_seconds * SHARE_OF_LIMIT if limited else LONGEST_EXACT_SECONDS
+
+    @property
+    def needs_all_draws(self) -> bool:
+        """Whether draws of all atoms are wanted, so that none can be solved exactly; a checkpoint holds those that are made."""
+        return not set(self.about_draws()) <= {"--checkpoint", "--resume"}
 
     def check(self) -> None:
         """Refuse what makes no sense, whatever the method."""
@@ -118,7 +134,15 @@ class Schedule:
     resume: bool = False
     keep_draws: bool = False
     gives_up: bool = False  # end the run early where chains disagree after burn-in, since something else will go on
+    stream: str = ""  # names the part of a problem whose draws these are, so that parts draw independently
     burn_in_said: bool = True  # else it follows from the draws, and a run that is continued keeps its own
+
+    @property
+    def entropy(self) -> int | list[int]:
+        """What generators are seeded with."""
+        if not self.stream:
+            return self.seed
+        return [self.seed, int.from_bytes(hashlib.blake2b(self.stream.encode(), digest_size=8).digest())]
 
     @property
     def is_limited(self) -> bool:

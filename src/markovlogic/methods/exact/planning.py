@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from markovlogic.errors import InputError, ResourceError
+from markovlogic.methods.exact.assorted import MANY_FORMS, MOST_ATOMS, Assorted, assorted
 from markovlogic.methods.exact.elimination import CHUNK
 from markovlogic.methods.exact.enumeration import FEW_WORLDS, MOST_WORLDS, TILE, refuse_too_many_worlds
 from markovlogic.methods.exact.interaction import Effort, EffortSpentError
-from markovlogic.methods.exact.shapes import Shape, shapes_of
+from markovlogic.methods.exact.shapes import SameSize, Shape, shapes_and_sizes
 from markovlogic.methods.exact.widths import MOST_WIDTH, EliminationPlan, plan_elimination, refuse_dense
 from markovlogic.networks.components import Components
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.system.arrays import Int32
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Pickled
 from markovlogic.system.progress import SILENT, Progress
 
 _NUMBER = 8  # bytes
@@ -78,6 +80,12 @@ def elimination_cost(shape: Shape, plan: EliminationPlan) -> Cost:
     return Cost(seconds, room, _kept(shape) + _KEPT_VARIABLE * variables)
 
 
+def _elimination_at_least(atoms: Int64, clauses: Int64) -> Float64:
+    """Seconds that eliminating components of so many atoms and clauses takes at least, each by itself."""
+    made: Float64 = atoms * (_BUILT_VARIABLE + _PASSED_VARIABLE) + clauses * (_BUILT_FACTOR + _PASSED_FACTOR)
+    return made
+
+
 def _answers(shape: Shape) -> float:
     return shape.n_rows * (2.0 * shape.n_open + 1.0)
 
@@ -90,19 +98,20 @@ Method = Literal["exact", "enumerate", "eliminate"]
 
 _CHEAP = 2**22  # worlds over all components of a shape up to which enumeration needs no better method
 _TINY = 2**6  # worlds of a component up to which it is enumerated, however many there are
+_SHARE_OF_EFFORT = 0.25  # that one shape may take of what is left
 _SHAPE = 100.0  # steps of effort that a shape takes before it is ordered
 
 
 @dataclass(frozen=True, eq=False)
-class ShapePlan:
+class ShapePlan(Pickled):
     """The components of one shape, and how they are solved."""
 
-    shape: Shape
+    shape: Shape | Assorted
     elimination: EliminationPlan | None  # None: they are enumerated
 
 
 @dataclass(frozen=True, eq=False)
-class ExactPlan:
+class ExactPlan(Pickled):
     """What exact inference is going to do with a network; `solve` executes it."""
 
     parts: Components
@@ -150,12 +159,58 @@ def plan_exact(
             except ResourceError as refusal:
                 raise bounds.refused(refusal) from None
         done = 0
-        for shape in shapes_of(network, parts, rest):
+        for shape in _sorted(network, parts, rest, method):
             spent.spend(_SHAPE)
-            made.append(ShapePlan(shape, bounds.elimination_of(shape, spent)))
+            made.append(bounds.plan_of(shape, spent))
             done += shape.n_rows
             progress.advance(done)
     return _with_figures(network, parts, independent_atoms, made, spent)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactShare(Pickled):
+    """The components of a network that are cheap to solve exactly, where others are not."""
+
+    components: Bool  # (n_components,)
+    work: ExactPlan  # for those alone
+
+
+def plan_share(
+    network: GroundNetwork, parts: Components, may: Bool, *, seconds: float, memory_limit: float, effort: float
+) -> ExactShare | None:
+    """Plan for as many components as can be solved within so many seconds all together, the smaller ones first.
+
+    may: (n_components,) those that may be among them. None where there are none, or where no world is possible. A component that
+    takes long to plan is left out, and takes at most a share of the effort that is left.
+    """
+    if not np.diff(network.group_start).all():
+        return None
+    bounds = _Bounds("exact", MOST_WIDTH, MOST_WORLDS, memory_limit)
+    independent, rest = _independent_atoms(network, parts)
+    independent = independent[may[parts.component_of[independent]]]
+    chosen = np.zeros(parts.n_components, np.bool_)
+    chosen[parts.component_of[independent]] = True
+    least = _elimination_at_least(np.diff(parts.start), np.diff(parts.clause_start))
+    rest = rest[may[rest] & ((least[rest] <= seconds) | (np.diff(parts.start)[rest] <= math.log2(MOST_WORLDS)))]
+    made: list[ShapePlan] = []
+    total, kept, left = 0.0, components_cost(network).kept, effort
+    for shape in _sorted(network, parts, rest, "exact"):
+        own = Effort(left * _SHARE_OF_EFFORT)
+        try:
+            own.spend(_SHAPE)
+            plan = bounds.plan_of(shape, own)
+        except ResourceError:
+            left -= own.spent
+            continue
+        left -= own.spent
+        cost = _cost_of(plan)
+        if total + cost.seconds <= seconds and kept + cost.kept + cost.room <= memory_limit:
+            total, kept = total + cost.seconds, kept + cost.kept
+            chosen[shape.component] = True
+            made.append(plan)
+    if not chosen.any():
+        return None
+    return ExactShare(chosen, _with_figures(network, parts, independent, made, Effort()))
 
 
 def _independent_atoms(network: GroundNetwork, parts: Components) -> tuple[Int32, np.ndarray]:
@@ -175,17 +230,30 @@ def _with_figures(
     width, entries, largest = 0, float(len(independent_atoms)), 0.0
     seconds, room, kept = sorting.seconds, 0.0, sorting.kept
     for plan in made:
-        if plan.elimination is None:
-            worlds = 2.0 ** plan.shape.log2_worlds()
-            own = enumeration_cost(plan.shape, worlds)
-            entries += worlds * plan.shape.n_rows
+        own = _cost_of(plan)
+        if plan.elimination is None or isinstance(plan.shape, Assorted):
+            entries += 2.0 ** plan.shape.log2_worlds() * plan.shape.n_rows
         else:
-            own = elimination_cost(plan.shape, plan.elimination)
             width, largest = max(width, plan.elimination.width), max(largest, plan.elimination.largest)
             entries += plan.elimination.entries * plan.shape.n_rows
         seconds, room, kept = seconds + own.seconds, max(room, own.room), kept + own.kept
     memory = max(sorting.room, kept + room)
     return ExactPlan(parts, independent_atoms, tuple(made), width, entries, largest, seconds, int(memory), spent.spent)
+
+
+def _sorted(network: GroundNetwork, parts: Components, which: np.ndarray, method: Method) -> Iterator[Shape | Assorted]:
+    """Components by shape; small ones of many forms together, where they may be enumerated."""
+    most_atoms = 0 if method == "eliminate" else MOST_ATOMS
+    for shape in shapes_and_sizes(network, parts, which, most_atoms=most_atoms, many_forms=MANY_FORMS):
+        yield assorted(*vars(shape).values()) if isinstance(shape, SameSize) else shape
+
+
+def _cost_of(plan: ShapePlan) -> Cost:
+    if isinstance(plan.shape, Assorted):
+        return Cost(plan.shape.seconds, plan.shape.room, plan.shape.kept)
+    if plan.elimination is None:
+        return enumeration_cost(plan.shape, 2.0 ** plan.shape.log2_worlds())
+    return elimination_cost(plan.shape, plan.elimination)
 
 
 @dataclass(frozen=True)
@@ -205,6 +273,12 @@ class _Bounds:
                 f"a width of {self.max_width} and {self.max_worlds} worlds allow nothing",
                 hint="give at least width 0 and 1 world",
             )
+
+    def plan_of(self, shape: Shape | Assorted, effort: Effort) -> ShapePlan:
+        """How the components of a shape are solved."""
+        if isinstance(shape, Assorted):
+            return ShapePlan(shape, None)
+        return ShapePlan(shape, self.elimination_of(shape, effort))
 
     def elimination_of(self, shape: Shape, effort: Effort) -> EliminationPlan | None:
         """How to eliminate the components of a shape, None where they are enumerated; ResourceError where neither goes."""

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from markovlogic.networks.components import Components
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.system.arrays import Float64, Int8, Int32, Int64, each_once, offsets
+from markovlogic.system.arrays import Float64, Int8, Int32, Int64, Pickled, each_once, offsets
 
 UNDECIDED = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class Shape(Pickled):
     """The common structure of `n_rows` components, with atoms numbered within a component, and the numbers of each.
 
     Open atoms come first, then hidden ones; soft clauses come first, then hard ones; rows are compressed as in GroundNetwork.
@@ -109,8 +109,29 @@ class _Family:
         return value
 
 
+@dataclass(frozen=True, eq=False)
+class SameSize(Pickled):
+    """Components that have equally many atoms, clauses and literals, and differ in form; none has groups or hidden atoms."""
+
+    component: Int64  # (n_rows,)
+    atom: Int32  # (n_rows, n_open) numbers in the network
+    bias: Float64  # (n_rows, n_open) infinite where an atom is fixed
+    weight: Float64  # (n_rows, n_clauses) infinite where a clause is hard
+    length: Int64  # (n_rows, n_clauses) of the clauses
+    literal: Int32  # (n_rows, n_literals) numbered within a component
+
+
 def shapes_of(network: GroundNetwork, parts: Components, which: Int64) -> Iterator[Shape]:
     """Sort the components in `which` by shape; every one of them is in exactly one of the shapes that come."""
+    for shape in shapes_and_sizes(network, parts, which, most_atoms=0, many_forms=0):
+        assert isinstance(shape, Shape)
+        yield shape
+
+
+def shapes_and_sizes(
+    network: GroundNetwork, parts: Components, which: Int64, *, most_atoms: int, many_forms: int
+) -> Iterator[Shape | SameSize]:
+    """The same, where those of one size come together if they have so many forms or more, and no more than so many atoms."""
     if not len(which):
         return
     local = np.empty(network.n_all, np.int32)
@@ -138,7 +159,15 @@ def shapes_of(network: GroundNetwork, parts: Components, which: Int64) -> Iterat
         fixed = np.where(np.isinf(bias), (bias > 0).astype(np.int8), np.int8(UNDECIDED)).astype(np.int8)
         bias = np.where(np.isinf(bias), 0.0, bias)
         pieces = [p for f in (clauses, groups, definitions) for p in (f.lengths(member), f.values(member))]
-        for same in _equal_lines(np.concatenate([*(p.astype(np.int32) for p in pieces), fixed.astype(np.int32)], axis=1)):
+        forms = _equal_lines(np.concatenate([*(p.astype(np.int32) for p in pieces), fixed.astype(np.int32)], axis=1))
+        if n_all <= most_atoms and not n_hidden and not sizes[4][member[0]] and len(member) >= many_forms:
+            listed = list(forms)
+            if len(listed) >= many_forms:
+                weight, literal = network.clause_weight[clause], pieces[1].astype(np.int32)
+                yield SameSize(member, atom, network.atom_bias[atom], weight, pieces[0].astype(np.int64), literal)
+                continue
+            forms = iter(listed)
+        for same in forms:
             first = [p[same[0]] for p in pieces]
             yield Shape(
                 n_open=n_all - n_hidden,

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from markovlogic.errors import InputError
+from markovlogic.methods.exact.assorted import Assorted, enumerate_assorted
 from markovlogic.methods.exact.elimination import eliminate_shape
 from markovlogic.methods.exact.enumeration import MOST_WORLDS, enumerate_shape
 from markovlogic.methods.exact.planning import ExactPlan, Method, ShapePlan, plan_exact
@@ -45,7 +46,7 @@ class AskedEvents:
                 else:
                     self._joint.setdefault(component, []).append((number, part))
 
-    def of_shape(self, shape: Shape) -> tuple[list[int], list[Event]]:
+    def of_shape(self, shape: Shape | Assorted) -> tuple[list[int], list[Event]]:
         """Numbers of the events that hold two or more literals of one component of a shape, and their part in it."""
         numbers: list[int] = []
         events: list[Event] = []
@@ -141,7 +142,9 @@ def solve(
 
 def _solve_shape(one: ShapePlan, asked: AskedEvents, advance: Callable[[float], None]) -> ShapeAnswer:
     numbers, events = asked.of_shape(one.shape)
-    if one.elimination is None:
+    if isinstance(one.shape, Assorted):
+        answer = enumerate_assorted(one.shape, events, advance=advance)
+    elif one.elimination is None:
         answer = enumerate_shape(one.shape, events, advance=advance)
     else:
         answer = eliminate_shape(one.shape, one.elimination, events, advance=advance)
