@@ -11,18 +11,20 @@ from pathlib import Path
 from markovlogic.system.temporary import TemporaryFolder
 
 CHILD = """
-import sys, time
+import sys
 from markovlogic.system.temporary import TemporaryFolder
 folder = TemporaryFolder("made-", sys.argv[1])
 (folder.path / "deep").mkdir()
 (folder.path / "deep" / "file").write_text("x")
 print(folder.path, flush=True)
-time.sleep(60)
+sys.stdin.read()
 """
 
 
 def child(parent: Path) -> tuple[subprocess.Popen[str], Path]:
-    process = subprocess.Popen([sys.executable, "-c", CHILD, str(parent)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(parent)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     return process, Path(process.stdout.readline().strip())
 

@@ -8,9 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
+from tests.waiting import until
 
 from markovlogic.data import sources
 from markovlogic.report.terminal import visible
@@ -121,8 +121,7 @@ def test_what_a_killed_run_left_behind_is_removed_by_the_next(smokers, tmp_path)
     words = ("infer", smokers[0], "-q", "Smokes", "--method", "gibbs", "--chains", "4", "--worlds", place / "w.parquet")
     line = [sys.executable, "-c", COMMAND, *map(str, words), "--draws", "100000000"]
     child = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while child.poll() is None and not list(place.glob("*spool*/batch-0.bin")):
-        time.sleep(0.02)
+    until(lambda: child.poll() is not None or list(place.glob("*spool*/batch-0.bin")))
     child.kill()
     child.wait()
     assert list(place.iterdir())

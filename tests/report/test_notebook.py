@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import sys
-import time
 import types
 
 import pytest
 from tests.report.made import marginals
+from tests.waiting import until
 
 import markovlogic as mln
 from markovlogic.report import progress as shown
@@ -66,9 +66,7 @@ def test_a_bar_appears_after_a_moment_and_goes():
     bar.stage("sample", 10)
     bar.advance(3, "halfway there")
     assert not stream.getvalue()
-    deadline = time.monotonic() + 20
-    while "sample" not in stream.getvalue() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: "sample" in stream.getvalue())
     bar.advance(5)
     bar.close()
     assert "sample" in stream.getvalue()
@@ -113,9 +111,7 @@ def test_a_notebook_gets_a_line_that_goes_away(monkeypatch):
     line = NotebookLine(first=0.02, every=0.02)
     line.stage("sample", 10)
     line.advance(5, "<x>")
-    deadline = time.monotonic() + 20
-    while not any("5 of 10" in text for text in handle.shown) and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: any("5 of 10" in text for text in handle.shown))
     line.close()
     assert any("5 of 10" in text and "&lt;x&gt;" in text and "<progress" in text for text in handle.shown)
     assert handle.shown[-1] == ""

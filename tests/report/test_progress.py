@@ -1,7 +1,7 @@
 import io
-import time
 
 import pytest
+from tests.waiting import until
 
 from markovlogic.report.progress import LogLines, shown_progress, stage_line
 from markovlogic.system.progress import Silent
@@ -27,16 +27,12 @@ def test_a_long_stage_is_logged_even_if_it_says_nothing_itself():
     log = LogLines(stream, first=0.02, every=0.02)
     log.stage("ground", 10)
     log.advance(5, "half")
-    deadline = time.monotonic() + 5
-    while stream.getvalue().count("\n") < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: stream.getvalue().count("\n") >= 2)
     log.close()
     lines = stream.getvalue().splitlines()
     assert len(lines) >= 2
     assert lines[0].startswith("ground: 5 of 10 (50%)") and lines[0].endswith("half")
-    count = len(lines)
-    time.sleep(0.06)
-    assert len(stream.getvalue().splitlines()) == count  # closed means silent
+    assert not log._thread.is_alive()  # closed means silent
 
 
 def test_short_stages_say_nothing():
@@ -67,8 +63,7 @@ def test_a_terminal_gets_a_bar(monkeypatch):
         progress.stage("read")
         progress.stage("sample", 100)
         progress.advance(40, "worst R-hat 1.1")
-        time.sleep(0.3)
-    assert "40 of 100" in stream.getvalue()
+        until(lambda: "40 of 100" in stream.getvalue())
 
 
 def test_a_gone_reader_does_not_stop_the_run():
@@ -76,7 +71,7 @@ def test_a_gone_reader_does_not_stop_the_run():
     log = LogLines(stream, first=0.01, every=0.01)
     log.stage("read")
     stream.close()
-    time.sleep(0.05)
+    until(lambda: not log._thread.is_alive())
     log.stage("sample")
     log.close()
     assert not log._thread.is_alive()

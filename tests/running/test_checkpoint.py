@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from tests.oracle.plain_gibbs import PlainGibbs
 from tests.running.made import assert_same, plain_run, random_network
+from tests.waiting import until
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.estimation.tallies import Saved
@@ -267,15 +269,11 @@ def test_sigkill_at_random_moments(tmp_path: Path) -> None:
     kills = 0
     for attempt in range(12):
         child = subprocess.Popen([sys.executable, "-c", code], cwd=root)
-        deadline = time.monotonic() + 60
         seen = _number(directory)
         # let it write at least one new checkpoint, then kill it a random moment later
-        while child.poll() is None and _number(directory) == seen and time.monotonic() < deadline:
-            time.sleep(0.005)
-        if attempt < 3:
-            time.sleep(chance.uniform(0, 0.15))
-        else:
-            child.wait(60)
+        until(lambda: child.poll() is not None or _number(directory) != seen)  # noqa: B023
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(chance.uniform(0, 0.15) if attempt < 3 else 60)
         if child.poll() is None:
             child.send_signal(signal.SIGKILL)
             kills += 1

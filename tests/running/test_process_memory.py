@@ -15,7 +15,9 @@ from markovlogic.symmetry.bliss import ColouredGraph, search_all
 from markovlogic.system import measures
 from markovlogic.system.measures import memory_of_run, peak_memory, resident, tree_resident, watching
 
-HOLDS = "import sys, time; held = bytearray(b'x') * int(sys.argv[1]); print(len(held), flush=True); time.sleep(60)"
+HOLDS = (
+    "import sys, threading; held = bytearray(b'x') * int(sys.argv[1]); print(len(held), flush=True); threading.Event().wait(60)"
+)
 GREEDY = "import time\nheld = []\nwhile True:\n    held.append(bytearray(b'x') * 10_000_000)\n    time.sleep(0.01)\n"
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from tests.oracle.plain_gibbs import PlainGibbs
 from tests.running.made import all_atoms, assert_same, marginals, plain_run, random_network
+from tests.waiting import Clock
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
@@ -154,9 +153,9 @@ def test_time_limit() -> None:
     assert 0.4 < result.seconds < 5
 
 
-def test_time_limit_does_not_count_the_first_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_limit_does_not_count_the_first_compilation(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     def cold_for_a_while(modules: tuple[str, ...]) -> bool:
-        time.sleep(0.7)
+        clock.now += 0.7
         return True
 
     monkeypatch.setattr("markovlogic.running.loop.are_cold", cold_for_a_while)
