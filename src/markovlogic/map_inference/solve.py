@@ -13,7 +13,6 @@ import numpy as np
 
 from markovlogic.errors import ResourceError
 from markovlogic.map_inference.orbits import NetworkKinds, solve_by_colours
-from markovlogic.map_inference.parting import Part, Parting
 from markovlogic.map_inference.program import compile_kernels, maximize_program
 from markovlogic.map_inference.restricting import UNDECIDED, decided_by_hard_rules, restricted
 from markovlogic.map_inference.roof import is_pairwise, roof
@@ -24,7 +23,7 @@ from markovlogic.methods.exact.interaction import ONE_SECOND, Effort
 from markovlogic.methods.exact.maximum import ShapeOptimum, best_eliminated, best_listed, can_list
 from markovlogic.methods.exact.shapes import Shape, shapes_of
 from markovlogic.methods.exact.widths import MOST_WIDTH, plan_elimination
-from markovlogic.networks.components import components
+from markovlogic.networks.components import Part, Parting, components
 from markovlogic.networks.conflicts import Conflict, NoWorldError, no_world, propagates
 from markovlogic.networks.ground import NO_RULES, GroundNetwork
 from markovlogic.networks.search import HardPart, hard_part

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.networks.ground import GroundNetwork, atom_rows
+from markovlogic.networks.ground import NO_RULES, GroundNetwork, atom_rows
 from markovlogic.system.arrays import Bool, Int32, Int64, Pickled, frozen, offsets
 
 Vertices = npt.NDArray[np.integer]
@@ -101,45 +101,85 @@ def part_of(network: GroundNetwork, keep: Bool, *, log_constant: float) -> Groun
 
     keep: (n_all,) the same for all atoms of a component, so that whatever holds a kept atom holds no other.
     """
+    stays = keep[network.clause_literal[network.clause_start[:-1]] >> 1]
+    groups = np.flatnonzero(keep[network.group_atom[network.group_start[:-1]]])
     number = (np.cumsum(keep) - 1).astype(np.int32)
+    cut = _cut(network, np.flatnonzero(keep), np.flatnonzero(stays), groups, number)
+    hard_rule = _of_those(network.hard_rule, np.isinf(network.clause_weight), stays)
+    unit_rule = _of_those(network.unit_rule, np.isinf(network.atom_bias), keep)
+    return frozen(replace(cut, log_constant=log_constant, hard_rule=hard_rule, unit_rule=unit_rule))
 
-    def renamed(literal: Int32) -> Int32:
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A component, and where its atoms stand in the whole."""
+
+    network: GroundNetwork  # without a constant
+    atom: Int32  # (n_all of the part,)
+
+
+class Parting:
+    """A network on the way to its components, each cut out in time proportional to its own size."""
+
+    def __init__(self, network: GroundNetwork, parts: Components) -> None:
+        self._network, self._parts = network, parts
+        self._local = np.empty(network.n_all, np.int32)
+        self._local[parts.atom] = np.arange(network.n_all) - np.repeat(parts.start[:-1], np.diff(parts.start))
+        owner = parts.component_of[network.group_atom[network.group_start[:-1]]] if network.n_groups else np.zeros(0, np.int32)
+        self._group = np.argsort(owner, kind="stable")
+        self._group_start = offsets(np.bincount(owner, minlength=parts.n_components))
+
+    def part(self, number: int) -> Part:
+        """Cut a component out; nothing outside of it shares a clause, a group or a definition with it."""
+        network, parts, local = self._network, self._parts, self._local
+        atom = parts.atom[parts.start[number] : parts.start[number + 1]]
+        clause = parts.clause[parts.clause_start[number] : parts.clause_start[number + 1]].astype(np.int64)
+        groups = self._group[self._group_start[number] : self._group_start[number + 1]]
+        made = _cut(network, atom, clause, groups, local)
+        return Part(made, atom)
+
+
+def _cut(network: GroundNetwork, atom: Vertices, clause: Int64, group: Int64, number: Int32) -> GroundNetwork:
+    """Some atoms with the clauses and groups that hold them, without a constant and without the rules that clauses come from.
+
+    number: what each of the atoms is called there.
+    """
+
+    def renumbered(literal: Int32) -> Int32:
         return np.asarray(2 * number[literal >> 1] + (literal & 1), np.int32)
 
-    stays = keep[network.clause_literal[network.clause_start[:-1]] >> 1]
-    start, literal = _rows(network.clause_start, network.clause_literal, stays)
-    literal = renamed(literal)
-    n_atoms = int(np.count_nonzero(keep[: network.n_atoms]))
-    group_stays = keep[network.group_atom[network.group_start[:-1]]]
-    group_start, group_atom = _rows(network.group_start, network.group_atom, group_stays)
-    defined = keep[network.n_atoms :]
-    definition_start, definition_literal = _rows(network.definition_start, network.definition_literal, defined)
-    bias = network.atom_bias[keep]
-    atom_start, atom_clause = atom_rows(start, literal, len(bias))
+    clause_start, literal = _taken(network.clause_start, network.clause_literal, clause)
+    clause_literal = renumbered(literal)
+    group_start, group_atom = _taken(network.group_start, network.group_atom, group)
+    hidden = (atom[atom >= network.n_atoms] - network.n_atoms).astype(np.int64)
+    definition_start, definition_literal = _taken(network.definition_start, network.definition_literal, hidden)
+    atom_start, atom_clause = atom_rows(clause_start, clause_literal, len(atom))
     return frozen(
         GroundNetwork(
-            n_atoms=n_atoms,
-            clause_start=start,
-            clause_literal=literal,
-            clause_weight=network.clause_weight[stays],
-            atom_bias=bias,
+            n_atoms=len(atom) - len(hidden),
+            clause_start=clause_start,
+            clause_literal=clause_literal,
+            clause_weight=network.clause_weight[clause],
+            atom_bias=network.atom_bias[atom],
             atom_start=atom_start,
             atom_clause=atom_clause,
             group_start=group_start,
             group_atom=number[group_atom],
             definition_start=definition_start,
-            definition_literal=renamed(definition_literal),
-            definition_rule=network.definition_rule[defined],
-            log_constant=log_constant,
-            hard_rule=_of_those(network.hard_rule, np.isinf(network.clause_weight), stays),
-            unit_rule=_of_those(network.unit_rule, np.isinf(network.atom_bias), keep),
+            definition_literal=renumbered(definition_literal),
+            definition_rule=network.definition_rule[hidden],
+            log_constant=0.0,
+            hard_rule=NO_RULES,
+            unit_rule=NO_RULES,
         )
     )
 
 
-def _rows(start: Int64, value: Int32, stays: Bool) -> tuple[Int64, Int32]:
-    length = np.diff(start)
-    return offsets(length[stays]), value[np.repeat(stays, length)]
+def _taken(start: Int64, value: Int32, rows: Int64) -> tuple[Int64, Int32]:
+    lengths = start[rows + 1] - start[rows]
+    new = offsets(lengths)
+    at = np.repeat(start[rows] - new[:-1], lengths) + np.arange(int(new[-1]))
+    return new, value[at]
 
 
 def _of_those(rule: Int32, has_one: Bool, stays: Bool) -> Int32:
