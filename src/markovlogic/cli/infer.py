@@ -79,6 +79,7 @@ def infer(
 
     from markovlogic.api import infer as api
     from markovlogic.cli.options import read_settings
+    from markovlogic.data.sources import without_passwords
     from markovlogic.errors import InferenceWarning
     from markovlogic.report.files import check_ending
     from markovlogic.report.progress import shown_progress
@@ -119,7 +120,7 @@ def infer(
             top=top,
             progress=progress,
         )
-    result = replace(result, run=replace(result.run, command=shlex.join(["mln", *sys.argv[1:]])))
+    result = replace(result, run=replace(result.run, command=without_passwords(shlex.join(["mln", *sys.argv[1:]]))))
     return _deliver(result, output, stats, quiet=quiet)
 
 

@@ -23,7 +23,14 @@ ASKED_FILE = re.compile(
 )
 SUPPORTED_TABLES = (
     ".csv, .tsv and .jsonl (also with .gz), .parquet, a query of one of these, and a table or query of a .duckdb or .sqlite file"
+    " or of a database, postgresql://host/name"
 )
+# its address, then a table or query: a colon belongs to the address as far as its host goes, and no longer behind that
+POSTGRES = re.compile(
+    r"(?:[A-Za-z_][A-Za-z0-9_'-]*\s*=\s*)?(postgres(?:ql)?://[^/\s?]*(?:/[^:\s?]*)?(?:\?[^:\s]*)?)(?::(.*))?\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+_PASSWORD = re.compile(r"(postgres(?:ql)?://[^:/@\s]*):[^/\s]*@|([?&](?:ssl)?password=)[^&:\s]*", re.IGNORECASE)
 _QUERY = re.compile(r"\s*(?:select|with|from)\b", re.IGNORECASE)
 _FACTS = ("", ".db", ".txt")  # endings of files that may hold an = in their name
 NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_'-]*)\s*=\s*(.*)\Z", re.DOTALL)
@@ -34,8 +41,21 @@ def is_table_file(path: str) -> bool:
     return path.lower().endswith(TABLE_ENDINGS)
 
 
+def is_postgres(text: str) -> bool:
+    """Whether a table is one of a PostgreSQL database, perhaps with the name of its predicate before it."""
+    return POSTGRES.match(text) is not None
+
+
+def without_passwords(text: str) -> str:
+    """Text for people and files: addresses without their passwords."""
+    return _PASSWORD.sub(lambda found: f"{found[1]}:***@" if found[1] is not None else f"{found[2]}***", text)
+
+
 def database_of(path: str) -> tuple[str, str] | None:
     """File and table or query, where a name is that of a database, or a table's: `data.duckdb:SELECT a, b FROM friends`."""
+    if is_postgres(path):
+        address = POSTGRES.match(path)
+        return None if address is None else (address.group(1), address.group(2) or "")
     found = DATABASE.match(path) or ASKED_FILE.match(path)
     if found is None and path.lower().endswith((".duckdb", ".ddb", ".sqlite", ".sqlite3")):
         return path, ""
@@ -49,8 +69,9 @@ def parse_source(text: str) -> Source:
     named = NAMED.match(text)
     if is_table_file(text) or database_of(text) is not None:
         if named is None:
-            file = os.path.basename(text.partition(":")[0])
-            raise InputError(f"{text} needs the name of its predicate", hint=f"name the predicate: Friends={file}")
+            known = without_passwords(text)
+            file = known if is_postgres(text) else os.path.basename(text.partition(":")[0])
+            raise InputError(f"{known} needs the name of its predicate", hint=f"name the predicate: Friends={file}")
         return named.group(1), named.group(2)
     if named is not None and not os.path.exists(text):
         ending = os.path.splitext(named.group(2))[1]
@@ -112,7 +133,7 @@ def source_name(source: Source) -> str:
         return os.fspath(source)
     predicate, table = source
     if isinstance(table, (str, os.PathLike)):
-        return os.fspath(table)
+        return without_passwords(os.fspath(table))
     return f"{predicate}={type(table).__module__.partition('.')[0]} {type(table).__name__}"
 
 

@@ -17,7 +17,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from markovlogic.data.sources import SUPPORTED_TABLES, cannot_read, database_of, is_table_file, read_bytes
+from markovlogic.data.sources import (
+    SUPPORTED_TABLES,
+    cannot_read,
+    database_of,
+    is_postgres,
+    is_table_file,
+    read_bytes,
+    without_passwords,
+)
 from markovlogic.data.table_facts import ROWS, Table, first_line, reader_of
 from markovlogic.data.vocabulary import FaultLog
 from markovlogic.errors import MOST_SHOWN, Fault, InputError, Place
@@ -300,22 +308,28 @@ def _asked_file(path: str, query: str, faults: FaultLog) -> Table:
 
 
 def _open_database(path: str, asked: str) -> Table:
-    """A table or query of a DuckDB or SQLite file, which is never written to."""
+    """A table or query of a DuckDB or SQLite file, or of a PostgreSQL database, which is never written to."""
+    known = without_passwords(path)
     if not asked.strip():
         raise InputError(
-            Fault("no table or query of it", Place(path), hint=f"write {path}:friends or {path}:SELECT a, b FROM friends")
+            Fault("no table or query of it", Place(known), hint=f"write {known}:friends or {known}:SELECT a, b FROM friends")
         )
-    try:
-        with open(path, "rb"):
-            pass
-    except OSError as error:
-        raise cannot_read(path, error, "a database") from None
+    if not is_postgres(path):
+        try:
+            with open(path, "rb"):
+                pass
+        except OSError as error:
+            raise cannot_read(path, error, "a database") from None
     is_query = asked.split(None, 1)[0].lower() in QUERY_WORDS and " " in asked.strip()
     query = (
         asked
         if is_query
         else "SELECT * FROM " + ".".join('"' + part.replace('"', '""') + '"' for part in asked.strip().split("."))
     )
-    name = f"{path}:{asked.strip()}"
+    name = f"{known}:{asked.strip()}"
+    if is_postgres(path):
+        from markovlogic.data.postgres import query_postgres
+
+        return query_postgres(path, query, name)
     is_duckdb = path.lower().endswith((".duckdb", ".ddb"))
     return query_duckdb(path, query, name) if is_duckdb else query_sqlite(path, query, name)
