@@ -13,24 +13,29 @@ from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.analysis import Analysis, Resources, analysis_of
 from markovlogic.methods.no_world import rules_named
-from markovlogic.methods.options import options_of
 from markovlogic.methods.partition.apart import treated_apart
 from markovlogic.methods.partition.clusters import Clusters, Pairs, exactly_right, least_disagreeing
 from markovlogic.methods.partition.exact import blocks_exactly, solve_parts
 from markovlogic.methods.partition.parts import only
-from markovlogic.methods.partition_method import METHOD, Rest
+from markovlogic.methods.partition_analysis import PartitionAnalysis
+from markovlogic.methods.partition_method import METHOD
+from markovlogic.methods.sampling.partition import Partition
 from markovlogic.methods.sampling.partition_reach import confining
+from markovlogic.problem.names import atom_name
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, pose_problem
 from markovlogic.report.progress import progress_of
-from markovlogic.results.answers import Answer, Values
+from markovlogic.results.answers import Values
+from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Sampling
-from markovlogic.system.arrays import Bool, Float64, Int32, Int64
-from markovlogic.system.cancellation import Deadline, current
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, each_once
+from markovlogic.system.cancellation import SURE, Deadline, current
 from markovlogic.system.measures import Stopwatch
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
     from markovlogic.data.evidence import Domain
+    from markovlogic.methods.partition.network import PartitionNetwork
+    from markovlogic.running.result import RunResult
 
 KEPT_CELLS = 200_000_000  # truth values of pairs that are kept to see how often clusters are exactly right
 TARGET = 0.02  # standard error at which chains stop where nobody said how long they run
@@ -44,7 +49,7 @@ class Clustering:
     predicate: str
     domain: Domain
     clusters: Clusters
-    pairs: Pairs  # that may be together, each once; `likely_pairs` gives them names
+    pairs: Pairs  # candidates, each once; `pairs_table` gives them names
     guarantee: Guarantee
     bound: float  # no probability of a pair is off by more, sampling errors apart; 0 where nothing was treated apart
     converged: bool | None
@@ -61,7 +66,7 @@ class Clustering:
         return pa.table({"constant": self._names(np.arange(len(self.domain))), "cluster": found.label, "probability": likely})
 
     def pairs_table(self) -> Any:
-        """Arrow table: first, second, probability, stderr, one row for each pair that may be together; others never are."""
+        """Arrow table: first, second, probability, stderr, one row a candidate pair; others are as unlikely as rules say."""
         import pyarrow as pa
 
         pairs = self.pairs
@@ -114,14 +119,14 @@ def cluster(
 
 
 def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Clustering:
-    problem = analysis.prepared.problem
-    _require_equivalence(analysis, predicate)
+    own = PartitionAnalysis(analysis, lists=True)
+    _require_equivalence(own, predicate)
+    problem = own.problem
     statuses = problem.statuses[predicate]
     domain = problem.domains[problem.model.predicates[predicate].types[0]]
     n, code = len(domain), problem.atoms.codes(predicate)
-    number = problem.atoms.numbers(predicate, code)
     sure = statuses.code[statuses.status == TRUE]
-    run = _Run(analysis, sampling, number) if len(code) else None
+    run = _Run(own, sampling, problem.atoms.numbers(predicate, code)) if len(code) or own.listed else None
     values = Values.exact(np.zeros(0)) if run is None else run.values
     probability = np.concatenate([values.probability, np.ones(len(sure))])
     pairs = Pairs.of(n, np.concatenate([code, sure]), probability, np.concatenate([values.stderr, np.zeros(len(sure))]))
@@ -131,7 +136,7 @@ def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Cluste
     apart = label[one] != label[other]
     split[np.isin(label, np.concatenate([label[one[apart]], label[other[apart]]]))] = True
     right = np.where(split, 0.0, 1.0) if run is None else run.exactly_right(predicate, label, code, split)
-    concerns = _about_pairs(analysis, predicate, pairs)
+    concerns = _about_pairs(own, predicate, pairs)
     if run is None:
         return Clustering(predicate, domain, Clusters(label, right), pairs, Guarantee.EXACT, 0.0, None, concerns)
     return Clustering(
@@ -139,79 +144,94 @@ def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Cluste
         domain,
         Clusters(label, right),
         pairs,
-        Guarantee.BOUNDED if run.apart.n_cut else Guarantee.EXACT,
+        Guarantee.EXACT if run.apart.bound == 0.0 else Guarantee.BOUNDED,
         run.apart.bound,
-        None if run.answer is None else run.answer.account.converged,
-        (*concerns, *(() if run.answer is None else run.answer.concerns)),
-        run.notes,
+        None if run.found is None else run.found.converged,
+        (*concerns, *run.concerns()),
+        tuple(run.notes()),
     )
 
 
 class _Run:
     """Parts that are solved, and chains over the rest."""
 
-    def __init__(self, analysis: Analysis, sampling: Sampling, number: Int64) -> None:
-        own = analysis.partition
+    def __init__(self, own: PartitionAnalysis, sampling: Sampling, number: Int64) -> None:
+        self.own, self.number = own, number
         self.apart = treated_apart(own.network, own.parts)
         self.network, self.parts = self.apart.network, self.apart.parts
-        rows = self.network.row_of[number]
+        self.row = self.network.row_of[number]
         wanted = np.zeros(self.parts.n_parts, np.bool_)
-        wanted[self.parts.of_row[rows]] = True
-        wanted &= self.parts.moves
-        with analysis.watch("sample"):
-            analysis.progress.stage("solve")
-            self.solved = solve_parts(self.network, self.parts, wanted, deadline_share=SOLVING_SHARE)
-        left = wanted & ~self.solved.parts
-        self.sampled: Bool = left[self.parts.of_row[rows]] & ~self.network.decided(rows)
-        self.values = Values.exact(self.solved.marginal[rows])
-        self.answer: Answer | None = None
+        wanted[self.parts.of_row[self.row]] = True
+        wanted[self.parts.of_node[self.network.far > -np.inf]] |= self.network.ties
+        self.wanted = wanted & self.parts.moves
+        with own.analysis.watch("sample"):
+            own.analysis.progress.stage("solve")
+            self.solved = solve_parts(self.network, self.parts, self.wanted, deadline_share=SOLVING_SHARE)
+        left = self.wanted & ~self.solved.parts
+        self.sampled: Bool = left[self.parts.of_row[self.row]] & ~self.network.decided(self.row)
+        self.values = Values.exact(self.solved.marginal[self.row])
+        self.found: RunResult | None = None
         if left.any():
-            rest = Rest(only(self.network, self.parts, left), number[self.sampled])
-            self.answer = _drawn(analysis, sampling, rest)
-            self.values = self.values.with_rows(self.sampled, self.answer.atoms)
-        self.notes = tuple(self._notes(wanted))
+            rows = each_once(self.row[self.sampled])
+            self.found = self._drawn(sampling, only(self.network, self.parts, left), rows)
+            self.place = np.searchsorted(rows, self.row[self.sampled])
+            atoms = self.found.atoms
+            drawn = Values(atoms.mean, atoms.stderr, atoms.rhat, atoms.ess).at(self.place)
+            self.values = self.values.with_rows(self.sampled, drawn)
 
-    def _notes(self, wanted: Bool) -> Iterator[str]:
-        if self.apart.n_cut:
+    def _drawn(self, sampling: Sampling, network: PartitionNetwork, rows: Int32) -> RunResult:
+        """Chains over what is left, of which some draws are kept."""
+        problem = self.own.analysis.prepared.problem
+        if (fault := confining(problem, network)) is not None:
+            raise UnsupportedError(fault)
+        if sampling.draws is None and sampling.target_stderr is None:
+            sampling = replace(sampling, target_stderr=TARGET)
+        schedule = sampling.schedule(METHOD.chains)
+        thin = max(1, -(-schedule.draws * schedule.chains * len(rows) // KEPT_CELLS))
+        schedule = replace(schedule, keep_draws=True, thin=min(thin, schedule.draws))
+        analysis = self.own.analysis
+        current().allowance = SURE
+        with analysis.watch("sample"), rules_named(problem.model.rules):
+            task = Task(Partition(), network, rows)
+            return run(task, schedule, threads=analysis.workspace.threads, progress=analysis.progress)
+
+    def _name(self, row: int) -> str:
+        """One of the atoms that a sampled row stands for."""
+        return atom_name(self.own.problem, int(self.number[self.sampled][np.flatnonzero(self.place == row)[0]]))
+
+    def concerns(self) -> tuple[str, ...]:
+        """What chains say against their numbers."""
+        return () if self.found is None else tuple(self.found.concerns(self._name, str))
+
+    def notes(self) -> Iterator[str]:
+        """What was done."""
+        if self.apart.bound:
             yield (
-                f"{self.apart.n_cut:,} unlikely pairs were treated apart, which changes no probability of a pair by more than"
-                f" {self.apart.bound:.2g}"
+                f"unlikely pairs were treated apart ({self.apart.n_cut:,} candidates), which changes no probability of a pair by"
+                f" more than {self.apart.bound:.2g}"
             )
-        yield f"{np.count_nonzero(self.solved.parts):,} of {np.count_nonzero(wanted):,} parts were solved exactly"
+        yield f"{np.count_nonzero(self.solved.parts):,} of {np.count_nonzero(self.wanted):,} parts were solved exactly"
 
     def exactly_right(self, predicate: str, label: Int32, code: Int64, split: Bool) -> Float64:
         """How likely the cluster of each constant is exactly a block."""
-        kept = np.zeros((0, 0), np.bool_)
-        if self.answer is not None and self.answer.kept is not None:
-            kept = self.answer.kept.reshape(-1, int(np.count_nonzero(self.sampled)))
+        kept = np.zeros((0, int(np.count_nonzero(self.sampled))), np.bool_)
+        if self.found is not None and self.found.kept is not None:
+            drawn = self.found.kept.reshape(-1, self.found.kept.shape[-1])
+            kept = drawn[:, self.place]
         right = exactly_right(label, code[self.sampled], split, kept)
         at = next(i for i, own in enumerate(self.network.relations) if own.relation.predicate == predicate)
         own, first = self.network.relations[at], int(self.network.first_node[at])
         of_node = np.zeros(own.n_nodes, np.int64)
         of_node[own.node_of] = label
-        solved = blocks_exactly(self.network, self.parts, self.solved.parts, of_node, first)[own.node_of]
+        solved = blocks_exactly(self.network, self.parts, self.solved, of_node, first)[own.node_of]
         return np.where(np.isnan(solved) | split, right, solved)
 
 
-def _drawn(analysis: Analysis, sampling: Sampling, rest: Rest) -> Answer:
-    """Chains over what is left, of which some draws are kept."""
-    if sampling.draws is None and sampling.target_stderr is None:
-        sampling = replace(sampling, target_stderr=TARGET)
-    plain = options_of(METHOD.name, "auto", replace(sampling, estimator="sample"))
-    schedule = sampling.schedule(METHOD.chains)
-    thin = max(1, -(-schedule.draws * schedule.chains * len(rest.numbers) // KEPT_CELLS))
-    options = replace(plain, sampling=replace(plain.sampling, keep_draws=True, thin=min(thin, schedule.draws)))
-    if (fault := confining(analysis.prepared.problem, rest.network)) is not None:
-        raise UnsupportedError(fault)
-    with rules_named(analysis.prepared.problem.model.rules):
-        return METHOD.sampled(analysis, METHOD.plan(analysis, options, "asked for"), rest)
-
-
-def _about_pairs(analysis: Analysis, predicate: str, pairs: Pairs) -> tuple[str, ...]:
+def _about_pairs(own: PartitionAnalysis, predicate: str, pairs: Pairs) -> tuple[str, ...]:
     """Answers that nobody should take without a second look."""
     found = []
-    whole, solved = analysis.whole.problem, analysis.prepared.problem.statuses[predicate]
-    if pairs.n > 1 and not len(pairs.one):
+    whole, solved = own.analysis.whole.problem, own.analysis.prepared.problem.statuses[predicate]
+    if pairs.n > 1 and not len(pairs.one) and own.listed is None:
         found.append(
             f"no two constants can be together: hard rules make all of {predicate} false but each constant with itself; where"
             f" candidate pairs are listed in one order, write {predicate}(x,y) => x = y v Cand(x,y) v Cand(y,x)."
@@ -226,7 +246,8 @@ def _about_pairs(analysis: Analysis, predicate: str, pairs: Pairs) -> tuple[str,
     return tuple(found)
 
 
-def _require_equivalence(analysis: Analysis, predicate: str) -> None:
+def _require_equivalence(own: PartitionAnalysis, predicate: str) -> None:
+    analysis = own.analysis
     declared = analysis.prepared.problem.model.predicates.get(predicate)
     if declared is None:
         raise InputError(f"{predicate} is no name of a predicate", hint="give the name of one equivalence relation alone")

@@ -121,7 +121,7 @@ class _Walk:
 
     def _scaled(self, beta: float) -> Layout:
         layout = self._sampler.layout
-        return frozen(layout._replace(bias=layout.bias * beta, clause_weight=layout.clause_weight * beta))
+        return frozen(layout._replace(bias=layout.bias * beta, far=layout.far * beta, clause_weight=layout.clause_weight * beta))
 
 
 def _schedule(network: PartitionNetwork, settings: SearchSettings) -> Float64:

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from markovlogic.grounding.predict import Sizes
     from markovlogic.language.equivalence import Found
     from markovlogic.methods.analysis import Analysis
+    from markovlogic.methods.partition.listed import Listed
     from markovlogic.methods.partition.network import PartitionNetwork
     from markovlogic.methods.partition.parts import Parts
+    from markovlogic.problem import Problem
     from markovlogic.system.arrays import Bool
 
 LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
@@ -28,6 +30,30 @@ class PartitionAnalysis:
     """A problem as partitions see it."""
 
     analysis: Analysis
+    lists: bool = False  # whether atoms of equivalence relations that weigh alike are left unlisted, for who does not name them
+
+    @cached_property
+    def listed(self) -> Listed | None:
+        """The problem with few pairs listed, where that is wanted and saves much."""
+        from markovlogic.methods.partition.listed import completed, listed
+        from markovlogic.methods.partition.network import partition_network
+
+        prepared, relations = self.analysis.prepared, self.equivalences.relations
+        if not self.lists or not relations:
+            return None
+        own = self.analysis.workspace
+        with self.analysis.watch("ground"):
+            lowered = self.equivalences.without_axioms(prepared.lowered)
+            found = listed(prepared.problem, lowered, relations, own.database)
+            if found is None:
+                return None
+            network = Grounding(found.problem, lowered, own.database, own.memory_limit).network(own.progress)
+            return completed(found, partition_network(found.problem, network, relations, found.unlisted))
+
+    @property
+    def problem(self) -> Problem:
+        """What is grounded."""
+        return self.analysis.prepared.problem if self.listed is None else self.listed.problem
 
     @cached_property
     def equivalences(self) -> Found:
@@ -60,13 +86,13 @@ class PartitionAnalysis:
         """The network that partitions are weighed by; refuses what would not fit the memory limit."""
         from markovlogic.methods.partition.network import partition_network
 
-        problem, relations = self.analysis.prepared.problem, self.equivalences.relations
+        problem, relations = self.problem, self.equivalences.relations
         current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
         with self.analysis.watch("ground"):
             way = self._way if relations else self.analysis.forecast.grounding
             at_hand = None if relations else self.analysis.network
             ground = way.network(self.analysis.progress) if at_hand is None else at_hand
-            made = partition_network(problem, ground, relations)
+            made = partition_network(problem, ground, relations, None if self.listed is None else self.listed.unlisted)
         current().allowance = SURE
         return made
 
@@ -100,4 +126,4 @@ class PartitionAnalysis:
     @cached_property
     def _way(self) -> Grounding:
         lowered = self.equivalences.without_axioms(self.analysis.prepared.lowered)
-        return Grounding(self.analysis.prepared.problem, lowered, self.analysis.workspace.database, self.analysis.memory_limit)
+        return Grounding(self.problem, lowered, self.analysis.workspace.database, self.analysis.memory_limit)

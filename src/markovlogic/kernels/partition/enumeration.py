@@ -7,6 +7,7 @@ that each choice is made, summed up and taken back once.
 import numpy as np
 
 from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.partition.far import has_far
 from markovlogic.kernels.partition.flips import begin, flip, is_outside
 from markovlogic.kernels.partition.sweep import chain_of
 
@@ -26,8 +27,28 @@ def _may_join(net, chain, node, leader):
 
 
 @internal
-def _next_choice(net, chain, kind, item, choice):
+def _may_join_far(net, chain, node, leader):
+    """The same where unlisted pairs may be together too; the leader is any node that is placed."""
+    if chain.block[leader] != leader or net.count_start[leader] != net.count_start[node] or not has_far(net, leader):
+        return False
+    there = 0
+    for k in range(net.barred_start[node], net.barred_start[node + 1]):
+        there += chain.block[net.barred_node[k]] == leader
+    return there == 0
+
+
+@internal
+def _leader(net, places, item, choice):
+    """The first member of the block that a choice is about: by what is near the node, or by place."""
+    if has_far(net, item):
+        return places[choice - FIRST_BLOCK, 1]
+    return net.near_node[net.near_start[item] + choice - FIRST_BLOCK]
+
+
+@internal
+def _next_choice(net, chain, places, depth, choice):
     """The next choice at a place after the one given (-1: the first one), or -1 where there is none."""
+    kind, item = places[depth, 0], places[depth, 1]
     if kind == SITE:
         return choice + 1 if choice < 1 else -1
     if kind == GROUP:
@@ -36,6 +57,11 @@ def _next_choice(net, chain, kind, item, choice):
         return ALONE
     if choice < ALONE_RELATED and net.self_row[item] >= 0:
         return ALONE_RELATED
+    if has_far(net, item):
+        for earlier in range(max(choice + 1 - FIRST_BLOCK, 0), depth):
+            if places[earlier, 0] == NODE and _may_join_far(net, chain, item, places[earlier, 1]):
+                return FIRST_BLOCK + earlier
+        return -1
     at = net.near_start[item] + max(choice + 1 - FIRST_BLOCK, 0)
     while at < net.near_start[item + 1]:
         if chain.block[net.near_node[at]] >= 0 and _may_join(net, chain, item, net.near_node[at]):
@@ -45,8 +71,9 @@ def _next_choice(net, chain, kind, item, choice):
 
 
 @internal
-def _flip_rows(net, chain, kind, item, choice):
-    """Make a choice, or take it back, as far as rows go."""
+def _flip_rows(net, chain, places, depth, choice):
+    """Make a choice, or take it back, as far as rows go; whoever takes it back restores `total` afterwards."""
+    kind, item = places[depth, 0], places[depth, 1]
     if kind == SITE:
         if choice == 1:
             flip(net, chain, item)
@@ -56,28 +83,33 @@ def _flip_rows(net, chain, kind, item, choice):
         if choice != ALONE and net.self_row[item] >= 0:
             flip(net, chain, net.self_row[item])
         if choice >= FIRST_BLOCK:
-            leader = net.near_node[net.near_start[item] + choice - FIRST_BLOCK]
+            leader = _leader(net, places, item, choice)
+            if has_far(net, item):
+                chain.total[0] += net.far[item] * net.mass[item] * chain.load[leader]
             for k in range(net.near_start[item], net.near_start[item + 1]):
                 if chain.block[net.near_node[k]] == leader:
                     flip(net, chain, net.near_row[k])
 
 
 @internal
-def _place(net, chain, item, choice):
-    leader = item if choice < FIRST_BLOCK else net.near_node[net.near_start[item] + choice - FIRST_BLOCK]
+def _place(net, chain, places, item, choice):
+    leader = item if choice < FIRST_BLOCK else _leader(net, places, item, choice)
     chain.block[item] = leader
     chain.size[leader] += 1
+    chain.load[leader] += net.mass[item]
 
 
 @internal
-def _take_back(chain, item):
+def _take_back(net, chain, item):
     chain.size[chain.block[item]] -= 1
+    chain.load[chain.block[item]] -= net.mass[item]
     chain.block[item] = -1
 
 
 @internal
-def _credit(net, chain, kind, item, choice, share, marginal):
+def _credit(net, chain, places, depth, choice, share, marginal):
     """Add a share to every row that a choice made true; a node's block must not hold it any longer."""
+    kind, item = places[depth, 0], places[depth, 1]
     if kind == SITE:
         if choice == 1:
             marginal[item] += share
@@ -87,7 +119,7 @@ def _credit(net, chain, kind, item, choice, share, marginal):
         if choice != ALONE and net.self_row[item] >= 0:
             marginal[net.self_row[item]] += share
         if choice >= FIRST_BLOCK:
-            leader = net.near_node[net.near_start[item] + choice - FIRST_BLOCK]
+            leader = _leader(net, places, item, choice)
             for k in range(net.near_start[item], net.near_start[item + 1]):
                 if chain.block[net.near_node[k]] == leader:
                     marginal[net.near_row[k]] += share
@@ -101,18 +133,19 @@ def prepare(net, chains, at):
     for node in range(chain.block.shape[0]):
         chain.block[node] = -1
         chain.size[node] = 0
+        chain.load[node] = 0
 
 
 @called
 def visit_worlds(net, chains, places, room, choice, pinned, limits, marginal, heaviest):
     """Visit all worlds of a part; gives their number, their largest log-weight, and the sum of exp(log-weight − top).
 
-    places: (n, 2) kinds and items. room: (2, n + 1) float64 and choice: (n + 1,) int64, by depth. pinned: (n_rows,) int8, 0 or 1
-    where only worlds in which a pair's row has that value count, -1 elsewhere; (0,) where all count. limits: (3,) float64, top
-    (-inf where sums are not wanted yet), the largest number of worlds, after which it gives up (the number is negative then), and
-    how many hard clauses of other parts are broken. marginal: (n_rows,) gets the sums over the worlds in which a row is true;
-    (0,) where that is not wanted. heaviest: (n,) int64 gets the choices that lead to a world of the largest log-weight; (0,)
-    where they are not wanted. The chain is in the end what `prepare` made of it.
+    places: (n, 2) kinds and items. room: (2, n + 1) float64 and choice: (n + 1,) int64, by depth. pinned: (n_nodes,) int8, 1 at
+    nodes that are to be one block, all of it; (0,) where all worlds count. limits: (3,) float64, top (-inf where sums are not
+    wanted yet), the largest number of worlds, after which it gives up (the number is negative then), and how many hard clauses of
+    other parts are broken. marginal: (n_rows,) gets the sums over the worlds in which a row is true; (0,) where that is not
+    wanted. heaviest: (n,) int64 gets the choices that lead to a world of the largest log-weight; (0,) where they are not wanted.
+    The chain is in the end what `prepare` made of it.
     """
     chain = chain_of(chains, 0)
     n = places.shape[0]
@@ -139,12 +172,12 @@ def visit_worlds(net, chains, places, room, choice, pinned, limits, marginal, he
             if n == 0:
                 break
         else:
-            choice[depth] = _next_choice(net, chain, places[depth, 0], places[depth, 1], choice[depth])
+            choice[depth] = _next_choice(net, chain, places, depth, choice[depth])
             if choice[depth] >= 0:
                 weight[depth] = chain.total[0]
-                _flip_rows(net, chain, places[depth, 0], places[depth, 1], choice[depth])
+                _flip_rows(net, chain, places, depth, choice[depth])
                 if places[depth, 0] == NODE:
-                    _place(net, chain, places[depth, 1], choice[depth])
+                    _place(net, chain, places, places[depth, 1], choice[depth])
                 depth += 1
                 choice[depth] = -1
                 share[depth] = 0.0
@@ -166,32 +199,76 @@ def settle(net, chains, places, choice):
     """Make choices at places, in this order, and keep them; choice: (n,) as `visit_worlds` tells the heaviest ones."""
     chain = chain_of(chains, 0)
     for at in range(places.shape[0]):
-        _flip_rows(net, chain, places[at, 0], places[at, 1], choice[at])
+        _flip_rows(net, chain, places, at, choice[at])
         if places[at, 0] == NODE:
-            _place(net, chain, places[at, 1], choice[at])
+            _place(net, chain, places, places[at, 1], choice[at])
 
 
 @internal
 def _undo(net, chain, places, choice, depth, weight, share, marginal):
-    kind, item = places[depth, 0], places[depth, 1]
-    if kind == NODE:
-        _take_back(chain, item)
+    if places[depth, 0] == NODE:
+        _take_back(net, chain, places[depth, 1])
     if marginal.shape[0] > 0:
-        _credit(net, chain, kind, item, choice[depth], share, marginal)
-    _flip_rows(net, chain, kind, item, choice[depth])
+        _credit(net, chain, places, depth, choice[depth], share, marginal)
+    _flip_rows(net, chain, places, depth, choice[depth])
     chain.total[0] = weight[depth]
 
 
 @internal
 def _fits(places, net, chain, pinned):
-    """Whether a world has the rows that are wanted."""
+    """Whether the pinned nodes are one block, and nobody else is in it."""
     if pinned.shape[0] == 0:
         return True
+    block = -1
     for at in range(places.shape[0]):
-        if places[at, 0] == NODE:
-            node = places[at, 1]
-            for k in range(net.near_start[node], net.near_start[node + 1]):
-                row = net.near_row[k]
-                if pinned[row] >= 0 and chain.world[row] != pinned[row]:
-                    return False
+        if places[at, 0] == NODE and pinned[places[at, 1]] == 1:
+            block = chain.block[places[at, 1]]
+            break
+    for at in range(places.shape[0]):
+        node = places[at, 1]
+        if places[at, 0] == NODE and (chain.block[node] == block) != (pinned[node] == 1):
+            return False
     return True
+
+
+@called
+def visit_parts(net, chains, part, start, places, room, choice, limits, elsewhere, marginal, found):
+    """Visit all worlds of many parts, twice: for the largest log-weight, and for sums; stops before a part that takes too many.
+
+    part: (n,) their numbers. start: (n_parts + 1,) where the places of each begin. limits: (3,) room, the second entry being the
+    most worlds of one part. elsewhere: (n_parts,) as in `visit_worlds`. marginal: (n_rows,) gets sums, not yet divided. found:
+    (n, 3) float64 gets worlds (negative where it gave up, 0 where there is none), largest log-weight, and sum.
+    """
+    nobody, nothing, nowhere = limits[:0].view(np.int8), limits[:0], choice[:0]
+    for at in range(part.shape[0]):
+        own = places[start[part[at]] : start[part[at] + 1]]
+        limits[0] = -np.inf
+        limits[2] = elsewhere[part[at]]
+        worlds, top, _ = visit_worlds(net, chains, own, room, choice, nobody, limits, nothing, nowhere)
+        found[at, 0] = worlds
+        found[at, 1] = top
+        if worlds < 0 or top == -np.inf:
+            found[at, 0] = min(worlds, 0)
+            continue
+        limits[0] = top
+        _, _, total = visit_worlds(net, chains, own, room, choice, nobody, limits, marginal, nowhere)
+        found[at, 2] = total
+
+
+@called
+def visit_clusters(net, chains, part, start, places, room, choice, limits, elsewhere, top, first, node, pinned, share):
+    """How likely clusters are blocks, times the sum of their parts: the sums over worlds in which they are.
+
+    part: (n,) the part of each cluster, top: (n,) its largest log-weight. first: (n + 1,), node: the members of each. pinned:
+    (n_nodes,) int8, zeros.
+    """
+    nothing, nowhere = limits[:0], choice[:0]
+    for at in range(part.shape[0]):
+        own = places[start[part[at]] : start[part[at] + 1]]
+        limits[0] = top[at]
+        limits[2] = elsewhere[part[at]]
+        for k in range(first[at], first[at + 1]):
+            pinned[node[k]] = 1
+        _, _, share[at] = visit_worlds(net, chains, own, room, choice, pinned, limits, nothing, nowhere)
+        for k in range(first[at], first[at + 1]):
+            pinned[node[k]] = 0

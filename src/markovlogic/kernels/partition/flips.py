@@ -3,6 +3,7 @@
 import numpy as np
 
 from markovlogic.kernels.internal import internal
+from markovlogic.kernels.partition.far import has_far, link_all
 
 
 @internal
@@ -83,10 +84,13 @@ def begin(net, chain):
 
 @internal
 def _find_blocks(net, chain):
-    """A block is named by its first member, which all others are together with."""
-    n_nodes = chain.block.shape[0]
+    """A block is named by its first member, which all others are together with; blocks that worlds do not tell stay."""
+    n_nodes, linked = chain.block.shape[0], False
     for node in range(n_nodes):
-        chain.block[node] = node
+        if has_far(net, node):
+            linked = True
+        else:
+            chain.block[node] = node
         chain.size[node] = 0
         chain.found[node] = 0
         chain.tally[node] = 0.0
@@ -94,7 +98,7 @@ def _find_blocks(net, chain):
     for node in range(n_nodes):
         for k in range(net.near_start[node], net.near_start[node + 1]):
             other = net.near_node[k]
-            if other >= node:
+            if other >= node or has_far(net, node):
                 break
             if chain.world[net.near_row[k]] == 1:
                 chain.block[node] = chain.block[other]
@@ -105,6 +109,8 @@ def _find_blocks(net, chain):
         if chain.size[node] == 0:
             chain.free[chain.n_free[0]] = node
             chain.n_free[0] += 1
+    if linked:
+        link_all(net, chain)
 
 
 @internal

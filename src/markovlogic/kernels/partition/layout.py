@@ -8,7 +8,7 @@ MOST_AT_ONCE = 5  # nodes that are moved together
 class Layout(NamedTuple):
     """What is fixed: rows and clauses, nodes and who may be together. Offsets are int64, numbers int32."""
 
-    bias: Any  # (n_rows,) float64
+    bias: Any  # (n_rows,) float64; of pairs, beyond what they would weigh unlisted
     clause_start: Any
     clause_literal: Any
     clause_weight: Any  # (n_clauses,) float64, inf where hard
@@ -23,6 +23,12 @@ class Layout(NamedTuple):
     near_row: Any  # the row that says so
     near_share: Any  # float64, cumulative over all: how often a node draws each of those that it may be with
     self_row: Any  # (n_nodes,) whether a node that is alone is related to itself; -1 where it always is
+    far: Any  # (n_nodes,) float64: what each unlisted pair of constants weighs, -inf where they are never together
+    mass: Any  # (n_nodes,) int64 constants
+    barred_start: Any  # (n_nodes + 1,) nodes that a node is never with, where unlisted pairs may be together
+    barred_node: Any
+    pool: Any  # (n_nodes, 2) int64: where nodes of the same relation begin and end in `node`
+    count_start: Any  # (n_nodes,) int64: where the counts of the node's relation begin
     plain: Any  # (n_nodes,) uint8: no clause holds any of the node's rows
     node: Any  # those that move
     edge: Any  # (n_edges, 2) pairs of nodes that splits and merges are proposed for
@@ -53,3 +59,11 @@ class Chain(NamedTuple):
     was: Any  # (MOST_AT_ONCE,) int32: where nodes that are moved together were
     side: Any  # (n_nodes,) int8: -1 outside of a split or merge, else 0 or 1
     member: Any  # (n_nodes,) int32
+    head: Any  # (n_nodes,) int32, by block: a member; where unlisted pairs may be together
+    after: Any  # (n_nodes,) int32 the next member of a node's block
+    before: Any
+    load: Any  # (n_nodes,) int64, by block: constants of its members
+    with_load: Any  # int64: blocks by load, relation by relation; the first entry is the largest load
+    n_near: Any  # (1,) int64 blocks that a node has rows with, at the front of `option`
+    classes: Any  # (n_nodes + 1,) int64 loads of other blocks
+    half: Any  # (2,) int64 constants on the two sides of a split

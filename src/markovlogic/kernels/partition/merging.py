@@ -12,6 +12,7 @@ import numpy as np
 
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.partition.choices import below, pick, probabilities
+from markovlogic.kernels.partition.far import between, gather_far, has_far, link, split_load, unlink
 from markovlogic.kernels.partition.flips import flip, is_outside
 from markovlogic.kernels.partition.records import new_block
 
@@ -21,6 +22,8 @@ UNGUIDED = -1  # in place of a number of scans
 @internal
 def gather(net, chain, first, second):
     """List the other members of two nodes' blocks, increasing; gives their number, or -1 where they cannot all be one block."""
+    if has_far(net, first):
+        return gather_far(net, chain, first, second)
     one, two = chain.block[first], chain.block[second]
     n = 0
     for k in range(net.near_start[first], net.near_start[first + 1]):
@@ -71,6 +74,8 @@ def change_side(net, chain, node):
     for k in range(net.near_start[node], net.near_start[node + 1]):
         if chain.side[net.near_node[k]] >= 0:
             flip(net, chain, net.near_row[k])
+    if has_far(net, node):
+        split_load(net, chain, node)
     chain.side[node] = 1 - chain.side[node]
 
 
@@ -103,6 +108,8 @@ def launch(net, chain, first, second, n, scans, generator):
     for i in range(n):
         chain.side[chain.member[i]] = below(generator, 2)
     flip_across(net, chain, first, second, n)
+    if has_far(net, first):
+        chain.total[0] -= between(net, chain, first, second, n)
     for _ in range(max(scans, 0)):
         for i in range(n):
             choose_side(net, chain, chain.member[i], -1, generator)
@@ -157,7 +164,24 @@ def split(net, chain, first, second, n, scans, generator):
             chain.block[node] = new
             chain.size[new] += 1
             chain.size[old] -= 1
+            if has_far(net, node):
+                unlink(net, chain, node, old)
+                link(net, chain, node, new)
     return True
+
+
+@internal
+def absorb(net, chain, first, second, n):
+    """The second node's block becomes part of the first node's."""
+    one, two = chain.block[first], chain.block[second]
+    chain.size[one] += chain.size[two]
+    chain.size[two] = 0
+    for i in range(n + 2):
+        node = _listed(chain, first, second, n, i)
+        if has_far(net, node) and chain.block[node] == two:
+            unlink(net, chain, node, two)
+            link(net, chain, node, one)
+        chain.block[node] = one
 
 
 @internal
@@ -171,6 +195,8 @@ def merge(net, chain, first, second, n, scans, generator):
     if chain.broken[0] != 0:
         flip_across(net, chain, first, second, n)
         return False
+    if has_far(net, first):
+        chain.total[0] += between(net, chain, first, second, n)
     gain, q = chain.total[0], n * np.log(0.5)
     if scans >= 0:
         launch(net, chain, first, second, n, scans, generator)
@@ -179,11 +205,7 @@ def merge(net, chain, first, second, n, scans, generator):
     if accepted == (scans >= 0):  # guided: apart now; else together
         flip_across(net, chain, first, second, n)
     if accepted:
-        one = chain.block[first]
-        chain.size[one] += chain.size[two]
-        chain.size[two] = 0
-        for i in range(n + 2):
-            chain.block[_listed(chain, first, second, n, i)] = one
+        absorb(net, chain, first, second, n)
         chain.free[chain.n_free[0]] = two
         chain.n_free[0] += 1
     return accepted

@@ -4,6 +4,7 @@ import numpy as np
 
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.partition.choices import pick
+from markovlogic.kernels.partition.far import bar, far_block, has_far, link, unlink, weigh_far
 from markovlogic.kernels.partition.flips import flip, is_outside
 
 
@@ -23,6 +24,8 @@ def leave(net, chain, node):
     if chain.size[own] > 1:
         flip_with(net, chain, node, own)
     chain.size[own] -= 1
+    if has_far(net, node):
+        unlink(net, chain, node, own)
     if chain.size[own] == 0:
         chain.free[chain.n_free[0]] = own
         chain.n_free[0] += 1
@@ -54,6 +57,8 @@ def options_of(net, chain, node):
             n_seen += 1
         chain.found[block] += 1
         chain.tally[block] += net.bias[net.near_row[k]]
+    if has_far(net, node):
+        return bar(net, chain, node, n_seen)
     n = 0
     for i in range(n_seen):
         block = chain.option[i]
@@ -100,17 +105,23 @@ def move_node(net, chain, node, generator):
     leave(net, chain, node)
     n = options_of(net, chain, node)
     weigh_options(net, chain, node, n)
-    row = net.self_row[node]
-    chosen = pick(generator, chain.weight, n + (2 if row >= 0 else 1))
+    row, classes = net.self_row[node], 0
+    if has_far(net, node):
+        classes = weigh_far(net, chain, node, n)
+    chosen = pick(generator, chain.weight, n + (2 if row >= 0 else 1 + classes))
     if row >= 0 and chosen != n:
         flip(net, chain, row)
     if chosen < n:
         block = chain.option[chosen]
         flip_with(net, chain, node, block)
+    elif row < 0 and chosen > n:
+        block = far_block(net, chain, node, chain.classes[chosen - n - 1], generator)
     else:
         block = new_block(chain)
     chain.block[node] = block
     chain.size[block] += 1
+    if has_far(net, node):
+        link(net, chain, node, block)
 
 
 @internal

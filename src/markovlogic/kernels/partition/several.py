@@ -10,6 +10,7 @@ import numpy as np
 
 from markovlogic.kernels.internal import internal
 from markovlogic.kernels.partition.choices import below, pick, place_in, probabilities
+from markovlogic.kernels.partition.far import has_far
 from markovlogic.kernels.partition.flips import flip, is_outside
 from markovlogic.kernels.partition.layout import MOST_AT_ONCE
 from markovlogic.kernels.partition.merging import accepts
@@ -110,6 +111,8 @@ def move_several(net, chain, n, generator):
 def move_some(net, chain, generator):
     """Draw a pair and some of those that either may be with, in any order, and move them; gives whether that was accepted."""
     edge = place_in(generator, net.edge_share, 0, net.edge.shape[0])
+    if has_far(net, net.edge[edge, 0]):  # nobody has to leave first where any nodes may be together
+        return False
     n = 0
     for _ in range(2 + below(generator, MOST_AT_ONCE - 1)):
         node = net.edge[edge, below(generator, 2)]

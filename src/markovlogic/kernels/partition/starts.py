@@ -1,9 +1,10 @@
 """Worlds to start from: blocks that grow along pairs of nodes, as far as hard rules allow."""
 
 from markovlogic.kernels.internal import called, internal
+from markovlogic.kernels.partition.far import between, has_far
 from markovlogic.kernels.partition.flips import begin, flip, is_outside
-from markovlogic.kernels.partition.merging import flip_across, gather
-from markovlogic.kernels.partition.sweep import chain_of, pack_worlds, unpack_worlds
+from markovlogic.kernels.partition.merging import absorb, flip_across, gather
+from markovlogic.kernels.partition.sweep import chain_of, give_blocks, pack_worlds, take_blocks, unpack_worlds
 
 
 @internal
@@ -29,21 +30,17 @@ def grow(net, chain, edges, only_gains):
         n = gather(net, chain, first, second)
         if n < 0:
             continue
-        one, two = chain.block[first], chain.block[second]
+        two = chain.block[second]
         chain.side[first] = 0
         chain.side[second] = 1
         for i in range(n):
             chain.side[chain.member[i]] = 1 if chain.block[chain.member[i]] == two else 0
-        chain.total[0] = 0.0
+        chain.total[0] = between(net, chain, first, second, n) if has_far(net, first) else 0.0
         flip_across(net, chain, first, second, n)
         if chain.broken[0] != 0 or (only_gains and chain.total[0] <= 0.0):
             flip_across(net, chain, first, second, n)
         else:
-            chain.size[one] += chain.size[two]
-            chain.size[two] = 0
-            chain.block[second] = one
-            for i in range(n):
-                chain.block[chain.member[i]] = one
+            absorb(net, chain, first, second, n)
         chain.side[first] = -1
         chain.side[second] = -1
         for i in range(n):
@@ -51,10 +48,12 @@ def grow(net, chain, edges, only_gains):
 
 
 @called
-def grow_blocks(net, chains, words, at, edges, only_gains):
-    """Grow the blocks of one chain of the words (n_rows,), chain-minor."""
+def grow_blocks(net, chains, words, blocks, at, edges, only_gains):
+    """Grow the blocks of one chain of the words (n_rows,), chain-minor; blocks: (n_chains, n_nodes) as in `sweep`."""
     unpack_worlds(words, chains.world)
     chain = chain_of(chains, at)
+    take_blocks(chain, blocks[at])
     begin(net, chain)
     grow(net, chain, edges, only_gains)
     pack_worlds(chains.world, words)
+    give_blocks(chain, blocks[at])

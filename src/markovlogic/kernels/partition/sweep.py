@@ -35,6 +35,14 @@ def chain_of(chains, at):
         chains.was[at],
         chains.side[at],
         chains.member[at],
+        chains.head[at],
+        chains.after[at],
+        chains.before[at],
+        chains.load[at],
+        chains.with_load[at],
+        chains.n_near[at],
+        chains.classes[at],
+        chains.half[at],
     )
 
 
@@ -58,6 +66,20 @@ def sweep(net, chain, scans, proposals, several, generator, counters):
         move_group(net, chain, net.group[at], generator)
 
 
+@internal
+def take_blocks(chain, blocks):
+    """Blocks that `begin` keeps where worlds do not tell them."""
+    for node in range(blocks.shape[0]):
+        chain.block[node] = blocks[node]
+
+
+@internal
+def give_blocks(chain, blocks):
+    """The other way."""
+    for node in range(blocks.shape[0]):
+        blocks[node] = chain.block[node]
+
+
 @called
 def unpack_worlds(words, worlds):
     """(n_chains, n_rows) bytes from chain-minor words."""
@@ -77,14 +99,17 @@ def pack_worlds(worlds, words):
 
 
 @called
-def partition_draws(net, chains, words, generators, sweeps, scans, proposals, several, planes, counters):
+def partition_draws(net, chains, words, blocks, generators, sweeps, scans, proposals, several, planes, counters):
     """Make sweeps of every chain; words: (n_rows,) uint64, chain-minor, generators: (n_chains, 4), changed in place.
 
-    chains: room for as many, as `layout.Chain` with a first axis. planes: as in `samplers.base.Sampler.step`, (0, 8) for none.
+    blocks: (n_chains, n_nodes) int32, changed in place; where unlisted pairs may be together, worlds do not tell them. chains:
+    room for as many, as `layout.Chain` with a first axis. planes: as in `samplers.base.Sampler.step`, (0, 8) for none.
     """
     unpack_worlds(words, chains.world)
     for at in range(generators.shape[0]):
-        begin(net, chain_of(chains, at))
+        chain = chain_of(chains, at)
+        take_blocks(chain, blocks[at])
+        begin(net, chain)
     for _ in range(sweeps):
         for at in range(generators.shape[0]):
             sweep(net, chain_of(chains, at), scans, proposals, several, generators[at], counters)
@@ -92,3 +117,5 @@ def partition_draws(net, chains, words, generators, sweeps, scans, proposals, se
             pack_worlds(chains.world, words)
             add_world(planes, words)
     pack_worlds(chains.world, words)
+    for at in range(generators.shape[0]):
+        give_blocks(chain_of(chains, at), blocks[at])

@@ -15,6 +15,7 @@ parts out of it, and the pair tells where to put it back.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,10 +23,11 @@ from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.methods.partition.parts import Parts, parts_of
 from markovlogic.networks.components import connected_parts
 from markovlogic.system import cancellation
-from markovlogic.system.arrays import Bool, Int32, frozen, offsets
+from markovlogic.system.arrays import Bool, Float64, Int32, frozen, offsets
 
 LEAST_ODDS = (-5.0, -6.0, -7.0, -8.0, -10.0, -14.0)  # of pairs that are kept: tried in turn, part by part
 LARGEST_ERROR = 0.01  # of a probability, by the bound; sampling errors are larger
+MOST_TIED = 200_000  # nodes that chains take all together where a bound on treating their parts apart is larger
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,38 +41,72 @@ class Apart:
 
 
 def treated_apart(network: PartitionNetwork, parts: Parts, most: float = LARGEST_ERROR) -> Apart:
-    """Leave out unlikely pairs as far as the bound allows, part by part."""
+    """Leave out unlikely pairs as far as the bound allows, part by part; unlisted ones first, which tie all of a relation."""
+    far, error_of_far = np.zeros(network.n_nodes), 0.0
+    if network.has_far:
+        far = _far_odds(network)
+        loose = replace(network, ties=False)
+        smaller = parts_of(loose)
+        error_of_far = max(float(_errors(smaller, far, 2).max(initial=0.0)), float(_likely(network.far).max(initial=0.0)))
+        if error_of_far > most and network.n_nodes <= MOST_TIED:
+            return Apart(network, parts, 0.0, 0)
+        network, parts, most = loose, smaller, max(most, error_of_far)
     low, high, row = network.pairs
     bias = network.rows.atom_bias[row]
     free = (bias <= LEAST_ODDS[0]) & np.isfinite(bias) & ~_spoken_of(network)[row]
     if not free.any():
-        return Apart(network, parts, 0.0, 0)
+        return Apart(network, parts, error_of_far, 0)
     base = parts_of(without(network, row[free]))
     low, high, row, bias = low[free], high[free], row[free], bias[free]
     one, other, whole = base.of_node[low], base.of_node[high], parts.of_node[low]
     of_base = np.zeros(base.n_parts, np.int64)
     of_base[base.of_node] = parts.of_node
-    is_open, cut, bound = np.ones(parts.n_parts, np.bool_), np.zeros(len(row), np.bool_), 0.0
+    is_open, cut, bound = np.ones(parts.n_parts, np.bool_), np.zeros(len(row), np.bool_), error_of_far
     for least in LEAST_ODDS:
         cancellation.check()
         tried = (bias <= least) & is_open[whole]
-        n_smaller, smaller = connected_parts(base.n_parts, one[~tried], other[~tried])
-        tried &= smaller[one] != smaller[other]
+        n_smaller, smaller_of = connected_parts(base.n_parts, one[~tried], other[~tried])
+        tried &= smaller_of[one] != smaller_of[other]
         odds = np.exp(bias[tried])
-        joined = np.bincount(low[tried], odds, network.n_nodes) + np.bincount(high[tried], odds, network.n_nodes)
-        error = np.tanh(np.bincount(smaller[base.of_node], np.log1p(joined), n_smaller) / 4)
+        joined = far + np.bincount(low[tried], odds, network.n_nodes) + np.bincount(high[tried], odds, network.n_nodes)
+        own = replace(base, n_parts=n_smaller, of_node=smaller_of[base.of_node])
         largest = np.zeros(parts.n_parts)
-        np.maximum.at(largest, of_base, error[smaller])
-        np.maximum.at(largest, whole[tried], 1 / (1 + np.exp(-bias[tried])))  # how likely such a pair can be at most
+        np.maximum.at(largest, of_base, _errors(own, joined, 2 if network.has_far else 4)[smaller_of])
+        np.maximum.at(largest, whole[tried], _likely(bias[tried]))
         fits = is_open & (largest <= most)
         tried &= fits[whole]
         cut |= tried
         bound = max(bound, float(largest[whole[tried]].max(initial=0.0)))
         is_open &= ~fits
     if not cut.any():
-        return Apart(network, parts, 0.0, 0)
+        return Apart(network, parts, error_of_far, 0)
     made = without(network, row[cut])
     return Apart(made, parts_of(made), bound, int(np.count_nonzero(cut)))
+
+
+def _errors(parts: Parts, joined: Float64, share: int) -> Float64:
+    """By how much probabilities of each part are off at most, given lambda of each node.
+
+    share: 4 where parts are apart from all others; 2 where chains take some of them together, so that both may err.
+    """
+    error: Float64 = np.tanh(np.bincount(parts.of_node, np.log1p(joined), parts.n_parts) / share)
+    return error
+
+
+def _likely(log_odds: Float64) -> Float64:
+    """How likely a pair is at most."""
+    return 1 / (1 + np.exp(-log_odds))
+
+
+def _far_odds(network: PartitionNetwork) -> Float64:
+    """(n_nodes,) the sum of exp(weight) over all other nodes of a relation, as if none of them had a row with the node."""
+    total = np.zeros(network.n_nodes)
+    for first, end in pairwise(network.first_node.tolist()):
+        if end > first and network.far[first] > -np.inf:
+            masses, count = np.unique(network.mass[first:end], return_counts=True)
+            each = np.exp(network.far[first] * np.outer(masses, masses)) @ count - np.exp(network.far[first] * masses**2)
+            total[first:end] = each[np.searchsorted(masses, network.mass[first:end])]
+    return total
 
 
 def without(network: PartitionNetwork, row: Int32) -> PartitionNetwork:

@@ -12,9 +12,17 @@ from markovlogic.language.equivalence import Equivalence
 from markovlogic.language.syntax import show_constant
 from markovlogic.networks.components import connected_parts
 from markovlogic.problem import Problem
-from markovlogic.system.arrays import Int8, Int32, Int64, each_once, frozen
+from markovlogic.system.arrays import Int8, Int32, Int64, Pickled, each_once, frozen, is_among
 
 ALWAYS, NEVER = -1, -2  # in place of a row, for atoms that all worlds agree on
+
+
+@dataclass(frozen=True, eq=False)
+class Unlisted(Pickled):
+    """Atoms of a relation that a problem takes to be false, although each may be true at one and the same weight."""
+
+    weight: float  # that such an atom adds to a world's log-weight where it is true
+    barred: Int64  # codes of atoms that are known to be false; sorted, in both orders
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +38,7 @@ class Classes:
     pair: Int32  # (n_pairs, 2) nodes, the smaller one first; sorted
     own: Int32  # (n_own,) nodes that, alone, may or may not be related to themselves
     atom_row: Int64  # (n_open,) of the predicate's open atoms, or ALWAYS or NEVER
+    barred: Int32  # (n_barred, 2) pairs of nodes that are never together, the smaller one first, where unlisted ones may be
 
     @property
     def n_rows(self) -> int:
@@ -37,10 +46,11 @@ class Classes:
         return len(self.pair) + len(self.own)
 
 
-def classes_of(problem: Problem, relation: Equivalence, decided: Int8) -> Classes:
+def classes_of(problem: Problem, relation: Equivalence, decided: Int8, unlisted: Unlisted | None = None) -> Classes:
     """Join what must be together; a pair of nodes is open iff all pairs of their constants are, in both orders.
 
-    decided: (n_open,) of the predicate's open atoms: FALSE or TRUE where hard rules decide them, else UNKNOWN.
+    decided: (n_open,) of the predicate's open atoms: FALSE or TRUE where hard rules decide them, else UNKNOWN. unlisted: where
+    atoms that are not listed may be true; then a pair of nodes is open iff no pair of their constants is known to be false.
     """
     statuses = problem.statuses[relation.predicate]
     n = statuses.sizes[0]
@@ -60,7 +70,9 @@ def classes_of(problem: Problem, relation: Equivalence, decided: Int8) -> Classe
         itself[(size[node_of] > 1) & (itself == UNKNOWN)] = TRUE
         itself[left] = np.where(itself[left] == UNKNOWN, TRUE, itself[left])
         itself[right] = np.where(itself[right] == UNKNOWN, TRUE, itself[right])
-    _refuse_false_pairs(problem, relation, node_of, size, itself, np.concatenate([true, code[decided == UNKNOWN]]))
+    if unlisted is None:
+        _refuse_false_pairs(problem, relation, node_of, size, itself, np.concatenate([true, code[decided == UNKNOWN]]))
+    barred = _barred(problem, relation, node_of, np.concatenate([unlisted.barred, code[decided == FALSE]]) if unlisted else None)
 
     may = (decided == UNKNOWN) & (node_of[one] != node_of[other])
     may &= (itself[one] != FALSE) & (itself[other] != FALSE)
@@ -68,7 +80,10 @@ def classes_of(problem: Problem, relation: Equivalence, decided: Int8) -> Classe
     key = low.astype(np.int64) * n_nodes + high
     keys, place, count = np.unique(key[may], return_inverse=True, return_counts=True)
     low_of, high_of = np.divmod(keys, max(n_nodes, 1))
-    whole = count == 2 * size[low_of] * size[high_of]
+    if unlisted is None:
+        whole = count == 2 * size[low_of] * size[high_of]
+    else:
+        whole = ~is_among(keys, barred[:, 0].astype(np.int64) * n_nodes + barred[:, 1])
     number = np.where(whole, np.cumsum(whole) - 1, NEVER)
 
     row = np.full(len(code), NEVER, np.int64)
@@ -82,7 +97,20 @@ def classes_of(problem: Problem, relation: Equivalence, decided: Int8) -> Classe
     is_open = diagonal & (itself[one] == UNKNOWN)
     row[is_open] = whole.sum() + single[one[is_open]]
     pair = np.stack([low_of[whole], high_of[whole]], axis=1).astype(np.int32)
-    return frozen(Classes(relation, node_of, n_nodes, pair, node_of[alone].astype(np.int32), row))
+    return frozen(Classes(relation, node_of, n_nodes, pair, node_of[alone].astype(np.int32), row, barred))
+
+
+def _barred(problem: Problem, relation: Equivalence, node_of: Int32, false: Int64 | None) -> Int32:
+    """Pairs of nodes with a false atom between them; refuses one inside of a node. false: codes, None where nobody asks."""
+    if false is None:
+        return np.zeros((0, 2), np.int32)
+    one, other = np.divmod(false, max(len(node_of), 1))
+    inside = np.flatnonzero(node_of[one] == node_of[other])
+    if len(inside):
+        _refuse(problem, relation, one[inside[:1]], int(other[inside[0]]))
+    low, high = np.minimum(node_of[one], node_of[other]), np.maximum(node_of[one], node_of[other])
+    key = each_once(low.astype(np.int64) * (int(node_of.max(initial=0)) + 1) + high)
+    return np.stack(np.divmod(key, int(node_of.max(initial=0)) + 1), axis=1).astype(np.int32)
 
 
 def _refuse_false_pairs(

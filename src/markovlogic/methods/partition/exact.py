@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +11,17 @@ from markovlogic.methods.partition.layout import layout_of, room_for
 from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.methods.partition.parts import Parts
 from markovlogic.system import cancellation
-from markovlogic.system.arrays import Bool, Float64, Int8, Int64, each_once, frozen
+from markovlogic.system.arrays import Bool, Float64, Int64, frozen
 from markovlogic.system.cancellation import current
 
 MOST_NODES = 12  # of a part
 MOST_PLACES = 16  # nodes, other atoms and groups of a part
 MOST_WORLDS = 5_000_000  # of one part; 12 records that may all be together have 4.2 million partitions
 MOST_IN_ALL = 20_000_000
+WORLDS_A_NODE = 200  # beside these
+PARTS_AT_ONCE = 500  # visited in one go, between looks at the clock
 _NODE, _SITE, _GROUP = 0, 1, 2  # as kernels.partition.enumeration
 _NOTHING = np.zeros(0, np.float64)
-_NO_CHOICES = np.zeros(0, np.int64)
 _ALL = np.zeros(0, np.int8)  # no pair is pinned
 
 
@@ -32,6 +32,8 @@ class Solved:
     parts: Bool  # (n_parts,)
     marginal: Float64  # (n_all,) of rows of these parts; whatever elsewhere
     log_z: float  # where these are all parts in which anything moves
+    top: Float64  # (n_parts,) largest log-weight of a world of each, against the world in which nothing is placed
+    total: Float64  # (n_parts,) sum of exp(log-weight - top)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,25 +45,19 @@ class _Visit:
     elsewhere: Int64  # (n_parts,) hard clauses of other parts that are broken while nothing is placed
     log_weight: float  # of the world in which nothing is placed
 
-    def __call__(self, part: int, places: Int64, pinned: Int8, top: float, marginal: Float64) -> tuple[int, float, float]:
-        """Number of worlds (negative where it gave up), largest log-weight, and Σ exp(log-weight − top)."""
-        return self._made(part, places, pinned, top, marginal, _NO_CHOICES)
-
     def heaviest(self, part: int, places: Int64) -> tuple[int, float, Int64]:
         """Number of worlds (negative where it gave up), largest log-weight, and the choices that lead there."""
-        choice = np.zeros(len(places), np.int64)
-        worlds, best, _ = self._made(part, places, _ALL, -np.inf, _NOTHING, choice)
-        return worlds, best, choice
-
-    def _made(
-        self, part: int, places: Int64, pinned: Int8, top: float, marginal: Float64, heaviest: Int64
-    ) -> tuple[int, float, float]:
         from markovlogic.kernels.partition.enumeration import visit_worlds
 
-        room, choice = np.zeros((2, len(places) + 1)), np.zeros(len(places) + 1, np.int64)
-        limits = np.array([top, MOST_WORLDS, self.elsewhere[part]])
-        worlds, best, total = visit_worlds(self.net, self.chain, places, room, choice, pinned, limits, marginal, heaviest)
-        return int(worlds), float(best), float(total)
+        (room, path, limits), choice = self.room(len(places)), np.zeros(len(places), np.int64)
+        limits[:] = -np.inf, MOST_WORLDS, self.elsewhere[part]
+        worlds, best, _ = visit_worlds(self.net, self.chain, places, room, path, _ALL, limits, _NOTHING, choice)
+        return int(worlds), float(best), choice
+
+    @staticmethod
+    def room(n: int) -> tuple[Float64, Int64, Float64]:
+        """What a visit of n places works in: sums and choices by depth, and limits."""
+        return np.zeros((2, n + 1)), np.zeros(n + 1, np.int64), np.array([0.0, MOST_WORLDS, 0.0])
 
 
 def small_parts(network: PartitionNetwork, parts: Parts, wanted: Bool) -> Bool:
@@ -78,25 +74,30 @@ def solve_parts(network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadli
     """
     left_at_first = current().left
     stop = None if left_at_first is None or deadline_share is None else left_at_first * (1 - deadline_share)
+    from markovlogic.kernels.partition.enumeration import visit_parts
+
     places, visit = _places(network, parts), _prepared(network, parts)
     marginal, log_z = np.zeros(network.n_all), visit.log_weight
-    done, worlds_left = np.zeros(parts.n_parts, np.bool_), MOST_IN_ALL
-    visit(0, places.place[:0], _ALL, -np.inf, _NOTHING)  # one world: the first use of the method compiles what others need
-    for part in np.flatnonzero(small_parts(network, parts, wanted)):
+    done, worlds_left = np.zeros(parts.n_parts, np.bool_), MOST_IN_ALL + WORLDS_A_NODE * len(network.node)
+    top, total = np.zeros(parts.n_parts), np.ones(parts.n_parts)
+    room = visit.room(int(np.diff(places.start).max(initial=0)))
+    part = np.flatnonzero(small_parts(network, parts, wanted))
+    # the first chunk is empty: the first use of the method compiles what others need
+    for begin in range(-PARTS_AT_ONCE, len(part), PARTS_AT_ONCE):
+        own = part[max(begin, 0) : begin + PARTS_AT_ONCE] if begin >= 0 else part[:0]
         cancellation.check()
         if worlds_left <= 0 or (stop is not None and (current().left or 0.0) < stop):
             break
-        own = places.of(int(part))
-        worlds, top, _ = visit(int(part), own, _ALL, -np.inf, _NOTHING)
-        worlds_left -= abs(worlds)
-        if worlds < 0 or top == -np.inf:  # too many; or none, which the search for a first world explains
-            continue
-        _, _, total = visit(int(part), own, _ALL, top, marginal)
-        marginal[places.rows_of(network, own)] /= total
-        log_z += top + math.log(total)
-        done[part] = True
+        found = np.zeros((len(own), 3))
+        visit_parts(visit.net, visit.chain, own, places.start, places.place, *room, visit.elsewhere, marginal, found)
+        worlds_left -= int(np.abs(found[:, 0]).sum())
+        fits = found[:, 0] > 0  # else too many; or none, which the search for a first world explains
+        done[own[fits]] = True
+        top[own[fits]], total[own[fits]] = found[fits, 1], found[fits, 2]
+        log_z += float((found[fits, 1] + np.log(found[fits, 2])).sum())
+    marginal /= total[parts.of_row]
     marginal[network.rows.atom_bias == np.inf] = 1.0
-    return frozen(Solved(done, marginal, log_z))
+    return frozen(Solved(done, marginal, log_z, top, total))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,19 +140,6 @@ class _Places:
     def of(self, part: int) -> Int64:
         return self.place[self.start[part] : self.start[part + 1]]
 
-    @staticmethod
-    def rows_of(network: PartitionNetwork, places: Int64) -> Int64:
-        """All rows that choices at these places decide."""
-        found = [places[places[:, 0] == _SITE, 1]]
-        for node in places[places[:, 0] == _NODE, 1]:
-            found.append(network.near_row[network.near_start[node] : network.near_start[node + 1]].astype(np.int64))
-            found.append(network.self_row[node : node + 1].astype(np.int64))
-        for group in places[places[:, 0] == _GROUP, 1]:
-            rows = network.rows
-            found.append(rows.group_atom[rows.group_start[group] : rows.group_start[group + 1]].astype(np.int64))
-        every = each_once(np.concatenate(found))
-        return every[every >= 0]
-
 
 def _places(network: PartitionNetwork, parts: Parts) -> _Places:
     """Nodes of each part in their order, then single rows, then groups."""
@@ -184,43 +172,40 @@ def _prepared(network: PartitionNetwork, parts: Parts) -> _Visit:
     return _Visit(net, chain, chain.broken[0, 0] - own, log_weight)
 
 
-def probability_of(network: PartitionNetwork, parts: Parts, pairs: Int8, part: int) -> float:
-    """How likely it is that pairs of a part, given as 0 or 1 by row and -1 elsewhere, are as they are given."""
-    places, visit = _places(network, parts), _prepared(network, parts)
-    own = places.of(part)
-    _, top, _ = visit(part, own, _ALL, -np.inf, _NOTHING)
-    _, _, total = visit(part, own, _ALL, top, _NOTHING)
-    _, _, share = visit(part, own, pairs, top, _NOTHING)
-    return share / total
+def blocks_exactly(network: PartitionNetwork, parts: Parts, solved: Solved, label: Int64, first_node: int) -> Float64:
+    """How likely it is that clusters are blocks, for nodes of solved parts; nan elsewhere.
 
-
-def blocks_exactly(network: PartitionNetwork, parts: Parts, done: Bool, label: Int64, first_node: int) -> Float64:
-    """How likely it is that clusters are blocks, for nodes of visited parts; nan elsewhere.
-
-    label: (n,) the cluster of each of the nodes from `first_node` on.
+    label: (n,) the cluster of each of the nodes from `first_node` on; no cluster has nodes of two parts.
     """
+    from markovlogic.kernels.partition.enumeration import visit_clusters
+
     places, visit = _places(network, parts), _prepared(network, parts)
-    right, pinned = np.full(len(label), np.nan), np.full(network.n_all, -1, np.int8)
-    of_node = parts.of_node[first_node : first_node + len(label)]
-    mine = np.flatnonzero(done[of_node])
-    order = mine[np.lexsort((label[mine], of_node[mine]))]
-    ends = np.flatnonzero(np.diff(of_node[order], append=-1))
-    start = 0
-    for end in (ends + 1).tolist():
+    part_of, moving = parts.of_node[first_node : first_node + len(label)], np.zeros(network.n_nodes, np.bool_)
+    moving[network.node] = True
+    mine = np.flatnonzero(solved.parts[part_of] & moving[first_node : first_node + len(label)])
+    mine = mine[np.argsort(label[mine], kind="stable")]
+    first = np.flatnonzero(np.diff(label[mine], prepend=-1))
+    part, share = part_of[mine[first]], np.zeros(len(first))
+    start = np.append(first, len(mine)).astype(np.int64)
+    node, pinned = (first_node + mine).astype(np.int32), np.zeros(network.n_nodes, np.int8)
+    room = visit.room(int(np.diff(places.start).max(initial=0)))
+    for begin in range(0, len(first), PARTS_AT_ONCE):
         cancellation.check()
-        nodes, part = order[start:end], int(of_node[order[start]])
-        start = end
-        own = places.of(part)
-        _, top, _ = visit(part, own, _ALL, -np.inf, _NOTHING)
-        _, _, total = visit(part, own, _ALL, top, _NOTHING)
-        for cluster in each_once(label[nodes]):
-            members = first_node + nodes[label[nodes] == cluster]
-            rows = []
-            for node in members:
-                near = slice(network.near_start[node], network.near_start[node + 1])
-                pinned[network.near_row[near]] = np.isin(network.near_node[near], members)
-                rows.append(network.near_row[near])
-            _, _, share = visit(part, own, pinned, top, _NOTHING)
-            right[members - first_node] = share / total
-            pinned[np.concatenate(rows)] = -1
+        own = slice(begin, min(begin + PARTS_AT_ONCE, len(first)))
+        visit_clusters(
+            visit.net,
+            visit.chain,
+            part[own].astype(np.int64),
+            places.start,
+            places.place,
+            *room,
+            visit.elsewhere,
+            solved.top[part[own]],
+            start[own.start : own.stop + 1],
+            node,
+            pinned,
+            share[own],
+        )
+    right = np.full(len(label), np.nan)
+    right[mine] = np.repeat(share / solved.total[part], np.diff(start))
     return right

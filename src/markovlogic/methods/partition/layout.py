@@ -7,7 +7,7 @@ import numpy as np
 from markovlogic.kernels.partition.layout import MOST_AT_ONCE, Chain, Layout
 from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.networks.ground import signed_atom_rows
-from markovlogic.system.arrays import Float64, frozen
+from markovlogic.system.arrays import Float64, Int64, frozen, offsets
 
 EVEN = 0.1  # share of proposals for all pairs alike: where their own log-odds decide them, other clauses may say otherwise
 LEAST_LIKELY = 0.02  # of a pair, where nodes are drawn that move together
@@ -26,7 +26,7 @@ def layout_of(network: PartitionNetwork) -> Layout:
     counts[own] += busy[network.self_row[own]]
     return frozen(
         Layout(
-            bias=rows.atom_bias,
+            bias=network.pair_bias,
             clause_start=rows.clause_start,
             clause_literal=rows.clause_literal,
             clause_weight=rows.clause_weight,
@@ -41,6 +41,12 @@ def layout_of(network: PartitionNetwork) -> Layout:
             near_row=network.near_row,
             near_share=np.cumsum(LEAST_LIKELY + _likely(rows.atom_bias[network.near_row])),
             self_row=network.self_row,
+            far=network.far,
+            mass=network.mass,
+            barred_start=network.barred_start,
+            barred_node=network.barred_node,
+            pool=_pools(network),
+            count_start=_count_start(network),
             plain=(counts == 0).astype(np.uint8),
             node=network.node,
             edge=network.edge,
@@ -51,6 +57,20 @@ def layout_of(network: PartitionNetwork) -> Layout:
             group=network.group,
         )
     )
+
+
+def _pools(network: PartitionNetwork) -> Int64:
+    """(n_nodes, 2) where the moving nodes of each node's relation lie among all that move."""
+    relation = np.searchsorted(network.first_node, np.arange(network.n_nodes), side="right") - 1
+    edges = np.searchsorted(network.node, network.first_node)
+    return np.stack([edges[relation], edges[relation + 1]], axis=1).astype(np.int64)
+
+
+def _count_start(network: PartitionNetwork) -> Int64:
+    """Where each node's relation counts its blocks by load: one place for each load, and one for the largest of them."""
+    relation = np.searchsorted(network.first_node, np.arange(network.n_nodes), side="right") - 1
+    load = offsets(network.mass)[network.first_node]
+    return (load[relation] + relation).astype(np.int64)
 
 
 def edge_bias(network: PartitionNetwork) -> Float64:
@@ -98,6 +118,14 @@ def room_for(network: PartitionNetwork, n_chains: int) -> Chain:
         was=np.zeros((n_chains, MOST_AT_ONCE + 1), np.int32),
         side=np.zeros((n_chains, n_nodes), np.int8),
         member=np.zeros((n_chains, max(n_nodes, MOST_AT_ONCE + 1)), np.int32),
+        head=np.zeros((n_chains, n_nodes), np.int32),
+        after=np.zeros((n_chains, n_nodes), np.int32),
+        before=np.zeros((n_chains, n_nodes), np.int32),
+        load=np.zeros((n_chains, n_nodes), np.int64),
+        with_load=np.zeros((n_chains, int(network.mass.sum()) + len(network.relations) + 1), np.int32),
+        n_near=np.zeros((n_chains, 1), np.int64),
+        classes=np.zeros((n_chains, n_nodes + 1), np.int64),
+        half=np.zeros((n_chains, 2), np.int64),
     )
 
 

@@ -7,7 +7,7 @@ that is always true, or never. Other open atoms have rows of their own. Clauses 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from markovlogic.grounding.assemble import Assembler, Contradiction
 from markovlogic.grounding.definitions import Nodes
 from markovlogic.grounding.rows import Rows, canonical
 from markovlogic.language.equivalence import Equivalence
-from markovlogic.methods.partition.classes import ALWAYS, Classes, classes_of
+from markovlogic.methods.partition.classes import ALWAYS, Classes, Unlisted, classes_of
 from markovlogic.networks.base import NetworkKind, StartKind
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import ExclusiveGroups, Problem
@@ -42,10 +42,15 @@ class PartitionNetwork:
     near_node: Int32  # nodes that a node may be with, increasing
     near_row: Int32
     self_row: Int32  # (n_nodes,) whether a node, alone, is related to itself; -1 where it always is
+    far: Float64  # (n_nodes,) what a pair of constants weighs whose nodes have no row, -inf where these are never together
+    mass: Int64  # (n_nodes,) constants
+    barred_start: Int64  # (n_nodes + 1,) nodes that a node is never with, where others without a row may be
+    barred_node: Int32
     node: Int32  # those that move
     edge: Int32  # (n_edges, 2) pairs of nodes that may be together, where they move
     site: Int32  # single rows that move
     group: Int32  # exclusive groups that move
+    ties: bool = True  # whether unlisted pairs tie all nodes of a relation together; else parts without rows between are apart
 
     @property
     def n_nodes(self) -> int:
@@ -58,6 +63,23 @@ class PartitionNetwork:
         node = np.repeat(np.arange(self.n_nodes, dtype=np.int32), np.diff(self.near_start))
         upper = self.near_node > node
         return node[upper], self.near_node[upper], self.near_row[upper]
+
+    @property
+    def has_far(self) -> bool:
+        """Whether nodes without a row of their own may be together."""
+        return bool((self.far > -np.inf).any())
+
+    @property
+    def pair_bias(self) -> Float64:
+        """(n_all,) log-odds of rows; of pairs, beyond what they would weigh unlisted."""
+        if not self.has_far:
+            return self.rows.atom_bias
+        bias = self.rows.atom_bias.copy()
+        low, high, row = self.pairs
+        unlisted = self.far[low] > -np.inf
+        low, high, row = low[unlisted], high[unlisted], row[unlisted]
+        bias[row] -= self.far[low] * self.mass[low] * self.mass[high]
+        return bias
 
     @property
     def relation_row(self) -> Int32:
@@ -127,18 +149,24 @@ class PartitionNetwork:
         return digest.hexdigest()
 
 
-def partition_network(problem: Problem, ground: GroundNetwork, relations: Sequence[Equivalence]) -> PartitionNetwork:
-    """Rewrite the ground network of all other rules, again and again where that decides more pairs."""
+def partition_network(
+    problem: Problem, ground: GroundNetwork, relations: Sequence[Equivalence], unlisted: Mapping[str, Unlisted] | None = None
+) -> PartitionNetwork:
+    """Rewrite the ground network of all other rules, again and again where that decides more pairs.
+
+    unlisted: by predicate, where atoms that the problem takes to be false may be true at a weight.
+    """
+    unlisted = {} if unlisted is None else unlisted
     n_open = len(problem.atoms)
     decided = np.full(n_open, UNKNOWN, np.int8)
     bias = ground.atom_bias[:n_open]
     decided[bias == np.inf], decided[bias == -np.inf] = TRUE, FALSE
     while True:
-        layout = _Layout.of(problem, relations, decided)
+        layout = _Layout.of(problem, relations, decided, unlisted)
         rows = _rewritten(problem, ground, layout)
         fresh = np.isinf(rows.atom_bias[layout.n_other : layout.always])
         if not fresh.any():
-            return _network(rows, layout)
+            return _network(*_with_unlisted(rows, layout, problem, unlisted))
         inside = (layout.row_of >= layout.n_other) & (layout.row_of < layout.always)
         hit = np.flatnonzero(inside)[fresh[layout.row_of[inside] - layout.n_other]]
         decided[hit] = np.where(rows.atom_bias[layout.row_of[hit]] > 0, TRUE, FALSE)
@@ -171,10 +199,11 @@ class _Layout:
         return holds, (literal == 2 * self.always) | (literal == 2 * self.never + 1)
 
     @staticmethod
-    def of(problem: Problem, relations: Sequence[Equivalence], decided: Int8) -> _Layout:
+    def of(problem: Problem, relations: Sequence[Equivalence], decided: Int8, unlisted: Mapping[str, Unlisted]) -> _Layout:
         ranges = [problem.atoms.range_of(relation.predicate) for relation in relations]
         classes = tuple(
-            classes_of(problem, relation, decided[own.start : own.stop]) for relation, own in zip(relations, ranges, strict=True)
+            classes_of(problem, relation, decided[own.start : own.stop], unlisted.get(relation.predicate))
+            for relation, own in zip(relations, ranges, strict=True)
         )
         other = np.ones(len(problem.atoms), np.bool_)
         for own in ranges:
@@ -309,7 +338,32 @@ def _no_world(problem: Problem, rules: Sequence[int], layout: _Layout | None = N
     return InputError(Fault(f"{what}: {rule.text}", rule.place, rule.text, hint=hint) for rule in known)
 
 
-def _network(rows: GroundNetwork, layout: _Layout) -> PartitionNetwork:
+def _with_unlisted(
+    rows: GroundNetwork, layout: _Layout, problem: Problem, unlisted: Mapping[str, Unlisted]
+) -> tuple[GroundNetwork, _Layout, Float64]:
+    """Add what unlisted pairs weigh inside of nodes, and between nodes that have a row; (n_relations,) weights of a pair."""
+    far = np.full(len(layout.classes), -np.inf)
+    bias, constant = rows.atom_bias.copy(), rows.log_constant
+    for at, each in enumerate(layout.classes):
+        name = each.relation.predicate
+        if name not in unlisted:
+            continue
+        weight = unlisted[name].weight  # of an atom; a pair of constants has two
+        far[at] = 2 * weight
+        size = np.bincount(each.node_of, minlength=each.n_nodes)
+        own = problem.atoms.range_of(name)
+        count = np.bincount(each.atom_row[each.atom_row >= 0], minlength=each.n_rows)[: len(each.pair)]
+        whole = 2 * size[each.pair[:, 0]] * size[each.pair[:, 1]]
+        bias[int(layout.first_row[at]) : int(layout.first_row[at]) + len(each.pair)] += weight * (whole - count)
+        statuses = problem.statuses[name]
+        listed = np.concatenate([statuses.code[statuses.status == TRUE], statuses.unrank(np.arange(len(own)))])
+        one, other = np.divmod(listed, statuses.sizes[0])
+        inside = np.count_nonzero((each.node_of[one] == each.node_of[other]) & (one != other))
+        constant += weight * (int((size * (size - 1)).sum()) - inside)
+    return frozen(replace(rows, atom_bias=bias, log_constant=constant)), layout, far
+
+
+def _network(rows: GroundNetwork, layout: _Layout, far_of: Float64) -> PartitionNetwork:
     """Nodes of all relations numbered through, with everything that moves listed."""
     first_node = offsets([each.n_nodes for each in layout.classes])
     n_nodes = int(first_node[-1])
@@ -324,6 +378,12 @@ def _network(rows: GroundNetwork, layout: _Layout) -> PartitionNetwork:
     source, target = np.concatenate([edge[:, 0], edge[:, 1]]), np.concatenate([edge[:, 1], edge[:, 0]])
     order = np.lexsort((target, source))
     near_start = offsets(np.bincount(source, minlength=n_nodes))
+    n_each = [each.n_nodes for each in layout.classes]
+    far = np.repeat(far_of, n_each)
+    sizes = [np.bincount(each.node_of, minlength=each.n_nodes) for each in layout.classes]
+    barred = np.concatenate([nothing, *(own.barred + first for own, first in zip(layout.classes, first_node, strict=False))])
+    barred = np.concatenate([barred, barred[:, ::-1]])
+    barred = barred[np.lexsort((barred[:, 1], barred[:, 0]))]
     single = np.ones(layout.n_other, np.bool_)
     single[rows.group_atom] = False
     single &= np.isfinite(rows.atom_bias[: layout.n_other])
@@ -337,7 +397,11 @@ def _network(rows: GroundNetwork, layout: _Layout) -> PartitionNetwork:
             near_node=target[order],
             near_row=np.concatenate([edge_row, edge_row])[order],
             self_row=self_row,
-            node=np.flatnonzero((np.diff(near_start) > 0) | (self_row >= 0)).astype(np.int32),
+            far=far,
+            mass=np.concatenate([np.zeros(0, np.int64), *sizes]).astype(np.int64),
+            barred_start=offsets(np.bincount(barred[:, 0], minlength=n_nodes)),
+            barred_node=barred[:, 1].astype(np.int32),
+            node=np.flatnonzero((np.diff(near_start) > 0) | (self_row >= 0) | (far > -np.inf)).astype(np.int32),
             edge=edge,
             site=np.flatnonzero(single).astype(np.int32),
             group=np.arange(rows.n_groups, dtype=np.int32),

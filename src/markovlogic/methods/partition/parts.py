@@ -32,6 +32,10 @@ def parts_of(network: PartitionNetwork) -> Parts:
     alone = np.flatnonzero(network.self_row >= 0)
     source = np.concatenate([np.arange(rows.n_all), network.near_row, network.self_row[alone]])
     target = np.concatenate([first_part + tied.component_of, node, rows.n_all + alone])
+    if network.has_far and network.ties:  # each node to the next one of its relation
+        far = np.flatnonzero(network.far > -np.inf)
+        far = far[~np.isin(far, network.first_node)]
+        source, target = np.append(source, rows.n_all + far), np.append(target, rows.n_all + far - 1)
     count, label = connected_parts(first_part + tied.n_components, source.astype(np.int32), target.astype(np.int32))
     of_row = label[: rows.n_all]
     of_node = label[rows.n_all : first_part]

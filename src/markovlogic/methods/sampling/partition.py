@@ -17,7 +17,7 @@ from markovlogic.errors import InputError
 from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo
 from markovlogic.networks.starts import require_worlds
-from markovlogic.system.arrays import Words, unpacked
+from markovlogic.system.arrays import Int32, Words, unpacked
 from markovlogic.system.checkpoint_validation import require_generators
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ WAYS = ("apart", "greedy", "together")  # how chains start, in turn
 
 
 class PartitionState(NamedTuple):
-    """Worlds of a batch and one generator a chain; blocks follow from the worlds."""
+    """Worlds of a batch, a generator for each chain, and blocks: worlds do not tell them where unlisted pairs may be together."""
 
     world: Words
     generator: npt.NDArray[np.uint64]  # (n_chains, 4)
+    block: Int32  # (n_chains, n_nodes)
 
 
 @dataclass(frozen=True)
@@ -121,10 +122,11 @@ class PartitionSampler(Sampler):
         own, start, orders = seed.spawn(3)
         generator = np.stack([scalar_generator(child) for child in own.spawn(self.n_chains)])
         world = self.network.start_worlds(self.n_chains, start, "spread", first)
-        self._grow(world, orders, first)
-        return PartitionState(world, generator)
+        block = np.tile(np.arange(self.network.n_nodes, dtype=np.int32), (self.n_chains, 1))
+        self._grow(world, block, orders, first)
+        return PartitionState(world, generator, block)
 
-    def _grow(self, world: Words, orders: np.random.SeedSequence, first: int) -> None:
+    def _grow(self, world: Words, block: Int32, orders: np.random.SeedSequence, first: int) -> None:
         """Let blocks of some chains grow, along the likeliest pairs or along pairs in any order."""
         from markovlogic.kernels.partition.starts import grow_blocks
         from markovlogic.methods.partition.layout import edge_bias
@@ -137,7 +139,7 @@ class PartitionSampler(Sampler):
             order = rng.permutation(len(edge))
             if way == "greedy":
                 order = np.argsort(-edge_bias(self.network), kind="stable")
-            grow_blocks(self.layout, room, world, chain, edge[order], way == "greedy")
+            grow_blocks(self.layout, room, world, block, chain, edge[order], way == "greedy")
         self._rooms.append(room)
 
     def starts(self, first: int) -> tuple[str, ...]:
@@ -169,7 +171,7 @@ class PartitionSampler(Sampler):
         from markovlogic.kernels.partition.sweep import partition_draws
 
         counters, room = np.zeros(2, np.int64), self._room()
-        partition_draws(layout, room, state.world, state.generator, sweeps, *self._turns, planes, counters)
+        partition_draws(layout, room, state.world, state.block, state.generator, sweeps, *self._turns, planes, counters)
         self._rooms.append(room)
         return counters
 
@@ -177,12 +179,18 @@ class PartitionSampler(Sampler):
         """Worlds that obey every hard clause, and whose pairs are those of blocks."""
         require_worlds(self.network.rows, state.world, self.n_chains)
         require_generators(state.generator)
-        require_partitions(self.network, state.world, self.n_chains)
+        require_partitions(self.network, state.world, self.n_chains, state.block)
 
 
-def require_partitions(network: PartitionNetwork, world: Words, n_chains: int) -> None:
-    """Raise a ValueError where pairs that are together are no blocks."""
+def require_partitions(network: PartitionNetwork, world: Words, n_chains: int, blocks: Int32 | None = None) -> None:
+    """Raise a ValueError where pairs that are together are no blocks; blocks: (n_chains, n_nodes) where worlds do not tell."""
     node = np.repeat(np.arange(network.n_nodes), np.diff(network.near_start))
+    if network.has_far:
+        for own, bits in zip([] if blocks is None else blocks, unpacked(world, n_chains), strict=False):
+            within = ((own >= 0) & (own < network.n_nodes)).all()
+            if not within or (bits[network.near_row] != (own[node] == own[network.near_node])).any():
+                raise ValueError("pairs of a world are together that are in different blocks")
+        return
     for bits in unpacked(world, n_chains):
         together = bits[network.near_row]
         block = np.arange(network.n_nodes)
