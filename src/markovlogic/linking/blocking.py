@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from markovlogic.linking.records import Column, Records
 from markovlogic.system.arrays import Int32, Int64
 
 ALL_PAIRS = 250_000  # where there are no more, all are compared
-PAIRS_A_RECORD = 24  # in all rules together
-LEAST_PAIRS = 300_000
+PAIRS_A_RECORD = 12  # that are wanted, and that many at least
+LEAST_PAIRS = 100_000
+MOST_OVERLAP = 30  # pairs that rules may take together, for each that is wanted
 BYTES_A_PAIR = 200  # while pairs are compared
 PART = re.compile(r"\s*(?P<name>.*?)\s*(?::\s*(?P<length>[0-9]+)\s*)?\Z")
 
@@ -71,11 +72,39 @@ def keys_of(column: Column) -> list[Key]:
     return found
 
 
-def propose(db: Database, records: Records, *, one_to_one: bool) -> tuple[BlockingRule, ...]:
-    """Rules on one key, where the value is rare, and on two: each with its share of a budget of pairs."""
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """A rule and its blocks: sizes that occur, ascending, and the pairs of all blocks up to each size."""
+
+    rule: BlockingRule
+    size: Int64
+    pairs: Int64
+
+
+def proposed_pairs(
+    db: Database, records: Records, *, one_to_one: bool, memory_limit: int
+) -> tuple[tuple[BlockingRule, ...], Int32, Int32]:
+    """Rules on one key, where the value is rare, and on two, with the pairs that they take.
+
+    Each rule gets its share of a budget of pairs. Rules overlap, so the budget grows until enough different pairs were found.
+    """
     n = records.n
     if n * (n - 1) // 2 <= ALL_PAIRS:
-        return (BlockingRule("all pairs", (), None, n * (n - 1) // 2),)
+        rules: tuple[BlockingRule, ...] = (BlockingRule("all pairs", (), None, n * (n - 1) // 2),)
+        return (rules, *pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit))
+    sized = _sized(db, records)
+    wanted = max(LEAST_PAIRS, PAIRS_A_RECORD * n)
+    budget = 2 * wanted
+    while True:
+        rules = _within(sized, budget)
+        one, other = pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
+        if len(one) >= 0.7 * wanted or all(rule.most is None for rule in rules) or budget >= MOST_OVERLAP * wanted:
+            return rules, one, other
+        budget = int(budget * min(4.0, 1.3 * wanted / max(len(one), 1)))
+
+
+def _sized(db: Database, records: Records) -> list[Sizes]:
+    """All rules that may be proposed, those with the fewest pairs first."""
     keys = [key for column in records.columns for key in keys_of(column) if column.kind != "category" or len(records.columns) < 4]
     chosen = [(key,) for key in keys] + [
         (one, other) for one, other in itertools.combinations(keys, 2) if one.column != other.column
@@ -83,19 +112,25 @@ def propose(db: Database, records: Records, *, one_to_one: bool) -> tuple[Blocki
     sized = []
     for together in chosen:
         rule = BlockingRule(" and ".join(key.label for key in together), together, None, 0)
-        sizes = db.columns(f"SELECT size, count(*) AS blocks FROM ({rule.sizes}) WHERE size > 1 GROUP BY size ORDER BY size")
-        size, blocks = sizes["size"].astype(np.int64), sizes["blocks"].astype(np.int64)
+        found = db.columns(
+            f"SELECT size, count(*) AS blocks FROM ({rule.sizes}) WHERE size > 1 GROUP BY size ORDER BY size"
+        )
+        size, blocks = found["size"].astype(np.int64), found["blocks"].astype(np.int64)
         if len(size):
-            sized.append((rule, size, np.cumsum(blocks * size * (size - 1) // 2)))
-    budget, made = max(LEAST_PAIRS, PAIRS_A_RECORD * n), []
-    sized.sort(key=lambda entry: int(entry[2][-1]))
-    for number, (rule, size, total) in enumerate(sized):  # what small rules leave of the budget goes to larger ones
-        at = int(np.searchsorted(total, budget / (len(sized) - number), side="right")) - 1
+            sized.append(Sizes(rule, size, np.cumsum(blocks * size * (size - 1) // 2)))
+    return sorted(sized, key=lambda entry: int(entry.pairs[-1]))
+
+
+def _within(sized: Sequence[Sizes], budget: int) -> tuple[BlockingRule, ...]:
+    """Rules whose pairs together fit the budget; what small rules leave of it goes to larger ones."""
+    made = []
+    for number, entry in enumerate(sized):
+        at = int(np.searchsorted(entry.pairs, budget / (len(sized) - number), side="right")) - 1
         if at >= 0:
-            most = None if at == len(size) - 1 else int(size[at])
-            label = rule.label if most is None else f"{rule.label} (in at most {most} records)"
-            made.append(BlockingRule(label, rule.keys, most, int(total[at])))
-            budget -= int(total[at])
+            most = None if at == len(entry.size) - 1 else int(entry.size[at])
+            label = entry.rule.label if most is None else f"{entry.rule.label} (in at most {most} records)"
+            made.append(replace(entry.rule, label=label, most=most, pairs=int(entry.pairs[at])))
+            budget -= int(entry.pairs[at])
     return tuple(made)
 
 

@@ -65,8 +65,11 @@ def compare_records(
     records = read_records(db, tables, names=names, id_column=id_column, kinds=kinds)
     comparisons = comparisons_of(db, records)
     progress.stage("block")
-    rules = blocking.given_rules(db, records, block) if block else blocking.propose(db, records, one_to_one=one_to_one)
-    one, other = blocking.pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
+    if block:
+        rules = blocking.given_rules(db, records, block)
+        one, other = blocking.pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
+    else:
+        rules, one, other = blocking.proposed_pairs(db, records, one_to_one=one_to_one, memory_limit=memory_limit)
     told = read_labels(db, records, labels)
     if told:
         code = np.union1d(one.astype(np.int64) * records.n + other, told.pairs())
