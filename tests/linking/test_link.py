@@ -55,7 +55,7 @@ def pair_f1(found: list[int], true: list[str]) -> float:
 
 
 def test_tables_become_clusters(tmp_path: Path) -> None:
-    rows = people(80)
+    rows = people(50)
     table = write(tmp_path / "people.csv", rows)
     code = main(["link", str(table), "-o", str(tmp_path / "c.csv"), "--save", str(tmp_path / "kept"), "--quiet"])
     assert code in (0, 1)
@@ -67,7 +67,12 @@ def test_tables_become_clusters(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     evidence = [
         f"-e{name}={kept / file}"
-        for name, file in (("Record", "records.csv"), ("Pair", "pairs.csv"), ("Compared", "compared.csv"))
+        for name, file in (
+            ("Record", "records.csv"),
+            ("Pair", "pairs.csv"),
+            ("Compared", "compared.csv"),
+            ("Context", "context.csv"),
+        )
     ]
     assert main(
         ["cluster", str(kept / "model.mln"), *evidence, "--predicate", "Same", "-o", str(tmp_path / "again.csv"), "--quiet"]

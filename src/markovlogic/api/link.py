@@ -78,12 +78,13 @@ def _decided(
         compared.one,
         compared.other,
         compared.level,
+        compared.context,
         compared.known,
         source,
     )
     n = compared.records.n
     label: Int32 = np.arange(n, dtype=np.int32)
-    right, of_pairs = np.ones(n), posterior(compared.score)
+    right, of_pairs = np.ones(n), posterior(compared.score + compared.context)
     concerns: tuple[str, ...] = ()
     together = np.unique(np.concatenate([compared.one, compared.other]))
     if len(together):  # who has no pair is alone

@@ -112,9 +112,7 @@ def _sized(db: Database, records: Records) -> list[Sizes]:
     sized = []
     for together in chosen:
         rule = BlockingRule(" and ".join(key.label for key in together), together, None, 0)
-        found = db.columns(
-            f"SELECT size, count(*) AS blocks FROM ({rule.sizes}) WHERE size > 1 GROUP BY size ORDER BY size"
-        )
+        found = db.columns(f"SELECT size, count(*) AS blocks FROM ({rule.sizes}) WHERE size > 1 GROUP BY size ORDER BY size")
         size, blocks = found["size"].astype(np.int64), found["blocks"].astype(np.int64)
         if len(size):
             sized.append(Sizes(rule, size, np.cumsum(blocks * size * (size - 1) // 2)))

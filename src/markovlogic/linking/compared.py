@@ -25,6 +25,8 @@ LISTED = -5.0  # log-odds from which a pair takes part in the decision, or where
 ENOUGH = 20  # labelled pairs of either kind, from which weights are learned from them directly
 LARGEST_GROUP = 60  # records of which all pairs are compared; of larger groups those with a common neighbour
 ROUNDS = 3
+AGAINST = 1.5  # most that a pair inside a group of three or more says against it, as log-odds
+FOR_GROUPS = 0.5  # log-odds of such a pair, times the logarithm of the expected size of a record's cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,8 @@ class ComparedRecords:
     one: Int32
     other: Int32
     level: Int8
-    score: Float64
+    score: Float64  # log-odds by the levels
+    context: Float64  # what the pair's group adds to them
     known: Int8  # what labels say of each pair
 
 
@@ -116,6 +119,7 @@ def compare_records(
         other[kept],
         level[kept],
         score[kept],
+        _context(records.n, one, other, score, 1 + 2 * learned.matches / max(records.n, 1))[kept],
         known[kept],
     )
 
@@ -179,3 +183,16 @@ def _listed(n: int, one: Int32, other: Int32, score: Float64) -> Bool:
     group = _groups(n, one, other, score)
     kept: Bool = (score > LISTED) | (group[one] == group[other])
     return kept
+
+
+def _context(n: int, one: Int32, other: Int32, score: Float64, expected_size: float) -> Float64:
+    """What is added to the log-odds of pairs inside groups of three or more records.
+
+    Their pairs are not independent: a record that differs from one copy differs from the others for the same reason, and that two
+    records are the same is a coincidence only once, not with each copy anew. So evidence against them is limited, and the prior
+    raised by the expected size of clusters.
+    """
+    group = _groups(n, one, other, score)
+    inside = (group[one] == group[other]) & (np.bincount(group, minlength=n)[group[one]] > 2)
+    found: Float64 = np.where(inside, np.maximum(score + FOR_GROUPS * np.log(expected_size), -AGAINST) - score, 0.0)
+    return found

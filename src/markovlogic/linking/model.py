@@ -23,7 +23,14 @@ Same(x, x).
 Same(x, y) => Same(y, x).
 Same(x, y) ^ Same(y, z) => Same(x, z).
 """
-FILES = {"Record": "records.csv", "Pair": "pairs.csv", "Compared": "compared.csv", "Source": "sources.csv", "Same": "known.csv"}
+FILES = {
+    "Record": "records.csv",
+    "Pair": "pairs.csv",
+    "Compared": "compared.csv",
+    "Context": "context.csv",
+    "Source": "sources.csv",
+    "Same": "known.csv",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +74,7 @@ def rules(comparisons: Sequence[Comparison], weights: Weights, *, one_to_one: bo
         "Record(record)",
         "Pair(record, record)",
         f"Compared(record, record, {', '.join(types)})",
+        "Context(record, record): real",
         *(("Source(record, source)",) if one_to_one else ()),
         "",
         *AXIOMS.splitlines(),
@@ -76,6 +84,8 @@ def rules(comparisons: Sequence[Comparison], weights: Weights, *, one_to_one: bo
         "",
         "// log-odds that any two records are the same",
         f"{show_weight(weights.prior)} Pair(x, y) ^ Same(x, y)",
+        "// pairs inside groups of three or more depend on each other: evidence against them is limited, the prior raised",
+        "1 * Context(x, y)  Same(x, y)",
     ]
     for at, comparison in enumerate(comparisons):
         above = weights.parent[at]
@@ -99,6 +109,7 @@ def tables(
     one: Int32,
     other: Int32,
     level: Int8,
+    context: Float64,
     known: Int8,
     sources: Any = None,
 ) -> dict[str, Any]:
@@ -114,6 +125,8 @@ def tables(
             pa.array(index)
         )
     made = {"Record": pa.table({"record": keys}), "Pair": pa.table({"one": a, "other": b}), "Compared": pa.table(compared)}
+    inside = pa.array(np.flatnonzero(context))
+    made["Context"] = pa.table({"one": a.take(inside), "other": b.take(inside), "value": context[context != 0]})
     if (known >= 0).any():
         labelled = pa.array(np.flatnonzero(known >= 0))
         truth = arrow_texts(["false", "true"]).take(pa.array(known[known >= 0]))
