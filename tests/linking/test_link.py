@@ -65,18 +65,9 @@ def test_tables_become_clusters(tmp_path: Path) -> None:
     assert pair_f1([int(row["cluster"]) for row in written], [row["person"] for row in rows]) > 0.95
 
     kept = tmp_path / "kept"
-    evidence = [
-        f"-e{name}={kept / file}"
-        for name, file in (
-            ("Record", "records.csv"),
-            ("Pair", "pairs.csv"),
-            ("Compared", "compared.csv"),
-            ("Context", "context.csv"),
-        )
-    ]
-    assert main(
-        ["cluster", str(kept / "model.mln"), *evidence, "--predicate", "Same", "-o", str(tmp_path / "again.csv"), "--quiet"]
-    ) in (0, 1)
+    command = (kept / "model.mln").read_text().splitlines()[0].removeprefix("// mln ").split()
+    command[-1] = str(tmp_path / "again.csv")
+    assert main([*command, "--quiet"]) in (0, 1)
     again = {row["constant"]: row["cluster"] for row in read(tmp_path / "again.csv")}
     first = {row["id"]: row["cluster"] for row in written}
     assert set(again) == set(first)

@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 
 from markovlogic.api.cluster import cluster
+from markovlogic.estimation.concerns import STILL
 from markovlogic.language.load import parse
 from markovlogic.linking.compared import ComparedRecords, compare_records
 from markovlogic.linking.database import database
 from markovlogic.linking.linked import Linked
-from markovlogic.linking.model import LinkModel, posterior, rules, tables
+from markovlogic.linking.model import LinkModel, rules, tables
+from markovlogic.methods.partition.clusters import Pairs
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import Sampling
-from markovlogic.system.arrays import Float64, Int32
+from markovlogic.system.arrays import Float64, Int32, Int64
 from markovlogic.system.cancellation import Deadline, current, time_limit_of
 from markovlogic.system.measures import default_limit
 from markovlogic.system.progress import Progress
+
+# of parts that are too large to be solved exactly: as many draws as visits of pairs allow
+CHAINS, VISITS, LEAST_DRAWS, MOST_DRAWS = 8, 200_000_000, 100, 1000
 
 
 def link(
@@ -66,8 +71,6 @@ def _decided(
     compared: ComparedRecords, one_to_one: bool, sampling: Sampling, memory_limit: int | None, shown: Progress
 ) -> Linked:
     """Clusters by the posterior over partitions."""
-    import pyarrow as pa
-
     head = "Which records describe the same thing? Made by mln link: edit the weights, and run mln cluster again."
     text = rules(compared.comparisons, compared.weights, one_to_one=one_to_one, head=head)
     source = compared.source if one_to_one else None
@@ -80,38 +83,54 @@ def _decided(
         compared.level,
         compared.context,
         compared.known,
+        compared.tied,
         source,
     )
     n = compared.records.n
     label: Int32 = np.arange(n, dtype=np.int32)
-    right, of_pairs = np.ones(n), posterior(compared.score + compared.context)
+    right, of_pairs, stderr = np.ones(n), np.zeros(len(compared.one)), np.zeros(len(compared.one))
     concerns: tuple[str, ...] = ()
-    together = np.unique(np.concatenate([compared.one, compared.other]))
-    if len(together):  # who has no pair is alone
-        asked = {**made, "Record": made["Record"].take(pa.array(together))}
-        if source is not None:
-            asked["Source"] = made["Source"].take(pa.array(together))
-        found = cluster(parse(text, "model.mln"), asked, "Same", seed=sampling.seed, memory_limit=memory_limit, progress=shown)
+    notes = compared.records.notes
+    draws = int(np.clip(VISITS // (CHAINS * np.count_nonzero(~compared.tied) + 1), LEAST_DRAWS, MOST_DRAWS))
+    options = f"--chains {CHAINS} --draws {draws} --seed {sampling.seed or 0}"
+    if len(compared.one):
+        found = cluster(
+            parse(text, "model.mln"),
+            made,
+            "Same",
+            chains=CHAINS,
+            draws=draws,
+            seed=sampling.seed,
+            memory_limit=memory_limit,
+            progress=shown,
+        )
         number = {key: at for at, key in enumerate(compared.keys.to_pylist())}
         row = np.array([number[str(name)] for name in found.domain.names])
         first = np.full(int(found.clusters.label.max()) + 1, n)
         np.minimum.at(first, found.clusters.label, row)
         label[row] = first[found.clusters.label]
         right[row] = found.clusters.probability
-        concerns = found.concerns
-        of_pairs = _pair_probabilities(compared, row, found.pairs)
+        of_pairs, stderr = _of_pairs(compared, row, found.pairs)
+        # of pairs that no chain moved, the values decide most; chains that froze apart show in R-hat
+        concerns = tuple(concern for concern in found.concerns if STILL not in concern)
+        notes += tuple(concern for concern in found.concerns if STILL in concern)
+    elif n > 1:
+        concerns = (f"all {n:,} records are alone: no pair is likely enough; see which columns were compared, and try --block",)
+    if len(compared.one) and n > 1 and len(np.unique(label)) == n:
+        concerns += (f"all {n:,} records are alone, though {len(compared.one):,} pairs were candidates: no pair is likely",)
     label = np.unique(label, return_inverse=True)[1].astype(np.int32)
-    return Linked(compared, LinkModel(text, made), label, right, of_pairs, compared.records.notes, tuple(concerns))
+    return Linked(compared, LinkModel(text, made, options), label, right, of_pairs, stderr, notes, concerns)
 
 
-def _pair_probabilities(compared: ComparedRecords, row: Any, pairs: Any) -> Float64:
+def _of_pairs(compared: ComparedRecords, row: Int64, pairs: Pairs) -> tuple[Float64, Float64]:
+    """Probability and standard error of each compared pair; what hard rules exclude is impossible."""
     n = compared.records.n
     a, b = row[pairs.one], row[pairs.other]
     code = np.minimum(a, b) * n + np.maximum(a, b)
     order = np.argsort(code)
     asked = compared.one.astype(np.int64) * n + compared.other
-    at = np.minimum(np.searchsorted(code[order], asked), max(len(code) - 1, 0))
+    at = order[np.minimum(np.searchsorted(code[order], asked), len(code) - 1)] if len(code) else np.zeros(len(asked), np.int64)
     if not len(code):
-        return np.zeros(len(asked))
-    there = code[order][at] == asked
-    return np.where(there, pairs.probability[order][at], 0.0)
+        return np.zeros(len(asked)), np.zeros(len(asked))
+    there = code[at] == asked
+    return np.where(there, pairs.probability[at], 0.0), np.where(there, pairs.stderr[at], 0.0)

@@ -155,6 +155,7 @@ def _write_stats(found: Linked, path: str) -> None:
         "columns": found.columns.to_pylist(),
         "blocking": found.blocking.to_pylist(),
         "weights": found.weights.to_pylist(),
+        "expected": found.evaluation().as_dict()["expected"],
         "concerns": found.concerns(),
         "peak_memory_bytes": peak_memory(),
     }

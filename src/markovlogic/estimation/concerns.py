@@ -16,6 +16,7 @@ DRIFT_ALARM = 1e-3  # chance that a run in equilibrium is said to drift
 ENOUGH_CHAINS = 8  # whose means say how large the standard error is
 FINE = 0.01  # a standard error for which nobody makes more draws, however few of them are independent
 STARTS_APART = 4  # chains: fewer may all have started in one part of the worlds, and their conditionals know of no other
+STILL = "kept one value in every chain"
 APART = 0.1  # means that are told apart by how chains started
 ESS_ABOVE = 400.0  # the same: below it, variances and R-hat itself are not reliable
 
@@ -101,7 +102,7 @@ def estimate_concerns(
     if still:
         row = int(np.argmax(unmoved))
         found.append(
-            f"{still} of {len(rhat)} {things} ({still / len(rhat):.1%}) kept one value in every chain, for example {name(row)}: "
+            f"{still} of {len(rhat)} {things} ({still / len(rhat):.1%}) {STILL}, for example {name(row)}: "
             "either that value is nearly certain or the chains cannot move; compare another method or --method tempered"
         )
     return found

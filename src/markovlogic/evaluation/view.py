@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.errors import InputError
+from markovlogic.evaluation.clusters import ClusterEvaluation
 from markovlogic.evaluation.evaluate import Evaluation
 from markovlogic.evaluation.scores import BINS, Scores
 from markovlogic.report.files import atomic_file
@@ -33,6 +34,7 @@ COLUMNS: Mapping[str, str] = {  # as a person reads them
     "calibration_error": "calib. error",
     "accuracy": "accuracy",
 }
+CLUSTER_ENDINGS = (".json", ".csv")
 ENDINGS = (".json", ".csv", ".html", ".png", ".svg")
 BAR_CELLS = 30
 BLUE, GREY = "#3b6ea5", "#9aa5b1"
@@ -135,12 +137,39 @@ def write_view(
         file.write(content)
 
 
-def check_ending(path: str | os.PathLike[str]) -> None:
+def check_ending(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS) -> None:
     """Refuse names that do not say which format is wanted."""
-    if Path(path).suffix.lower() not in ENDINGS:
+    if Path(path).suffix.lower() not in endings:
         raise InputError(
-            f"{os.fspath(path)} ends with none of {', '.join(ENDINGS)}", hint="the ending of the name chooses the format"
+            f"{os.fspath(path)} ends with none of {', '.join(endings)}", hint="the ending of the name chooses the format"
         )
+
+
+def write_clusters(found: ClusterEvaluation, path: str) -> None:
+    """Scores of clusters as JSON or CSV."""
+    rows: list[tuple[str, ...]] = [("kind", "scores", "precision", "recall", "f1")]
+    for kind, what, *numbers in found.rows():
+        rows.append((kind, what, *("" if math.isnan(value) else repr(value) for value in numbers)))
+    write_view(path, found, rows, "", "", found.notes)
+
+
+def clusters_table(found: ClusterEvaluation) -> RenderableType:
+    """Scores of clusters, one row each, and those of pairs' probabilities."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for at, title in enumerate(("", "", "precision", "recall", "F1")):
+        table.add_column(title, justify="left" if at < 2 else "right")
+    for kind, what, *numbers in found.rows():
+        table.add_row(kind, what, *("-" if math.isnan(value) else f"{value:.4f}" for value in numbers))
+    of = found.of_pairs
+    if of is None:
+        return table
+    scores = f"log loss {of.log_loss:.4f}, Brier {of.brier:.4f}, calibration error {of.calibration_error:.4f}"
+    line = f"{of.rows:,} candidate pairs: {scores}"
+    return Group(table, Text(line))
 
 
 def _rows(found: Evaluation) -> Iterator[Sequence[Any]]:

@@ -12,7 +12,7 @@ from markovlogic.linking import blocking, weights
 from markovlogic.linking.blocking import BlockingRule
 from markovlogic.linking.comparisons import Comparison, compare, comparisons_of
 from markovlogic.linking.database import Database
-from markovlogic.linking.labels import DIFFERENT, SAME, pairs_inside, read_labels
+from markovlogic.linking.labels import DIFFERENT, SAME, Labels, pairs_inside, read_labels
 from markovlogic.linking.records import Records, read_records
 from markovlogic.linking.weights import Weights
 from markovlogic.networks.components import connected_parts
@@ -25,6 +25,7 @@ LISTED = -5.0  # log-odds from which a pair takes part in the decision, or where
 ENOUGH = 20  # labelled pairs of either kind, from which weights are learned from them directly
 LARGEST_GROUP = 60  # records of which all pairs are compared; of larger groups those with a common neighbour
 ROUNDS = 3
+TIED = 15.0  # log-odds from which a pair is taken for certain: the chance that it is not is 3 in 10 million
 AGAINST = 1.5  # most that a pair inside a group of three or more says against it, as log-odds
 FOR_GROUPS = 0.5  # log-odds of such a pair, times the logarithm of the expected size of a record's cluster
 
@@ -47,6 +48,7 @@ class ComparedRecords:
     score: Float64  # log-odds by the levels
     context: Float64  # what the pair's group adds to them
     known: Int8  # what labels say of each pair
+    tied: Bool  # pairs that are taken for certain, with those that follow from them
 
 
 def compare_records(
@@ -96,15 +98,21 @@ def compare_records(
     n_compared = len(one)
     progress.stage("close groups")
     apart = _source_numbers(db) if one_to_one else None
-    for _ in range(ROUNDS):
-        more = _unseen(records.n, one, other, score, apart)
+    tie = np.arange(records.n)
+    for closing in range(ROUNDS + 1):
+        if closing < ROUNDS:
+            more = _unseen(records.n, one, other, score, apart)
+        else:
+            tie = _ties(records.n, one, other, score, told) if apart is None else tie
+            inside = np.setdiff1d(pairs_inside(tie, records.n), one.astype(np.int64) * records.n + other)
+            more = ((inside // records.n).astype(np.int32), (inside % records.n).astype(np.int32))
         if not len(more[0]):
-            break
+            continue
         found = compare(db, comparisons, *more)
         one, other = np.concatenate([one, more[0]]), np.concatenate([other, more[1]])
         level, score = np.concatenate([level, found]), np.concatenate([score, learned.score(found)])
     known = told.of(one, other)
-    kept = _listed(records.n, one, other, score) | (known == SAME)
+    kept = _listed(records.n, one, other, score) | (known == SAME) | (tie[one] == tie[other])
     named = db.arrow(f"SELECT {records.keys} AS key, id, source FROM record ORDER BY row")
     return ComparedRecords(
         records,
@@ -121,6 +129,7 @@ def compare_records(
         score[kept],
         _context(records.n, one, other, score, 1 + 2 * learned.matches / max(records.n, 1))[kept],
         known[kept],
+        (tie[one] == tie[other])[kept],
     )
 
 
@@ -176,6 +185,15 @@ def _common_neighbours(n: int, one: Int32, other: Int32) -> Int64:
     low, high = reached.row.astype(np.int64), reached.col.astype(np.int64)
     code: Int64 = (low * n + high)[low < high]
     return code
+
+
+def _ties(n: int, one: Int32, other: Int32, score: Float64, known: Labels) -> Int64:
+    """Groups of records that are certainly the same, but for those that labels contradict."""
+    sure = (score > TIED) & (known.of(one, other) != DIFFERENT)
+    group = connected_parts(n, one[sure], other[sure])[1].astype(np.int64)
+    loose = np.unique(group[known.code[known.same == DIFFERENT] // n]) if known else np.zeros(0, np.int64)
+    mixed = np.unique(group[one[(group[one] == group[other]) & (known.of(one, other) == DIFFERENT)]])
+    return np.where(np.isin(group, np.union1d(loose, mixed)), n + np.arange(n), group)
 
 
 def _listed(n: int, one: Int32, other: Int32, score: Float64) -> Bool:

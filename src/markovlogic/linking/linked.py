@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markovlogic.linking.compared import ComparedRecords
 from markovlogic.linking.model import LinkModel, weight_rows
 from markovlogic.system.arrays import Float64, Int32
+
+if TYPE_CHECKING:
+    from markovlogic.evaluation.clusters import ClusterEvaluation
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +23,7 @@ class Linked:
     label: Int32  # (n_records,) the cluster of each
     probability: Float64  # (n_records,) that the record's cluster is exactly right
     pair_probability: Float64  # (n_pairs,) of compared.one and compared.other
+    pair_stderr: Float64
     notes: tuple[str, ...]
     _concerns: tuple[str, ...]
 
@@ -44,7 +48,7 @@ class Linked:
 
     @property
     def pairs(self) -> Any:
-        """Pairs that took part in the decision: both records, the log-odds of their values, and the probability."""
+        """Pairs that took part in the decision: both records, log-odds by their values, probability and its standard error."""
         import pyarrow as pa
 
         of = self.compared
@@ -53,7 +57,7 @@ class Linked:
             found[side] = of.ids.take(pa.array(rows))
             if len(of.records.sources) > 1:
                 found[f"source_{side}"] = of.source.take(pa.array(rows))
-        return pa.table({**found, "score": pa.array(of.score), "probability": pa.array(self.pair_probability)})
+        return pa.table({**found, "score": pa.array(of.score), "probability": self.pair_probability, "stderr": self.pair_stderr})
 
     @property
     def columns(self) -> Any:
@@ -92,6 +96,12 @@ class Linked:
             "expected_duplicate_pairs": of.weights.matches,
             "clusters": self.n_clusters,
         }
+
+    def evaluation(self, truth: Any = None) -> ClusterEvaluation:
+        """Scores against the truth (a table id, cluster; source where there are several), and those that the model expects."""
+        from markovlogic.evaluation.clusters import evaluate_clusters, read_clusters
+
+        return evaluate_clusters(read_clusters(self.clusters), None if truth is None else read_clusters(truth), self.pairs)
 
     def save(self, folder: str) -> str:
         """Write the rules and tables that give these clusters; returns the command that does."""

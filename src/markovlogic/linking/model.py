@@ -15,7 +15,7 @@ from markovlogic.language.show import show_weight
 from markovlogic.language.syntax import show_constant
 from markovlogic.linking.comparisons import DIFFERS, MISSING, Comparison
 from markovlogic.linking.weights import Weights
-from markovlogic.system.arrays import Float64, Int8, Int32
+from markovlogic.system.arrays import Bool, Float64, Int8, Int32
 
 GROUPS = ("missing", "differs", "near", "equal")
 AXIOMS = """\
@@ -23,14 +23,7 @@ Same(x, x).
 Same(x, y) => Same(y, x).
 Same(x, y) ^ Same(y, z) => Same(x, z).
 """
-FILES = {
-    "Record": "records.csv",
-    "Pair": "pairs.csv",
-    "Compared": "compared.csv",
-    "Context": "context.csv",
-    "Source": "sources.csv",
-    "Same": "known.csv",
-}
+TAKEN = ("Record", "Pair", "Source", "Same", "Context", "Forall", "Exist")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +32,7 @@ class LinkModel:
 
     text: str
     tables: dict[str, Any]  # by predicate, Arrow
+    sampling: str  # options of mln cluster that give the same draws
 
     def save(self, folder: str | Path) -> str:
         """Write rules and tables; gives the command that finds the clusters again."""
@@ -48,9 +42,9 @@ class LinkModel:
         path.mkdir(parents=True, exist_ok=True)
         command = f"mln cluster {path / 'model.mln'}"
         for predicate, table in self.tables.items():
-            csv.write_csv(table, str(path / FILES[predicate]))
-            command += f" -e {predicate}={path / FILES[predicate]}"
-        command += " --predicate Same -o clusters.csv"
+            csv.write_csv(table, str(path / f"{predicate.lower()}.csv"))
+            command += f" -e {predicate}={path / f'{predicate.lower()}.csv'}"
+        command += f" --predicate Same {self.sampling} -o clusters.csv"
         (path / "model.mln").write_text(f"// {command}\n\n{self.text}", encoding="utf-8")
         return command
 
@@ -66,16 +60,15 @@ def labels_of(comparisons: Sequence[Comparison], weights: Weights, at: int) -> l
 
 def rules(comparisons: Sequence[Comparison], weights: Weights, *, one_to_one: bool, head: str) -> str:
     """The rule file: what Same means, which pairs may be, how likely any pair is, and what each level says."""
-    names = _variables(comparisons)
-    types = [f"{name}_level" for name in names]
+    names = predicates(comparisons)
     lines = [
         *(f"// {line}" for line in head.splitlines()),
         "Same(record, record)",
         "Record(record)",
         "Pair(record, record)",
-        f"Compared(record, record, {', '.join(types)})",
         "Context(record, record): real",
         *(("Source(record, source)",) if one_to_one else ()),
+        *(f"{name}(record, record, {name.lower()}_level)" for name in names),
         "",
         *AXIOMS.splitlines(),
         "// pairs that were not compared are not the same",
@@ -86,19 +79,15 @@ def rules(comparisons: Sequence[Comparison], weights: Weights, *, one_to_one: bo
         f"{show_weight(weights.prior)} Pair(x, y) ^ Same(x, y)",
         "// pairs inside groups of three or more depend on each other: evidence against them is limited, the prior raised",
         "1 * Context(x, y)  Same(x, y)",
+        "// pairs with log-odds above 15, and labelled pairs, are facts in same.csv",
     ]
     for at, comparison in enumerate(comparisons):
         above = weights.parent[at]
-        lines += [
-            "",
-            f"// {comparison.name}, a {comparison.column.kind}" + (f", beside {comparisons[above].name}" if above >= 0 else ""),
-        ]
+        beside = f", beside {comparisons[above].name}" if above >= 0 else ""
+        lines += ["", f"// {comparison.name}, a {comparison.column.kind}{beside}"]
         for labels, row in zip(labels_of(comparisons, weights, at), weights.table[at], strict=True):
-            for level, label in enumerate(labels):
-                if level == MISSING:
-                    continue
-                arguments = [*names[:at], show_constant(label), *names[at + 1 :]]
-                lines.append(f"{show_weight(float(row[level]))} Compared(x, y, {', '.join(arguments)}) ^ Same(x, y)")
+            for label, weight in list(zip(labels, row, strict=True))[MISSING + 1 :]:
+                lines.append(f"{show_weight(float(weight))} {names[at]}(x, y, {show_constant(label)}) ^ Same(x, y)")
     return "\n".join(lines) + "\n"
 
 
@@ -111,26 +100,30 @@ def tables(
     level: Int8,
     context: Float64,
     known: Int8,
+    tied: Bool,
     sources: Any = None,
 ) -> dict[str, Any]:
     """Records, pairs, and how each pair compares, as evidence of the rules; keys and sources: Arrow arrays of all records."""
     import pyarrow as pa
 
     a, b = keys.take(pa.array(one)), keys.take(pa.array(other))
-    compared = {"one": a, "other": b}
-    for at, comparison in enumerate(comparisons):
+
+    def some(rows: Bool, **more: Any) -> Any:
+        chosen = pa.array(np.flatnonzero(rows))
+        return pa.table({"one": a.take(chosen), "other": b.take(chosen), **more})
+
+    made = {"Record": pa.table({"record": keys}), "Pair": pa.table({"one": a, "other": b})}
+    for at, name in enumerate(predicates(comparisons)):
         labels = [label for row in labels_of(comparisons, weights, at) for label in row]
-        index = weights.group(level, at) * len(comparison.levels) + level[:, at]
-        compared[comparison.name if comparison.name not in compared else f"{comparison.name}_"] = arrow_texts(labels).take(
-            pa.array(index)
-        )
-    made = {"Record": pa.table({"record": keys}), "Pair": pa.table({"one": a, "other": b}), "Compared": pa.table(compared)}
-    inside = pa.array(np.flatnonzero(context))
-    made["Context"] = pa.table({"one": a.take(inside), "other": b.take(inside), "value": context[context != 0]})
-    if (known >= 0).any():
-        labelled = pa.array(np.flatnonzero(known >= 0))
-        truth = arrow_texts(["false", "true"]).take(pa.array(known[known >= 0]))
-        made["Same"] = pa.table({"one": a.take(labelled), "other": b.take(labelled), "truth": truth})
+        there = ~tied & (level[:, at] != MISSING)
+        index = weights.group(level[there], at) * len(comparisons[at].levels) + level[there, at]
+        made[name] = some(there, level=arrow_texts(labels).take(pa.array(index)))
+    inside = ~tied & (context != 0)
+    made["Context"] = some(inside, value=context[inside])
+    given = tied | (known >= 0)
+    if given.any():
+        truth = arrow_texts(["false", "true"]).take(pa.array(np.where(tied, 1, known)[given]))
+        made["Same"] = some(given, truth=truth)
     if sources is not None:
         made["Source"] = pa.table({"record": keys, "source": sources})
     return made
@@ -150,16 +143,11 @@ def weight_rows(comparisons: Sequence[Comparison], weights: Weights) -> list[tup
     return rows
 
 
-def _variables(comparisons: Sequence[Comparison]) -> list[str]:
-    """A variable for each column, no two alike."""
+def predicates(comparisons: Sequence[Comparison]) -> list[str]:
+    """A predicate for each column, no two alike."""
     made: list[str] = []
     for at, comparison in enumerate(comparisons):
-        plain = re.sub(r"[^a-z0-9_]", "_", comparison.name.lower()).strip("_")
-        plain = plain if re.match(r"[a-z]", plain) else f"column_{plain}"
-        made.append(plain if plain not in ("x", "y", "v", "s", *made) else f"{plain}_{at + 1}")
+        plain = re.sub(r"[^a-z0-9_]", "_", comparison.name.lower()).strip("_").capitalize()
+        plain = plain if re.match(r"[A-Z]", plain) else f"Column_{plain}"
+        made.append(plain if plain not in (*TAKEN, *made) else f"{plain}_{at + 1}")
     return made
-
-
-def posterior(score: Float64) -> Float64:
-    """Probability of log-odds."""
-    return 1 / (1 + np.exp(-np.clip(score, -500, 500)))
