@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.data.faults import FaultLog
 from markovlogic.data.table_files import open_table
+from markovlogic.data.vocabulary import FaultLog
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.evaluation.scores import Scores, scores_of
 from markovlogic.system.arrays import Float64, Int64
