@@ -18,3 +18,16 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(cancellation, "time", made)
     return made
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests of the conformance suite a method answered, and what was refused: those tested the refusal alone."""
+    answered, refused = (
+        [report for report in terminalreporter.stats.get(outcome, []) if "test_conformance.py" in report.nodeid]
+        for outcome in ("passed", "skipped")
+    )
+    if answered or refused:
+        reasons = sorted({report.longrepr[2].removeprefix("Skipped: ").partition(":")[0] for report in refused})
+        terminalreporter.write_line(
+            f"conformance: {len(answered)} answered, {len(refused)} refused {'; '.join(reasons)}".rstrip()
+        )

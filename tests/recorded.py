@@ -1,6 +1,7 @@
 """Recorded results of small problems: faults in what no theory prescribes (costs, steps, choices) show nowhere else.
 
-A suite is a module with `FILE`, where its record is kept, and `record()`, which gives plain values by name.
+A suite is a module with `FILE`, where its record is kept, `NAMES`, and `record(name)`, which gives plain values; with
+`NUMBERS_ONLY` nothing but the numbers is kept of its sentences.
 `python -m tests.recorded learning.recorded_numbers` writes one record anew, without arguments all of them;
 the commit says why it changed.
 """
@@ -50,6 +51,20 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+_SENTENCE = re.compile(r"[a-z]{2,} [a-z]{2,}")
+
+
+def without_sentences(value: Any) -> Any:
+    """Plain values with the numbers of each sentence in its place: words may change, what they count may not."""
+    if isinstance(value, dict):
+        return {name: without_sentences(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [without_sentences(one) for one in value]
+    if isinstance(value, str) and _SENTENCE.search(value):
+        return "numbers: " + " ".join(re.findall(r"[0-9]+(?:[.,][0-9]+)*(?:e-?[0-9]+)?", value))
+    return value
+
+
 def differences(found: Any, known: Any, at: str = "") -> list[str]:
     """Where two plain values differ, in words."""
     if isinstance(found, dict) and isinstance(known, dict):
@@ -65,7 +80,8 @@ def differences(found: Any, known: Any, at: str = "") -> list[str]:
 def record_of(suite: Any, name: str) -> Any:
     """The record of one case of a suite, on two cores whatever the machine has: predicted seconds go by them."""
     with patch.object(os, "sched_getaffinity", lambda pid: {0, 1}, create=True):
-        return plain(suite.record(name))
+        made = plain(suite.record(name))
+    return without_sentences(made) if getattr(suite, "NUMBERS_ONLY", False) else made
 
 
 def check(suite: Any, name: str) -> None:

@@ -16,6 +16,7 @@ from markovlogic_papers import readings
 from markovlogic_papers.thinning import NIMFA, Drop
 
 FILE = Path(__file__).with_name("recorded_numbers.json")
+NUMBERS_ONLY = True
 WAYS: dict[str, Compressor] = {
     "kmeans": mln.KMeans(ratio=0.4),
     "kmeans, satisfied": readings.KMeans(ratio=3.0, features="sat", cr="old/new"),

@@ -12,6 +12,7 @@ import numpy as np
 import markovlogic as mln
 
 FILE = Path(__file__).with_name("recorded_numbers.json")
+NUMBERS_ONLY = True
 NAMES = tuple(str(number) for number in range(24) if number not in (7, 12, 13))  # these take a second each
 RULES = (
     "{w} S(x)",
@@ -76,7 +77,7 @@ def record(name: str) -> dict[str, Any]:
             rows = [table["atom"][:12], table["probability"][:12]]
             found[method] = [*rows, run.log_z, run.log_z_bethe, run.iterations, result.guarantee.value]
         told = mln.explain(model, [file], query, method="lifted", memory_limit=1 << 30)
-        costs = {one.method: [one.possible, one.seconds, one.memory_bytes, one.reason] for one in told.candidates}
+        costs = {one.method: [one.possible, one.memory_bytes, one.reason] for one in told.candidates}
         found["predicted"] = [costs["lifted"], list(told.details)]
         found["decided"] = [[one.rule, one.atoms] for one in told.decided]
     return found

@@ -16,6 +16,7 @@ import markovlogic as mln
 from markovlogic_papers import readings
 
 FILE = Path(__file__).with_name("answers.json")
+NUMBERS_ONLY = True
 FEW: dict[str, Any] = {"chains": 4, "draws": 40, "burn_in": 10, "seed": 3}
 UNTOLD = ("seconds", "peak_memory_bytes", "version")
 MOST_ROWS = 8

@@ -14,6 +14,7 @@ import markovlogic as mln
 from markovlogic.generate import make, write
 
 FILE = Path(__file__).with_name("recorded_numbers.json")
+NUMBERS_ONLY = True
 LIMIT = 4 << 30  # bytes; else the machine's own memory would have a say
 
 TEXTS = {
