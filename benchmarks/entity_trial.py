@@ -143,15 +143,15 @@ def learned(folds: list[Fold], how: str, prior: str) -> str:
     text = (DATA / "er-words.mln").read_text()
     lines = [line for line in text.splitlines() if not re.match(r"Same(\w+)\(.*\) \^ Same\1\(", line)]
     training = [fold.tables(training=True) for fold in folds]
-    wish: Any = prior if prior == "auto" else float(prior)
+    wanted: Any = prior if prior == "auto" else float(prior)
     if how == "joint":
         model = mln.Model.parse("\n".join(lines) + "\n" + HARD)
-        return mln.learn(model, training, list(TARGETS), method="pseudolikelihood", prior=wish).text()
+        return mln.learn(model, training, list(TARGETS), method="pseudolikelihood", prior=wanted).text()
     couples = [line for line in lines if "SameBib(b1, b2)" in line]
     model = mln.Model.parse("\n".join(line for line in lines if line not in couples) + "\n" + PLAIN + HARD)
-    words = mln.learn(model, training, list(TARGETS[1:]), method="pseudolikelihood", prior=wish)
+    words = mln.learn(model, training, list(TARGETS[1:]), method="pseudolikelihood", prior=wanted)
     model = mln.Model.parse(words.text() + "\n" + "\n".join(couples) + "\n")
-    return mln.learn(model, training, "SameBib", method="pseudolikelihood", prior=wish, keep_weights=True).text()
+    return mln.learn(model, training, "SameBib", method="pseudolikelihood", prior=wanted, keep_weights=True).text()
 
 
 def halved(text: str) -> str:

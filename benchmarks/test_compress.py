@@ -60,11 +60,11 @@ def test_sweeps_over_blocks_against_sweeps_over_atoms(benchmark, webkb):
     Aim: a sweep over blocks takes a tenth of one over atoms. Of 64 chains a sweep over atoms takes little longer than of one,
     which the chains over blocks have nothing to set against.
     """
-    posed = PreparedProblem(webkb)
-    network, _ = mln.KMeans().network(posed, mln.KMeans().partition(webkb))
-    with grounding(webkb, posed.lowered) as way:
+    prepared = PreparedProblem(webkb)
+    network, _ = mln.KMeans().network(prepared, mln.KMeans().partition(webkb))
+    with grounding(webkb, prepared.lowered) as way:
         ground = way.network()
-    counting = counting_plan(webkb, posed.lowered).network()
+    counting = counting_plan(webkb, prepared.lowered).network()
     samplers = {
         "blocks": BlockGibbs().build(network, 1),
         "atoms": Gibbs().build(ground, 1),

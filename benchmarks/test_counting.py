@@ -94,8 +94,8 @@ def sweeps(network: CountingNetwork, n: int = 3) -> float:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_sweep_takes_what_was_predicted(benchmark, name: str) -> None:
-    posed = PROBLEMS[name]()
-    plan = counting_plan(posed.problem, posed.lowered)
+    prepared = PROBLEMS[name]()
+    plan = counting_plan(prepared.problem, prepared.lowered)
     network = plan.network()
     taken = benchmark.pedantic(lambda: sweeps(network), rounds=1)
     benchmark.extra_info.update(
@@ -122,11 +122,13 @@ def test_memory_of_sparse_links_goes_by_facts(benchmark) -> None:
 
     def measure() -> None:
         for n in (25_000, 50_000, 100_000):
-            posed = linked(n)
-            plan = counting_plan(posed.problem, posed.lowered)
+            prepared = linked(n)
+            plan = counting_plan(prepared.problem, prepared.lowered)
             network = plan.network()
             measured = {"n": n, "bytes": network.nbytes, "bytes a chain": plan.chain_bytes, "bits of links": n * n // 8}
-            rows.append({**measured, "facts": len(posed.problem.statuses["Linked"].code), "seconds a sweep": sweeps(network, 2)})
+            rows.append(
+                {**measured, "facts": len(prepared.problem.statuses["Linked"].code), "seconds a sweep": sweeps(network, 2)}
+            )
 
     benchmark.pedantic(measure, rounds=1)
     benchmark.extra_info["rows"] = rows
@@ -142,8 +144,8 @@ def test_memory_and_time_against_the_number_of_constants(benchmark, tmp_path) ->
 
     def measure() -> None:
         for n in SIZES:
-            posed = full_size("transitivity", 0.25, 0, scale=n / 1295)
-            plan = counting_plan(posed.problem, posed.lowered)
+            prepared = full_size("transitivity", 0.25, 0, scale=n / 1295)
+            plan = counting_plan(prepared.problem, prepared.lowered)
             rows.append({"n": n, "seconds a sweep": sweeps(plan.network(), 2), "megabytes a chain": plan.chain_bytes / 1e6})
 
     benchmark.pedantic(measure, rounds=1)

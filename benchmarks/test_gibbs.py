@@ -21,7 +21,7 @@ from markovlogic.kernels.literals import broken_word
 from markovlogic.methods.sampling.base import Sampler
 from markovlogic.methods.sampling.gibbs import LONG_FROM, Gibbs, GibbsSampler
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.running.worker_pool import WorkerPool
 from markovlogic.system.arrays import frozen
 
@@ -163,8 +163,8 @@ Student(person)
 def advised(people: int) -> GroundNetwork:
     """A network of existentials as they are written: clauses with a literal for every constant, few of them true."""
     model = mln.Model.parse(ADVISED % ", ".join(f"P{number}" for number in range(people)))
-    posed = pose_problem(model, {}, ["AdvisedBy", "Professor", "Student"])
-    return ground(posed.problem, posed.lowered)
+    prepared = prepare_problem(model, {}, ["AdvisedBy", "Professor", "Student"])
+    return ground(prepared.problem, prepared.lowered)
 
 
 @pytest.mark.parametrize(("people", "least_gain"), [(12, 0.8), (20, 0.9), (60, 1.2), (100, 1.5)])

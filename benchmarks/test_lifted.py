@@ -37,20 +37,20 @@ def smokers(people: int, tmp_path, *, cancer: bool) -> PreparedProblem:
     return made
 
 
-def all_marginals(posed: PreparedProblem) -> float:
-    work = plan_cells(posed.problem, posed.lowered)
+def all_marginals(prepared: PreparedProblem) -> float:
+    work = plan_cells(prepared.problem, prepared.lowered)
     assert not isinstance(work, Refusal)
     solution = work.solve()
     for name in ("Smokes", "Cancer"):
-        solution.marginal(name, posed.problem.atoms.codes(name))
+        solution.marginal(name, prepared.problem.atoms.codes(name))
     return solution.log_z
 
 
 @pytest.mark.parametrize("cancer", [False, True], ids=["smoking known", "cancer known too"])
 @pytest.mark.parametrize("people", AIM)
 def test_friends_and_smokers(benchmark, people, cancer, tmp_path):
-    posed = smokers(people, tmp_path, cancer=cancer)
-    benchmark(all_marginals, posed)
+    prepared = smokers(people, tmp_path, cancer=cancer)
+    benchmark(all_marginals, prepared)
     benchmark.extra_info["aim_seconds"] = AIM[people]
     benchmark.extra_info["peak_memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(f"{people} people: {benchmark.stats.stats.mean:.3f} s, aim {AIM[people]} s")
@@ -59,8 +59,8 @@ def test_friends_and_smokers(benchmark, people, cancer, tmp_path):
 
 def test_draws(benchmark, tmp_path):
     """Worlds of 100 people a second: 10,200 atoms each, friendships among them."""
-    posed = smokers(100, tmp_path, cancer=True)
-    work = plan_cells(posed.problem, posed.lowered)
+    prepared = smokers(100, tmp_path, cancer=True)
+    work = plan_cells(prepared.problem, prepared.lowered)
     assert not isinstance(work, Refusal)
     solution = work.solve()
     benchmark(solution.draw, 100, 1)

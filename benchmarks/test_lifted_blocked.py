@@ -14,7 +14,7 @@ import pytest
 from markovlogic.generate import make, write
 from markovlogic.methods.lifted.blocks.network import TensorNetwork
 from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers.experiments.contest import Contender
 
 pytestmark = pytest.mark.benchmark(group="lifted blocked")
@@ -25,8 +25,8 @@ OBJECTS, ITERATIONS, AIM = 200, 100, 0.6
 def contender(share: float, folder) -> Contender:
     made = make("m3", OBJECTS, share, 0)
     rules, facts = write(made, folder)
-    posed = pose_problem(rules, [facts], made.query)
-    return Contender("lifted-blocked", LiftedBlocked(), TensorNetwork.of(posed.problem, posed.lowered))
+    prepared = prepare_problem(rules, [facts], made.query)
+    return Contender("lifted-blocked", LiftedBlocked(), TensorNetwork.of(prepared.problem, prepared.lowered))
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1], ids=["no evidence", "10 % of ground atoms known"])
@@ -58,8 +58,8 @@ TRANSITIVE = "T(a, a)\n0.3 T(x, y) ^ T(y, z) => T(x, z)\n-1.0 T(x, y)\n"
 def test_transitivity_atom_by_atom(benchmark, objects, chains, tmp_path):
     rules = tmp_path / "rules.mln"
     rules.write_text(f"a = {{{', '.join(f'A{i}' for i in range(objects))}}}\n{TRANSITIVE}")
-    posed = pose_problem(rules, [], "T")
-    sampler = LiftedBlocked().build(TensorNetwork.of(posed.problem, posed.lowered), chains)
+    prepared = prepare_problem(rules, [], "T")
+    sampler = LiftedBlocked().build(TensorNetwork.of(prepared.problem, prepared.lowered), chains)
     state = sampler.init(np.random.SeedSequence(0))
     sampler.step(state, 2)
     sweeps, work = 10, []

@@ -31,7 +31,7 @@ Linked(page, page)
 """
 
 
-def posed(folder: Path, name: str, query: str):
+def prepared(folder: Path, name: str, query: str):
     model = load(folder / f"{name}.mln")
     problem = pose(model, read_evidence(model, [str(folder / f"{name}.db")]), query)
     return problem, ground(problem, lower(model))
@@ -42,7 +42,7 @@ def webkb(tmp_path_factory):
     folder = tmp_path_factory.mktemp("webkb")
     made = make("webkb", 500, 0.25, 1)
     write(made, folder)
-    return posed(folder, "webkb", made.query)
+    return prepared(folder, "webkb", made.query)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def leader(tmp_path_factory):
     (folder / "leader.mln").write_text(LEADER.replace("PAGES", ", ".join(f"P{page}" for page in range(60))))
     links = np.random.default_rng(0).integers(0, 60, (60, 2))
     (folder / "leader.db").write_text("".join(f"Linked(P{a},P{b})\n" for a, b in links if a != b))
-    return posed(folder, "leader", "Lead")
+    return prepared(folder, "leader", "Lead")
 
 
 def seconds_to_agree(settings, network, *, level=1.01, most=10.0) -> tuple[float, float, float]:

@@ -19,7 +19,7 @@ from markovlogic.kernels.random import scalar_generator
 from markovlogic.map_inference.roof import roof
 from markovlogic.map_inference.search import Walk, flips_of, search_network
 from markovlogic.map_inference.weighing import log_weight, most_conceivable
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 
 MLN = str(Path(sys.executable).with_name("mln"))
 CLASSES = "Course,Faculty,ResearchProject,Staff,Student"
@@ -36,8 +36,8 @@ def webkb(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def network(webkb):
-    posed = pose_problem(webkb / "webkb.mln", [str(webkb / "webkb.db")], CLASSES)
-    return ground(posed.problem, posed.lowered)
+    prepared = prepare_problem(webkb / "webkb.mln", [str(webkb / "webkb.db")], CLASSES)
+    return ground(prepared.problem, prepared.lowered)
 
 
 def flips_a_second(net, network, noise):

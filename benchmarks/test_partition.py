@@ -16,7 +16,7 @@ import markovlogic as mln
 from markovlogic.generate import make, write
 from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.methods.sampling.partition import Partition
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.system.measures import Stopwatch, peak_memory
 
 
@@ -65,8 +65,8 @@ def test_a_hundred_thousand_records_by_command(command: str, tmp_path: Path) -> 
 
 def test_a_hundred_thousand_records(tmp_path: Path) -> None:
     rules, facts = write(make("records", 100_000, 0.0, 1), tmp_path)
-    posed = pose_problem(rules, [facts], "Same(R0_0,R0_1)")
-    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
+    prepared = prepare_problem(rules, [facts], "Same(R0_0,R0_1)")
+    with analysis_of(prepared, Resources(), Stopwatch()) as analysis:
         network = analysis.partition.network
         sampler = Partition().build(network, 1)
         state = sampler.init(np.random.SeedSequence(0))

@@ -27,7 +27,7 @@ from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import make_plan
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.running.sampling import Sampling
 from markovlogic.running.worker_pool import cores
 from markovlogic.system.measures import Stopwatch
@@ -43,8 +43,8 @@ GROUND = """
 import json, sys, time
 from markovlogic.grounding.ground import ground
 from markovlogic.system.measures import peak_memory
-from markovlogic.problem.prepare import pose_problem
-posed = pose_problem(sys.argv[1], sys.argv[2].split(","), sys.argv[3])
+from markovlogic.problem.prepare import prepare_problem
+posed = prepare_problem(sys.argv[1], sys.argv[2].split(","), sys.argv[3])
 begun = time.perf_counter()
 ground(posed.problem, posed.lowered)
 print(json.dumps([time.perf_counter() - begun, peak_memory()]))
@@ -228,10 +228,10 @@ def cores_used(method, chains):
 
 
 def planned(files, method, draws) -> Plan:
-    posed = pose_problem(files.model, files.evidence.split(","), files.query)
-    wish = options_of(method, "auto", Sampling(draws=draws) if method_named(method).samples else Sampling())
-    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
-        return make_plan(analysis, wish).plan
+    prepared = prepare_problem(files.model, files.evidence.split(","), files.query)
+    wanted = options_of(method, "auto", Sampling(draws=draws) if method_named(method).samples else Sampling())
+    with analysis_of(prepared, Resources(), Stopwatch()) as analysis:
+        return make_plan(analysis, wanted).plan
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -259,8 +259,8 @@ def test_methods(benchmark, folder, table, name, method):
 def test_grounding(benchmark, folder, table, name):
     measured = [fresh(GROUND, *files_of(folder, name, which)) for which in ("tiny", "made")]
     files = files_of(folder, name, "made")
-    posed = pose_problem(files.model, files.evidence.split(","), files.query)
-    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
+    prepared = prepare_problem(files.model, files.evidence.split(","), files.query)
+    with analysis_of(prepared, Resources(), Stopwatch()) as analysis:
         sizes = benchmark.pedantic(lambda: analysis.forecast.sizes, rounds=1)
     (_, base), (wall, peak) = (json.loads(done.stdout) for done, _ in measured)
     seconds = wall * min(1.0, measured[1][1])

@@ -85,11 +85,11 @@ def test_ground_network_and_the_problem_told_by_rules_mean_what_was_said(data: s
     model = mln.Model.parse(RULES + "".join(rules))
     same = pa.table({"a": list("ABCAB"), "b": list("ABCBC"), "truth": [None] * 5})  # the others are closed
     evidence = model.evidence(**tables(numbers), Same=same)
-    posed = PreparedProblem(pose(model, evidence, "Good"))
-    expected = judged(model, numbers, names_of(posed.problem))
-    told = posed.told_by_rules
+    prepared = PreparedProblem(pose(model, evidence, "Good"))
+    expected = judged(model, numbers, names_of(prepared.problem))
+    told = prepared.written_as_rules
     assert not told.problem.numbers and not told.lowered.has_numbers
-    for problem, lowered in ((posed.problem, posed.lowered), (told.problem, told.lowered)):
+    for problem, lowered in ((prepared.problem, prepared.lowered), (told.problem, told.lowered)):
         found = solve(ground(problem, lowered, threads=1))
         assert found.log_z == pytest.approx(expected[0], abs=1e-9)
         np.testing.assert_allclose(found.marginal, expected[1], atol=1e-9)
@@ -100,9 +100,9 @@ def test_a_number_before_an_inlined_disjunction_that_no_grounding_needs() -> Non
     model = mln.Model.parse(RULES + "0.7 * Similar(x, x)  (EXIST z (Same(x, z) ^ Good(z)))\n")
     same = pa.table({"a": list("ABCAB"), "b": list("ABCBC"), "truth": [None] * 5})
     evidence = model.evidence(**tables({("Similar", "A", "C"): 1.5}), Same=same)
-    posed = PreparedProblem(pose(model, evidence, "Good"))
-    found = solve(ground(posed.problem, posed.lowered, threads=1))
-    expected = judged(model, {("Similar", "A", "C"): 1.5}, names_of(posed.problem))
+    prepared = PreparedProblem(pose(model, evidence, "Good"))
+    found = solve(ground(prepared.problem, prepared.lowered, threads=1))
+    expected = judged(model, {("Similar", "A", "C"): 1.5}, names_of(prepared.problem))
     assert found.log_z == pytest.approx(expected[0], abs=1e-9)
     np.testing.assert_allclose(found.marginal, expected[1], atol=1e-9)
 

@@ -81,15 +81,15 @@ def posed_of(model: Model, drawn: RandomProblem, folder: Path) -> PreparedProble
 def test_ground_network_and_the_problem_told_by_rules_mean_what_was_said(tmp_path_factory, drawn: RandomProblem) -> None:
     model = parse(drawn.mln)
     expected = soft_judge(model, drawn)
-    posed = posed_of(model, drawn, tmp_path_factory.mktemp("soft"))
-    names = names_of(posed.problem)
+    prepared = posed_of(model, drawn, tmp_path_factory.mktemp("soft"))
+    names = names_of(prepared.problem)
     try:
-        told = posed.told_by_rules
+        told = prepared.written_as_rules
     except InputError:  # a hard rule that is never true
         assert not expected.worlds
         return
     assert names_of(told.problem) == names and not told.problem.soft
-    for problem, lowered in ((posed.problem, posed.lowered), (told.problem, told.lowered)):
+    for problem, lowered in ((prepared.problem, prepared.lowered), (told.problem, told.lowered)):
         try:
             solution = solve(ground(problem, lowered, threads=1))
         except InputError:
@@ -111,18 +111,18 @@ def test_lifted_inference_agrees(tmp_path_factory, drawn: RandomProblem, data: s
     if "F(p, p)" in drawn.mln and "F(A,B)" not in taken and data.draw(st.booleans()):
         lines.append("0.8 F(A,B)")
     soft = RandomProblem(drawn.mln, "\n".join(lines) + "\n", drawn.query)
-    posed = posed_of(parse(soft.mln), soft, tmp_path_factory.mktemp("soft"))
-    told = posed.told_by_rules
+    prepared = posed_of(parse(soft.mln), soft, tmp_path_factory.mktemp("soft"))
+    told = prepared.written_as_rules
     work = plan_lifted(told.problem, told.lowered)
     if isinstance(work, Refusal):
         return
     try:
-        expected = solve(ground(posed.problem, posed.lowered, threads=1))
+        expected = solve(ground(prepared.problem, prepared.lowered, threads=1))
     except InputError:
         return
     solution = work.solve()
     assert solution.log_z == pytest.approx(expected.log_z, abs=1e-9)
-    np.testing.assert_allclose(all_marginals(posed.problem, solution), expected.marginal, atol=1e-9)
+    np.testing.assert_allclose(all_marginals(prepared.problem, solution), expected.marginal, atol=1e-9)
 
 
 RULES = """p = {A, B, C, D}

@@ -51,9 +51,9 @@ class Drop(Compressor):
         """How results name it."""
         return "drop"
 
-    def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
+    def compress(self, prepared: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """The problem with fewer facts; what a closed predicate loses is false then."""
-        problem = posed.problem
+        problem = prepared.problem
         facts: dict[str, Facts] = {}
         total = kept = 0
         seeds = np.random.SeedSequence(self.seed or 0).spawn(len(problem.statuses))
@@ -75,11 +75,11 @@ class Drop(Compressor):
         made = _with_statuses(problem, statuses, facts)
         promise = Guarantee.EXACT if kept == total else Guarantee.UNBOUNDED
         note = f"drop: {kept:,} of {total:,} facts are kept"
-        return Compression(replace(posed, problem=made), projection(problem, made), promise, note)
+        return Compression(replace(prepared, problem=made), projection(problem, made), promise, note)
 
     def classes(self, problem: Problem) -> ConstantClasses:
         """Constants that the facts that are left do not tell apart."""
-        return _unsound(self.compress(PreparedProblem(problem)).posed.problem, self.source)
+        return _unsound(self.compress(PreparedProblem(problem)).prepared.problem, self.source)
 
 
 def _with_statuses(problem: Problem, statuses: Mapping[str, Statuses], facts: Mapping[str, Facts]) -> Problem:
@@ -126,9 +126,9 @@ class NIMFA(Compressor):
         """How results name it."""
         return f"nimfa rank {self.rank}"
 
-    def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
+    def compress(self, prepared: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """The problem under smoothed evidence; what is unknown and queried stays so."""
-        problem, smoothed = posed.problem, {}
+        problem, smoothed = prepared.problem, {}
         for name in binary_predicates(problem):
             statuses = problem.statuses[name]
             true = self._smoothed(cells_of(statuses, TRUE))
@@ -138,11 +138,11 @@ class NIMFA(Compressor):
         promise = Guarantee.EXACT if same else Guarantee.UNBOUNDED
         parts = [f"{name} changes {lost[name]:,} known atoms, asserts {asserted[name]:,} unknown ones" for name in lost]
         note = f"{self.source}: {'; '.join(parts) or 'no binary evidence'}"
-        return Compression(replace(posed, problem=made), projection(problem, made), promise, note)
+        return Compression(replace(prepared, problem=made), projection(problem, made), promise, note)
 
     def classes(self, problem: Problem) -> ConstantClasses:
         """Constants that the smoothed evidence does not tell apart."""
-        return _unsound(self.compress(PreparedProblem(problem)).posed.problem, self.source)
+        return _unsound(self.compress(PreparedProblem(problem)).prepared.problem, self.source)
 
     def _smoothed(self, matrix: BooleanMatrix) -> BooleanMatrix:
         """W·H ≥ ½ for nonnegative factors that penalties push towards 0 and 1; rows and columns without a one stay empty."""

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 import markovlogic as mln_package
-from markovlogic.compression.base import told_line
+from markovlogic.compression.base import summary_line
 from markovlogic.guarantee import Guarantee
 from markovlogic.report.tables import summary
 
@@ -67,7 +67,7 @@ def test_proposals_are_told_too(mln, smokers, tmp_path):
     call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--draws", "100", "--stats", stats, "--proposals")
     for words in (("kmeans", "--method", "lifted-mh"), ("bmf",)):
         line = line_of(mln(*call, *words))
-        assert "classes only propose, the target is the model as posed (guarantee corrected, no bias)" in line
+        assert "classes only propose, the target is the original model (guarantee corrected, no bias)" in line
         assert json.loads(stats.read_text())["compression"] == {"name": words[0], "summary": line, "guarantee": "corrected"}
     assert line.startswith("bmf: 2 classes for 3 of person; ")
 
@@ -77,7 +77,7 @@ def test_worlds_are_judged_in_the_model_as_posed(mln, smokers, tmp_path):
     ran = mln("map", smokers[0], "-e", smokers[1], "--compress", "random", "--ratio", "0.4", "--stats", stats)
     found = json.loads(stats.read_text())
     assert found["compression"]["summary"] in ran.err and found["compression"]["name"] == "random"
-    assert f"(guarantee {found['guarantee']}: weight and bound are of the model as posed)" in found["compression"]["summary"]
+    assert f"(guarantee {found['guarantee']}: weight and bound are of the original model)" in found["compression"]["summary"]
     assert found["compression"]["guarantee"] == found["guarantee"]
 
 
@@ -99,7 +99,7 @@ def test_what_is_promised_and_the_bias_agree():
         (Guarantee.UNBOUNDED, "", "the bias is unknown"),
         (Guarantee.UNBOUNDED, "measured bias 0.1", "measured bias 0.1"),
     ):
-        assert told_line("two groups", guarantee, bias) == f"two groups (guarantee {guarantee}, {said})"
+        assert summary_line("two groups", guarantee, bias) == f"two groups (guarantee {guarantee}, {said})"
 
 
 def test_one_is_no_plural(mln, tmp_path):

@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from markovlogic.compression.table import TABLE, compressor_named, compressor_said
-from markovlogic.methods.options import settings_said
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.compression.table import TABLE, compressor_from, compressor_named
+from markovlogic.methods.options import settings_from
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.system import plugins
 from markovlogic.system.settings_parser import every_setting, setting_names, variant_of
 
@@ -44,9 +44,9 @@ def test_settings_of_compressions(name, smokers):
     compressors, values = SWITCHES[name]
     assert set(compressors) == {other for other in TABLE if name in every_setting(compressor_named(other), other)}
     assert not any(name in vars(compressor_named(other)) for other in TABLE)
-    problem = pose_problem(*map(str, smokers), "Smokes,Cancer").problem
+    problem = prepare_problem(*map(str, smokers), "Smokes,Cancer").problem
     for compressor, value in itertools.product(compressors, values):
-        made, rest = compressor_said(compressor, None, None, [f"{name}={value}", *BESIDE.get((name, value), [])])
+        made, rest = compressor_from(compressor, None, None, [f"{name}={value}", *BESIDE.get((name, value), [])])
         assert not rest and str(vars(made)[name]) == value
         assert made.classes(problem).class_of.keys() == problem.domains.keys()
 
@@ -55,7 +55,7 @@ def test_settings_of_compressions(name, smokers):
 def test_settings_of_methods(method, name, mln, smokers):
     said = []
     for value in METHODS[method, name]:
-        assert vars(settings_said(method, [f"{name}={value}"]))[name] == value
+        assert vars(settings_from(method, [f"{name}={value}"]))[name] == value
         call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--method", method, "--draws", "30", "--chains", "2")
         ran = mln(*call, "--set", f"{name}={value}", "--quiet")
         assert ran.code in (0, 1)

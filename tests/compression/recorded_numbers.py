@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.methods.recorded import posed as files_of
+from tests.methods.recorded import prepared as files_of
 
 import markovlogic as mln
 from markovlogic.compression.base import Compressor
-from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic.problem.prepare import PreparedProblem, prepare_problem
 from markovlogic_papers import readings
 from markovlogic_papers.thinning import NIMFA, Drop
 
@@ -46,22 +46,22 @@ NAMES = tuple(name for problem in PROBLEMS for way in WAYS if not (name := f"{pr
 def posed_of(problem: str) -> PreparedProblem:
     """A generated problem by name."""
     with tempfile.TemporaryDirectory() as folder:
-        return pose_problem(*files_of(problem, Path(folder)))
+        return prepare_problem(*files_of(problem, Path(folder)))
 
 
 def record(name: str) -> dict[str, Any]:
     """What becomes of the problem, and the classes that would be proposed; or why not."""
     problem, way = name.split(": ")
-    posed = posed_of(problem)
+    prepared = posed_of(problem)
     found: dict[str, Any] = {}
     for needs_problem in (False, True):
         try:
-            made = WAYS[way].compress(posed, needs_problem=needs_problem)
+            made = WAYS[way].compress(prepared, needs_problem=needs_problem)
         except mln.MarkovLogicError as refusal:
             found[f"problem {needs_problem}"] = str(refusal)
             continue
-        told: dict[str, Any] = {"told": made.told(), "atoms": len(made.posed.problem.atoms), "alpha": made.alpha}
-        told["facts"] = {key: len(facts) for key, facts in made.posed.problem.evidence.facts.items()}
+        told: dict[str, Any] = {"told": made.told(), "atoms": len(made.prepared.problem.atoms), "alpha": made.alpha}
+        told["facts"] = {key: len(facts) for key, facts in made.prepared.problem.evidence.facts.items()}
         if made.blocks is not None:
             told["blocks"] = [made.blocks.n_atoms, made.blocks.nbytes]
         if made.partition is not None:
@@ -69,6 +69,6 @@ def record(name: str) -> dict[str, Any]:
             told["stand"] = {of: groups.tolist() for of, groups in made.partition.representative.items()}
             told["notes"] = made.partition.notes
         found[f"problem {needs_problem}"] = told
-    classes = WAYS[way].classes(posed.problem)
+    classes = WAYS[way].classes(prepared.problem)
     found["classes"] = {of: np.asarray(own).tolist() for of, own in classes.class_of.items()}
     return found

@@ -15,7 +15,7 @@ from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.type_model import NoTypes, type_network
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.sampling.block_gibbs import BlockGibbs, TypeGibbsSampler
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers import readings
 
 TWO = "x={A,B}\ny={C,D}\nR(x)\nS(x,y)\n1 R(x) v S(x,y)\n"
@@ -70,12 +70,12 @@ def means(network, law=None):
 
 def test_the_table_of_two_by_two_objects():
     """papers.md 2.5, to four digits: exact 0.6813 and 0.5736."""
-    posed = pose_problem(mln.Model.parse(TWO), None, "R,S")
-    partition = mln.RandomGroups(ratio=0.5).partition(posed.problem)
+    prepared = prepare_problem(mln.Model.parse(TWO), None, "R,S")
+    partition = mln.RandomGroups(ratio=0.5).partition(prepared.problem)
     expected = {"literal": (0.5938, 0.5938), "uniform": (0.6626, 0.6626), "field": (0.6605, 0.5784), "count": (0.6904, 0.5743)}
     for weights, both in expected.items():
         for split in (False, True):
-            network = block_network(posed, partition, Reading(weights, "split", split))
+            network = block_network(prepared, partition, Reading(weights, "split", split))
             assert network.guarantee == "unbounded"
             assert tuple(round(float(p), 4) for p in means(network)) == both
     # the annealed counts are off; counts of what objects are have x and y apart, and S summed out
@@ -89,14 +89,14 @@ def test_the_table_of_two_by_two_objects():
 def test_joint_readings_have_their_target_and_exact_ones_the_true_one(random_problem):
     model = mln.Model.parse(random_problem.mln)
     try:
-        posed = pose_problem(model, evidence_of(model, random_problem.db), random_problem.query)
+        prepared = prepare_problem(model, evidence_of(model, random_problem.db), random_problem.query)
         truth = mln.infer(model, evidence_of(model, random_problem.db), random_problem.query, method="enumerate")
     except mln.InputError:
         return
     for compressor, split in itertools.product((mln.RandomGroups(ratio=0.34), mln.RandomGroups(ratio=1.0)), (False, True)):
-        partition = compressor.partition(posed.problem)
+        partition = compressor.partition(prepared.problem)
         for weights, evidence in (("count", "split"), ("uniform", "majority"), ("literal", "clamp"), ("literal", "split")):
-            network = block_network(posed, partition, Reading(weights, evidence, split))
+            network = block_network(prepared, partition, Reading(weights, evidence, split))
             every = states(network) if np.prod(network.most + 1.0) <= 40 else []
             if not every:
                 continue
@@ -106,23 +106,23 @@ def test_joint_readings_have_their_target_and_exact_ones_the_true_one(random_pro
             joint /= joint.sum()
             np.testing.assert_allclose(joint @ sweep_of(network, every), joint, atol=1e-12)
             if network.guarantee is Guarantee.EXACT:
-                unit = network.of_atom[[number for part in _asked(posed) for number in part]]
+                unit = network.of_atom[[number for part in _asked(prepared) for number in part]]
                 np.testing.assert_allclose(np.sort(means(network, joint)[unit]), np.sort(truth.probability), atol=1e-9)
             assert network.guarantee is Guarantee.EXACT or partition.merges
 
 
-def _asked(posed):
+def _asked(prepared):
     from markovlogic.results.queries import resolved_query
 
-    return [part.number for part in resolved_query(posed.problem, include_evidence=False).atoms]
+    return [part.number for part in resolved_query(prepared.problem, include_evidence=False).atoms]
 
 
 def test_counts_are_exact_exactly_where_no_merged_object_meets_itself():
     def kept(text, facts=""):
         model = mln.Model.parse("x={A,B,C,D}\ny={T,U,V}\n" + text)
-        posed = pose_problem(model, evidence_of(model, facts), "R")
+        prepared = prepare_problem(model, evidence_of(model, facts), "R")
         return block_network(
-            posed, mln.RandomGroups(ratio=0.25).partition(posed.problem), Reading("count", "split", True)
+            prepared, mln.RandomGroups(ratio=0.25).partition(prepared.problem), Reading("count", "split", True)
         ).guarantee
 
     assert kept("R(x)\nQ(y)\n1 R(a) v Q(b)\n") == "exact"
@@ -139,8 +139,8 @@ def test_annealed_counts_where_the_literal_rule_is_exact():
     model = mln.Model.parse(f"x={{{names}}}\nR(x)\nS(x)\n3 R(a) v S(a)\n-2 R(a)\n-2 S(a)\n")
     exact = mln.infer(model, None, "R(A0)", method="exact")
     assert float(exact["R(A0)"]) == pytest.approx(0.4536, abs=5e-5)
-    posed = pose_problem(model, None, "R")
-    network = block_network(posed, mln.RandomGroups(ratio=0.01).partition(posed.problem), Reading("count", "split", True))
+    prepared = prepare_problem(model, None, "R")
+    network = block_network(prepared, mln.RandomGroups(ratio=0.01).partition(prepared.problem), Reading("count", "split", True))
     log = np.array([[network.log_weight(np.array([r, s])) + _ways(r) + _ways(s) for s in range(101)] for r in range(101)])
     law = np.exp(log - log.max())
     assert float((law.sum(axis=1) * np.arange(101)).sum() / law.sum() / 100) == pytest.approx(0.4293, abs=5e-5)
@@ -155,8 +155,8 @@ def _ways(k):
 @pytest.mark.parametrize("weights", ["count", "field", "literal"])
 def test_the_kernel_draws_from_the_conditionals(weights, tmp_path):
     model = mln.Model.parse("x={A,B,C,D,E}\nR(x)\nS(x,x)\n0.4 R(a) ^ S(a,b) => R(b)\n-0.3 S(a,b) ^ S(b,a)\n0.2 S(a,a)\n")
-    posed = pose_problem(model, evidence_of(model, "R(A)\n!S(A,B)\nS(C,C)\n"), "R,S")
-    network = block_network(posed, mln.RandomGroups(ratio=0.4).partition(posed.problem), Reading(weights, "split", True))
+    prepared = prepare_problem(model, evidence_of(model, "R(A)\n!S(A,B)\nS(C,C)\n"), "R,S")
+    network = block_network(prepared, mln.RandomGroups(ratio=0.4).partition(prepared.problem), Reading(weights, "split", True))
     sampler = BlockGibbs().build(network, 3)
     state = sampler.init(np.random.SeedSequence(5))
     for _ in range(20):
@@ -243,9 +243,9 @@ def test_types_of_twins_have_the_true_marginals(random_problem):
     model = mln.Model.parse(random_problem.mln)
     evidence = evidence_of(model, random_problem.db)
     try:
-        posed = pose_problem(model, evidence, random_problem.query)
+        prepared = prepare_problem(model, evidence, random_problem.query)
         truth = mln.infer(model, evidence, random_problem.query, method="enumerate", include_evidence=False)
-        network = type_network(posed, mln.Twins().partition(posed.problem))
+        network = type_network(prepared, mln.Twins().partition(prepared.problem))
     except (mln.InputError, NoTypes):
         return
     assert network.guarantee == "exact"
@@ -254,9 +254,9 @@ def test_types_of_twins_have_the_true_marginals(random_problem):
     units = exact_units(network)
     from markovlogic.problem.names import atom_name
 
-    for part in _asked(posed):
+    for part in _asked(prepared):
         for number in part.tolist():
-            expected = float(truth[atom_name(posed.problem, number)])
+            expected = float(truth[atom_name(prepared.problem, number)])
             assert units[network.of_atom[number]] == pytest.approx(expected, abs=1e-12)
 
 
@@ -265,8 +265,8 @@ SMOKERS = "p={A,B,C,D,E}\nS(p)\nF(p,p)\n0.9 F(x,y) ^ S(x) => S(y)\n-0.6 F(x,y)\n
 
 def test_the_chain_of_types_keeps_its_law(tmp_path):
     """All conditionals of one object, by hand: the field without the object itself."""
-    posed = pose_problem(mln.Model.parse(SMOKERS), None, "S")
-    network = type_network(posed, mln.Twins().partition(posed.problem))
+    prepared = prepare_problem(mln.Model.parse(SMOKERS), None, "S")
+    network = type_network(prepared, mln.Twins().partition(prepared.problem))
     cells = network.n_cells
     assert network.coupled.all() and network.class_size.tolist() == [5]
     law, number = {}, {}

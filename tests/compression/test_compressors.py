@@ -12,8 +12,8 @@ from tests.strategies import problems
 import markovlogic as mln
 from markovlogic.compression.grouping import RATIO, Grouping
 from markovlogic.compression.partition import held_apart
-from markovlogic.compression.table import TABLE, compressor_named, compressor_of, compressor_said
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.compression.table import TABLE, compressor_from, compressor_named, compressor_of
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers import readings
 
 EVERY = list(TABLE)
@@ -78,7 +78,7 @@ def test_files_read_back_as_the_same_problem(files, name, tmp_path):
     made = mln.compress(*files, name, query="Smokes")
     paths = made.write(tmp_path / "out")
     assert [path.name for path in paths] == ["model.mln", "evidence.db", "mapping.csv", "summary.json"]
-    again = pose_problem(paths[0], str(paths[1]), "Smokes").problem
+    again = prepare_problem(paths[0], str(paths[1]), "Smokes").problem
     assert {of: domain.names for of, domain in again.domains.items()} == {
         of: domain.names for of, domain in made.problem.domains.items()
     }
@@ -107,9 +107,9 @@ def test_groups_of_one_give_the_uncompressed_answer(random_problem):
         return
     for name in EVERY:
         for word in WORDS if name in SINGLE and name in GROUPINGS else [""]:
-            made, _ = compressor_said(name, None, None, [word] if word else [])
+            made, _ = compressor_from(name, None, None, [word] if word else [])
             single = compressor_of(_with(made, SINGLE.get(name, {})))
-            if name in GROUPINGS and single.partition(pose_problem(model, evidence, random_problem.query).problem).merges:
+            if name in GROUPINGS and single.partition(prepare_problem(model, evidence, random_problem.query).problem).merges:
                 assert name in ("twins", "dpmeans")
                 continue
             found = mln.infer(model, evidence, random_problem.query, method="enumerate", compress=single)
@@ -173,7 +173,7 @@ def test_what_is_called_exact_is(random_problem):
 @pytest.mark.parametrize("name", GROUPINGS)
 def test_named_constants_and_values_of_exclusive_arguments_stay_alone(name):
     model = mln.Model.parse("p={A,B,C,D}\nc={U,V,W}\nS(p)\nK(p,c!)\n1 S(A)\n0.5 S(x) ^ K(x,c)\n")
-    problem = pose_problem(model, None, "S,K").problem
+    problem = prepare_problem(model, None, "S,K").problem
     found = compressor_named(name).partition(problem)
     assert held_apart(problem)["p"].tolist() == [True, False, False, False]
     assert found.n_groups("c") == 3 and np.count_nonzero(found.class_of["p"] == found.class_of["p"][0]) == 1
@@ -212,7 +212,7 @@ def test_uniform_weights_know_unequal_groups():
     """The target on worlds that are constant on groups, by enumeration."""
     model = mln.Model.parse("x={A,B,C,D,E,F,G}\ny={T,U,V}\nR(x)\nS(x,y)\n0.3 R(x) v S(x,y)\n-0.2 R(x) ^ S(x,y)\n")
     compressor = readings.RandomGroups(ratio=0.4, weights="uniform", seed=2)
-    problem = pose_problem(model, None, "R").problem
+    problem = prepare_problem(model, None, "R").problem
     partition = compressor.partition(problem)
     sizes = [partition.sizes(of) for of in ("x", "y")]
     assert len(set(sizes[0].tolist())) > 1
@@ -238,12 +238,12 @@ def test_three_groups_are_enough_for_one_unit_clause(tmp_path):
 
 
 def test_words_on_the_command_line():
-    made, rest = compressor_said("kmeans", None, 0.5, ["weights=literal", "damping=0.1", "features=sat", "seed=4"])
+    made, rest = compressor_from("kmeans", None, 0.5, ["weights=literal", "damping=0.1", "features=sat", "seed=4"])
     assert made == readings.KMeans(ratio=0.5, weights="literal", features="sat", seed=4) and rest == ["damping=0.1"]
-    assert compressor_said("dpmeans", None, None, ["beta1=0.5", "ratio=0.25"])[0] == mln.DPMeans(beta1=0.5, ratio=0.25)
+    assert compressor_from("dpmeans", None, None, ["beta1=0.5", "ratio=0.25"])[0] == mln.DPMeans(beta1=0.5, ratio=0.25)
     for name, said in (("kmeans", "weights=heavy"), ("kmeans", "seed=x"), ("kmeans", "ratio=0"), ("random", "ratio=2")):
         with pytest.raises(mln.InputError, match=r"expected|takes"):
-            compressor_said(name, None, None, [said])
+            compressor_from(name, None, None, [said])
     with pytest.raises(mln.InputError, match="no setting of --compress bmf"):
         compressor_of("bmf", ratio=0.3)
     with pytest.raises(mln.InputError, match="setting of --compress"):
@@ -251,10 +251,10 @@ def test_words_on_the_command_line():
 
 
 def test_the_ratio_of_the_papers_text(files):
-    problem = pose_problem(*files, "Smokes").problem
+    problem = prepare_problem(*files, "Smokes").problem
     for name in ("kmeans", "random"):
-        one = compressor_said(name, None, 0.5, ["cr=new/old"])[0].partition(problem)
-        other = compressor_said(name, None, None, ["cr=old/new", "ratio=2"])[0].partition(problem)
+        one = compressor_from(name, None, 0.5, ["cr=new/old"])[0].partition(problem)
+        other = compressor_from(name, None, None, ["cr=old/new", "ratio=2"])[0].partition(problem)
         np.testing.assert_array_equal(one.class_of["person"], other.class_of["person"])
     assert RATIO == 0.1
 
@@ -275,13 +275,13 @@ def test_a_ladder_measures_the_bias(files):
 
 
 def test_worlds_of_the_smaller_problem_are_worlds_of_the_posed_one(files):
-    posed = pose_problem(*files, "Smokes")
-    made = mln.RandomGroups(ratio=0.4).compress(posed, needs_problem=True)
+    prepared = prepare_problem(*files, "Smokes")
+    made = mln.RandomGroups(ratio=0.4).compress(prepared, needs_problem=True)
     rng = np.random.default_rng(0)
     for _ in range(5):
-        small = rng.random(len(made.posed.problem.atoms)) < 0.5
+        small = rng.random(len(made.prepared.problem.atoms)) < 0.5
         world = made.projection.world(small)
-        assert len(world) == len(posed.problem.atoms)
+        assert len(world) == len(prepared.problem.atoms)
         for atom, value in enumerate(world):
             at, known = (own[0] for own in made.projection.at(np.array([atom])))
             assert value == (small[at] if at >= 0 else known)

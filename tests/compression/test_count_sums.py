@@ -14,7 +14,7 @@ from markovlogic.compression.block_network import Reading, block_network
 from markovlogic.compression.type_model import NoTypes, type_network
 from markovlogic.methods.exact import counts
 from markovlogic.methods.exact.counts import sum_of
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers import readings
 
 
@@ -23,12 +23,12 @@ from markovlogic_papers import readings
 def test_sums_over_blocks_are_those_of_all_states(random_problem):
     model = mln.Model.parse(random_problem.mln)
     try:
-        posed = pose_problem(model, evidence_of(model, random_problem.db), random_problem.query)
+        prepared = prepare_problem(model, evidence_of(model, random_problem.db), random_problem.query)
     except mln.InputError:
         return
-    partition = mln.RandomGroups(ratio=0.5).partition(posed.problem)
+    partition = mln.RandomGroups(ratio=0.5).partition(prepared.problem)
     for weights, evidence, split in (("count", "split", True), ("literal", "majority", False), ("uniform", "clamp", False)):
-        network = block_network(posed, partition, Reading(weights, evidence, split))
+        network = block_network(prepared, partition, Reading(weights, evidence, split))
         if np.prod(network.most + 1.0) > 60:
             continue
         every = states(network)
@@ -52,8 +52,8 @@ def test_sums_over_what_objects_are(random_problem):
     """Classes that are alike are one in the sum, and not in the definition."""
     model = mln.Model.parse(random_problem.mln)
     try:
-        posed = pose_problem(model, evidence_of(model, random_problem.db), random_problem.query)
-        network = type_network(posed, mln.RandomGroups(ratio=0.6).partition(posed.problem))
+        prepared = prepare_problem(model, evidence_of(model, random_problem.db), random_problem.query)
+        network = type_network(prepared, mln.RandomGroups(ratio=0.6).partition(prepared.problem))
     except (mln.InputError, NoTypes):
         return
     if np.prod([float((n + 1) ** c) for n, c in zip(network.class_size, np.diff(network.class_start), strict=True)]) > 3000:
@@ -65,8 +65,8 @@ def test_classes_that_are_alike_are_one():
     """A hundred people in ten random groups are as a hundred in one."""
     names = ",".join(f"P{i}" for i in range(100))
     model = mln.Model.parse(f"p={{{names}}}\nS(p)\nF(p,p)\n0.4 S(x)\n-1 F(x,y)\n0.1 F(x,y) ^ S(x) => S(y)\n")
-    posed = pose_problem(model, None, "S,F")
-    network = type_network(posed, mln.RandomGroups().partition(posed.problem))
+    prepared = prepare_problem(model, None, "S,F")
+    network = type_network(prepared, mln.RandomGroups().partition(prepared.problem))
     assert len(network.class_size) == 10 and len(np.unique(sum_of(network).alike)) == 1
     assert sum_of(network).cost.states == _choose(103, 3)  # of four cells, since F(x,x) is an atom of one object
     found = mln.infer(model, None, "S(P0),F(P0,P1),F(P0,P0)", compress="random")

@@ -10,7 +10,7 @@ import markovlogic as mln
 from markovlogic.compression.dpmeans import Bounds, Search, dp_means, farthest_first
 from markovlogic.compression.shares import Blocks, equality_patterns, evidence_error, meta_atoms, substitutions
 from markovlogic.data.evidence import decode
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers import readings
 
 
@@ -103,7 +103,7 @@ FACTS = "R(A)\n!R(B)\nS(A,A)\nS(A,B)\nS(C,B)\n!T(A,U)\nT(B,U)\n?T(C,V)\n"
 @pytest.fixture
 def problem(tmp_path):
     (tmp_path / "e.db").write_text(FACTS)
-    return pose_problem(mln.Model.parse("x={A,B,C,D,E}\n" + RULES), str(tmp_path / "e.db"), "R,T").problem
+    return prepare_problem(mln.Model.parse("x={A,B,C,D,E}\n" + RULES), str(tmp_path / "e.db"), "R,T").problem
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -170,7 +170,7 @@ def test_where_nothing_is_open_all_blocks_count():
     names = [f"A{i}" for i in range(12)]
     model = mln.Model.parse("p={" + ",".join(names) + "}\nL(p,p)\nS(p)\n1 L(x,y) ^ S(x) => S(y)\n")
     facts = "".join(f"L(A{i},A{j})\n" for i in range(12) for j in range(i)) + "S(A3)\nS(A7)\n"
-    problem = pose_problem(model, evidence_of(model, facts), ()).problem
+    problem = prepare_problem(model, evidence_of(model, facts), ()).problem
     assert not len(problem.atoms)
     sizes = [mln.DPMeans(most_blocks=most).partition(problem).n_groups("p") for most in (9, 20, 40)]
     assert sizes == [2, 3, 5]

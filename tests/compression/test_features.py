@@ -14,7 +14,7 @@ from markovlogic.compression.contraction import Contraction, Operand
 from markovlogic.compression.features import object_counts, object_features, standardised
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, codes
 from markovlogic.language.syntax import Variable
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 
 
 def counted(problem, template, name):
@@ -51,17 +51,17 @@ def counted(problem, template, name):
 def test_counts_are_those_of_all_groundings(random_problem):
     model = mln.Model.parse(random_problem.mln)
     try:
-        posed = pose_problem(model, evidence_of(model, random_problem.db), random_problem.query)
-        lowered = posed.lowered
+        prepared = prepare_problem(model, evidence_of(model, random_problem.db), random_problem.query)
+        lowered = prepared.lowered
     except mln.InputError:
         return
-    for of in posed.problem.domains:
-        counts = object_counts(posed.problem, lowered, of)
+    for of in prepared.problem.domains:
+        counts = object_counts(prepared.problem, lowered, of)
         column = 0
         for template in lowered.templates:
             for name, type_name in (*template.variables, *template.idle):
                 if type_name == of:
-                    expected = counted(posed.problem, template, name)
+                    expected = counted(prepared.problem, template, name)
                     for array, own in zip((counts.satisfied, counts.falsified, counts.unknown), expected, strict=True):
                         np.testing.assert_array_equal(array[:, column], own)
                     column += 1
@@ -156,11 +156,11 @@ def test_a_wide_rule_has_features_and_a_note(monkeypatch):
     names = [f"P{i}" for i in range(12)]
     model = mln.Model.parse("p={" + ",".join(names) + "}\nL(p,p)\nC(p)\n1 L(x,y) ^ L(y,z) ^ L(z,x) ^ C(x)\n")
     facts = "".join(f"L(P{i},P{(i + step) % 12})\n" for i in range(6) for step in (1, 3))
-    posed = pose_problem(model, evidence_of(model, facts), "C")
+    prepared = prepare_problem(model, evidence_of(model, facts), "C")
     for compressor in (mln.KMeans(ratio=0.3), mln.DPMeans(ratio=0.3)):
-        made = compressor.partition(posed.problem)
+        made = compressor.partition(prepared.problem)
         assert made.merges and any("counted in pieces of 2 joined tables" in note for note in made.notes)
-    assert not any("pieces" in note for note in mln.RandomGroups().partition(posed.problem).notes)
+    assert not any("pieces" in note for note in mln.RandomGroups().partition(prepared.problem).notes)
 
 
 def test_features_are_standardised_and_equal_columns_count_once():
@@ -175,7 +175,7 @@ def test_features_are_standardised_and_equal_columns_count_once():
 def test_the_paper_s_own_features_are_a_part(tmp_path):
     model = mln.Model.parse("R(x)\n1 R(x)\n")
     (tmp_path / "e.db").write_text("R(A)\n!R(B)\n?R(C)\n")
-    posed = pose_problem(model, str(tmp_path / "e.db"), "R")
-    kinds = object_features(posed.problem, posed.lowered, "x")
+    prepared = prepare_problem(model, str(tmp_path / "e.db"), "R")
+    kinds = object_features(prepared.problem, prepared.lowered, "x")
     assert len(np.unique(kinds, axis=0)) == 3
-    assert len(np.unique(object_features(posed.problem, posed.lowered, "x", "sat"), axis=0)) == 2
+    assert len(np.unique(object_features(prepared.problem, prepared.lowered, "x", "sat"), axis=0)) == 2

@@ -8,7 +8,7 @@ from tests.strategies import problems
 
 import markovlogic as mln
 from markovlogic.language.lower import lower
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers.thinning import Drop
 
 
@@ -19,7 +19,7 @@ def test_files_hold_all_that_is_known(random_problem):
     model = mln.Model.parse(random_problem.mln)
     evidence = evidence_of(model, random_problem.db)
     try:
-        pose_problem(model, evidence, random_problem.query)
+        prepare_problem(model, evidence, random_problem.query)
         lower(model)
     except mln.InputError:  # `-inf (P => P)` and the like: no world, which compressing refuses too
         return
@@ -32,10 +32,10 @@ def test_files_hold_all_that_is_known(random_problem):
     ):
         made = mln.compress(model, evidence, compressor, query=random_problem.query)
         again = mln.Model.parse("\n".join(made.texts()["model.mln"]))
-        posed = pose_problem(again, evidence_of(again, "".join(made.texts()["evidence.db"])), random_problem.query)
+        prepared = prepare_problem(again, evidence_of(again, "".join(made.texts()["evidence.db"])), random_problem.query)
         for name, own in made.problem.statuses.items():
             every = np.arange(own.n_ground)
-            np.testing.assert_array_equal(posed.problem.statuses[name].lookup(every), own.lookup(every))
+            np.testing.assert_array_equal(prepared.problem.statuses[name].lookup(every), own.lookup(every))
 
 
 @pytest.mark.parametrize("compressor", [mln.Twins(), mln.RandomGroups(ratio=0.5), mln.BMF(rank=9), Drop(ratio=0.5)])

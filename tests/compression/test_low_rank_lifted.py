@@ -10,7 +10,7 @@ from markovlogic.compression.osa import factor_classes, over_symmetric
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.engines import plan_lifted
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.symmetry.find import SymmetryFinder
 
 RULES = """\
@@ -82,7 +82,7 @@ def test_objects_in_the_same_factors_are_twins(tmp_path_factory, seed, rank, kep
     rng, n = np.random.default_rng(seed), 25
     path = tmp_path_factory.mktemp("facts") / "facts.db"
     path.write_text(facts_of(low_rank(rng, n, rank)) or "!Links(P0,P0)\n")
-    problem = pose_problem(model_of(n), str(path), "Class").problem
+    problem = prepare_problem(model_of(n), str(path), "Class").problem
     factors = factorise_evidence(problem, BMF(kept))
     allowed = factor_classes(problem, BMF(kept), factors).class_of["page"]
     found = SymmetryFinder(over_symmetric(problem, BMF(kept)).problem).twins.classes.class_of["page"]
@@ -94,6 +94,6 @@ def test_a_hundred_objects_of_ten_topics(tmp_path):
     """Rank 9, ten classes: what no enumeration reaches is a plan of at most seconds, as it is for a tenth of the objects."""
     topic = np.arange(100) % 10
     (tmp_path / "facts.db").write_text(facts_of(topic[:, None] + 1 == topic[None, :]))
-    posed = BMF(1000).compress(pose_problem(model_of(100), str(tmp_path / "facts.db"), "Class")).posed
-    work = plan_lifted(posed.problem, posed.lowered)
+    prepared = BMF(1000).compress(prepare_problem(model_of(100), str(tmp_path / "facts.db"), "Class")).prepared
+    work = plan_lifted(prepared.problem, prepared.lowered)
     assert not isinstance(work, Refusal) and work.seconds < 10

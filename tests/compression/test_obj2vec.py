@@ -11,7 +11,7 @@ from markovlogic.compression import obj2vec
 from markovlogic.compression.contexts import contexts_of, sentences_of
 from markovlogic.compression.obj2vec import balanced, directions, factorised
 from markovlogic.language.syntax import atoms_of
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.symmetry.twins import twin_classes
 from markovlogic_papers import readings
 
@@ -21,7 +21,7 @@ FACTS = "R(X1)\nR(X2)\nR(X3)\nS(X1,Y1)\nS(X2,Y1)\nS(X3,Y2)\n"
 
 def problem_of(text, facts, query="T"):
     model = mln.Model.parse(text)
-    return pose_problem(model, evidence_of(model, facts), query).problem
+    return prepare_problem(model, evidence_of(model, facts), query).problem
 
 
 def pairs(contexts):
@@ -194,7 +194,7 @@ def test_exchangeable_objects_have_no_differences_and_groups_have_few():
     rng = np.random.default_rng(3)
     facts = [f"S(X{i},Y{j})" for i in range(12) for j in range(6) if (i < 6) == (j < 3) and rng.random() < 0.8]
     model = mln.Model.parse(text + "R(x)\nS(x,y)\n1 R(a) ^ S(a,b)\n")
-    problem = pose_problem(model, evidence_of(model, "\n".join(facts) + "\n"), "R").problem
+    problem = prepare_problem(model, evidence_of(model, "\n".join(facts) + "\n"), "R").problem
     m = np.array([[differences(model, problem, "x", a, b) for b in range(12)] for a in range(12)])
     twins = twin_classes(problem).class_of["x"]
     np.testing.assert_array_equal(m == 0, twins[:, None] == twins[None, :])

@@ -11,7 +11,7 @@ from tests.strategies import problems
 import markovlogic as mln
 from markovlogic.compression.ladder import halved, rungs, size
 from markovlogic.data.evidence import UNKNOWN, codes, decode
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers import readings
 from markovlogic_papers.thinning import Drop
 
@@ -33,13 +33,13 @@ def test_evidence_of_representatives_is_their_own_and_votes_are_counted(random_p
     model = mln.Model.parse(random_problem.mln)
     evidence = evidence_of(model, random_problem.db)
     try:
-        posed = pose_problem(model, evidence, random_problem.query)
+        prepared = prepare_problem(model, evidence, random_problem.query)
     except mln.InputError:
         return
     for way, diagonal in itertools.product(("representatives", "majority", "clamp"), ("merged", "split")):
         grouping = readings.RandomGroups(ratio=0.5, weights="literal", evidence=way, diag=diagonal)
-        made = grouping.shrinking(posed, grouping.partition(posed.problem))
-        for name, statuses in posed.problem.statuses.items():
+        made = grouping.shrinking(prepared, grouping.partition(prepared.problem))
+        for name, statuses in prepared.problem.statuses.items():
             if way == "representatives" and not any(model.predicates[name].exclusive):
                 new = made.problem.statuses[name]
                 args = decode(np.arange(new.n_ground), new.sizes)
@@ -53,7 +53,7 @@ def test_evidence_of_representatives_is_their_own_and_votes_are_counted(random_p
 def overridden(made):
     """Known atoms that are something else where they are represented, atom by atom."""
     count = known = 0
-    for name, statuses in made.posed.problem.statuses.items():
+    for name, statuses in made.prepared.problem.statuses.items():
         every = np.arange(statuses.n_ground)
         old, new = statuses.lookup(every), made.problem.statuses[name].lookup(made.moved(name, every))
         known += int(np.count_nonzero(old != UNKNOWN))
@@ -164,7 +164,7 @@ def test_rungs_of_a_ladder_are_finer_until_nobody_is_merged():
     )
     facts = "".join(f"L({a},{b})\n" for a, b in ("AB", "BC", "CD", "DE", "EF", "FA"))  # a ring
     evidence = evidence_of(model, facts)
-    problem = pose_problem(model, evidence, "S").problem
+    problem = prepare_problem(model, evidence, "S").problem
     grouping = mln.KMeans(ratio=0.2, ladder=5)
     found = [size(rung.partition(problem)) for rung in rungs(grouping, grouping.partition(problem), problem)]
     assert size(grouping.partition(problem)) == 1 and found == [2, 4, 6]

@@ -15,7 +15,7 @@ from markovlogic.compression.block_states import Reading
 from markovlogic.compression.summing_out import independent
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.exact.counts import BlockSum
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers import readings
 
 SMOKERS = "p={{{}}}\nS(p)\nF(p,p)\n1.4 !S(x)\n4.6 !F(x,y)\n1.1 F(x,y) ^ S(x) => S(y)\n"
@@ -23,8 +23,8 @@ SMOKERS = "p={{{}}}\nS(p)\nF(p,p)\n1.4 !S(x)\n4.6 !F(x,y)\n1.1 F(x,y) ^ S(x) => 
 
 def found_in(text, facts="", query="S"):
     model = mln.Model.parse(text)
-    posed = pose_problem(model, evidence_of(model, facts), query)
-    return [own.predicate for own in independent(posed.problem, posed.lowered.templates)]
+    prepared = prepare_problem(model, evidence_of(model, facts), query)
+    return [own.predicate for own in independent(prepared.problem, prepared.lowered.templates)]
 
 
 def test_which_predicates_are_independent_given_the_rest():
@@ -45,19 +45,19 @@ def test_sums_over_counts_are_right_where_that_is_said(random_problem):
     evidence = evidence_of(model, random_problem.db)
     try:
         truth = mln.infer(model, evidence, random_problem.query, method="enumerate")
-        posed = pose_problem(model, evidence, random_problem.query)
+        prepared = prepare_problem(model, evidence, random_problem.query)
     except mln.InputError:
         return
     for ratio, split in itertools.product((0.34, 1.0), (False, True)):
-        partition = mln.RandomGroups(ratio=ratio).partition(posed.problem)
-        network = block_network(posed, partition, Reading("count", "split", split, sums_out=True))
+        partition = mln.RandomGroups(ratio=ratio).partition(prepared.problem)
+        network = block_network(prepared, partition, Reading("count", "split", split, sums_out=True))
         if not network.n_blocks or math.prod((network.most + 1).tolist()) > 2000:
             continue
         means = BlockSum(network).means()
         np.testing.assert_allclose(means[: network.n_blocks + network.n_told], by_all_counts(network), atol=1e-9)
         if network.guarantee is Guarantee.EXACT:
-            numbers = [at for item in posed.problem.query for at in _numbers(posed.problem, item)]
-            np.testing.assert_allclose(np.sort(means[network.of_atom[sorted(set(numbers))]]), _wanted(truth, posed), atol=1e-9)
+            numbers = [at for item in prepared.problem.query for at in _numbers(prepared.problem, item)]
+            np.testing.assert_allclose(np.sort(means[network.of_atom[sorted(set(numbers))]]), _wanted(truth, prepared), atol=1e-9)
 
 
 def by_all_counts(network):
@@ -76,9 +76,9 @@ def _numbers(problem, item):
     return list(problem.atoms.range_of(wanted.predicate)) if hasattr(wanted, "predicate") else []
 
 
-def _wanted(truth, posed):
+def _wanted(truth, prepared):
     """Probabilities of open atoms of whole predicates that were asked for."""
-    names = {item.wanted.predicate for item in posed.problem.query if hasattr(item.wanted, "predicate")}
+    names = {item.wanted.predicate for item in prepared.problem.query if hasattr(item.wanted, "predicate")}
     return np.sort(
         [p for p, name in zip(truth.probability, truth.table()["predicate"].to_pylist(), strict=True) if name in names]
     )
@@ -116,8 +116,8 @@ def test_without_a_query_every_atom_has_its_block():
     for sums_out in (False, True):
         network = {}
         for query in ((), "S,F"):
-            posed = pose_problem(model, None, query)
-            partition = mln.RandomGroups(ratio=0.5).partition(posed.problem)
-            network[query] = block_network(posed, partition, Reading("count", "split", True, sums_out))
+            prepared = prepare_problem(model, None, query)
+            partition = mln.RandomGroups(ratio=0.5).partition(prepared.problem)
+            network[query] = block_network(prepared, partition, Reading("count", "split", True, sums_out))
         np.testing.assert_array_equal(network[()].of_atom, network["S,F"].of_atom)
         assert len(set(network[()].of_atom.tolist())) == network[()].n_units

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.worlds import all_worlds
 from tests.running.made import run
-from tests.symmetry.made import posed
+from tests.symmetry.made import prepared
 
 from markovlogic.errors import InputError
 from markovlogic.estimation.estimator import NAMED
@@ -39,7 +39,7 @@ Friends(person, person)
 
 
 def made(n, db="", mln=FRIENDS, open_=("Smokes", "Cancer", "Friends")):
-    problem = posed(f"person = {{{', '.join(f'P{i}' for i in range(n))}}}\n{mln}", db, open_=open_)
+    problem = prepared(f"person = {{{', '.join(f'P{i}' for i in range(n))}}}\n{mln}", db, open_=open_)
     return problem, ground(problem, lower(problem.model)), RenamingGroup(problem, twin_classes(problem))
 
 
@@ -231,7 +231,7 @@ def test_a_fixed_order_is_told_and_a_random_one_is_not(three):
 def test_symmetries_beyond_twins_are_searched_only_when_asked_for():
     mln = "cell = {C0, C1, C2, C3, C4, C5}\nNext(cell, cell)\nS(cell)\n0.7 Next(x, y) ^ S(x) => !S(y)\n"
     ring = "".join(f"Next(C{i},C{(i + 1) % 6})\n" for i in range(6))
-    problem = posed(mln, ring, open_=("S",))
+    problem = prepared(mln, ring, open_=("S",))
     network = ground(problem, lower(problem.model))
     assert SymmetryFinder(problem, network).twins.group.orbits().n_orbits == 6
     assert SymmetryFinder(problem, network).for_moves.group.orbits().n_orbits == 1
@@ -280,7 +280,7 @@ def test_a_run_whose_time_is_over_in_burn_in_has_estimates(three):
 
 
 def test_decided_orbits_have_no_error():
-    problem = posed("p = {A, B, C}\nS(p)\nT(p)\nS(x).\n0.5 S(x) => T(x)\n", open_=("S", "T"))
+    problem = prepared("p = {A, B, C}\nS(p)\nT(p)\nS(x).\n0.5 S(x) => T(x)\n", open_=("S", "T"))
     network = ground(problem, lower(problem.model))
     group = RenamingGroup(problem, twin_classes(problem))
     atoms = np.arange(6, dtype=np.int32)
@@ -291,7 +291,7 @@ def test_decided_orbits_have_no_error():
 
 def test_values_of_an_exclusive_group_are_exact_by_symmetry():
     """Five classes alike: the share of each orbit is one fifth in every world, which is no reason for concern."""
-    problem = posed("page = {P}\nclass = {V, W, X, Y, Z}\nK(page, class!)\n0.5 K(x, c)\n", open_=("K",))
+    problem = prepared("page = {P}\nclass = {V, W, X, Y, Z}\nK(page, class!)\n0.5 K(x, c)\n", open_=("K",))
     network = ground(problem, lower(problem.model))
     group = RenamingGroup(problem, twin_classes(problem))
     atoms = np.arange(5, dtype=np.int32)

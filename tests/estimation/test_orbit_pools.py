@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.plain_gibbs import pack
 from tests.symmetry import brute_force
-from tests.symmetry.made import posed, symmetric_problems
+from tests.symmetry.made import prepared, symmetric_problems
 
 from markovlogic.estimation import substitutions
 from markovlogic.estimation.orbit_pools import orbit_pools
@@ -63,7 +63,7 @@ def group_of(problem):
 @given(symmetric_problems(most=4, others=2), st.integers(0, 1000))
 def test_single_atoms_equal_the_orbit_average_of_every_world(made, seed):
     mln, db, open_ = made
-    problem = posed(mln, db, open_=open_)
+    problem = prepared(mln, db, open_=open_)
     n_atoms = len(problem.atoms)
     worlds, elements = some_worlds(n_atoms, seed), renamings(problem)
     pools = orbit_pools(group_of(problem), np.arange(n_atoms, dtype=np.int32))
@@ -78,7 +78,7 @@ def test_single_atoms_equal_the_orbit_average_of_every_world(made, seed):
 @given(symmetric_problems(most=4, others=2), st.data())
 def test_conjunctions_equal_the_orbit_average_of_every_world_by_every_exact_way(made, data):
     mln, db, open_ = made
-    problem = posed(mln, db, open_=open_)
+    problem = prepared(mln, db, open_=open_)
     n_atoms = len(problem.atoms)
     if not n_atoms:
         return
@@ -107,7 +107,7 @@ def test_conjunctions_equal_the_orbit_average_of_every_world_by_every_exact_way(
 def test_the_orbit_of_a_disjunction_is_counted_cube_by_cube(made, data):
     """Against the average over all renamings of whether one of the cubes holds; cubes exclude each other by their first atom."""
     mln, db, open_ = made
-    problem = posed(mln, db, open_=open_)
+    problem = prepared(mln, db, open_=open_)
     n_atoms = len(problem.atoms)
     if n_atoms < 2:
         return
@@ -152,7 +152,7 @@ def atom_of(problem, name, *args):
 @pytest.fixture
 def people():
     # some diagonals are known, so that substitutions which are not injective meet known atoms
-    return posed(PEOPLE, "!Friends(A,A)\n!Friends(B,B)\n!Friends(C,C)\nFriends(D,D)\n", open_=("Smokes", "Cancer", "Friends"))
+    return prepared(PEOPLE, "!Friends(A,A)\n!Friends(B,B)\n!Friends(C,C)\nFriends(D,D)\n", open_=("Smokes", "Cancer", "Friends"))
 
 
 def test_long_conjunctions_count_merged_ones_with_known_atoms(people):
@@ -185,7 +185,7 @@ def test_forgotten_coincidences_are_caught(people):
 
 
 def test_large_orbits_are_counted_by_parts_and_larger_ones_drawn():
-    many = posed(
+    many = prepared(
         PEOPLE.replace("L}", "L, " + ", ".join(f"X{i}" for i in range(600)) + "}"), open_=("Smokes", "Cancer", "Friends")
     )
     classes = twin_classes(many)
@@ -298,7 +298,7 @@ def test_evidence_is_never_averaged_over(people):
 def test_the_cheapest_way_to_count_is_taken_by_the_literals_that_are_read():
     """Of S(x) ^ R(x,y) over 40 people: listed, 2·40·39 literals; merged, 2·40² where x may be y, and 2·40 where it is."""
     people = ", ".join(f"P{i}" for i in range(40))
-    problem = posed(f"p = {{{people}}}\nS(p)\nR(p, p)\n0.3 S(x) ^ R(x, y)\n", "", open_=["S", "R"])
+    problem = prepared(f"p = {{{people}}}\nS(p)\nR(p, p)\n0.3 S(x) ^ R(x, y)\n", "", open_=["S", "R"])
     event = np.array(
         [2 * int(problem.atoms.numbers("S", np.array([0]))[0]) + 1, 2 * int(problem.atoms.numbers("R", np.array([1]))[0]) + 1]
     )

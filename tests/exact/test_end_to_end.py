@@ -91,7 +91,7 @@ def judge(model: Model, problem: RandomProblem) -> Judged:
 
 
 def names_of(problem: Problem) -> list[GroundAtom]:
-    """The open atoms of a posed problem, in the order of their numbers."""
+    """The open atoms of a original problem, in the order of their numbers."""
     found = []
     for predicate in problem.atoms.predicates:
         types = problem.model.predicates[predicate].types
@@ -104,11 +104,11 @@ def check(drawn: RandomProblem, db_file) -> None:
     model = parse(drawn.mln)
     db_file.write_text(drawn.db)
     expected = judge(model, drawn)
-    posed = pose(model, read_evidence(model, [db_file]), list(drawn.query))
-    names = names_of(posed)
+    prepared = pose(model, read_evidence(model, [db_file]), list(drawn.query))
+    names = names_of(prepared)
     assert set(names) <= set(expected.open)
     try:
-        network = ground(posed, lower(model), threads=1)
+        network = ground(prepared, lower(model), threads=1)
         if expected.worlds:
             pairs = list(itertools.islice(itertools.combinations(range(len(names)), 2), 6))
             events = [np.array([2 * a + 1, 2 * b + 1], np.int32) for a, b in pairs]
@@ -149,9 +149,9 @@ def test_random_soft_models(drawn, db_file):
 def test_the_golden_model(db_file):
     """Five people and one formula, from text: P(Friends(A,B)) = 0.4580488556."""
     model = parse("person = {A, B, C, D, E}\nFriends(person, person)\nSmokes(person)\n2 Friends(x,y) ^ Smokes(x) => Smokes(y)\n")
-    posed = pose(model, None, ["Friends", "Smokes"])
-    answer = solve(ground(posed, lower(model), threads=1))
-    of = dict(zip(names_of(posed), answer.marginal, strict=True))
+    prepared = pose(model, None, ["Friends", "Smokes"])
+    answer = solve(ground(prepared, lower(model), threads=1))
+    of = dict(zip(names_of(prepared), answer.marginal, strict=True))
     assert of["Friends", ("A", "B")] == pytest.approx(0.4580488556, abs=5e-11)
     assert of["Friends", ("A", "A")] == pytest.approx(0.5, abs=1e-12)
     assert of["Smokes", ("C",)] == pytest.approx(0.5, abs=1e-12)

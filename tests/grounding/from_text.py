@@ -20,7 +20,7 @@ from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem, pose
 
 
-def posed(mln: str, db: str = "", *, open_: Sequence[str] = (), closed: Sequence[str] = ()) -> tuple[Problem, LoweredModel]:
+def prepared(mln: str, db: str = "", *, open_: Sequence[str] = (), closed: Sequence[str] = ()) -> tuple[Problem, LoweredModel]:
     """A problem and its lowered model."""
     problem = posed_model(parse(mln), db, open_=open_, closed=closed)
     return problem, lower(problem.model)
@@ -82,5 +82,5 @@ def written(problem: Problem, network: GroundNetwork) -> list[str]:
 
 def grounded(mln: str, db: str = "", *, open_: Sequence[str] = (), closed: Sequence[str] = ()) -> list[str]:
     """The network of a problem as text."""
-    problem, lowered = posed(mln, db, open_=open_, closed=closed)
+    problem, lowered = prepared(mln, db, open_=open_, closed=closed)
     return written(problem, ground(problem, lowered))

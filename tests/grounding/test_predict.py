@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 
 from markovlogic.grounding import predict as module
 from markovlogic.grounding import surviving
@@ -11,7 +11,7 @@ from markovlogic.grounding.predict import Sizes, groundings_of, predict
 
 
 def sizes_of(mln: str, db: str = "", open_: tuple[str, ...] = ()) -> Sizes:
-    return predict(*posed(mln, db, open_=open_))
+    return predict(*prepared(mln, db, open_=open_))
 
 
 def bytes_by_hand(*, clauses: int, literals: int, atoms: int, hidden: int = 0, hidden_literals: int = 0, facts: int = 0) -> int:
@@ -81,7 +81,7 @@ def test_hard_clauses_may_be_split_into_as_many_as_a_disjunction_has_literals() 
 
 
 def test_groundings_are_products_of_domains() -> None:
-    problem, _ = posed("a = {A, B}\nb = {C, D, E}\nR(a, b)\nS(b)\n1 R(x, y) v S(y)\n1 S(y)\n1 S(C)\n", open_=("R", "S"))
+    problem, _ = prepared("a = {A, B}\nb = {C, D, E}\nR(a, b)\nS(b)\n1 R(x, y) v S(y)\n1 S(y)\n1 S(C)\n", open_=("R", "S"))
     assert groundings_of(problem.model, problem.domains) == (6, 3, 1)
 
 
@@ -100,7 +100,7 @@ def test_a_join_has_no_more_rows_than_a_cover_of_its_variables() -> None:
 
 
 def test_joins_worth_it_are_counted_while_time_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem, lowered = posed(PATHS, RING, open_=("S",))
+    problem, lowered = prepared(PATHS, RING, open_=("S",))
     monkeypatch.setattr(module, "_WORTH_COUNTING", 160)
     assert predict(problem, lowered).rows == (4,)  # the ring's paths of length two
     monkeypatch.setattr(module, "_WORTH_COUNTING", 170)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.symmetry.made import posed
+from tests.symmetry.made import prepared
 
 from markovlogic.errors import InputError
 from markovlogic.grounding.ground import ground
@@ -26,7 +26,7 @@ T(A) v S(A).
 
 
 def test_each_hard_clause_has_a_rule_that_grounds_to_it() -> None:
-    problem = posed(RULES, open_=("S", "T", "F"))
+    problem = prepared(RULES, open_=("S", "T", "F"))
     network = ground(problem, lower(problem.model))
     names = [rule.text for rule in problem.model.rules]
     assert len(network.hard_rule) == network.n_clauses - network.n_soft
@@ -43,7 +43,7 @@ def test_each_hard_clause_has_a_rule_that_grounds_to_it() -> None:
 
 
 def test_units_that_contradict_each_other_name_their_rules() -> None:
-    problem = posed("p = {A}\nS(p)\n0.5 S(x)\nS(A).\n!S(A).\n", open_=("S",))
+    problem = prepared("p = {A}\nS(p)\n0.5 S(x)\nS(A).\n!S(A).\n", open_=("S",))
     with pytest.raises(InputError) as caught:
         ground(problem, lower(problem.model))
     assert sorted(fault.place.line for fault in caught.value.faults if fault.place) == [4, 5]

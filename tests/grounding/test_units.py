@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.grounding.made import Oracle
 
 from markovlogic.errors import InputError
@@ -38,7 +38,7 @@ RULES = (
 
 def log_weights(rule: str) -> list[tuple[float, float]]:
     """Of every world, by the network and by substitution."""
-    problem, lowered = posed(f"{HEAD}{rule}\n", FACTS)
+    problem, lowered = prepared(f"{HEAD}{rule}\n", FACTS)
     network, oracle = ground(problem, lowered), Oracle(problem, lowered)
     found = []
     for world in itertools.product([False, True], repeat=len(problem.atoms)):
@@ -63,7 +63,7 @@ def test_a_wrong_number_of_falsified_atoms_is_noticed(monkeypatch: pytest.Monkey
 
 
 def test_a_hard_one_that_a_known_atom_breaks_is_told() -> None:
-    problem, lowered = posed(f"{HEAD}S(x, x).\n", FACTS)
+    problem, lowered = prepared(f"{HEAD}S(x, x).\n", FACTS)
     with pytest.raises(InputError, match=r"makes this hard rule false for x = P[13]"):
         ground(problem, lowered)
 
@@ -71,7 +71,7 @@ def test_a_hard_one_that_a_known_atom_breaks_is_told() -> None:
 def test_known_atoms_are_not_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
     """3000 records have nine million pairs; some twenty stay open."""
     pairs = "".join(f"?Same({i},{i + 1})\n" for i in range(1, 21))
-    problem, lowered = posed("rec = {1,...,3000}\nSame(rec,rec)\n1.5 Same(x,y)\n", pairs)
+    problem, lowered = prepared("rec = {1,...,3000}\nSame(rec,rec)\n1.5 Same(x,y)\n", pairs)
     sizes = predict(problem, lowered)
     assert sizes.rows == (20,) and sizes.seconds < 1 and sizes.memory_bytes < 10_000_000
     monkeypatch.setattr(database, "query", None)  # nothing is asked of a database

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.lifted.liftable import posed
+from tests.lifted.liftable import prepared
 from tests.oracle.worlds import Worlds, all_worlds
 from tests.strategies import RandomProblem, problems
 
@@ -38,7 +38,7 @@ def worlds_of(of: PreparedProblem, known: Decided | None = None) -> Worlds | Non
 def check(made: RandomProblem) -> None:
     """What is decided is implied; log Z and all marginals are the same with it as facts."""
     try:
-        of = posed(made.mln, made.db, ",".join(made.query))
+        of = prepared(made.mln, made.db, ",".join(made.query))
     except InputError:
         return
     true = worlds_of(of)
@@ -116,7 +116,7 @@ def test_the_check_catches_a_literal_that_is_taken_for_false(monkeypatch: pytest
 
 
 def statuses_after(mln: str, db: str, query: str, **worlds: str) -> tuple[Decided, dict[str, Statuses]]:
-    known = decided(posed(mln, db, query, **worlds))
+    known = decided(prepared(mln, db, query, **worlds))
     return known, dict(known.problem.statuses)
 
 
@@ -191,7 +191,7 @@ CONTRADICTIONS = [
 def test_contradictions_name_rules_and_constants(rules: str, db: str, told: list[str]) -> None:
     declared = "s = {S0, S1, S2}\nclass = {X, Y}\nA(s)\nB(s)\nC(s,class!)\n"
     with pytest.raises(InputError) as caught:
-        decided(posed(declared + rules, db, "A,B,C"))
+        decided(prepared(declared + rules, db, "A,B,C"))
     for text in told:
         assert any(text in fault.message for fault in caught.value.faults), caught.value
     assert all(fault.place is not None for fault in caught.value.faults)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.lifted.liftable import posed
+from tests.lifted.liftable import prepared
 from tests.oracle.worlds import all_worlds
 
 import markovlogic as mln
@@ -39,7 +39,7 @@ QUERY = ["Likes", "Has", "Fond(B)", "Likes(A,B)^!Likes(B,C)", "Likes(B,B)^Has(B,
 
 @pytest.fixture(scope="module")
 def true() -> dict[str, float]:
-    of = posed(RULES, FACTS, ",".join(QUERY))
+    of = prepared(RULES, FACTS, ",".join(QUERY))
     worlds = all_worlds(ground(of.problem, of.lowered))
     found = {atom_name(of.problem, atom): float(worlds.marginal[atom]) for atom in range(len(of.problem.atoms))}
     literal = {name: 2 * atom for atom, name in enumerate(found)}

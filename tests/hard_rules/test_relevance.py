@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.lifted.liftable import posed
+from tests.lifted.liftable import prepared
 from tests.oracle.worlds import Worlds, all_worlds
 from tests.strategies import RandomProblem, problems
 
@@ -46,12 +46,12 @@ def whole_worlds(of: PreparedProblem) -> Worlds | None:
 
 def check(made: RandomProblem, pick: int) -> bool:
     """Marginals of the narrowed network, and log Z put together again; gives whether anything was left out."""
-    whole = posed(made.mln, made.db, ",".join(made.query))
+    whole = prepared(made.mln, made.db, ",".join(made.query))
     query = made.query[0]
     if pick % 3 and len(whole.problem.atoms):  # one atom in place of a predicate
         query = atom_name(whole.problem, pick % len(whole.problem.atoms))
     try:
-        of = posed(made.mln, made.db, query, open_=",".join(made.query))
+        of = prepared(made.mln, made.db, query, open_=",".join(made.query))
     except InputError:
         return False
     true = whole_worlds(of)
@@ -197,7 +197,7 @@ def test_a_formula_alone_keeps_the_components_of_all_its_atoms(
 ) -> None:
     monkeypatch.setattr(relevance, "WORTH_LEAVING", 1 << 60)
     monkeypatch.setattr(analyses, "SMALL_REST", -1)
-    of = posed(PARTS, "", query, open_="")
+    of = prepared(PARTS, "", query, open_="")
     with analysis_of(of, Resources(), Stopwatch(), reduction=Reduction.BY_QUERY) as analysis:
         analysis = analysis.grounded
         network = analysis.ground_network

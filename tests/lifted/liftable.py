@@ -28,7 +28,7 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 WEIGHTS = ["0.7", "-0.4", "1.3", "-2", "0.1"]
 
 
-def posed(mln: str, db: str = "", query: str = "", **worlds: Any) -> PreparedProblem:
+def prepared(mln: str, db: str = "", query: str = "", **worlds: Any) -> PreparedProblem:
     """A problem from its texts."""
     import tempfile
     from pathlib import Path

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.lifted.liftable import all_marginals, always_closed, enumerated, liftable, posed
+from tests.lifted.liftable import all_marginals, always_closed, enumerated, liftable, prepared
 from tests.strategies import RandomProblem, problems
 
 from markovlogic.errors import InputError
@@ -26,7 +26,7 @@ MANY = settings(
 def compare(problem: RandomProblem) -> bool | None:
     """Log Z and all marginals; whether there was a plan, None where no world is possible."""
     try:
-        made = posed(problem.mln, problem.db, ",".join(problem.query))
+        made = prepared(problem.mln, problem.db, ",".join(problem.query))
         lowered = made.lowered
     except InputError:
         return None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.lifted.liftable import posed
+from tests.lifted.liftable import prepared
 
 from markovlogic.methods.lifted.answer import Refusal, Solution
 from markovlogic.methods.lifted.cells import plan_cells
@@ -40,7 +40,7 @@ def solved(problem: Problem, made: PreparedProblem) -> Solution:
 def test_marginals_are_ratios_of_sums(name: str) -> None:
     n = 14
     people = f"person = {{{', '.join(f'P{i}' for i in range(n))}}}\nS(person)\nT(person)\nF(person, person)\nFlag\n"
-    made = posed(people + RULES[name], "S(P1)\n!S(P2)\nT(P3)\n!T(P1)\n", "S,T,F,Flag")
+    made = prepared(people + RULES[name], "S(P1)\n!S(P2)\nT(P3)\n!T(P1)\n", "S,T,F,Flag")
     problem, solution = made.problem, solved(made.problem, made)
     for predicate, code in (
         ("S", 0),
@@ -71,7 +71,7 @@ def test_random_rules_over_nine_people(data: st.DataObject) -> None:
         literals = [data.draw(st.sampled_from(["", "!"])) + data.draw(st.sampled_from(atoms)) for _ in range(3)]
         lines.append(f"{data.draw(st.sampled_from(['0.3', '-0.2', '0.05']))} {' v '.join(literals)}")
     facts = [f"{data.draw(st.sampled_from(['', '!', '?']))}S({name})\n" for name in names[2:7]]
-    made = posed("\n".join(lines) + "\n", "".join(facts), "S,T,F")
+    made = prepared("\n".join(lines) + "\n", "".join(facts), "S,T,F")
     problem, solution = made.problem, solved(made.problem, made)
     for predicate in ("S", "T", "F"):
         code = problem.atoms.codes(predicate)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy.stats import chi2
-from tests.lifted.liftable import always_closed, enumerated, posed
+from tests.lifted.liftable import always_closed, enumerated, prepared
 
 from markovlogic.errors import UnsupportedError
 from markovlogic.methods.lifted.answer import Refusal
@@ -57,7 +57,7 @@ def surprise(worlds: npt.NDArray[np.bool_], probability: npt.NDArray[np.float64]
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_draws_have_the_law_of_the_model(monkeypatch: pytest.MonkeyPatch, name: str, way: Callable[..., object]) -> None:
     monkeypatch.setattr("markovlogic.methods.lifted.cells.state.cheapest", way)
-    made = posed(*PROBLEMS[name])
+    made = prepared(*PROBLEMS[name])
     assert len(made.problem.atoms) <= 12
     draws = solution_of(made).draw(DRAWS, 7)
     assert surprise(draws, enumerated(made).probability) > FALSE_ALARM
@@ -72,18 +72,18 @@ def test_the_check_sees_a_weight_that_is_too_large_by_a_half(name: str) -> None:
             wrong = wrong.replace(f"\n{weight}", f"\n{float(weight) + 0.5} ", 1)
             break
     assert wrong != rules
-    draws = solution_of(posed(wrong, db, query)).draw(DRAWS, 7)
-    assert surprise(draws, enumerated(posed(rules, db, query)).probability) < FALSE_ALARM
+    draws = solution_of(prepared(wrong, db, query)).draw(DRAWS, 7)
+    assert surprise(draws, enumerated(prepared(rules, db, query)).probability) < FALSE_ALARM
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
-    solution = solution_of(posed(*PROBLEMS["friends"]))
+    solution = solution_of(prepared(*PROBLEMS["friends"]))
     np.testing.assert_array_equal(solution.draw(50, 3), solution.draw(50, 3))
     assert (solution.draw(50, 3) != solution.draw(50, 4)).any()
 
 
 def test_existentials_are_refused_with_their_place() -> None:
-    made = posed("p = {A, B}\nT(p, p)\n0.5 EXIST y T(x, y)\n", query="T")
+    made = prepared("p = {A, B}\nT(p, p)\n0.5 EXIST y T(x, y)\n", query="T")
     with pytest.raises(UnsupportedError, match="either sign") as refusal:
         solution_of(made).draw(3, 0)
     assert refusal.value.faults[0].place is not None

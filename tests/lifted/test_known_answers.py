@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.lifted.liftable import posed
+from tests.lifted.liftable import prepared
 
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.cells import CellSolution, plan_cells
@@ -29,7 +29,7 @@ def people(count: int) -> str:
 
 
 def solved(mln: str, db: str = "", query: str = "") -> CellSolution:
-    made = posed(mln, db, query)
+    made = prepared(mln, db, query)
     work = plan_cells(made.problem, made.lowered)
     assert not isinstance(work, Refusal), work.reason
     return work.solve()
@@ -78,7 +78,7 @@ def test_friends_and_smokers_are_a_sum_over_the_number_of_smokers(n: int) -> Non
 
 
 def test_the_sum_has_one_term_a_number_of_smokers() -> None:
-    made = posed(people(500) + SMOKERS, "Smokes(P3)\nCancer(P4)\n!Cancer(P5)\n", "Smokes,Cancer,Friends")
+    made = prepared(people(500) + SMOKERS, "Smokes(P3)\nCancer(P4)\n!Cancer(P5)\n", "Smokes,Cancer,Friends")
     work = plan_cells(made.problem, made.lowered)
     assert not isinstance(work, Refusal) and "500 count vectors" in work.reason
 
@@ -140,7 +140,7 @@ def test_different_people_are_counted_apart() -> None:
     ],
 )
 def test_what_cannot_be_lifted_is_told(rules: str, db: str, words: list[str]) -> None:
-    made = posed(people(97) + rules, db, "S" if "S(" in rules else "T")
+    made = prepared(people(97) + rules, db, "S" if "S(" in rules else "T")
     refusal = plan_cells(made.problem, made.lowered)
     assert isinstance(refusal, Refusal)
     for word in words:
@@ -152,6 +152,6 @@ def test_constants_of_a_rule_that_ties_three_objects_are_told_where_it_names_som
         ("T(x, y) ^ T(y, z) => T(x, z)", "(x, y, z)"),
         ("T(x, y) ^ T(y, P1) => T(x, P2)", "(x, y and the constants"),
     ):
-        made = posed(people(97) + f"T(person, person)\n1 {rule}\n", "", "T")
+        made = prepared(people(97) + f"T(person, person)\n1 {rule}\n", "", "T")
         refusal = plan_cells(made.problem, made.lowered)
         assert isinstance(refusal, Refusal) and f"ties three or more objects together {objects}" in refusal.reason

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.lifted.liftable import posed
+from tests.lifted.liftable import prepared
 
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.cells import closed, lattice, plan_cells
@@ -24,7 +24,7 @@ def test_counts_beyond_64_bits() -> None:
     """Six variables over 3,000 people have 7.3e20 groundings; the sum over the number of people with S says the same."""
     n, weight = 3000, 1e-20
     atoms = " ^ ".join(f"S({v})" for v in VARIABLES[:6])
-    made = posed(f"p = {{{', '.join(f'P{i}' for i in range(n))}}}\nS(p)\n{weight} {atoms}\n0.1 S(x)\n", "", "S")
+    made = prepared(f"p = {{{', '.join(f'P{i}' for i in range(n))}}}\nS(p)\n{weight} {atoms}\n0.1 S(x)\n", "", "S")
     work = plan_cells(made.problem, made.lowered)
     assert not isinstance(work, Refusal)
     terms = [
@@ -82,7 +82,7 @@ P2(b, c)
 
 def test_polynomials_of_many_kinds_are_listed_not_spread() -> None:
     """Products of few terms over count vectors of which there could be 2·10^15."""
-    made = posed(SPARSE, "P0\n", "P1,P2")
+    made = prepared(SPARSE, "P0\n", "P1,P2")
     work = plan_cells(made.problem, made.lowered)
     assert not isinstance(work, Refusal) and work.memory_bytes < 1 << 30
     other = plan_proof(made.problem, made.lowered)
@@ -93,7 +93,7 @@ def test_polynomials_of_many_kinds_are_listed_not_spread() -> None:
 def test_listed_and_spread_products_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     people = f"p = {{{', '.join(f'P{i}' for i in range(9))}}}\nS(p)\nT(p)\nF(p, p)\n"
     rules = "0.3 F(x, y) ^ S(x) => T(y)\n-0.2 S(x) ^ T(y)\n0.1 F(x, y) ^ F(y, x) ^ S(x)\n"
-    made = posed(people + rules, "S(P0)\n!S(P1)\nT(P2)\n?T(P3)\n!T(P4)\n", "S,T,F")
+    made = prepared(people + rules, "S(P0)\n!S(P1)\nT(P2)\n?T(P3)\n!T(P4)\n", "S,T,F")
     found = []
     for listed in (False, True):
         monkeypatch.setattr(lattice, "is_dense", lambda keys, products, listed=listed: not listed)
@@ -114,7 +114,7 @@ def test_a_plan_makes_no_table_of_gigabytes() -> None:
         *(f"F{i}(p, p)" for i in range(5)),
     ]
     lines.append(f"0.5 {forward} v {back} v " + " v ".join(f"S{i}(x)" for i in range(8)))
-    made = posed("\n".join(lines) + "\n", "", "S0")
+    made = prepared("\n".join(lines) + "\n", "", "S0")
     tracemalloc.start()
     work = plan_cells(made.problem, made.lowered)
     peak = tracemalloc.get_traced_memory()[1]
@@ -126,7 +126,7 @@ def test_a_plan_makes_no_table_of_gigabytes() -> None:
 def test_the_search_for_a_free_set_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever sets are found: with a small bound fewer starts are tried, and the sums are the same."""
     people = f"p = {{{', '.join(f'P{i}' for i in range(5))}}}\nS(p)\nT(p)\nU(p)\nF(p, p)\n"
-    made = posed(people + "0.3 F(x, y) ^ S(x) => T(y)\n-0.4 S(x) ^ U(y)\n", "S(P0)\n!T(P1)\n", "S,T,F")
+    made = prepared(people + "0.3 F(x, y) ^ S(x) => T(y)\n-0.4 S(x) ^ U(y)\n", "S(P0)\n!T(P1)\n", "S,T,F")
     found = []
     for most in (4_000_000, 1):
         monkeypatch.setattr(closed, "MOST_COMPARED", most)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.lifted.liftable import enumerated, posed
+from tests.lifted.liftable import enumerated, prepared
 from tests.multimodal import MODELS
 
 import markovlogic as mln
@@ -104,7 +104,7 @@ def test_no_possible_world_is_told() -> None:
 
 
 def test_facts_that_are_asked_for_are_reported() -> None:
-    made = posed("p = {A, B}\nS(p)\n1 S(x) ^ S(y)\n", "S(A)\n", "S")
+    made = prepared("p = {A, B}\nS(p)\n1 S(x) ^ S(y)\n", "S(A)\n", "S")
     result = mln.infer(made.problem.model, made.problem.evidence, "S", method="lifted", include_evidence=True)
     assert result["S(A)"] == 1.0
     assert result["S(B)"] == pytest.approx(enumerated(made).marginal[0], abs=1e-12)

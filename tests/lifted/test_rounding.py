@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 
 import markovlogic as mln
 from markovlogic.errors import InferenceWarning
@@ -44,7 +44,7 @@ def test_another_rounding_of_the_same_sums_tells_how_far_off_floats_are(seed):
             for _ in range(4)
         ]
         text = PEOPLE.replace("C(p)\n", "C(p)\nF(p, p)\n") + "\n".join(rules) + "\n0.7 S(x) => C(x)\n"
-        problem, lowered = posed(text, "S(P0)\n!C(P1)\n", open_=["S", "C", "F"])
+        problem, lowered = prepared(text, "S(P0)\n!C(P1)\n", open_=["S", "C", "F"])
         work = plan.plan_cells(problem, lowered)
         floats, exact = work._solved(Logarithms()), work._solved(Decimals(60))
         for name in ("S", "C", "F"):

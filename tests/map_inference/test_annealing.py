@@ -14,7 +14,7 @@ from markovlogic.map_inference.settings import SearchSettings
 from markovlogic.map_inference.weighing import is_possible, log_weight, with_hidden
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.problem.model import Model
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -25,11 +25,11 @@ def test_worlds_weigh_what_the_ground_network_says(tmp_path_factory, problem):
     judged = judge(parse(problem.mln), problem)
     if not judged.worlds:
         return
-    posed = pose_problem(Model.parse(problem.mln), str(path), problem.query)
+    prepared = prepare_problem(Model.parse(problem.mln), str(path), problem.query)
     best = max(weight for _, weight in judged.worlds)
-    assert most_countable(posed.problem, posed.lowered) >= best - 1e-9
-    network = ground(posed.problem, posed.lowered)
-    found = anneal(counting_network(posed.problem, posed.lowered), SearchSettings(tries=8))
+    assert most_countable(prepared.problem, prepared.lowered) >= best - 1e-9
+    network = ground(prepared.problem, prepared.lowered)
+    found = anneal(counting_network(prepared.problem, prepared.lowered), SearchSettings(tries=8))
     world = with_hidden(network, found.world)
     assert is_possible(network, world)
     assert found.log_weight == pytest.approx(log_weight(network, world), abs=1e-9)
@@ -38,8 +38,8 @@ def test_worlds_weigh_what_the_ground_network_says(tmp_path_factory, problem):
 
 def test_hard_rules_are_obeyed():
     model = Model.parse("p = {A, B, C}\nS(p)\nF(p, p)\nF(x, y) => F(y, x).\nF(x, y) => S(x).\n-1 S(x)\n0.6 F(x, y)\n")
-    posed = pose_problem(model, None, None)
-    found = anneal(counting_network(posed.problem, posed.lowered), SearchSettings(tries=8))
+    prepared = prepare_problem(model, None, None)
+    found = anneal(counting_network(prepared.problem, prepared.lowered), SearchSettings(tries=8))
     assert found.log_weight == pytest.approx(maximize(model, method="ilp").log_weight)
     assert found.log_weight == pytest.approx(9 * 0.6 - 3)
 

@@ -1,4 +1,4 @@
-"""The world of a smaller problem, taken back to the model as posed: what it weighs there, and what a walk from it gains."""
+"""The world of a smaller problem, taken back to the original model: what it weighs there, and what a walk from it gains."""
 
 import pytest
 from hypothesis import given, settings
@@ -69,7 +69,7 @@ def test_every_compressor_gives_a_world_of_all_query_atoms(name, tmp_path):
     assert [len(part.code) for part in world.parts] == [len(part.code) for part in truth.parts]
     assert world.log_weight == pytest.approx(truth.log_weight)  # small enough for one walk
     told = " ".join(world.remarks)  # what loses nothing has nothing to project, and keeps its proof
-    assert ("model as posed" in told or (world.is_optimal and name in told)) and world.run.seconds["compress"] >= 0
+    assert ("original model" in told or (world.is_optimal and name in told)) and world.run.seconds["compress"] >= 0
 
 
 def test_projected_worlds_that_break_hard_rules_are_mended():

@@ -14,7 +14,7 @@ from markovlogic.map_inference.restricting import decided_by_hard_rules, restric
 from markovlogic.map_inference.weighing import is_possible, log_weight, with_hidden
 from markovlogic.networks.conflicts import NoWorldError
 from markovlogic.problem.model import Model
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.symmetry.find import SymmetryFinder
 
 ATOMS = ("F(x, y)", "F(y, x)", "F(y, z)", "F(x, z)", "F(x, x)", "S(x)", "S(y)", "C(x, k)", "C(y, k)")
@@ -47,8 +47,8 @@ def test_bounds_hold_and_proofs_are_right(monkeypatch):
     monkeypatch.setattr(orbits, "WORTH_IT", 1)
     optimal = 0
     for seed in range(40):
-        posed = pose_problem(Model.parse(symmetric_model(seed)), None, None)
-        network = ground(posed.problem, posed.lowered)
+        prepared = prepare_problem(Model.parse(symmetric_model(seed)), None, None)
+        network = ground(prepared.problem, prepared.lowered)
         worlds = all_worlds(network)
         best = float(worlds.log_weight.max())
         try:
@@ -65,7 +65,7 @@ def test_bounds_hold_and_proofs_are_right(monkeypatch):
             assert is_possible(rest.network, with_hidden(rest.network, found.world))
             weight = log_weight(rest.network, found.world)
         check(best, weight, found.bound, found.is_optimal)
-        kinds = solve_by_classes(posed, SymmetryFinder(posed.problem, None, budget_seconds=1.0).classes.class_of)
+        kinds = solve_by_classes(prepared, SymmetryFinder(prepared.problem, None, budget_seconds=1.0).classes.class_of)
         assert not isinstance(kinds, str), kinds
         weight = None
         if kinds.result.world is not None:

@@ -8,7 +8,7 @@ from markovlogic.api.maximize import maximize
 from markovlogic.language.load import parse
 from markovlogic.map_inference.single_occurrence import reduced
 from markovlogic.problem.model import Model
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 
 HEAD = "ta = {A1, A2, A3}\ntb = {B1, B2}\nP(ta)\nQ(tb)\nR(ta, tb)\nS(ta)\nFlag\n"
 ATOMS = ("P(x)", "Q(y)", "R(x, y)", "S(x)", "Flag")
@@ -29,8 +29,8 @@ def rules(seed):
 def reduced_places(text, evidence=None, **more):
     from markovlogic.problem.prepare import Assumptions
 
-    posed = pose_problem(Model.parse(text), evidence, None, Assumptions(**more))
-    found = reduced(posed)
+    prepared = prepare_problem(Model.parse(text), evidence, None, Assumptions(**more))
+    found = reduced(prepared)
     return {} if found is None else {name: marks for name, marks in found.is_reduced.items() if any(marks)}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.oracle.worlds import random_network
 from tests.strategies import problems
 from tests.symmetry.made import symmetric_problems
@@ -114,7 +114,7 @@ def side_by_side(network, copies):
 def assert_lifts(mln, db, open_):
     """Both ways of lifting give the ground messages."""
     try:
-        problem, lowered = posed(mln, db, open_=open_)
+        problem, lowered = prepared(mln, db, open_=open_)
     except InputError:
         assume(False)
     classes = twin_classes(problem).class_of
@@ -163,7 +163,7 @@ def test_by_hand(name):
 def test_a_wrong_number_of_clauses_would_be_noticed():
     from dataclasses import replace
 
-    problem, lowered = posed(SYMMETRIC["smokers"][0], SYMMETRIC["smokers"][1], open_=SYMMETRIC["smokers"][2])
+    problem, lowered = prepared(SYMMETRIC["smokers"][0], SYMMETRIC["smokers"][1], open_=SYMMETRIC["smokers"][2])
     network = ground(problem, lowered)
     lifted = lift(problem, lowered, twin_classes(problem).class_of)
     nodes = lifted.nodes(np.arange(network.n_atoms, dtype=np.int64))
@@ -177,7 +177,7 @@ def test_a_wrong_number_of_clauses_would_be_noticed():
 
 def test_many_people_cost_nothing():
     people = ", ".join(f"P{n}" for n in range(10_000))
-    problem, lowered = posed(
+    problem, lowered = prepared(
         f"person = {{{people}}}\nS(person)\nF(person, person)\n0.0001 F(x, y) ^ S(x) => S(y)\n0.4 S(x)\n-0.2 F(x, x)\n",
         "S(P1)\nS(P2)\n!S(P5)\n",
         open_=["S"],

@@ -17,7 +17,7 @@ from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.methods.messages.run import _is_over
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import make_plan
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.system.cancellation import Deadline
 from markovlogic.system.measures import Stopwatch
 
@@ -174,8 +174,8 @@ def test_many_classes_go_by_the_networks_colours(monkeypatch: pytest.MonkeyPatch
 def test_memory_is_not_predicted_too_low(method: str, tmp_path) -> None:
     made = make("asthma", 60, 0.1, 0)
     rules, facts = write(made, tmp_path)
-    posed = pose_problem(str(rules), [str(facts)], made.query)
-    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
+    prepared = prepare_problem(str(rules), [str(facts)], made.query)
+    with analysis_of(prepared, Resources(), Stopwatch()) as analysis:
         planned = make_plan(analysis, options_of(method, "ground"))
         network = planned.analysis.ground_network
         planned.answer()

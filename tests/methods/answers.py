@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 from tests.methods.problems import PROBLEMS, inputs
-from tests.methods.recorded import posed
+from tests.methods.recorded import prepared
 from tests.methods.recorded_numbers import TEXTS
 
 import markovlogic as mln
@@ -138,7 +138,7 @@ def _given(problem: str, folder: Path) -> tuple[Any, Any, str]:
             of: pa.table({"a": [a for a, _ in rows], "b": [b for _, b in rows]}) for of, rows in FACTS.get(problem, {}).items()
         }
         return mln.Model.parse(text), tables or None, query
-    return inputs(problem) if problem in PROBLEMS else posed(problem, folder)
+    return inputs(problem) if problem in PROBLEMS else prepared(problem, folder)
 
 
 def record(name: str) -> dict[str, Any]:

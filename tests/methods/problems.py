@@ -45,7 +45,7 @@ PROBLEMS: Mapping[str, tuple[str, Mapping[str, list[tuple[str, ...]]], str]] = {
 
 
 @cache
-def posed(name: str) -> PreparedProblem:
+def prepared(name: str) -> PreparedProblem:
     """The problem, posed."""
     text, facts, query = PROBLEMS[name]
     model = mln.Model.parse(text)
@@ -64,11 +64,11 @@ def _table(rows: list[tuple[str, ...]]) -> object:
 @cache
 def truth(name: str) -> dict[str, float]:
     """P(atom) of all open query atoms."""
-    network = ground(posed(name).problem, posed(name).lowered)
+    network = ground(prepared(name).problem, prepared(name).lowered)
     if not network.n_atoms:
         return {}
     marginal = all_worlds(network).marginal
-    problem = posed(name).problem
+    problem = prepared(name).problem
     return {atom_name(problem, atom): float(marginal[atom]) for atom in range(network.n_atoms)}
 
 

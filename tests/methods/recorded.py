@@ -79,7 +79,7 @@ def problems() -> tuple[str, ...]:
     return ("smokers", "asthma hard", "webkb", "er", "ising", "transitivity", "existential", "exclusive")
 
 
-def posed(name: str, folder: Path) -> tuple[Path, tuple[Path, ...], str]:
+def prepared(name: str, folder: Path) -> tuple[Path, tuple[Path, ...], str]:
     """Rules, evidence files and query of a problem, written into a folder."""
     texts = {"existential": (EXISTENTIAL, "Advises,Professor"), "exclusive": (EXCLUSIVE, "Class,Linked")}
     if name in texts:
@@ -97,7 +97,7 @@ def posed(name: str, folder: Path) -> tuple[Path, tuple[Path, ...], str]:
 def digest(case: Case) -> str:
     """A digest of every draw of every query atom in every chain."""
     with tempfile.TemporaryDirectory() as folder:
-        model, evidence, query = posed(case.problem, Path(folder))
+        model, evidence, query = prepared(case.problem, Path(folder))
         options = {"estimator": "sample", "draws": DRAWS, "burn_in": BURN_IN, "seed": SEED, "keep_draws": True}
         result = mln.infer(model, evidence, query, **options | case.options)
     draws = result.draws

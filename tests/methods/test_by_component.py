@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.lifted.liftable import posed
+from tests.lifted.liftable import prepared
 from tests.oracle.worlds import all_worlds
 from tests.strategies import RandomProblem, problems
 
@@ -45,14 +45,14 @@ def some_share(analysis: Analysis, seed: int) -> ExactShare | None:
 def check(made: RandomProblem, seed: int) -> bool:
     """Both parts solved exactly, one of them as if it were left to another method: all numbers and log Z are right."""
     try:
-        whole = posed(made.mln, made.db, ",".join(made.query))
+        whole = prepared(made.mln, made.db, ",".join(made.query))
         atoms = [atom_name(whole.problem, number) for number in range(len(whole.problem.atoms))]
         rng = np.random.default_rng(seed)
         formulas = []
         if len(atoms) > 1:
             one, other, third = rng.choice(atoms, 3)
             formulas = [f"{one}^!{other}", f"({one})v({third})" if seed % 2 else f"{other}<=>{third}"]
-        of = posed(made.mln, made.db, ",".join([*made.query, *formulas]))
+        of = prepared(made.mln, made.db, ",".join([*made.query, *formulas]))
         network = ground(of.problem, of.lowered)
         true = all_worlds(network)
     except InputError:

@@ -38,8 +38,8 @@ WISH = InferOptions(Sampling(draws=100))
 @contextmanager
 def opened(rules: str = RULES, memory_limit: int | None = None) -> Iterator[Analysis]:
     model = mln.Model.parse(rules)
-    posed = PreparedProblem(pose(model, model.evidence(), ["Friends", "Smokes", "In"]))
-    with analysis_of(posed, Resources(memory_limit=memory_limit), Stopwatch()) as analysis:
+    prepared = PreparedProblem(pose(model, model.evidence(), ["Friends", "Smokes", "In"]))
+    with analysis_of(prepared, Resources(memory_limit=memory_limit), Stopwatch()) as analysis:
         yield analysis
 
 
@@ -111,5 +111,5 @@ def test_lifted_blocked_takes_longer_for_more_draws() -> None:
     with opened(rules) as analysis:
         method = method_named("lifted-blocked")
         wishes = [replace(WISH, sampling=Sampling(chains=64, draws=draws)) for draws in (10, 100_000)]
-        short, long = (method.cost(analysis, wish).seconds for wish in wishes)
+        short, long = (method.cost(analysis, wanted).seconds for wanted in wishes)
     assert short is not None and long is not None and 0 < short < long

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.methods.problems import inputs, posed
+from tests.methods.problems import inputs, prepared
 from tests.oracle.evaluation import holds
 from tests.oracle.worlds import Worlds, all_worlds
 
@@ -36,14 +36,14 @@ LARGEST_Z = 6.0
 
 @cache
 def worlds_of(name: str) -> tuple[Worlds, list[str]]:
-    problem = posed(name).problem
-    network = ground(problem, posed(name).lowered)
+    problem = prepared(name).problem
+    network = ground(problem, prepared(name).lowered)
     return all_worlds(network), [atom_name(problem, atom) for atom in range(network.n_atoms)]
 
 
 def truth(name: str, text: str) -> float:
     """The share of worlds in which the formula holds, by evaluating it in each."""
-    problem = posed(name).problem
+    problem = prepared(name).problem
     worlds, names = worlds_of(name)
     (item,) = parse_query(text)
     known = set()
@@ -136,7 +136,7 @@ def test_cubes_of_an_event_are_disjoint_and_cover_it(data: st.DataObject) -> Non
 def test_a_clause_is_one_cube_of_its_negation() -> None:
     model, _, _ = inputs("soft")
     many = " v ".join(f"Smokes({name})" for name in "ABC")
-    problem = pose(model, posed("soft").problem.evidence, [many, "Smokes(A) v Friends(A,B)", "!Friends(A,B)^Smokes(A)"])
+    problem = pose(model, prepared("soft").problem.evidence, [many, "Smokes(A) v Friends(A,B)", "!Friends(A,B)^Smokes(A)"])
     clause, true, false = resolved_query(problem, include_evidence=False).events
     assert clause.negated and len(clause.cubes) == 1 and clause.known is None
     assert true.known is True and false.known is False

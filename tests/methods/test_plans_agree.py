@@ -13,7 +13,7 @@ from markovlogic.methods.analysis import Resources, analysis_of
 from markovlogic.methods.base import InferOptions
 from markovlogic.methods.planner import make_plan
 from markovlogic.methods.table import TABLE, all_methods, method_named
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.measures import Stopwatch
 
@@ -69,13 +69,13 @@ SHARED = {
 def test_what_explain_says_of_the_benchmarks_is_planned(name: str) -> None:
     """Every method, by the plan itself: some of them would take long, and er is too dense to be grounded at all."""
     files, query = SHARED[name]
-    posed = pose_problem(DATA / name / f"{name}.mln", [DATA / name / file for file in files], query)
-    with analysis_of(posed, Resources(), Stopwatch()) as explained, analysis_of(posed, Resources(), Stopwatch()) as run:
+    prepared = prepare_problem(DATA / name / f"{name}.mln", [DATA / name / file for file in files], query)
+    with analysis_of(prepared, Resources(), Stopwatch()) as explained, analysis_of(prepared, Resources(), Stopwatch()) as run:
         for method in (None, *all_methods()):
-            wish = InferOptions(Sampling(), method)
-            told = explanation(explained, wish).plan
+            wanted = InferOptions(Sampling(), method)
+            told = explanation(explained, wanted).plan
             try:
-                plan = make_plan(run, wish).plan
+                plan = make_plan(run, wanted).plan
             except mln.ResourceError:
                 assert "refused" in told.reason
                 continue

@@ -13,7 +13,7 @@ from markovlogic.methods.rates import Use
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
 from markovlogic.networks.base import NetworkKind
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.measures import Stopwatch
 
@@ -26,8 +26,8 @@ def analysis(request, tmp_path_factory):
     name, size = PROBLEMS[request.param]
     made = make(name, size, 0.1, 0)
     rules, facts = write(made, tmp_path_factory.mktemp(name))
-    posed = pose_problem(str(rules), [str(facts)], made.query)
-    with analysis_of(posed, Resources(), Stopwatch()) as opened:
+    prepared = prepare_problem(str(rules), [str(facts)], made.query)
+    with analysis_of(prepared, Resources(), Stopwatch()) as opened:
         yield opened.grounded
 
 

@@ -48,14 +48,14 @@ def test_a_part_grows_along_ties():
 
 def test_evidence_is_what_is_true_of_the_world():
     world = world_of("protein", "", 2, scale=0.01)
-    posed = partly_known(world, 0.5, 0)
-    for name, statuses in posed.problem.statuses.items():
+    prepared = partly_known(world, 0.5, 0)
+    for name, statuses in prepared.problem.statuses.items():
         rows = world.facts[name]
         true = set(np.ravel_multi_index(tuple(rows.T), world.sizes(name)).tolist()) if len(rows) else set()
         for code, status in zip(statuses.code.tolist(), statuses.status.tolist(), strict=True):
             assert (status == TRUE) == (code in true)
-    known = sum(len(own.code) for own in posed.problem.statuses.values())
-    every = sum(own.n_ground for own in posed.problem.statuses.values())
+    known = sum(len(own.code) for own in prepared.problem.statuses.values())
+    every = sum(own.n_ground for own in prepared.problem.statuses.values())
     assert 0.4 < known / every < 0.6
     given = evidence_of(world, world.form.given)
     assert set(given.observed) == set(world.form.given) and set(given.facts) <= set(world.form.given)

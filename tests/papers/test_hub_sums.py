@@ -17,7 +17,7 @@ TRUTHS = {"rst": rst_truth, "asthma": asthma_truth}
 def test_literal_evidence(family, size, seed):
     """All numbers to 1e-10, with a third of all ground atoms known."""
     stage = set_stage(family, size, 0.3, seed)
-    truth = answered(stage.posed, "exact").probability
+    truth = answered(stage.prepared, "exact").probability
     np.testing.assert_allclose(TRUTHS[family](stage).probability, truth, atol=1e-10)
 
 
@@ -25,7 +25,7 @@ def test_literal_evidence(family, size, seed):
 def test_unary_evidence_is_what_lifted_inference_says(family):
     """At a size that no ground method reaches: two exact methods with no code in common."""
     stage = set_stage(family, 12, 0.2, 1, variant="unary")
-    truth = lifted_truth(stage.posed)
+    truth = lifted_truth(stage.prepared)
     assert not truth.stderr.any()
     np.testing.assert_allclose(TRUTHS[family](stage).probability, truth.probability, atol=1e-9)
 
@@ -33,12 +33,12 @@ def test_unary_evidence_is_what_lifted_inference_says(family):
 def test_a_planted_error_is_seen():
     stage = set_stage("rst", 3, 0.3, 0)
     wrong = rst_truth(stage, second=1.05).probability
-    assert np.abs(wrong - answered(stage.posed, "exact").probability).max() > 1e-4
+    assert np.abs(wrong - answered(stage.prepared, "exact").probability).max() > 1e-4
 
 
 def test_one_marginal_of_a_problem():
     stage = set_stage("smokers", 5, 0.0, 0)
-    every = answered(stage.posed, "lifted").probability
-    (one,) = answered(asking(stage.posed, "Smokes(P3)"), "lifted").probability
+    every = answered(stage.prepared, "lifted").probability
+    (one,) = answered(asking(stage.prepared, "Smokes(P3)"), "lifted").probability
     assert len(every) == len(stage.problem.atoms)
     assert one == pytest.approx(every[stage.problem.atoms.range_of("Smokes")[3]], abs=1e-12)

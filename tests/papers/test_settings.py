@@ -23,9 +23,9 @@ from markovlogic_papers.experiments.synthetic_rules import LITERAL, OTHER, TOPIC
 
 def adapted(w1=3.0, w2=-2.0):
     scale = replace(tiny("E1").quick, objects=300)
-    posed, status = e1._posed(scale, w1, w2, np.random.default_rng(5))
+    prepared, status = e1._prepared(scale, w1, w2, np.random.default_rng(5))
     truth = e1._truth(status, w1, w2)
-    return posed, np.concatenate([truth[name][posed.problem.atoms.codes(name)] for name in ("R", "S")])
+    return prepared, np.concatenate([truth[name][prepared.problem.atoms.codes(name)] for name in ("R", "S")])
 
 
 def test_e1_runs_the_corrected_setting_and_draws_it_with_the_groups_by_evidence():
@@ -39,9 +39,9 @@ def test_e1_runs_the_corrected_setting_and_draws_it_with_the_groups_by_evidence(
 
 def test_counts_of_what_objects_are_have_no_error_on_random_groups():
     """What `--compress random` does by default there: groups are told apart by evidence about single objects."""
-    posed, truth = adapted()
+    prepared, truth = adapted()
     grouping = RandomGroups(ratio=0.02, seed=1)
-    network, what = grouping.network(posed, grouping.partition(posed.problem))
+    network, what = grouping.network(prepared, grouping.partition(prepared.problem))
     ((_, values),) = block_means(network, "none", 1, (1,), 0)
     assert what.startswith("counts of what objects are")
     np.testing.assert_allclose(values, truth, atol=1e-12)
@@ -87,21 +87,21 @@ def test_reasons_tell_in_one_sentence_what_does_not_fit(monkeypatch):
 def test_each_paper_has_its_own_rule_of_evidence(name, rule):
     task = task_of("webkb", tiny("E10").quick, 0)
     grouping = grouping_of(name, 0.5, 0)
-    assert grouping.shrinking(task.posed, grouping.partition(task.posed.problem)).vote == rule
+    assert grouping.shrinking(task.prepared, grouping.partition(task.prepared.problem)).vote == rule
 
 
 def test_ne_keeps_what_is_known_of_one_member_of_each_group():
     """[002]: evidence about objects that stand for no group is removed; worked out from the world itself."""
     world = drawn(2, (6, 9, 8), TOPICS, 4)
-    posed = world.posed()
+    prepared = world.prepared()
     for name, paper, other in (("NE (skip-gram)", True, False), ("NE (SVD)", True, False), ("VG (k-means)", False, True)):
         grouping = groupings(0.4, 0)[name]
-        partition = grouping.partition(posed.problem)
-        made, stands = translated(grouping, posed, partition), partition.representative
+        partition = grouping.partition(prepared.problem)
+        made, stands = translated(grouping, prepared, partition), partition.representative
         for setting, same in ((LITERAL, paper), (OTHER, other)):
             kept = [
                 np.array_equal(
-                    statuses(made[setting].posed, f"{letter}{i + 1}") == TRUE, own[i][np.ix_(stands["item"], stands[of])]
+                    statuses(made[setting].prepared, f"{letter}{i + 1}") == TRUE, own[i][np.ix_(stands["item"], stands[of])]
                 )
                 for i in range(2)
                 for letter, own, of in (("S", world.s, "left"), ("T", world.t, "right"))

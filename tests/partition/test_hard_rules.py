@@ -8,7 +8,7 @@ import pytest
 import markovlogic as mln
 from markovlogic.errors import UnsupportedError
 from markovlogic.methods.analysis import Resources, analysis_of
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.system.measures import Stopwatch
 
 AXIOMS = "Same(r, r)\nSource(r, s)\nCity(r, c)\nSame(x, x).\nSame(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) => Same(x, z).\n"
@@ -33,7 +33,7 @@ DECIDED = {
 @pytest.mark.parametrize("rules", DECIDED)
 def test_links_that_sources_and_attributes_forbid_are_impossible_pairs(rules: str) -> None:
     model = mln.Model.parse(AXIOMS + rules)
-    with analysis_of(pose_problem(model, EVIDENCE, "Same"), Resources(), Stopwatch()) as analysis:
+    with analysis_of(prepare_problem(model, EVIDENCE, "Same"), Resources(), Stopwatch()) as analysis:
         network = analysis.partition.network
         assert len(network.edge) == DECIDED[rules] and network.rows.n_clauses == 0
         assert analysis.partition.confining is None

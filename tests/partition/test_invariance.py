@@ -32,9 +32,9 @@ Move = Callable[[dict[str, Any], Layout, Chain, Tape], Any]
 def network_of(text: str) -> PartitionNetwork:
     """The network of a model without facts."""
     model = mln.Model.parse(text)
-    posed = PreparedProblem(pose(model, read_evidence(model, ()), list(model.predicates)))
-    found = equivalences(model, posed.lowered)
-    return partition_network(posed.problem, ground(posed.problem, found.without_axioms(posed.lowered)), found.relations)
+    prepared = PreparedProblem(pose(model, read_evidence(model, ()), list(model.predicates)))
+    found = equivalences(model, prepared.lowered)
+    return partition_network(prepared.problem, ground(prepared.problem, found.without_axioms(prepared.lowered)), found.relations)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,11 +46,11 @@ def run(settings: Any, network: GroundNetwork, *, query_atoms: np.ndarray, **opt
 
     call = {name: options.pop(name) for name in ("worlds", "observers", "threads", "progress") if name in options}
     events, pools = options.pop("events", ()), options.pop("pools", None)
-    wish, fingerprint = options.pop("estimator", "auto"), options.pop("fingerprint", "")
+    wanted, fingerprint = options.pop("estimator", "auto"), options.pop("fingerprint", "")
     chains = options.pop("chains", 64)
     has = settings.has_conditionals
-    pooled = pools is not None and bool(pools.n_pools or wish != "auto")
-    estimator = resolved(wish, has_conditionals=has, cells=network.n_atoms * chains, has_pools=pooled)
+    pooled = pools is not None and bool(pools.n_pools or wanted != "auto")
+    estimator = resolved(wanted, has_conditionals=has, cells=network.n_atoms * chains, has_pools=pooled)
     cubes = [(event,) if isinstance(event, np.ndarray) else event for event in events]  # a conjunction is one cube
     task = Task(settings, network, np.asarray(query_atoms, np.int32), cubes, estimator, pools, fingerprint)
     return run_task(task, Sampling(chains=chains, **options).schedule(chains), **call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 
 from markovlogic.estimation.estimator import Estimator
 from markovlogic.methods.sampling.counting_gibbs import CountingGibbs, CountingGibbsSampler
@@ -18,7 +18,7 @@ MODEL = f"p = {{1,...,{PEOPLE}}}\nF(p, p)\nS(p)\nT(p)\n0.3 F(x, y) ^ S(x) => S(y
 
 
 def sampled(query: slice) -> RunResult:
-    problem, lowered = posed(MODEL, open_=["F", "S", "T"])
+    problem, lowered = prepared(MODEL, open_=["F", "S", "T"])
     numbers = np.arange(len(problem.atoms), dtype=np.int32)[query]
     task = Task(CountingGibbs(), counting_network(problem, lowered), numbers, estimator=Estimator(conditional=True))
     return run(task, Sampling(draws=40, burn_in=5, seed=3).schedule(3), threads=1)

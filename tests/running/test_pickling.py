@@ -23,7 +23,7 @@ from markovlogic.methods.planner import make_plan
 from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Sampling, Schedule
 from markovlogic.system.measures import Stopwatch
@@ -66,8 +66,8 @@ def again(value: Any) -> Any:
 
 def networks_and_plans(tmp_path: Path, method: str = "gibbs") -> tuple[GroundNetwork, CountingNetwork, Plan, Task]:
     (tmp_path / "model.mln").write_text(MODEL)
-    posed = pose_problem(tmp_path / "model.mln", None, "Smokes")
-    with analysis_of(posed, Resources(threads=1), Stopwatch()) as analysis:
+    prepared = prepare_problem(tmp_path / "model.mln", None, "Smokes")
+    with analysis_of(prepared, Resources(threads=1), Stopwatch()) as analysis:
         planned = make_plan(analysis, options_of(method, "auto", Sampling(chains=4, draws=30)))
         plan, analysis = planned.plan, planned.analysis
         network, atoms = analysis.ground_network, analysis.query.numbers.astype(np.int32)
@@ -95,7 +95,7 @@ def test_plans_settings_and_tasks_come_back_the_same(tmp_path: Path, method: str
 
 def test_a_plan_by_components_comes_back_the_same(tmp_path: Path) -> None:
     (tmp_path / "model.mln").write_text(MODEL.replace("Dan}", "Dan, Eve, Fay}"))
-    prepared = pose_problem(tmp_path / "model.mln", None, "Smokes,Friends")
+    prepared = prepare_problem(tmp_path / "model.mln", None, "Smokes,Friends")
     with analysis_of(prepared, Resources(threads=1), Stopwatch()) as analysis:
         analysis = analysis.grounded
         may = np.ones(analysis.parts.n_components, np.bool_)

@@ -61,9 +61,9 @@ def _lifted() -> tuple[Any, GroundNetwork]:
     from markovlogic.problem.prepare import PreparedProblem
 
     model = mln.Model.parse("p = {A, B, C, D, E}\nS(p)\nF(p, p)\n0.5 S(x) ^ F(x, y) => S(y)\n0.3 F(x, y)\nS(A) v S(B).\n")
-    posed = PreparedProblem(pose(model, model.evidence(), "S"))
+    prepared = PreparedProblem(pose(model, model.evidence(), "S"))
     classes = ConstantClasses({"p": np.array([0, 0, 1, 1, 1], np.int32)}, False, "made")
-    return LiftedMH(proposals=Proposals(posed.problem, (classes,))), ground(posed.problem, posed.lowered)
+    return LiftedMH(proposals=Proposals(prepared.problem, (classes,))), ground(prepared.problem, prepared.lowered)
 
 
 CASES: dict[str, Callable[[], tuple[Any, GroundNetwork]]] = {

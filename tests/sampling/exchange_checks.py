@@ -37,7 +37,7 @@ EVIDENCE = {
 }
 
 
-def posed(facts: str, tmp_path, text: str = PEOPLE, query: str = "S") -> Problem:
+def prepared(facts: str, tmp_path, text: str = PEOPLE, query: str = "S") -> Problem:
     """A problem of that evidence; F is open unless its evidence holds a `?`."""
     model: Model = ModelOfText.parse(text)
     path = tmp_path / "facts.db"

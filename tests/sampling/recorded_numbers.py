@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.methods.recorded import posed as files_of
+from tests.methods.recorded import prepared as files_of
 from tests.networks.recorded_numbers import digest
 from tests.sampling.bound import arrays, target
 
 import markovlogic as mln
 from markovlogic.grounding.ground import ground
 from markovlogic.methods.sampling.base import Settings
-from markovlogic.problem.prepare import pose_problem
+from markovlogic.problem.prepare import prepare_problem
 
 FILE = Path(__file__).with_name("recorded_numbers.json")
 NAMES = ("smokers", "asthma hard", "webkb", "er", "existential", "exclusive")
@@ -46,12 +46,12 @@ def _stepped(settings: Settings, problem: Any, network: Any) -> list[Any]:
 def record(name: str) -> dict[str, Any]:
     """What each way comes to, or why not."""
     with tempfile.TemporaryDirectory() as folder:
-        posed = pose_problem(*files_of(name, Path(folder)))
-    network = ground(posed.problem, posed.lowered)
+        prepared = prepare_problem(*files_of(name, Path(folder)))
+    network = ground(prepared.problem, prepared.lowered)
     found: dict[str, Any] = {}
     for way, settings in WAYS.items():
         try:
-            found[way] = _stepped(settings, posed.problem, network)
+            found[way] = _stepped(settings, prepared.problem, network)
         except mln.MarkovLogicError as refusal:
             found[way] = str(refusal).splitlines()[0]
     return found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.oracle.worlds import all_worlds, random_network
 from tests.sampling.bound import target
-from tests.sampling.exchange_checks import EVIDENCE, posed
+from tests.sampling.exchange_checks import EVIDENCE, prepared
 from tests.sampling.gibbs_checks import limit, packed, unpacked
 from tests.sampling.test_lifted_mh import FALSE_ALARM, everyone, worst_z
 
@@ -84,7 +84,7 @@ def _ways(members, j):
 @pytest.mark.parametrize("evidence", ["scattered", "unknown in a closed world"])
 def test_a_move_leaves_the_true_target_invariant(evidence, tmp_path):
     """Detailed balance of every block's move to 1e-12, on possible worlds; without q in the acceptance there is none."""
-    problem = posed(EVIDENCE[evidence], tmp_path)
+    problem = prepared(EVIDENCE[evidence], tmp_path)
     network = random_network(np.random.default_rng(7), len(problem.atoms), 12, **KINDS)
     wrong = 0.0
     for _, matrix, worlds in transitions(problem, network):
@@ -100,7 +100,7 @@ def test_the_law_is_that_of_the_network_of_blocks(tmp_path):
     """Chances and ratios against `log_weights` of whole states, where a block is alone in its rows and where it is not."""
     rules = "p = {A, B, C, D}\nS(p)\nT(p)\nF(p, p)\n0.7 S(x) ^ F(x, y) => S(y)\n-0.4 S(x) ^ S(y)\n0.5 T(x) v S(x)\n"
     rules += "0.3 F(x, y) v F(y, x)\n"
-    problem = posed("S(D)\n?F(A,B)\n?F(B,A)\n?F(C,A)\n", tmp_path, rules)
+    problem = prepared("S(D)\n?F(A,B)\n?F(B,A)\n?F(C,A)\n", tmp_path, rules)
     network = random_network(np.random.default_rng(1), len(problem.atoms), 3)
     _, own, _, room = everything(problem, network)
     blocks = count_network(problem, everyone(problem))
@@ -135,7 +135,7 @@ def test_draws_stay_at_the_target(propose, rounds, sizes, tmp_path, monkeypatch)
     """Whole sweeps of moves alone, of several blocks and parts of them; and planted: proposals that nobody judges."""
     if sizes:
         monkeypatch.setattr(count_moves, "SIZES", sizes)
-    problem = posed(EVIDENCE["scattered"], tmp_path)
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14, **KINDS)
     settings = LiftedMH(source=everyone(problem), propose=propose, rounds=rounds, alpha=0.0).bind(target(problem))
     assert worst_z(problem, network, settings, 4, seed=1) < limit(network.n_all**2, FALSE_ALARM)
@@ -173,7 +173,7 @@ def test_inference_is_corrected_and_right(propose, tmp_path):
 
 
 def test_burn_in_chooses_a_size_and_the_rest_is_said(tmp_path):
-    problem = posed("", tmp_path, "p = {" + ",".join(f"P{i}" for i in range(40)) + "}\nS(p)\nT(p)\n0.7 S(x) v T(x)\n")
+    problem = prepared("", tmp_path, "p = {" + ",".join(f"P{i}" for i in range(40)) + "}\nS(p)\nT(p)\n0.7 S(x) v T(x)\n")
     network = random_network(np.random.default_rng(3), len(problem.atoms), 60)
     sampler = LiftedMH(source=everyone(problem), propose="counts").bind(target(problem)).build(network, 8)
     assert [(arm.n_steps, arm.most) for arm in sampler.arms[0]] == [(1, 1), (1, 8), (1, 64)]

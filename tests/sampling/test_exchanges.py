@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.worlds import all_worlds, random_network
-from tests.sampling.exchange_checks import EVIDENCE, Kernel, after_one_move, posed, slow_image, transpositions
+from tests.sampling.exchange_checks import EVIDENCE, Kernel, after_one_move, prepared, slow_image, transpositions
 
 from markovlogic.kernels.exchange import image_of
 from markovlogic.methods.sampling.exchanges import atom_table, constant_offsets
@@ -31,7 +31,7 @@ def involutions(problem):
 @pytest.mark.parametrize("evidence", EVIDENCE)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_involution_leaves_the_target_invariant(evidence, kind, tmp_path):
-    problem = posed(EVIDENCE[evidence], tmp_path)
+    problem = prepared(EVIDENCE[evidence], tmp_path)
     for seed in range(2):
         network = random_network(np.random.default_rng(seed), len(problem.atoms), 14, **KINDS[kind])
         worlds = all_worlds(network)
@@ -54,7 +54,7 @@ def test_every_involution_leaves_the_target_invariant(evidence, kind, tmp_path):
 
 @pytest.mark.parametrize("error", [0.05, None])
 def test_the_check_above_catches_a_wrong_ratio(error, tmp_path):
-    problem = posed(EVIDENCE["scattered"], tmp_path)
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
     network = random_network(np.random.default_rng(0), len(problem.atoms), 14)
     worlds = all_worlds(network)
     target, chance = Kernel(problem, network).proposals(worlds, involutions(problem)[0])
@@ -64,7 +64,7 @@ def test_the_check_above_catches_a_wrong_ratio(error, tmp_path):
 
 @pytest.mark.parametrize("evidence", EVIDENCE)
 def test_images_are_those_of_substituted_names(evidence, tmp_path):
-    problem = posed(EVIDENCE[evidence], tmp_path)
+    problem = prepared(EVIDENCE[evidence], tmp_path)
     network = random_network(np.random.default_rng(3), len(problem.atoms), 4, decided=2)
     table = atom_table(problem, network)
     for pairs in involutions(problem):
@@ -84,7 +84,7 @@ def test_permuting_what_can_be_permuted_is_no_bijection_under_a_cycle(tmp_path):
     """
     from markovlogic.data.evidence import decode
 
-    problem = posed("R(A,A)\n!R(B,C)\n", tmp_path, "person = {A, B, C}\nR(person, person)\n1 R(x, y) v R(y, x)\n", "R")
+    problem = prepared("R(A,A)\n!R(B,C)\n", tmp_path, "person = {A, B, C}\nR(person, person)\n1 R(x, y) v R(y, x)\n", "R")
     n = len(problem.atoms)
     assert n == 7
     args = decode(problem.atoms.codes("R"), (3, 3))
@@ -126,7 +126,7 @@ def test_permuting_what_can_be_permuted_is_no_bijection_under_a_cycle(tmp_path):
     evidence=st.sampled_from(sorted(EVIDENCE)),
 )
 def test_random_networks(seed, hard, groups, hidden, decided, evidence, tmp_path_factory):
-    problem = posed(EVIDENCE[evidence], tmp_path_factory.mktemp("facts"))
+    problem = prepared(EVIDENCE[evidence], tmp_path_factory.mktemp("facts"))
     rng = np.random.default_rng(seed)
     network = random_network(rng, len(problem.atoms), 12, hard=hard, groups=groups, hidden=hidden, decided=decided, longest=6)
     worlds = all_worlds(network)

@@ -11,7 +11,7 @@ from tests.sampling.gibbs_checks import sites, unpacked
 
 from markovlogic.errors import InputError
 from markovlogic.methods.sampling.gibbs import Gibbs
-from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
+from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.networks.starts import start_worlds
 
@@ -124,9 +124,9 @@ def test_a_definite_judgement_about_reach_is_right(seed: int, hard: int, groups:
     )
     reach = single_site_reach(network)
     whole = connected(network, all_worlds(network))
-    assert reach is Reach.UNKNOWN or (reach is Reach.ALL) == whole
+    assert reach is Reachability.UNKNOWN or (reach is Reachability.ALL) == whole
     if not hidden:
-        assert reach is not Reach.UNKNOWN, "eight atoms are few enough to know"
+        assert reach is not Reachability.UNKNOWN, "eight atoms are few enough to know"
 
 
 def test_the_asthma_model_is_known_to_be_connected_at_any_size() -> None:
@@ -141,7 +141,7 @@ def test_the_asthma_model_is_known_to_be_connected_at_any_size() -> None:
             if x != y:
                 clauses.append((np.inf, sorted([2 * smokes(x), 2 * friends(x, y), 2 * smokes(y) + 1])))
     network = network_of(2 * n + n * n, clauses)
-    assert single_site_reach(network) is Reach.ALL
+    assert single_site_reach(network) is Reachability.ALL
     assert Gibbs().build(network, 4).concerns({}) == []
 
 
@@ -149,7 +149,7 @@ def test_two_colouring_is_known_to_be_frozen() -> None:
     edges = [(a, a + 1) for a in range(5)]
     clauses = [(np.inf, [2 * a + s, 2 * b + s]) for a, b in edges for s in (0, 1)]
     network = network_of(6, clauses)
-    assert single_site_reach(network) is Reach.PART
+    assert single_site_reach(network) is Reachability.PART
     sampler = Gibbs().build(network, 64)
     assert any("cannot reach" in sentence and "mcsat" in sentence for sentence in sampler.concerns({}))
     state = sampler.init(np.random.SeedSequence(1))
@@ -161,7 +161,7 @@ def test_two_colouring_is_known_to_be_frozen() -> None:
 def test_a_large_tied_component_is_of_unknown_reach() -> None:
     clauses = [(np.inf, [2 * a + s, 2 * (a + 1) + s]) for a in range(30) for s in (0, 1)]
     network = network_of(31, clauses)
-    assert single_site_reach(network) is Reach.UNKNOWN
+    assert single_site_reach(network) is Reachability.UNKNOWN
     assert any("may not reach" in sentence for sentence in Gibbs().build(network, 2).concerns({}))
 
 
@@ -169,6 +169,6 @@ def test_a_large_tied_component_is_of_unknown_reach() -> None:
 def test_decided_atoms_satisfy_nothing_for_good(sign: int) -> None:
     """Two atoms are tied unless a third is as it should be: free, it lets them go; decided the other way, it does not."""
     tied = [(np.inf, [1, 2, 4 + sign]), (np.inf, [0, 3, 4 + sign])]
-    assert single_site_reach(network_of(3, tied)) is Reach.ALL
-    assert single_site_reach(network_of(3, tied, bias={2: -np.inf if sign else np.inf})) is Reach.PART
-    assert single_site_reach(network_of(3, tied, bias={2: np.inf if sign else -np.inf})) is Reach.ALL
+    assert single_site_reach(network_of(3, tied)) is Reachability.ALL
+    assert single_site_reach(network_of(3, tied, bias={2: -np.inf if sign else np.inf})) is Reachability.PART
+    assert single_site_reach(network_of(3, tied, bias={2: np.inf if sign else -np.inf})) is Reachability.ALL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.oracle.worlds import all_worlds, random_network
-from tests.sampling.exchange_checks import EVIDENCE, posed
+from tests.sampling.exchange_checks import EVIDENCE, prepared
 from tests.sampling.gibbs_checks import limit
 from tests.sampling.test_lifted_mh import FALSE_ALARM, bound, worst_z
 
@@ -39,7 +39,7 @@ def test_the_target_stays_as_it_is(hard, seed):
 
 
 def test_draws_with_the_flip_stay_at_the_target(tmp_path, monkeypatch):
-    problem = posed(EVIDENCE["scattered"], tmp_path)
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14, hard=1)
     settings = bound(problem, flip=True)
     assert worst_z(problem, network, settings, 4, seed=1) < limit(network.n_all**2, FALSE_ALARM)
@@ -49,7 +49,7 @@ def test_draws_with_the_flip_stay_at_the_target(tmp_path, monkeypatch):
 
 
 def test_groups_and_quantifiers_are_refused(tmp_path):
-    problem = posed(EVIDENCE["scattered"], tmp_path)
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14, groups=1)
     with pytest.raises(InputError, match="no world"):
         bound(problem, flip=True).build(network, 4)

@@ -10,7 +10,7 @@ import pytest
 from tests.oracle.worlds import all_worlds, random_network
 from tests.running.made import run
 from tests.sampling.bound import arrays, copied, target
-from tests.sampling.exchange_checks import EVIDENCE, posed
+from tests.sampling.exchange_checks import EVIDENCE, prepared
 from tests.sampling.gibbs_checks import limit, packed, unpacked
 
 from markovlogic.errors import InputError
@@ -64,14 +64,14 @@ def worst_z(problem, network, settings: LiftedMH, sweeps: int, seed: int, sample
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 @pytest.mark.parametrize("evidence", EVIDENCE)
 def test_draws_stay_at_the_target(alpha, evidence, tmp_path):
-    problem = posed(EVIDENCE[evidence], tmp_path)
+    problem = prepared(EVIDENCE[evidence], tmp_path)
     kinds = {"hard": 2, "groups": 1, "hidden": 2, "decided": 1}
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14, **kinds)
     assert worst_z(problem, network, bound(problem, alpha=alpha), 6, seed=1) < limit(network.n_all**2, FALSE_ALARM)
 
 
 def test_the_check_above_catches_acceptance_that_ignores_the_ratio(tmp_path):
-    problem = posed(EVIDENCE["scattered"], tmp_path)
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14)
     settings = bound(problem, alpha=0.0)
     flat = frozen(replace(network, clause_weight=network.clause_weight * 1e-9, atom_bias=network.atom_bias * 1e-9))
@@ -79,20 +79,20 @@ def test_the_check_above_catches_acceptance_that_ignores_the_ratio(tmp_path):
 
 
 def test_the_check_above_catches_weights_a_fifth_too_large(tmp_path):
-    problem = posed(EVIDENCE["scattered"], tmp_path)
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14)
     wrong = frozen(replace(network, clause_weight=network.clause_weight * 1.2, atom_bias=network.atom_bias * 1.2))
     assert worst_z(problem, network, bound(problem), 6, seed=1, sampled=wrong) > limit(network.n_all**2, FALSE_ALARM)
 
 
 def test_mcsat_as_base_keeps_the_target(tmp_path):
-    problem = posed(EVIDENCE["a row"], tmp_path)
+    problem = prepared(EVIDENCE["a row"], tmp_path)
     network = random_network(np.random.default_rng(5), len(problem.atoms), 10, hard=3, groups=1)
     assert worst_z(problem, network, bound(problem, base=MCSAT()), 3, seed=2) < limit(network.n_all**2, FALSE_ALARM)
 
 
 def simple(tmp_path):
-    problem = posed(EVIDENCE["scattered"], tmp_path)
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
     return problem, random_network(np.random.default_rng(6), len(problem.atoms), 12, groups=1, hidden=1)
 
 
@@ -176,7 +176,7 @@ def test_without_burn_in_or_without_tuning_single_transpositions_are_taken(tmp_p
 
 def test_a_type_whose_exchanges_are_never_accepted_is_dropped_after_burn_in(tmp_path):
     text = "person = {A, B, C, D}\nkind = {X, Y}\nS(person)\nT(kind)\n1 S(x) v T(k)\n"
-    problem = posed("", tmp_path, text)
+    problem = prepared("", tmp_path, text)
     # exactly X is wanted, so strongly that an exchange of X and Y has no chance
     network = random_network(np.random.default_rng(0), 6, 0)
     bias = np.zeros(6)
@@ -216,7 +216,7 @@ def test_absent_chains_stay_zero_and_one_chain_works(tmp_path):
 
 def test_pairs_are_drawn_inside_classes_and_evenly(tmp_path):
     """Each member's chance is 1/n, its partner uniform in the class; limits are for a false alarm of one in a million."""
-    problem = posed("", tmp_path, "person = {A, B, C, D, E, G}\nS(person)\n1 S(x)\n")
+    problem = prepared("", tmp_path, "person = {A, B, C, D, E, G}\nS(person)\n1 S(x)\n")
     network = random_network(np.random.default_rng(0), 6, 3)
     classes = ConstantClasses({"person": np.array([0, 1, 0, 1, 0, 2], np.int32)}, sound=False, source="made")
     sampler = LiftedMH(source=classes).bind(target(problem)).build(network, 1)
@@ -243,7 +243,7 @@ def _work(sampler):
 
 
 def test_problems_without_partners_run_the_base_chain_alone(tmp_path):
-    problem = posed("", tmp_path, "person = {A}\nS(person)\nFlag\n1 S(x) v Flag\n")
+    problem = prepared("", tmp_path, "person = {A}\nS(person)\nFlag\n1 S(x) v Flag\n")
     network = random_network(np.random.default_rng(0), 2, 2)
     sampler = LiftedMH().bind(target(problem)).build(network, 4)
     assert sampler.arms == ()
@@ -267,7 +267,7 @@ def test_refusals(tmp_path):
 
 
 def test_trials_are_charged_for_what_they_visit_exchange_and_begin(tmp_path):
-    problem = posed(EVIDENCE["scattered"], tmp_path)
+    problem = prepared(EVIDENCE["scattered"], tmp_path)
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14)
     sampler = bound(problem).build(network, 8)
     state = sampler.init(np.random.SeedSequence(2))

@@ -13,7 +13,7 @@ from tests.oracle.worlds import all_worlds
 from tests.running.made import run
 from tests.sampling.bound import arrays
 from tests.sampling.gibbs_checks import limit, sites, transition
-from tests.symmetry.made import posed
+from tests.symmetry.made import prepared
 
 from markovlogic.errors import InputError
 from markovlogic.estimation.orbit_pools import orbit_pools
@@ -51,7 +51,7 @@ MODELS = {
 
 def made(name):
     mln, db, open_ = MODELS[name]
-    problem = posed(mln, db, open_=open_)
+    problem = prepared(mln, db, open_=open_)
     return problem, ground(problem, lower(problem.model))
 
 

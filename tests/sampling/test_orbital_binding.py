@@ -19,8 +19,8 @@ from markovlogic.symmetry.groups import GeneratedGroup
 
 def target_of(rules: str) -> Target:
     model = mln.Model.parse("person = {A, B, C}\nS(person)\n" + rules)
-    posed = PreparedProblem(pose(model, model.evidence(), "S"))
-    return target(posed.problem, ground(posed.problem, posed.lowered))
+    prepared = PreparedProblem(pose(model, model.evidence(), "S"))
+    return target(prepared.problem, ground(prepared.problem, prepared.lowered))
 
 
 NONE = "no symmetries were found, so orbital is its base chain"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.multimodal import Multimodal, by_counts, hub, phases
 from tests.oracle.worlds import all_worlds, random_network
 from tests.running.made import run
@@ -386,7 +386,7 @@ def crowd(people: int, classes: int, weight: float) -> tuple[GroundNetwork, floa
     total = np.where(count == 0, 0.0, -np.inf)
     for _ in range(classes):
         total = np.array([np.logaddexp.reduce(total[: k + 1][::-1] + alone[: k + 1]) for k in count])
-    return ground(*posed(rules, "", open_=("In",))), float(total[-1]) + math.lgamma(people + 1)
+    return ground(*prepared(rules, "", open_=("In",))), float(total[-1]) + math.lgamma(people + 1)
 
 
 def test_log_z_is_left_out_where_phases_have_not_been_weighed(monkeypatch: pytest.MonkeyPatch) -> None:

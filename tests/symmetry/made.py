@@ -14,7 +14,7 @@ SIGNATURES = {"U": ("a",), "R": ("a", "a"), "S": ("a", "b"), "T": ("a", "a", "a"
 SIGNS = ("", "!", "?", None)
 
 
-def posed(mln: str, db: str = "", **more) -> Problem:
+def prepared(mln: str, db: str = "", **more) -> Problem:
     return posed_model(parse(mln), db, **more)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from tests.methods.problems import PROBLEMS, inputs
-from tests.methods.recorded import posed
+from tests.methods.recorded import prepared
 from tests.methods.recorded_numbers import TEXTS
 from tests.networks.recorded_numbers import digest
 
@@ -27,7 +27,7 @@ def record(name: str) -> dict[str, Any]:
         if name in TEXTS:
             given: Any = (mln.Model.parse(TEXTS[name][0]), None, TEXTS[name][1])
         else:
-            given = inputs(name) if name in PROBLEMS else posed(name, Path(folder))
+            given = inputs(name) if name in PROBLEMS else prepared(name, Path(folder))
         for kind in KINDS:
             report = mln.symmetries(*given, kind=kind)
             told: dict[str, Any] = {

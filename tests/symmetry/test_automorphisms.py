@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.oracle.worlds import all_worlds, random_network
 from tests.symmetry import brute_force
-from tests.symmetry.made import posed, symmetric_problems
+from tests.symmetry.made import prepared, symmetric_problems
 from tests.symmetry.test_refinement import MODEL, cycles
 
 from markovlogic.networks.ground import network_of
@@ -31,7 +31,7 @@ MODEST = settings(max_examples=100, deadline=None, derandomize=True, suppress_he
 @given(symmetric_problems(), st.integers(0, 1000))
 def test_orbits_of_renamings_equal_brute_force(drawn, seed):
     mln, db, open_ = drawn
-    problem = posed(mln, db, open_=open_)
+    problem = prepared(mln, db, open_=open_)
     renamings = list(brute_force.automorphisms(problem))
     group = evidence_automorphisms(problem, twin_classes(problem))
     assert not group.notes
@@ -46,7 +46,7 @@ def test_orbits_of_renamings_equal_brute_force(drawn, seed):
 
 
 def test_a_cycle_has_the_dihedral_group():
-    problem = posed(MODEL, cycles(6))
+    problem = prepared(MODEL, cycles(6))
     classes = twin_classes(problem)
     assert classes.n_classes("n") == 6  # no two constants can change places alone
     group = evidence_automorphisms(problem, classes)
@@ -57,7 +57,7 @@ def test_a_cycle_has_the_dihedral_group():
 
 
 def test_copies_of_a_family_change_places():
-    problem = posed(MODEL, cycles(3, 3, 4))
+    problem = prepared(MODEL, cycles(3, 3, 4))
     group = evidence_automorphisms(problem, twin_classes(problem))
     labels = group.constant_orbits()["n"].tolist()
     assert labels == [0] * 6 + [1] * 4
@@ -239,7 +239,7 @@ def joined(networks, rng):
 
 def test_past_the_budget_twins_are_used_and_the_reason_is_said(monkeypatch):
     monkeypatch.setattr(bliss, "SMALL", 2)
-    problem = posed(MODEL, cycles(30))
+    problem = prepared(MODEL, cycles(30))
     group = evidence_automorphisms(problem, twin_classes(problem), budget_seconds=0.001)
     assert group.is_trivial  # nothing was found, and nothing is made up
     assert group.orbits().n_orbits == 30 * 30
@@ -252,7 +252,7 @@ def test_past_the_budget_twins_are_used_and_the_reason_is_said(monkeypatch):
 def test_a_search_that_fails_costs_symmetry_only(monkeypatch):
     monkeypatch.setattr(bliss, "SMALL", 2)
     monkeypatch.setattr(bliss.sys, "executable", "/bin/false")
-    problem = posed(MODEL, cycles(5))
+    problem = prepared(MODEL, cycles(5))
     found = SymmetryFinder(problem, budget_seconds=60).found("refined")
     assert "failed" in found.notes[0] and found.orbits.n_orbits == 25
 
@@ -269,7 +269,7 @@ def test_a_wrong_proposal_is_thrown_away(monkeypatch):
         return [None if f is None else bliss.Searched(f.place, (*f.moves, wrong)) for f in found]
 
     monkeypatch.setattr(renamings, "search_all", lies)
-    problem = posed(MODEL, cycles(6))
+    problem = prepared(MODEL, cycles(6))
     group = evidence_automorphisms(problem, twin_classes(problem))
     assert "did not preserve" in group.notes[0]
     assert group.orbits().n_orbits == 4

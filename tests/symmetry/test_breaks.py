@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.symmetry.made import posed
+from tests.symmetry.made import prepared
 
 from markovlogic.symmetry.breaks import Break, breaks
 
@@ -10,17 +10,17 @@ RULES = "a = {A, B, C, D}\nb = {X}\nP(a)\nQ(a, a)\nR(a, b)\n1 P(x) ^ Q(x, y) ^ R
 
 
 def test_nothing_known_and_nothing_named_breaks_nothing() -> None:
-    assert breaks(posed(RULES)) == ()
+    assert breaks(prepared(RULES)) == ()
 
 
 def test_one_fact_makes_two_classes() -> None:
-    (found,) = breaks(posed(RULES, "P(C)\n", open_=("P",)))
+    (found,) = breaks(prepared(RULES, "P(C)\n", open_=("P",)))
     assert found == Break("a", "P", 2, ("A", "C"), "P(C) is true", "P(A) is unknown")
 
 
 def test_the_strongest_comes_first_and_evidence_that_splits_nothing_is_left_out() -> None:
     facts = "P(A)\n!P(B)\nQ(A, B)\nQ(C, D)\n" + "".join(f"R({x}, X)\n" for x in "ABCD")
-    found = breaks(posed(RULES, facts, open_=("P", "Q", "R")))
+    found = breaks(prepared(RULES, facts, open_=("P", "Q", "R")))
     assert [(item.type_name, item.predicate) for item in found] == [("a", "Q"), ("a", "P")]
     assert [item.n_classes for item in found] == [
         4,
@@ -31,8 +31,8 @@ def test_the_strongest_comes_first_and_evidence_that_splits_nothing_is_left_out(
 
 def test_formulas_break_by_naming_constants() -> None:
     named = RULES + "0.5 P(A)\n0.5 P(B)\n"
-    assert breaks(posed(named)) == (Break("a", "", 3),)
+    assert breaks(prepared(named)) == (Break("a", "", 3),)
     every = named + "0.5 P(C)\n0.5 P(D)\n"
-    assert breaks(posed(every)) == (Break("a", "", 4),)
+    assert breaks(prepared(every)) == (Break("a", "", 4),)
     alone = RULES + "0.5 R(x, X)\n"
-    assert breaks(posed(alone)) == ()  # a single constant has nobody to be told apart from
+    assert breaks(prepared(alone)) == ()  # a single constant has nobody to be told apart from

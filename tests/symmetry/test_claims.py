@@ -9,7 +9,7 @@ import pytest
 from tests.oracle.worlds import all_worlds, random_network
 from tests.sampling.gibbs_checks import conditional, sites
 from tests.symmetry import brute_force
-from tests.symmetry.made import posed
+from tests.symmetry.made import prepared
 
 from markovlogic.grounding.ground import ground
 from markovlogic.language.lower import lower
@@ -70,7 +70,7 @@ def site_matrix(network, worlds, site):
 
 def explicit(name):
     mln, db, open_ = MODELS[name]
-    problem = posed(mln, db, open_=open_)
+    problem = prepared(mln, db, open_=open_)
     atoms = brute_force.open_atoms(problem)
     number = {atom: n for n, atom in enumerate(atoms)}
     group = [[number[brute_force.renamed(problem, atom, r)] for atom in atoms] for r in brute_force.automorphisms(problem)]
@@ -144,7 +144,7 @@ def test_the_bias_is_bounded_by_the_quotients_mixing(model):
 
 def test_burning_in_for_the_quotient_alone_is_not_enough_for_the_standard_estimator():
     """The twin of the test above: what it measures can exceed ε, and does without pooling."""
-    problem = posed("p = {A, B, C, D, E}\nS(p)\n3 !S(x) v !S(y) v x = y\n9 EXIST x S(x)\n", open_=("S",))
+    problem = prepared("p = {A, B, C, D, E}\nS(p)\n3 !S(x) v !S(y) v x = y\n9 EXIST x S(x)\n", open_=("S",))
     network = ground(problem, lower(problem.model))
     model = Explicit(network, list(itertools.permutations(range(5))))
     lumped, target, _ = model.quotient(model.random_scan)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 from tests.symmetry import brute_force
-from tests.symmetry.made import posed
+from tests.symmetry.made import prepared
 
 from markovlogic.symmetry import refinement as module
 from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup, inverse
@@ -87,7 +87,7 @@ def test_the_check_above_notices_a_walk_without_burn_in(monkeypatch):
 
 
 def test_renamings_are_uniform():
-    problem = posed("a = {A, B, C, D, E}\nP(a)\nQ(a)\n1 P(x) v Q(x)\n", "Q(A)\nQ(B)\n", open_=["P"])
+    problem = prepared("a = {A, B, C, D, E}\nP(a)\nQ(a)\n1 P(x) v Q(x)\n", "Q(A)\nQ(B)\n", open_=["P"])
     group = RenamingGroup(problem, twin_classes(problem))
     rng = np.random.default_rng(3)
     elements = {p + q for p in itertools.permutations((0, 1)) for q in itertools.permutations((2, 3, 4))}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.worlds import random_network
 from tests.symmetry import brute_force
-from tests.symmetry.made import posed, symmetric_problems
+from tests.symmetry.made import prepared, symmetric_problems
 
 from markovlogic.symmetry.refinement import Structure, equitable, evidence_structure, refine_evidence, refine_network, rounds
 
@@ -79,20 +79,20 @@ MODEL = "E(n, n)\nP(n, n)\n1 E(x, y) => P(x, y)\n"
 
 def test_a_cycle_is_one_colour_though_its_atoms_are_not_one_orbit():
     """papers.md 3.5: all constants of the 6-cycle agree, P(1,2) and P(1,3) do not."""
-    problem = posed(MODEL, cycles(6))
+    problem = prepared(MODEL, cycles(6))
     assert refine_evidence(problem).class_of["n"].tolist() == [0] * 6
     assert not refine_evidence(problem).sound
     # the keys that this one class would give, against the true orbits
     orbits = brute_force.orbit_sets(problem, list(brute_force.automorphisms(problem)))
     assert len(orbits) == 4  # distance 0, 1, 2 and 3; keys know only equal or not
-    assert refine_evidence(posed(MODEL, cycles(3, 3))).class_of["n"].tolist() == [0] * 6
+    assert refine_evidence(prepared(MODEL, cycles(3, 3))).class_of["n"].tolist() == [0] * 6
 
 
 @MODEST
 @given(symmetric_problems())
 def test_colours_are_never_finer_than_orbits_of_constants(drawn):
     mln, db, open_ = drawn
-    problem = posed(mln, db, open_=open_)
+    problem = prepared(mln, db, open_=open_)
     found = refine_evidence(problem)
     for renaming in brute_force.automorphisms(problem):
         for type_name, image in renaming.items():
@@ -101,7 +101,7 @@ def test_colours_are_never_finer_than_orbits_of_constants(drawn):
 
 def test_tolerance_joins_what_is_nearly_alike():
     facts = "".join(f"E(N0,M{i})\n" for i in range(10)) + "".join(f"E(N1,M{i})\n" for i in range(11)) + "E(N2,M0)\n"
-    problem = posed("E(n, m)\nP(n)\n1 E(x, y) => P(x)\n", facts)
+    problem = prepared("E(n, m)\nP(n)\n1 E(x, y) => P(x)\n", facts)
     assert refine_evidence(problem, most_rounds=1).class_of["n"].tolist() == [0, 1, 2]
     rough = refine_evidence(problem, tolerance=0.5)
     assert rough.class_of["n"].tolist() == [0, 0, 1] and "0.5" in rough.source and not rough.sound
@@ -131,7 +131,7 @@ def test_networks_are_equitable(seed):
 
 
 def test_an_empty_problem_has_no_colours():
-    problem = posed("Flag\n1 Flag\n")
+    problem = prepared("Flag\n1 Flag\n")
     assert evidence_structure(problem).n_constants == 0
     assert refine_evidence(problem).class_of == {}
 

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.symmetry.made import posed
+from tests.symmetry.made import prepared
 
 from markovlogic.data.evidence import codes
 from markovlogic.problem import Problem
@@ -20,7 +20,7 @@ def made(seed: int) -> Problem:
     facts = [f"{'!' * int(rng.integers(2))}P(A{x})" for x in range(3) if rng.random() < 0.3]
     facts += [f"Q(A{x},B{y})" for x in range(3) for y in range(4) if rng.random() < 0.2]
     facts += [f"{'!' * int(rng.integers(2))}R(B{x},B{y})" for x in range(4) for y in range(4) if rng.random() < 0.15]
-    return posed(RULES, "\n".join(facts) + "\n", open_=("P", "R"))
+    return prepared(RULES, "\n".join(facts) + "\n", open_=("P", "R"))
 
 
 def preserves(problem: Problem, image: dict[str, list[int]]) -> bool:

@@ -13,7 +13,7 @@ from markovlogic.language.load import load
 from markovlogic.language.lower import lower
 from markovlogic.language.syntax import Model
 from markovlogic.language.templates import LoweredModel
-from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, pose_problem
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, prepare_problem
 from markovlogic.system.measures import default_limit
 
 FEW_ROWS = 20_000  # of a rule whose groundings are made to see whether any is open; larger ones are judged by bounds
@@ -34,7 +34,7 @@ def check(
         return tuple(found)
     rules = tuple(rule if rule.weight is not None else replace(rule, weight=1.0) for rule in source.rules)
     weighted = replace(source, rules=rules)
-    problem = pose_problem(weighted, evidence, query, Assumptions(open_, closed)).problem
+    problem = prepare_problem(weighted, evidence, query, Assumptions(open_, closed)).problem
     lowered = lower(weighted, "formula")
     hard = replace(problem, soft={})  # soft evidence is no rule's effect
     with database_for(default_limit()) as database:

@@ -22,7 +22,7 @@ from markovlogic.methods.partition_method import METHOD
 from markovlogic.methods.sampling.partition import Partition
 from markovlogic.methods.sampling.partition_reach import confining
 from markovlogic.problem.names import atom_name
-from markovlogic.problem.prepare import Assumptions, Evidences, Models, pose_problem
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, prepare_problem
 from markovlogic.report.progress import progress_of
 from markovlogic.results.answers import Values
 from markovlogic.running.run import Task, run
@@ -112,10 +112,10 @@ def cluster(
     assumed, watch = Assumptions(open_, closed, closed_types), Stopwatch()
     with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
         with watch("read"):
-            posed = pose_problem(model, evidence, predicate, assumed, progress=shown)
-        with analysis_of(posed, Resources(memory_limit, threads, shown), watch) as analysis:
+            prepared = prepare_problem(model, evidence, predicate, assumed, progress=shown)
+        with analysis_of(prepared, Resources(memory_limit, threads, shown), watch) as analysis:
             found = _clustered(analysis, predicate, sampling)
-    return replace(found, notes=(*posed.notes, *found.notes), seconds=watch.stop())
+    return replace(found, notes=(*prepared.notes, *found.notes), seconds=watch.stop())
 
 
 def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Clustering:

@@ -27,7 +27,7 @@ from markovlogic.language.show import show_model
 from markovlogic.language.syntax import Model
 from markovlogic.problem import Problem, Statuses
 from markovlogic.problem.assumed import COMPRESSION
-from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
 from markovlogic.report.files import atomic_file
 from markovlogic.report.progress import progress_of
 from markovlogic.system.arrays import Int8, Int64, all_but, each_once
@@ -134,7 +134,7 @@ class Compressed:
             domains = [problem.domains[of] for of in predicate.types]
             code, status = statuses.code, statuses.status
             if any(predicate.exclusive):
-                code, status = _said_of_groups(statuses, predicate.exclusive)
+                code, status = _group_facts(statuses, predicate.exclusive)
             elif (
                 statuses.default != self.original.statuses[name].default
             ):  # whoever reads the file takes what is missing for that
@@ -174,8 +174,8 @@ def compress(
 ) -> Compressed:
     """Find groups of similar objects, and make the model and evidence in which each group is one object.
 
-    Weights stay as they are, as in the papers, so that marginals of the smaller model are those of the posed one only where the
-    guarantee says so; `infer(..., compress=...)` does better. query: predicates that will be asked for: their missing facts are
+    Weights stay as they are, as in the papers. So the marginals of the smaller model are right only where the guarantee
+    says so; `infer(..., compress=...)` does better. query: predicates that you will query: their unlisted facts are
     unknown. Without a query that holds for predicates with negative facts too, and evidence about all others is complete.
     seed: of what is drawn, where the method's settings have none of their own. progress: as in `infer`; False shows nothing.
     """
@@ -191,33 +191,33 @@ def _made(
     model: Models, evidence: Evidences, query: Queries, assumed: Assumptions, compressor: Compressor, progress: Progress
 ) -> Compressed:
     open_, closed = assumed.open_, assumed.closed
-    posed = pose_problem(model, evidence, query, assumed, progress=progress)
-    unknown = [] if query else _with_negatives(posed.problem, [*open_, *closed])
+    prepared = prepare_problem(model, evidence, query, assumed, progress=progress)
+    unknown = [] if query else _with_negatives(prepared.problem, [*open_, *closed])
     if unknown:
-        posed = pose_problem(model, evidence, query, replace(assumed, open_=[*open_, *unknown]), progress=progress)
-    refuse_numbers(posed, writes=True)
-    if all(rule.weight is not None for rule in posed.problem.model.rules):
-        _ = posed.lowered  # refuses hard formulas that are never true
+        prepared = prepare_problem(model, evidence, query, replace(assumed, open_=[*open_, *unknown]), progress=progress)
+    refuse_numbers(prepared, writes=True)
+    if all(rule.weight is not None for rule in prepared.problem.model.rules):
+        _ = prepared.lowered  # refuses hard formulas that are never true
     opened = [
         f"{name} has negative facts, so what is missing there is unknown; --closed {name} takes it to be false"
         for name in unknown
     ]
     progress.stage("compress")
-    made, partition = _compressed(posed, compressor)
-    notes = (*opened, *posed.notes_for(COMPRESSION), *partition.notes)
-    return Compressed(compressor.name, posed.problem, made.posed.problem, partition, made.guarantee, made.told(), notes)
+    made, partition = _compressed(prepared, compressor)
+    notes = (*opened, *prepared.notes_for(COMPRESSION), *partition.notes)
+    return Compressed(compressor.name, prepared.problem, made.prepared.problem, partition, made.guarantee, made.told(), notes)
 
 
-def _compressed(posed: PreparedProblem, compressor: Compressor) -> tuple[Compression, Partition]:
+def _compressed(prepared: PreparedProblem, compressor: Compressor) -> tuple[Compression, Partition]:
     if isinstance(compressor, Grouping):
         # files have literal weights: what the sizes of groups would say, rules cannot
-        partition = compressor.partition(posed.problem)
-        return compressor.shrunk(posed, partition, replace(compressor.carry_over, weights="literal")), partition
-    made = compressor.compress(posed)
-    return made, made.partition or singletons(posed.problem, compressor.source)
+        partition = compressor.partition(prepared.problem)
+        return compressor.shrunk(prepared, partition, replace(compressor.carry_over, weights="literal")), partition
+    made = compressor.compress(prepared)
+    return made, made.partition or singletons(prepared.problem, compressor.source)
 
 
-def _said_of_groups(statuses: Statuses, exclusive: tuple[bool, ...]) -> tuple[Int64, Int8]:
+def _group_facts(statuses: Statuses, exclusive: tuple[bool, ...]) -> tuple[Int64, Int8]:
     """Facts about values of exclusive arguments: the true ones, and of groups without any the false ones; all else follows."""
     true = statuses.code[statuses.status == TRUE]
     decided = each_once(group_of(decode(true, statuses.sizes), statuses.sizes, exclusive))

@@ -19,7 +19,7 @@ from markovlogic.methods.reduction import Rest, rest_of
 from markovlogic.methods.replacement import analysis_with
 from markovlogic.methods.table import AUTO, all_methods
 from markovlogic.networks.base import NetworkKind
-from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, pose_problem
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, prepare_problem
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.cancellation import Deadline, current
@@ -187,7 +187,7 @@ def explain(
             rules = tuple(replace(rule, weight=1.0) if rule.weight is None else rule for rule in source.rules)
             note = f"{n_without:,} rule{'s' * (n_without > 1)} without a weight: sized as if the weight were 1"
             source = replace(source, rules=rules, notes=(note, *source.notes))
-        prepared = pose_problem(source, evidence, query, assumed, progress=shown)
+        prepared = prepare_problem(source, evidence, query, assumed, progress=shown)
         resources = Resources(memory_limit, threads, shown)
         with analysis_with(prepared, options, resources, Stopwatch(), include_evidence=include_evidence) as analysis:
             return explanation(analysis, options)

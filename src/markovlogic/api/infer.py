@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from markovlogic.compression.base import told_line
+from markovlogic.compression.base import summary_line
 from markovlogic.errors import InferenceWarning, InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.analysis import Resources
@@ -17,7 +17,7 @@ from markovlogic.methods.base import InferOptions, MethodSettings
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import final_plan
 from markovlogic.methods.replacement import analysis_with
-from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
 from markovlogic.report.progress import in_notebook, progress_of
 from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
@@ -90,7 +90,7 @@ def infer(
     watch = Stopwatch()
     with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
         with watch("read"):
-            prepared = pose_problem(model, evidence, query, assumed, progress=shown)
+            prepared = prepare_problem(model, evidence, query, assumed, progress=shown)
         resources = Resources(memory_limit, threads, shown)
         with memory_of_run(resources.limit):
             result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
@@ -157,7 +157,7 @@ def _answered(
 def _told(result: Marginals, compressor: Compressor | None, summary: str, bias: str = "") -> Marginals:
     """The result with the line on what a compression did: first among the remarks, and in the record for files."""
     assert compressor is not None
-    told = told_line(summary, result.guarantee, bias)
+    told = summary_line(summary, result.guarantee, bias)
     run = replace(result.run, compression=CompressionRecord(compressor.name, told))
     return replace(result, run=run, remarks=(told, *result.remarks))
 

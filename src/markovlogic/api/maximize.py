@@ -1,4 +1,4 @@
-"""The most probable world of a problem: posed as for marginals, solved by the chosen method, with what is proved."""
+"""The most probable world of a problem: prepared as for marginals, solved by the chosen method, with what is proved."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from markovlogic.networks.counting.moves import greedy, weight_of
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula
 from markovlogic.problem.assumed import MAXIMIZATION
-from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
 from markovlogic.report.progress import progress_of
 from markovlogic.results.marginals import Account, CompressionRecord, RunRecord
 from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
@@ -43,7 +43,7 @@ from markovlogic.system.progress import Progress
 
 SHARE = 0.5  # of the time that is left, for a program over kinds of atoms
 KIND_BYTES = 1000  # of a kind of atoms, and of each kind of literals, in a program
-ATOM_BYTES = 30  # of an atom's code, number and truth, in the problem as it was posed
+ATOM_BYTES = 30  # of an atom's code, number and truth, in the original problem
 
 
 def maximize(
@@ -75,7 +75,7 @@ def maximize(
     model, evidence, open_, closed: as for `infer`. query: predicates and ground atoms whose truth is reported; None: all open
     atoms. The world is one of all open atoms in any case. method: auto, maxwalksat or ilp. tries, flips, noise: of MaxWalkSAT.
     compress, with its rank or ratio, as for `infer`: the world of a smaller problem, projected back, and polished by one walk of
-    MaxWalkSAT on the model as posed unless `polish` is False. Its weight and bound are those of the model as posed.
+    MaxWalkSAT on the original model unless `polish` is False. Its weight and bound are those of the original model.
     """
     chosen = map_method_named(method)
     settings = SearchSettings(
@@ -90,20 +90,20 @@ def maximize(
     watch = Stopwatch()
     with progress_of(progress) as shown, Deadline(time_limit_of(time_limit), outer=current()).of_this_run():
         with watch("read"):
-            posed = _asked(pose_problem(model, evidence, query, assumed, progress=shown))
+            prepared = _asked(prepare_problem(model, evidence, query, assumed, progress=shown))
         work, resources = Work(chosen, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
         if compressor is None:
-            world = _solved(posed, work, resources, watch, include_evidence=include_evidence)
+            world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)
         else:
-            own = _Smaller(posed, compressor, work, resources, watch)
+            own = _Smaller(prepared, compressor, work, resources, watch)
             world = own.world(polish=polish, include_evidence=include_evidence)
-        world = replace(world, remarks=(*posed.notes_for(MAXIMIZATION), *world.remarks))
+        world = replace(world, remarks=(*prepared.notes_for(MAXIMIZATION), *world.remarks))
     return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 
 
-def _asked(posed: PreparedProblem) -> PreparedProblem:
+def _asked(prepared: PreparedProblem) -> PreparedProblem:
     """The problem with a query for all open atoms where there is none; a world has no answer to a formula."""
-    problem = posed.problem
+    problem = prepared.problem
     for item in problem.query:
         if isinstance(item.wanted, WantedFormula):
             raise InputError(
@@ -111,20 +111,20 @@ def _asked(posed: PreparedProblem) -> PreparedProblem:
                 hint="ask for predicates and ground atoms, or for its probability with mln infer",
             )
     if problem.query:
-        return posed
+        return prepared
     everything = tuple(QueryItem(name, WantedAtoms(name)) for name in problem.statuses)
-    return replace(posed, problem=replace(problem, query=everything))
+    return replace(prepared, problem=replace(problem, query=everything))
 
 
-def _solved(posed: PreparedProblem, work: Work, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> World:
+def _solved(prepared: PreparedProblem, work: Work, resources: Resources, watch: Stopwatch, *, include_evidence: bool) -> World:
     smaller = None
     if work.method.lifts:
         with watch("symmetry"):
-            smaller = reduced(posed)
-    solved = posed if smaller is None else smaller.posed
+            smaller = reduced(prepared)
+    solved = prepared if smaller is None else smaller.prepared
     with (
         analysis_of(solved, resources, watch, include_evidence=include_evidence) as analysis,
-        rules_named(posed.problem.model.rules),
+        rules_named(prepared.problem.model.rules),
     ):
         found = _by_partitions(analysis, work) if work.method.partitions else None
         if found is None and not analysis.forecast.can_refine:
@@ -136,15 +136,15 @@ def _solved(posed: PreparedProblem, work: Work, resources: Resources, watch: Sto
             with watch("sample"):
                 best = maximize_network(analysis.ground_network, replace(work, memory_limit=analysis.memory_limit))
             found = _Found(best, lambda number: best.world[number], analysis, NetworkKind.GROUND)
-        record = _record(posed, found, work)
+        record = _record(prepared, found, work)
         if smaller is not None:
             record = replace(record, network=NetworkKind.NONE, clauses=None)
         if smaller is None:
-            return _world(posed.problem, found.analysis.query.atoms, found, record)
+            return _world(prepared.problem, found.analysis.query.atoms, found, record)
         solved_problem = found.analysis.prepared.problem
-        query = _of_representatives(posed.problem, smaller, solved_problem, include_evidence=include_evidence)
+        query = _of_representatives(prepared.problem, smaller, solved_problem, include_evidence=include_evidence)
         remarks = (smaller.note, *found.optimum.remarks)
-        return _world(posed.problem, query.atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
+        return _world(prepared.problem, query.atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,54 +231,54 @@ def _by_annealing(analysis: Analysis, work: Work) -> _Found | None:
 
 @dataclass(frozen=True, eq=False)
 class _Smaller:
-    """The way by a smaller problem: its world, projected back, weighed and polished in the model as posed."""
+    """The way by a smaller problem: its world, projected back, weighed and polished in the original model."""
 
-    posed: PreparedProblem
+    prepared: PreparedProblem
     compressor: Compressor
     work: Work
     resources: Resources
     watch: Stopwatch
 
     def world(self, *, polish: bool, include_evidence: bool) -> World:
-        """The world of the model as posed."""
+        """The world of the original model."""
         with self.watch("compress"):
             self.resources.progress.stage("compress")
-            refuse_numbers(self.posed)
-            refuse_large(self.compressor, self.posed.problem, self.resources.limit)
-            require_world(self.posed, self.resources)
-            made = for_worlds(self.compressor, self.posed)
-        if made.keeps(self.posed):  # nothing to project or to polish, and what is proved stays proved
-            found_whole = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
+            refuse_numbers(self.prepared)
+            refuse_large(self.compressor, self.prepared.problem, self.resources.limit)
+            require_world(self.prepared, self.resources)
+            made = for_worlds(self.compressor, self.prepared)
+        if made.keeps(self.prepared):  # nothing to project or to polish, and what is proved stays proved
+            found_whole = _solved(self.prepared, self.work, self.resources, self.watch, include_evidence=include_evidence)
             return self._told(found_whole, made.summary)
-        smaller = _asked(replace(made.posed, problem=replace(made.posed.problem, query=())))
+        smaller = _asked(replace(made.prepared, problem=replace(made.prepared.problem, query=())))
         try:
             with share_of(current(), SHARE):
                 inner = _solved(smaller, self.work, self.resources, self.watch, include_evidence=False)
         except (OutOfTimeError, InputError) as reason:  # hard rules over groups may leave no world where those of objects do
-            found_without = _solved(self.posed, self.work, self.resources, self.watch, include_evidence=include_evidence)
+            found_without = _solved(self.prepared, self.work, self.resources, self.watch, include_evidence=include_evidence)
             why = "took too long" if isinstance(reason, OutOfTimeError) else "has no world"
-            note = f"{made.summary}; the smaller problem {why}, so this is a world of the model as posed, found without it"
+            note = f"{made.summary}; the smaller problem {why}, so this is a world of the original model, found without it"
             return self._told(found_without, note)
         world = made.projection.world(_open_truth(smaller.problem, inner))
         with (
-            analysis_of(self.posed, self.resources, self.watch, include_evidence=include_evidence) as analysis,
-            rules_named(self.posed.problem.model.rules),
+            analysis_of(self.prepared, self.resources, self.watch, include_evidence=include_evidence) as analysis,
+            rules_named(self.prepared.problem.model.rules),
         ):
-            world = projection(analysis.prepared.problem, self.posed.problem).world(world)
+            world = projection(analysis.prepared.problem, self.prepared.problem).world(world)
             found = self._weighed(analysis, world, inner, polish=polish)
             notes = () if made.partition is None else made.partition.notes
             found = replace(found, optimum=replace(found.optimum, remarks=(*notes, *found.optimum.remarks)))
-            record = replace(_record(self.posed, found, self.work), method=inner.run.method)
-            return self._told(_world(self.posed.problem, analysis.query.atoms, found, record), made.summary)
+            record = replace(_record(self.prepared, found, self.work), method=inner.run.method)
+            return self._told(_world(self.prepared.problem, analysis.query.atoms, found, record), made.summary)
 
     def _told(self, world: World, summary: str) -> World:
         """The world with the line on what the compression did, and in which model it is judged."""
-        told = f"{summary} (guarantee {world.guarantee}: weight and bound are of the model as posed)"
+        told = f"{summary} (guarantee {world.guarantee}: weight and bound are of the original model)"
         run = replace(world.run, compression=CompressionRecord(self.compressor.name, told))
         return replace(world, run=run, remarks=(told, *world.remarks))
 
     def _weighed(self, analysis: Analysis, world: Bool, inner: World, *, polish: bool) -> _Found:
-        """The world as it weighs in the model as posed, polished on the network that fits."""
+        """The world as it weighs in the original model, polished on the network that fits."""
         interrupted = inner.run.interrupted or current().cancelled
         if not analysis.forecast.fits:
             return self._counted(analysis, world, interrupted=interrupted, polish=polish)
@@ -292,7 +292,7 @@ class _Smaller:
                 best = maximize_network(network, replace(self.work, method=map_method_named("maxwalksat")))
                 note = "the projected world breaks hard rules, and a walk from it did not mend them: this one was found elsewhere"
                 return _Found(replace(best, remarks=(note,)), lambda at: best.world[at], analysis, NetworkKind.GROUND)
-        told = "breaks hard rules" if found.before is None else f"weighs {found.before:.10g} in the model as posed"
+        told = "breaks hard rules" if found.before is None else f"weighs {found.before:.10g} in the original model"
         after = f", {found.log_weight:.10g} after one walk from it" if polish or found.before is None else ""
         optimum = Optimum(
             found.world, found.log_weight, found.bound, found.bound <= found.log_weight, inner.flips + found.flips,
@@ -318,7 +318,7 @@ class _Smaller:
                 limit=analysis.memory_limit,
             )
         bound = ceiling + float(np.maximum(network.soft, 0.0).sum())
-        told = "breaks hard rules" if before.obeyed < 0 else f"weighs {ceiling + before.log_weight:.10g} in the model as posed"
+        told = "breaks hard rules" if before.obeyed < 0 else f"weighs {ceiling + before.log_weight:.10g} in the original model"
         after = f", {ceiling + weight.log_weight:.10g} after greedy sweeps" if weight is not before else ""
         note = f"nothing was grounded: projected, the world of the smaller problem {told}{after}"
         best, total = world, ceiling + weight.log_weight

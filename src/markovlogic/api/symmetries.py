@@ -10,7 +10,7 @@ import numpy as np
 
 from markovlogic.errors import known_name
 from markovlogic.problem import Problem
-from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
 from markovlogic.report.progress import progress_of
 from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
 from markovlogic.symmetry.breaks import Break, breaks
@@ -144,24 +144,24 @@ def symmetries(
     known_name(kind, "kind of symmetry", KINDS)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     with progress_of(progress) as shown:
-        posed = pose_problem(model, evidence, query, assumed, progress=shown)
-        return _report(posed, kind, budget_seconds, shown)
+        prepared = prepare_problem(model, evidence, query, assumed, progress=shown)
+        return _report(prepared, kind, budget_seconds, shown)
 
 
-def _report(posed: PreparedProblem, kind: str, budget_seconds: float, progress: Progress) -> SymmetryReport:
-    problem = posed.problem
+def _report(prepared: PreparedProblem, kind: str, budget_seconds: float, progress: Progress) -> SymmetryReport:
+    problem = prepared.problem
     progress.stage("symmetry")
     broken = breaks(problem)
     if kind == "twins" and len(problem.atoms) > MOST_ATOMS:
         classes = SymmetryFinder(problem).classes
         sizes = [keys.size for keys in orbit_keys(problem, classes)]
         return SymmetryReport(problem, kind, classes, broken, len(problem.atoms), np.concatenate(sizes), (), None)
-    network = _grounded(posed, progress) if kind == "automorphisms" else None
+    network = _grounded(prepared, progress) if kind == "automorphisms" else None
     found = SymmetryFinder(problem, network, budget_seconds=budget_seconds).found(kind)
     return SymmetryReport(problem, kind, found.classes, broken, len(problem.atoms), found.orbits.size, found.notes, found)
 
 
-def _grounded(posed: PreparedProblem, progress: Progress) -> GroundNetwork:
+def _grounded(prepared: PreparedProblem, progress: Progress) -> GroundNetwork:
     from markovlogic.grounding.ground import ground
 
-    return ground(posed.problem, posed.lowered, progress=progress)
+    return ground(prepared.problem, prepared.lowered, progress=progress)

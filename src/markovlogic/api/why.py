@@ -21,7 +21,7 @@ from markovlogic.methods.has_world import require_world
 from markovlogic.methods.reduction import Reduction, reduce_problem
 from markovlogic.problem import Problem, QueryItem, WantedAtoms
 from markovlogic.problem.changed import changed_evidence
-from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, pose_problem
+from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
 from markovlogic.problem.query import matching_codes, resolve_query
 from markovlogic.reasons.exact import Contributions, ExactPath, exact_path, integrate
 from markovlogic.reasons.instances import chain_of, facts_behind, open_literal, show_literal
@@ -63,7 +63,7 @@ def why(
     are exact where the atom's component can be eliminated and `method` is an exact one or auto; else chains estimate them.
     """
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    prepared = pose_problem(model, evidence, _with_atom(query, atom), assumed)
+    prepared = prepare_problem(model, evidence, _with_atom(query, atom), assumed)
     return why_of(
         prepared, atom, changes=changes, groundings=groundings, method=method, chains=chains, draws=draws, burn_in=burn_in,
         seed=seed, time_limit=time_limit, target_stderr=target_stderr, memory_limit=memory_limit,
@@ -82,7 +82,7 @@ def why_of(
     method: str | MethodSettings = "auto",
     **sampling: Any,
 ) -> Reasons:
-    """As `why`, of a problem that was posed before; known: the atom's probability and standard error, where it was inferred."""
+    """As `why`, of a prepared problem; known: the atom's probability and standard error, where it was inferred."""
     limit = default_limit() if memory_limit is None else memory_limit
     options = {"method": method, "memory_limit": limit, "clause_weights": prepared.clause_weights, **sampling}
     problem = prepared.problem
@@ -93,7 +93,7 @@ def why_of(
             return found
         was_open = [name for name, own in problem.statuses.items() if own.default == UNKNOWN]
         never_open = [name for name in problem.model.declared if name not in was_open and name != target[0]]
-        other = pose_problem(
+        other = prepare_problem(
             problem.model, changed_evidence(problem, changes), [found.atom],
             Assumptions(was_open, never_open, clause_weights=prepared.clause_weights),
         )  # fmt: skip

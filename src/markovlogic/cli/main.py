@@ -170,7 +170,7 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         _abandon_output()  # the same, where the option parser saw it first and would make it an error
         return DONE
     except MarkovLogicError as error:
-        _tell(error)
+        _show_error(error)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         show_message("interrupted")
@@ -205,7 +205,7 @@ def _hint_at_command(message: str) -> None:
         show_message(f"hint: {hint or 'mln --help lists the commands'}")
 
 
-def _tell(error: MarkovLogicError) -> None:
+def _show_error(error: MarkovLogicError) -> None:
     """All faults, one after the other: with the source under each on a terminal, else one line each, which is never wrapped."""
     if isinstance(error, InputError):
         for fault in error.faults:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from markovlogic.compression.table import NONE, compressor_said, refuse_unknown
+from markovlogic.compression.table import NONE, compressor_from, refuse_unknown
 from markovlogic.compression.table import TABLE as COMPRESSORS
 from markovlogic.errors import InputError
-from markovlogic.methods.options import settings_of, settings_said
+from markovlogic.methods.options import settings_from, settings_of
 from markovlogic.methods.table import AUTO, TABLE, proposing
 
 if TYPE_CHECKING:
@@ -307,14 +307,14 @@ def read_settings(
     if method == AUTO and proposals != NONE:
         method = proposing()[0].name  # what `auto` takes then
     if compress != NONE or proposals == NONE:
-        compressor, said = compressor_said(compress, rank, ratio, said, settings_of(method))
-        source, _ = compressor_said(proposals, None, None, ())
+        compressor, said = compressor_from(compress, rank, ratio, said, settings_of(method))
+        source, _ = compressor_from(proposals, None, None, ())
         refuse_unknown(compressor, said, method, tuple(settings_of(method)))
     else:
         compressor = None
-        source, said = compressor_said(proposals, rank, ratio, said, settings_of(method))
+        source, said = compressor_from(proposals, rank, ratio, said, settings_of(method))
         refuse_unknown(source, said, method, tuple(settings_of(method)))
-    chosen = settings_said(method, said)
+    chosen = settings_from(method, said)
     if source is not None and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in said):
         from markovlogic.methods.sampler_method import two_sources
 

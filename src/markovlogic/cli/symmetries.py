@@ -133,7 +133,7 @@ def symmetries_view(found: SymmetryReport) -> Any:
         for name, justify in (("type", "left"), ("broken by", "left"), ("into", "right"), ("for example", "left")):
             broken.add_column(name, justify=justify)  # type: ignore[arg-type]
         for item in found.breaks:
-            what = "constants in formulas, or +" if not item.predicate else _told_by(item.predicate)
+            what = "constants in formulas, or +" if not item.predicate else _source_of(item.predicate)
             example = f"{item.example}; {item.counterpart}" if item.example else ""
             broken.add_row(item.type_name, what, f"{item.n_classes:,}", Text(shown_on(sys.stdout, example)))
         blocks += [broken, Text()]
@@ -150,6 +150,6 @@ def symmetries_view(found: SymmetryReport) -> Any:
     return Group(*blocks)
 
 
-def _told_by(predicate: str) -> str:
+def _source_of(predicate: str) -> str:
     """What tells constants apart: a relation of integers is no predicate, and has spaces."""
     return f"numbers, {predicate}" if " " in predicate else f"evidence of {predicate}"

@@ -82,7 +82,7 @@ def compile_for(method: str) -> int:
 def compile_compressions() -> int:
     """Run every compression for a moment, by counts of what objects are and by blocks of atoms; gives the number of runs."""
     from markovlogic.api.infer import infer
-    from markovlogic.compression.table import TABLE, compressor_said
+    from markovlogic.compression.table import TABLE, compressor_from
     from markovlogic.errors import InferenceWarning
     from markovlogic.methods.sampling.lifted_mh import LiftedMH
     from markovlogic.problem.model import Model
@@ -94,7 +94,7 @@ def compile_compressions() -> int:
         infer(Model.parse(text), None, query, method=LiftedMH(propose="counts"), draws=8, burn_in=8, progress=False)
     for name in TABLE:
         for words in ((), ("weights=count", "diag=merged")):
-            made, rest = compressor_said(name, None, None, words)
+            made, rest = compressor_from(name, None, None, words)
             if not rest:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer

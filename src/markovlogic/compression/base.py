@@ -1,4 +1,4 @@
-"""What a compression is: a whole posed problem in place of another, and the way back for its values."""
+"""What a compression is: a whole original problem in place of another, and the way back for its values."""
 
 from __future__ import annotations
 
@@ -64,23 +64,23 @@ class Projection:
 
 @dataclass(frozen=True, eq=False)
 class Compression:
-    """Another problem to be solved in place of the one that was posed; rules and weights may be others too."""
+    """Another problem to be solved in place of the original one; rules and weights may be others too."""
 
-    posed: PreparedProblem
+    prepared: PreparedProblem
     projection: Projection
     guarantee: Guarantee  # about the change of the target alone
     summary: str  # one sentence for the user on what was merged or lost
     partition: Partition | None = None  # the groups, where objects were merged
-    blocks: CountNetwork | None = None  # what is solved in place of any problem: counts of the posed problem's atoms
+    blocks: CountNetwork | None = None  # what is solved in place of any problem: counts of the original problem's atoms
     alpha: str = "none"  # of the chain over blocks, see `samplers.block_gibbs`
 
-    def keeps(self, posed: PreparedProblem) -> bool:
-        """Whether it has the very worlds of the posed problem and weighs them alike: nothing is lost, and nobody was merged.
+    def keeps(self, prepared: PreparedProblem) -> bool:
+        """Whether it has the very worlds of the original problem and weighs them alike: nothing is lost, and nobody was merged.
 
         A problem with fewer objects has another log Z even where marginals agree, be they merged in evidence alone.
         """
-        domains = posed.problem.domains
-        same = all(len(domain) == len(domains[of]) for of, domain in self.posed.problem.domains.items())
+        domains = prepared.problem.domains
+        same = all(len(domain) == len(domains[of]) for of, domain in self.prepared.problem.domains.items())
         return self.guarantee is Guarantee.EXACT and same
 
     def told(self, bias: str = "") -> str:
@@ -88,10 +88,10 @@ class Compression:
 
         bias: what was measured of it; by default it is unknown, or there is none.
         """
-        return told_line(self.summary, self.guarantee, bias)
+        return summary_line(self.summary, self.guarantee, bias)
 
 
-def told_line(summary: str, guarantee: Guarantee, bias: str = "") -> str:
+def summary_line(summary: str, guarantee: Guarantee, bias: str = "") -> str:
     """What a compression did, what is promised of the answers, and how large their bias is; bias: see `Compression.told`."""
     true_target = guarantee in (Guarantee.EXACT, Guarantee.CORRECTED)
     size = "no bias" if true_target else bias or "the bias is unknown"
@@ -115,7 +115,7 @@ class Compressor(Protocol):
         """What finding the other target takes, where that is far more than the problem itself."""
         return 0
 
-    def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
+    def compress(self, prepared: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """Another target, that is smaller or more symmetric.
 
         needs_problem: a problem is wanted (`--compress-as problem`); else the answer may be a network of counts or blocks.
@@ -159,7 +159,7 @@ def seeded(source: Source, seed: int | None) -> Source:
     return replace(source, seed=seed) if getattr(source, "seed", 0) is None else source  # type: ignore[type-var]
 
 
-def refuse_numbers(posed: PreparedProblem, *, writes: bool = False) -> None:
+def refuse_numbers(prepared: PreparedProblem, *, writes: bool = False) -> None:
     """Compressions merge facts, and do not know what to make of numbers, be they probabilities or factors of weights.
 
     writes: evidence is to be written, so that numbers are in the way though no rule uses them.
@@ -167,19 +167,19 @@ def refuse_numbers(posed: PreparedProblem, *, writes: bool = False) -> None:
     faults = [
         Fault(
             f"soft evidence about {name} cannot be compressed",
-            posed.problem.model.predicates[name].place,
+            prepared.problem.model.predicates[name].place,
             hint="leave the compression out, or give facts instead of probabilities",
         )
-        for name in posed.problem.soft
+        for name in prepared.problem.soft
     ]
     faults += [
         Fault("a weight that a number multiplies cannot be compressed", rule.place, rule.text, UNCOMPRESSED)
-        for rule in posed.problem.model.rules
+        for rule in prepared.problem.model.rules
         if rule.factor is not None
     ]
     faults += [
         Fault(f"the numbers of {name} cannot be written with facts of groups", predicate.place, hint=UNCOMPRESSED)
-        for name, predicate in posed.problem.model.declared.items()
+        for name, predicate in prepared.problem.model.declared.items()
         if predicate.is_real and writes and not faults
     ]
     if faults:

@@ -23,19 +23,19 @@ from markovlogic.system.arrays import Bool, Float64, Int32, Int64, frozen, offse
 from markovlogic.system.cancellation import check
 
 
-def block_network(posed: PreparedProblem, partition: Partition, reading: Reading, *, proposes: bool = False) -> BlockNetwork:
+def block_network(prepared: PreparedProblem, partition: Partition, reading: Reading, *, proposes: bool = False) -> BlockNetwork:
     """The network; refuses hard rules, exclusive groups and quantifiers, with the rule's place.
 
     proposes: it is the true model that judges, so that hard rules and quantifiers are left to that; exclusive groups are not.
     """
-    problem, templates = posed.problem, posed.lowered.templates
+    problem, templates = prepared.problem, prepared.lowered.templates
     if proposes:
         there = problem.statuses
         templates = tuple(t for t in templates if not isinf(t.weight) and all(x.predicate in there for x in t.literals))
     mentioned = {literal.predicate for template in templates for literal in template.literals}
     mentioned |= set(problem.statuses) if proposes else set()  # every atom is to be proposed
     asked = set(queried_predicates(problem.query)) or mentioned  # without a query all are
-    _refuse(posed, mentioned | asked, proposes=proposes)
+    _refuse(prepared, mentioned | asked, proposes=proposes)
     blocks = Blocks(problem, partition, split=reading.split)
     numbering = Numbering(blocks, tuple(name for name in problem.statuses if name in mentioned | asked))
     states = BlockStates.of(numbering, reading)
@@ -52,8 +52,8 @@ def block_network(posed: PreparedProblem, partition: Partition, reading: Reading
     shown = has_count & (states.reported | (np.bincount(literal >> 1, minlength=len(states.size)) > 0))
     number = np.full(len(shown), -1, np.int64)
     number[shown] = np.arange(np.count_nonzero(shown))
-    told_of = np.flatnonzero(~has_count & states.reported & (len(told) > 0))
-    number[told_of] = np.count_nonzero(shown) + np.arange(len(told_of))
+    summary_of = np.flatnonzero(~has_count & states.reported & (len(told) > 0))
+    number[summary_of] = np.count_nonzero(shown) + np.arange(len(summary_of))
     literal = (2 * number[literal >> 1] + (literal & 1)).astype(np.int32)
     of_atom = np.zeros(len(problem.atoms), np.int32)  # of atoms that nobody asks about: never looked at, and may be many
     for name in numbering.predicates:
@@ -82,12 +82,12 @@ def block_network(posed: PreparedProblem, partition: Partition, reading: Reading
             evidence=known / size,
             known_true=np.where(known > 0, true / np.maximum(known, 1), 0.5),
             guarantee=kept,
-            **_told_forms(told, number, int(shown.sum()), len(told_of)),
+            **_reported_forms(told, number, int(shown.sum()), len(summary_of)),
         )
     )
 
 
-def _told_forms(told: Sequence[ToldRows], number: Int64, n_blocks: int, n_told: int) -> dict[str, Any]:
+def _reported_forms(told: Sequence[ToldRows], number: Int64, n_blocks: int, n_told: int) -> dict[str, Any]:
     """Rows that tell of atoms without counts, block by block; number: of blocks among those that are shown, then these."""
     if not n_told:
         return {}
@@ -110,9 +110,9 @@ def _told_forms(told: Sequence[ToldRows], number: Int64, n_blocks: int, n_told: 
     }
 
 
-def _refuse(posed: PreparedProblem, names: set[str], *, proposes: bool) -> None:
+def _refuse(prepared: PreparedProblem, names: set[str], *, proposes: bool) -> None:
     """What blocks have no place for."""
-    problem, lowered = posed.problem, posed.lowered
+    problem, lowered = prepared.problem, prepared.lowered
     hint = "take propose=exchange" if proposes else "take weights=literal, which every rule allows"
     for rule in () if proposes else (problem.model.rules[d.rule] for d in lowered.definitions):
         raise UnsupportedError(Fault(f"blocks have no place for a quantifier inside: {rule.text}", rule.place, hint=hint))

@@ -58,11 +58,11 @@ class BMF(Compressor):
         """How results name it."""
         return "bmf" if self.rank is None else f"bmf rank {self.rank}"
 
-    def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
+    def compress(self, prepared: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """The problem under low-rank evidence."""
         from markovlogic.compression.osa import compressed
 
-        return compressed(posed, self)
+        return compressed(prepared, self)
 
     def classes(self, problem: Problem) -> ConstantClasses:
         """Constants that the low-rank evidence does not tell apart."""

@@ -146,25 +146,25 @@ class Grouping(Compressor, ABC):
         """The groups as a source of proposals."""
         return proposals_of(problem, self.partition(problem))
 
-    def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
+    def compress(self, prepared: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """Blocks of atoms, or another problem with groups in the place of objects."""
-        partition, how = self.partition(posed.problem), self.carry_over
+        partition, how = self.partition(prepared.problem), self.carry_over
         if needs_problem and how.wants_blocks:
             hint = "leave --compress-as problem out, or take weights=literal or uniform with evidence=majority or clamp"
             raise InputError(f"{self.name}: these settings are for counts and blocks, not for a smaller problem", hint=hint)
         if not how.wants_blocks and (how.wants_problem or needs_problem or not partition.merges):
-            made = self.shrunk(posed, partition)
+            made = self.shrunk(prepared, partition)
             chosen = how.wants_problem or made.guarantee is Guarantee.EXACT
             return made if chosen else replace(made, summary=made.summary + AS_THEY_WERE)
         try:
-            return self.counted(posed, partition)
+            return self.counted(prepared, partition)
         except UnsupportedError as reason:
             if how.wants_blocks:
                 raise
-            made = self.shrunk(posed, partition)
+            made = self.shrunk(prepared, partition)
             return replace(made, summary=f"{made.summary}; with literal weights, since {reason.faults[0].message}")
 
-    def counted(self, posed: PreparedProblem, partition: Partition, into: str = "auto") -> Compression:
+    def counted(self, prepared: PreparedProblem, partition: Partition, into: str = "auto") -> Compression:
         """A network of counts or blocks; raises UnsupportedError where the rules allow none. into: see `--compress-as`."""
         how = self.carry_over
         if into != "auto" and how.wants_problem:
@@ -172,37 +172,37 @@ class Grouping(Compressor, ABC):
                 f"{self.name}: weights={how.weights} and evidence={how.evidence} are for a smaller problem, not for {into}",
                 hint="leave them out, or take --compress-as problem",
             )
-        network, what = self.network(posed, partition, into)
+        network, what = self.network(prepared, partition, into)
         note = told(partition, network.guarantee)
         if network.guarantee is not Guarantee.EXACT and partition.merges:
-            note += self._put_together(posed.problem, partition)
-        same = projection(posed.problem, posed.problem)
-        return Compression(posed, same, network.guarantee, f"{note}; {what}", partition, network, how.alpha)
+            note += self._put_together(prepared.problem, partition)
+        same = projection(prepared.problem, prepared.problem)
+        return Compression(prepared, same, network.guarantee, f"{note}; {what}", partition, network, how.alpha)
 
-    def network(self, posed: PreparedProblem, partition: Partition, into: str = "auto") -> tuple[CountNetwork, str]:
+    def network(self, prepared: PreparedProblem, partition: Partition, into: str = "auto") -> tuple[CountNetwork, str]:
         """What is sampled, and in words what it is: objects by what they are where rules allow it, else blocks of atoms.
 
         Groups go by all rules; which network they make is decided by those that the query can depend on.
         """
-        reading, queried = self.carry_over.reading, queried_predicates(posed.problem.query)
-        rules = rules_that_matter(posed.problem, posed.lowered, queried)
+        reading, queried = self.carry_over.reading, queried_predicates(prepared.problem.query)
+        rules = rules_that_matter(prepared.problem, prepared.lowered, queried)
         left = tuple(
-            template for template in rules.templates if not isinf(template.weight) or not is_kept(posed.problem, template)
+            template for template in rules.templates if not isinf(template.weight) or not is_kept(prepared.problem, template)
         )
-        posed = replace(posed, rules=replace(rules, templates=left))
+        prepared = replace(prepared, rules=replace(rules, templates=left))
         has_types = reading == Reading("count", "split", True, True) and self.carry_over.alpha == "none"
         if into == "counts" and not has_types:
             raise InputError(f"{self.name}: these settings are for blocks, not for counts", hint="take --compress-as blocks")
         if has_types and into != "blocks":
             try:
-                types = type_network(posed, partition)
+                types = type_network(prepared, partition)
                 return types, f"counts of what objects are, {types.n_cells:,} cell{'s' * (types.n_cells != 1)}"
             except NoTypes as reason:
                 if into == "counts":
                     raise UnsupportedError(
                         f"no counts of objects: {reason}", hint="take --compress-as blocks or problem"
                     ) from None
-        blocks = block_network(posed, partition, reading)
+        blocks = block_network(prepared, partition, reading)
         several = "s" * (blocks.n_blocks != 1)
         return blocks, f"{blocks.n_blocks:,} block{several} of atoms with {_WEIGHTS[reading.weights]}"
 
@@ -218,36 +218,36 @@ class Grouping(Compressor, ABC):
             known, mixed = known + int(own.sum()), mixed + int(own[array.count.max(axis=0) < array.size].sum())
         return f"; {mixed:,} of {known:,} known atoms are in blocks with others" if known else ""
 
-    def shrinking(self, posed: PreparedProblem, partition: Partition, how: CarryOver | None = None) -> Shrinking:
+    def shrinking(self, prepared: PreparedProblem, partition: Partition, how: CarryOver | None = None) -> Shrinking:
         """The smaller problem over groups; how: in place of the settings' own."""
         how, vote = how or self.carry_over, self.paper_evidence
         if how.evidence == "majority" or how.evidence == "clamp" or how.evidence == "representatives":
             vote = how.evidence
-        return Shrinking(posed, partition, vote, split=not how.merges_diagonals, scaled=how.weights == "uniform")
+        return Shrinking(prepared, partition, vote, split=not how.merges_diagonals, scaled=how.weights == "uniform")
 
-    def shrunk(self, posed: PreparedProblem, partition: Partition, how: CarryOver | None = None) -> Compression:
+    def shrunk(self, prepared: PreparedProblem, partition: Partition, how: CarryOver | None = None) -> Compression:
         """A problem over groups."""
-        made = self.shrinking(posed, partition, how)
-        other = replace(posed, problem=made.problem)
+        made = self.shrinking(prepared, partition, how)
+        other = replace(prepared, problem=made.problem)
         kept = Guarantee.EXACT if is_exact(made) else Guarantee.UNBOUNDED
         what = "" if kept is Guarantee.EXACT or not partition.merges else _overridden(made)
         return Compression(other, made.projection, kept, told(partition, kept) + what, partition)
 
 
-def for_worlds(compressor: Compressor, posed: PreparedProblem) -> Compression:
+def for_worlds(compressor: Compressor, prepared: PreparedProblem) -> Compression:
     """The smaller problem for those who look for a world: by default weights are multiplied by the sizes of groups.
 
-    Then it weighs worlds that are constant on groups as the posed one does, up to what merging overrides. Where groups have so
+    Then it weighs worlds that are constant on groups as the original one does, up to what merging overrides. Where groups have so
     many sizes that rules would multiply, weights are left as they are.
     """
     how = compressor.carry_over if isinstance(compressor, Grouping) else None
     if not isinstance(compressor, Grouping) or how is None or how.weights != "default" or how.wants_blocks:
-        return compressor.compress(posed, needs_problem=True)
-    partition, rules = compressor.partition(posed.problem), len(posed.problem.model.rules)
-    scaled = n_scaled_rules(posed.problem.model, partition)
+        return compressor.compress(prepared, needs_problem=True)
+    partition, rules = compressor.partition(prepared.problem), len(prepared.problem.model.rules)
+    scaled = n_scaled_rules(prepared.problem.model, partition)
     if how.diag != "split" and scaled <= MOST_SCALED * rules:
-        return compressor.shrunk(posed, partition, replace(how, weights="uniform"))
-    made = compressor.shrunk(posed, partition, replace(how, weights="literal"))
+        return compressor.shrunk(prepared, partition, replace(how, weights="uniform"))
+    made = compressor.shrunk(prepared, partition, replace(how, weights="literal"))
     why = f"groups have so many sizes that weights times sizes would make {scaled:,} rules of {rules:,}"
     if how.diag == "split":
         why = "weights times sizes are a reading for merged diagonals"
@@ -255,12 +255,12 @@ def for_worlds(compressor: Compressor, posed: PreparedProblem) -> Compression:
 
 
 def is_exact(made: Shrinking) -> bool:
-    """Whether the smaller problem has the very marginals of the posed one.
+    """Whether the smaller problem has the very marginals of the original one.
 
     It has where nothing is merged; and where the evidence agrees inside blocks and merged objects never meet: each clause speaks
     of one merged object at most, and all its open atoms of that one, so that groups are copies of one another.
     """
-    partition, problem = made.partition, made.posed.problem
+    partition, problem = made.partition, made.prepared.problem
     if not partition.merges:
         return True
     merged = {of for of, own in partition.class_of.items() if len(own) > partition.n_groups(of)}

@@ -178,20 +178,20 @@ class Twins(Grouping):
         """The same, and sound."""
         return twin_classes(problem)
 
-    def compress(self, posed: PreparedProblem, *, needs_problem: bool = False) -> Compression:
+    def compress(self, prepared: PreparedProblem, *, needs_problem: bool = False) -> Compression:
         """A smaller problem, or blocks, where that is exact or was asked for by a reading of it; else the problem itself."""
-        same = projection(posed.problem, posed.problem)
+        same = projection(prepared.problem, prepared.problem)
         usual = self.carry_over == CarryOver()
         try:
-            made = super().compress(posed, needs_problem=needs_problem)
+            made = super().compress(prepared, needs_problem=needs_problem)
         except ResourceError as reason:
             if not usual:
                 raise
-            return Compression(posed, same, Guarantee.EXACT, f"twins: the problem stays as it is, since {reason}")
+            return Compression(prepared, same, Guarantee.EXACT, f"twins: the problem stays as it is, since {reason}")
         if made.guarantee is Guarantee.EXACT or not usual:
             return made
         note = "twins: interchangeable objects meet in rules, so the problem stays as it is"
-        return Compression(posed, same, Guarantee.EXACT, note, made.partition)
+        return Compression(prepared, same, Guarantee.EXACT, note, made.partition)
 
 
 def _clusters(features: Float64, k: int, seed: int) -> Int32:

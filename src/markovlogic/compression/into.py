@@ -25,10 +25,10 @@ def check_into(into: str, compressor: Compressor | None) -> None:
         raise InputError(f"--compress {compressor.name} gives a problem, not {into}", hint=hint)
 
 
-def compressed_into(compressor: Compressor, posed: PreparedProblem, into: str) -> Compression:
+def compressed_into(compressor: Compressor, prepared: PreparedProblem, into: str) -> Compression:
     """The compression with the result that was chosen; `auto` is the most accurate one that the rules allow."""
     check_into(into, compressor)
     if into in ("auto", "problem"):
-        return compressor.compress(posed, needs_problem=into == "problem")
+        return compressor.compress(prepared, needs_problem=into == "problem")
     assert isinstance(compressor, Grouping)
-    return compressor.counted(posed, compressor.partition(posed.problem), into)
+    return compressor.counted(prepared, compressor.partition(prepared.problem), into)

@@ -82,11 +82,11 @@ def replaced_evidence(
     return with_statuses(problem, statuses), lost, asserted
 
 
-def compressed(posed: PreparedProblem, settings: BMF) -> Compression:
+def compressed(prepared: PreparedProblem, settings: BMF) -> Compression:
     """The same as a compression."""
-    made = over_symmetric(posed.problem, settings)
-    other = replace(posed, problem=made.problem)
-    return Compression(other, projection(posed.problem, made.problem), made.guarantee, made.summary())
+    made = over_symmetric(prepared.problem, settings)
+    other = replace(prepared, problem=made.problem)
+    return Compression(other, projection(prepared.problem, made.problem), made.guarantee, made.summary())
 
 
 def _approximate(statuses: Statuses, yes: BooleanMatrix, no: BooleanMatrix | None, *, keep_open: bool) -> Statuses:

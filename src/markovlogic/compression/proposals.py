@@ -52,12 +52,12 @@ def seeded_source(source: Any, seed: int | None) -> Any:
     return seeded(source, seed)
 
 
-def told_of(classes: ConstantClasses) -> str:
+def summary_of(classes: ConstantClasses) -> str:
     """What proposes, in one sentence."""
     sizes = ((of, classes.n_classes(of), len(own)) for of, own in classes.class_of.items())
     shares = [f"{n:,} {'class' if n == 1 else 'classes'} for {every:,} of {of}" for of, n, every in sizes if n < every]
     found = ", ".join(shares) or "no two objects are in one class"
-    return f"{classes.source}: {found}; classes only propose, the target is the model as posed"
+    return f"{classes.source}: {found}; classes only propose, the target is the original model"
 
 
 def count_network(problem: Problem, classes: ConstantClasses) -> BlockNetwork:

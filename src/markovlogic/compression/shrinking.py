@@ -1,4 +1,4 @@
-"""A smaller problem in place of the posed one: groups become objects, their evidence is one, rules stay as they are.
+"""A smaller problem in place of the original one: groups become objects, their evidence is one, rules stay as they are.
 
 That is what [000] section 3 and [002] do; the members of a group vote there, or one of them is kept with its evidence. Weights
 are as they were ("literal") or multiplied by the sizes of the groups ("uniform", which is right for worlds that are constant on
@@ -36,7 +36,7 @@ Vote = Literal["majority", "clamp", "representatives"]
 class Shrinking:
     """A problem over groups: their members that are left, and where each old atom stands now."""
 
-    posed: PreparedProblem
+    prepared: PreparedProblem
     partition: Partition
     vote: Vote
     split: bool
@@ -45,12 +45,12 @@ class Shrinking:
     @cached_property
     def blocks(self) -> Blocks:
         """Statuses by blocks."""
-        return Blocks(self.posed.problem, self.partition, split=self.split)
+        return Blocks(self.prepared.problem, self.partition, split=self.split)
 
     @cached_property
     def copies(self) -> dict[str, Int64]:
         """How many members of each group are left."""
-        problem, found = self.posed.problem, {}
+        problem, found = self.prepared.problem, {}
         for of in problem.domains:
             most = _most_together(problem.model, of) if self.split else 1
             found[of] = np.minimum(self.partition.sizes(of), max(most, 1))
@@ -89,7 +89,7 @@ class Shrinking:
     @cached_property
     def problem(self) -> Problem:
         """The smaller problem."""
-        old = self.posed.problem
+        old = self.prepared.problem
         domains = {of: Domain(of, tuple(old.domains[of].names[n] for n in self.members[of].tolist())) for of in old.domains}
         statuses = {name: self._statuses(name) for name in old.statuses}
         model = replace(
@@ -109,7 +109,7 @@ class Shrinking:
     @cached_property
     def _query(self) -> tuple[QueryItem, ...]:
         """The same questions about groups."""
-        return tuple(QueryItem(item.text, self._wanted(item.wanted)) for item in self.posed.problem.query)
+        return tuple(QueryItem(item.text, self._wanted(item.wanted)) for item in self.prepared.problem.query)
 
     def _wanted(self, wanted: WantedAtoms | WantedFormula) -> WantedAtoms | WantedFormula:
         """What is asked about groups; patterns become whole predicates, since only the rows of the original are reported."""
@@ -123,7 +123,7 @@ class Shrinking:
 
     def moved(self, predicate: str, code: Int64) -> Int64:
         """Codes of the new atoms that old ones are represented by; different objects of one group take different members."""
-        old = self.posed.problem
+        old = self.prepared.problem
         types = old.model.predicates[predicate].types
         args = decode(code, old.statuses[predicate].sizes).astype(np.int64)
         made = np.empty_like(args)
@@ -146,16 +146,16 @@ class Shrinking:
         return codes(made, self._sizes(predicate))
 
     def _sizes(self, predicate: str) -> tuple[int, ...]:
-        return tuple(int(self.first[of][-1]) for of in self.posed.problem.model.predicates[predicate].types)
+        return tuple(int(self.first[of][-1]) for of in self.prepared.problem.model.predicates[predicate].types)
 
     @property
     def projection(self) -> Projection:
         """Where the value of each old open atom stands."""
-        return Projection(self.posed.problem, self.problem, self.moved)
+        return Projection(self.prepared.problem, self.problem, self.moved)
 
     def _statuses(self, name: str) -> Statuses:
         """What is made of the members of each block."""
-        old, predicate = self.posed.problem.statuses[name], self.posed.problem.model.predicates[name]
+        old, predicate = self.prepared.problem.statuses[name], self.prepared.problem.model.predicates[name]
         sizes = self._sizes(name)
         if prod(sizes) > MOST_BLOCKS:
             raise ResourceError(
@@ -183,7 +183,7 @@ class Shrinking:
     def overridden(self) -> tuple[int, int]:
         """Known atoms that are something else in the smaller problem, and all known ones."""
         known = overridden = 0
-        for name in self.posed.problem.statuses:
+        for name in self.prepared.problem.statuses:
             for array in self.blocks.of(name):
                 status = self._status(array)
                 own = array.true + array.false
@@ -200,7 +200,7 @@ class Shrinking:
             yes, no = true > false, false > true
         else:
             yes, no = true > false + unknown, false > true + unknown
-        if any(self.posed.problem.model.predicates[array.predicate].exclusive):
+        if any(self.prepared.problem.model.predicates[array.predicate].exclusive):
             no = false == array.size
         return np.where(yes, TRUE, np.where(no, FALSE, UNKNOWN)).astype(np.int8)
 
@@ -218,8 +218,8 @@ class Shrinking:
         return self._own_status(array.predicate, [objects[number] for number in array.pattern]).reshape(shape)
 
     def _own_status(self, predicate: str, objects: list[Int64]) -> npt.NDArray[np.int8]:
-        """The statuses of atoms about objects of the posed problem, place by place."""
-        statuses = self.posed.problem.statuses[predicate]
+        """The statuses of atoms about objects of the original problem, place by place."""
+        statuses = self.prepared.problem.statuses[predicate]
         args = np.stack(objects, axis=1) if objects else np.zeros((1, 0), np.int64)
         return np.asarray(statuses.lookup(codes(args, statuses.sizes)), np.int8)
 

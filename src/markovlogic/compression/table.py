@@ -35,7 +35,7 @@ def compressor_named(name: str) -> Compressor:
 
 
 def compressor_of(
-    wish: str | Compressor | None, rank: int | None = None, ratio: float | None = None, seed: int | None = None
+    wanted: str | Compressor | None, rank: int | None = None, ratio: float | None = None, seed: int | None = None
 ) -> Compressor | None:
     """What `--compress` names, with the options that are settings of its own; None where nothing is compressed.
 
@@ -44,32 +44,32 @@ def compressor_of(
     from markovlogic.compression.base import seeded
 
     given = _given(rank, ratio)
-    if wish is not None and not isinstance(wish, str):
+    if wanted is not None and not isinstance(wanted, str):
         if given:
             name = next(iter(given))
-            raise InputError(f"a {name} beside {wish!r}", hint=f"give it to the settings: {type(wish).__name__}({name}=…)")
-        return seeded(wish, seed)
-    if wish is None or wish == NONE:
+            raise InputError(f"a {name} beside {wanted!r}", hint=f"give it to the settings: {type(wanted).__name__}({name}=…)")
+        return seeded(wanted, seed)
+    if wanted is None or wanted == NONE:
         for name in given:
             raise InputError(f"--{name} is a setting of --compress", hint="name the compression, or leave it out")
         return None
-    made = compressor_named(wish)
+    made = compressor_named(wanted)
     _check_given(made, given)
     return seeded(replace(made, **given), seed)  # type: ignore[type-var]
 
 
-def compressor_said(
+def compressor_from(
     name: str, rank: int | None, ratio: float | None, said: Sequence[str], others: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[Compressor | None, list[str]]:
-    """A compressor in the words of the command line, and what `--set` says of something else; others: see `split_said`."""
-    from markovlogic.system.settings_parser import changed, split_said, with_variant
+    """A compressor in the words of the command line, and what `--set` says of something else; others: see `split_assignments`."""
+    from markovlogic.system.settings_parser import changed, split_assignments, with_variant
 
     if name == NONE:
         return compressor_of(name, rank, ratio), list(said)
     made: Compressor = with_variant(compressor_named(name), name, said, others)
     given = _given(rank, ratio)
     _check_given(made, given)
-    mine, rest = split_said(made, made.name, said, others)
+    mine, rest = split_assignments(made, made.name, said, others)
     for twice in mine.keys() & given.keys():
         raise InputError(
             f"--{twice} {given[twice]:g} and --set {twice}={mine[twice]} set the same thing", hint="leave one of them out"

@@ -42,9 +42,9 @@ class NoTypes(Exception):
     """Why the model has no type model; the message is for people."""
 
 
-def type_network(posed: PreparedProblem, partition: Partition) -> TypeNetwork:
+def type_network(prepared: PreparedProblem, partition: Partition) -> TypeNetwork:
     """The network of a problem under a partition; raises NoTypes where rules tie three objects together, and the like."""
-    problem, lowered = posed.problem, posed.lowered
+    problem, lowered = prepared.problem, prepared.lowered
     if lowered.definitions or any(isinf(template.weight) for template in lowered.templates):
         raise NoTypes("hard rules and quantifiers inside of rules have no place in it")
     try:

@@ -176,7 +176,7 @@ def open_table(source: Any, name: str, faults: FaultLog) -> Table:
     path = os.fspath(source)
     database = database_of(path)
     if database is not None:
-        return _asked_file(*database, faults) if is_table_file(database[0]) else _open_database(*database)
+        return _queried_file(*database, faults) if is_table_file(database[0]) else _open_database(*database)
     if not is_table_file(path):
         raise InputError(Fault("not a table that can be read", Place(path), hint=f"supported are {SUPPORTED_TABLES}"))
     ending = path.lower().removesuffix(".gz").rpartition(".")[2]
@@ -301,7 +301,7 @@ def _open_parquet(path: str) -> Table:
 # ---- databases
 
 
-def _asked_file(path: str, query: str, faults: FaultLog) -> Table:
+def _queried_file(path: str, query: str, faults: FaultLog) -> Table:
     """A query of a table file, which is named by the file without its endings: `records.csv:SELECT id, name FROM records`."""
     known = os.path.basename(path).partition(".")[0]
     return query_table(open_table(path, path, faults), known, query, f"{path}:{query.strip()}")

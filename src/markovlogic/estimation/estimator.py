@@ -36,20 +36,20 @@ NAMED = {
 WISHES = ("auto", *NAMED)
 
 
-def resolved(wish: str, *, has_conditionals: bool, cells: int, has_pools: bool) -> Estimator:
+def resolved(wanted: str, *, has_conditionals: bool, cells: int, has_pools: bool) -> Estimator:
     """The estimator that a wish comes to.
 
     cells: open atoms times chains. has_pools: whether symmetries that the query meets are at hand, to be averaged over.
     """
-    if wish == "auto":
+    if wanted == "auto":
         gather = has_conditionals and cells <= CONDITIONAL_CELLS
         return Estimator(pooled=has_pools, conditional=gather, either=has_pools and gather)
-    if wish not in NAMED:
-        raise InputError(f"unknown estimator {wish!r}", hint=f"known are {', '.join(WISHES)}")
-    found = NAMED[wish]
+    if wanted not in NAMED:
+        raise InputError(f"unknown estimator {wanted!r}", hint=f"known are {', '.join(WISHES)}")
+    found = NAMED[wanted]
     if found.conditional and not has_conditionals:
         plain = Estimator(pooled=found.pooled).name
         raise InputError("this method has no conditionals to average", hint=f"take --estimator {plain}")
     if found.pooled and not has_pools:
-        raise InputError(f"the estimator {wish} needs the orbits of the query (`pools`)")
+        raise InputError(f"the estimator {wanted} needs the orbits of the query (`pools`)")
     return found

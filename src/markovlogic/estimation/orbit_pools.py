@@ -282,19 +282,19 @@ AUTO_ATOMS = 1 << 24  # "auto" looks for orbits up to so many open atoms: a seco
 AUTO_POOL_CELLS = 1 << 22  # and pools them up to so many orbits times chains: a hundred megabytes
 
 
-def wants_orbits(wish: str, n_atoms: int) -> bool:
+def wants_orbits(wanted: str, n_atoms: int) -> bool:
     """Whether an estimator, as the user named it, has use for symmetries."""
-    return n_atoms <= AUTO_ATOMS if wish == "auto" else wish in NAMED and NAMED[wish].pooled
+    return n_atoms <= AUTO_ATOMS if wanted == "auto" else wanted in NAMED and NAMED[wanted].pooled
 
 
 def plan_pools(
-    symmetries: Symmetries, wish: str, query_atoms: Int32, events: Sequence[Cubes], *, chains: int
+    symmetries: Symmetries, wanted: str, query_atoms: Int32, events: Sequence[Cubes], *, chains: int
 ) -> OrbitPools | None:
     """The pools for a run; None where "auto" finds no symmetry that the query meets, or too many small orbits."""
-    if wish == "auto" and symmetries.kind == "twins" and symmetries.renamings.is_trivial:
+    if wanted == "auto" and symmetries.kind == "twins" and symmetries.renamings.is_trivial:
         return None
     pools = orbit_pools(symmetries.group, query_atoms, events, renamings=symmetries.renamings)
-    if wish == "auto" and (not pools.n_pools or pools.n_pools * chains > AUTO_POOL_CELLS):
+    if wanted == "auto" and (not pools.n_pools or pools.n_pools * chains > AUTO_POOL_CELLS):
         return None
     return pools
 

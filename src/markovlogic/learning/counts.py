@@ -143,7 +143,7 @@ def _no_rows() -> Rows:
     return Rows(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 
-def _says_something(template: ClauseTemplate, relations: Mapping[str, Relation]) -> bool:
+def _has_evidence(template: ClauseTemplate, relations: Mapping[str, Relation]) -> bool:
     """Whether a literal can stay open: else the clause is decided everywhere, and a constant."""
     return any(relations[literal.predicate].statuses.n_open for literal in template.literals)
 
@@ -160,7 +160,7 @@ def _batches(work: _Work, template: ClauseTemplate, keep: tuple[str, ...]) -> tu
 
 
 def _of_template(work: _Work, template: ClauseTemplate, rule: LearningRule) -> list[Clauses]:
-    if not _says_something(template, work.relations):
+    if not _has_evidence(template, work.relations):
         return []
     domains = work.database.problem.domains
     own = {name for name, _ in template.variables}

@@ -274,10 +274,10 @@ def _went_on(
 
 
 def _confined(ready: Prepared, weights: Float64) -> list[str]:
-    from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
+    from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
 
     hard = [network for network in ready.networks if len(network.hard)]
-    if hard and any(single_site_reach(network.network(weights)) is not Reach.ALL for network in hard):
+    if hard and any(single_site_reach(network.network(weights)) is not Reachability.ALL for network in hard):
         return ["hard rules may confine the chains that expectations come from; --method pseudolikelihood needs none"]
     return []
 

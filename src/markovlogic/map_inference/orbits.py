@@ -58,13 +58,13 @@ class ProblemKinds:
         return self.result.world[self.lifted.nodes(number)]
 
 
-def solve_by_classes(posed: PreparedProblem, class_of: Mapping[str, Int32]) -> ProblemKinds | str:
+def solve_by_classes(prepared: PreparedProblem, class_of: Mapping[str, Int32]) -> ProblemKinds | str:
     """Solve a problem by classes of constants that the evidence does not tell apart; or why that cannot be."""
     sizes, n_classes = sum(map(len, class_of.values())), sum(int(own.max(initial=-1)) + 1 for own in class_of.values())
     if n_classes * WORTH_IT > sizes:
         return f"{sizes:,} constants fall into {n_classes:,} classes"
     try:
-        told = posed.told_by_rules
+        told = prepared.written_as_rules
         lifted = lift(told.problem, told.lowered, class_of)
     except TooManyError as refusal:
         return str(refusal)

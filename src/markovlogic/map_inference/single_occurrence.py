@@ -34,7 +34,7 @@ Places = dict[str, set[Position]]  # where each variable of a clause stands
 class Reduction:
     """A problem with smaller domains that has the same most probable world, and the way back."""
 
-    posed: PreparedProblem
+    prepared: PreparedProblem
     is_reduced: dict[str, tuple[bool, ...]]  # for each predicate, of which arguments one constant stands for all
     note: str
 
@@ -42,12 +42,12 @@ class Reduction:
         """The atoms of the smaller problem that stand for some atoms, given by code."""
         args = decode(code, sizes)
         args[:, np.array(self.is_reduced[predicate], np.bool_)] = 0
-        return codes(args, self.posed.problem.statuses[predicate].sizes)
+        return codes(args, self.prepared.problem.statuses[predicate].sizes)
 
 
-def reduced(posed: PreparedProblem) -> Reduction | None:
+def reduced(prepared: PreparedProblem) -> Reduction | None:
     """Reduce all domains that can be; None where none can."""
-    problem, lowered = posed.problem, posed.lowered
+    problem, lowered = prepared.problem, prepared.lowered
     classes = _Classes(problem, lowered)
     chosen = {root for root in classes.roots if classes.is_single(root)}
     if not chosen:
@@ -66,7 +66,7 @@ def reduced(posed: PreparedProblem) -> Reduction | None:
         for name, predicate in problem.model.predicates.items()
     }
     note = f"lifted: one constant stands for all of {shown} in places where no rule connects two of them"
-    return Reduction(PreparedProblem(smaller, posed.clause_weights, made), is_reduced, note)
+    return Reduction(PreparedProblem(smaller, prepared.clause_weights, made), is_reduced, note)
 
 
 class _Classes:

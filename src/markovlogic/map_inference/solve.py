@@ -332,7 +332,7 @@ class _Run:
             if known is not None and not gap_of(part.network, known, most_conceivable(part.network)):
                 self.used["maxwalksat"] += 1
                 continue
-            found = maximize_program(part.network, known, on_bound=partial(self._tell, done, known is not None))
+            found = maximize_program(part.network, known, on_bound=partial(self._show_error, done, known is not None))
             if found.world is None:
                 assert self._failed is not None  # else a world was known
                 raise proved_impossible(self._whole) if found.is_optimal else self.not_found(self._failed)
@@ -343,7 +343,7 @@ class _Run:
             progress.advance(done + 1)
         return world, gap
 
-    def _tell(self, done: int, is_known: bool, bound: float, weight: float) -> None:
+    def _show_error(self, done: int, is_known: bool, bound: float, weight: float) -> None:
         """Show how far the proof of a component is."""
         note = f"at most {bound - weight:.4g} to gain" if is_known else ""
         self._work.progress.advance(done, note)

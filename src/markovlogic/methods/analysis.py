@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from markovlogic.methods.lifted.engines import EventPlans
     from markovlogic.methods.partition_analysis import PartitionAnalysis
     from markovlogic.methods.sampling.base import Target
-    from markovlogic.methods.sampling.irreducible import Reach
+    from markovlogic.methods.sampling.irreducible import Reachability
     from markovlogic.networks.components import Components
     from markovlogic.networks.counting.building import CountingPlan
     from markovlogic.networks.counting.network import CountingNetwork
@@ -206,7 +206,7 @@ class Forecast:
         from markovlogic.networks.counting.building import counting_plan
 
         if self.prepared.lowered.has_numbers:  # each that differs is written as a rule
-            return counting_plan(self.prepared.told_by_rules.problem, self.prepared.told_by_rules.lowered)
+            return counting_plan(self.prepared.written_as_rules.problem, self.prepared.written_as_rules.lowered)
         return counting_plan(self.prepared.problem, self.prepared.lowered)
 
     @cached_property
@@ -472,7 +472,7 @@ class Analysis:
 
         self.progress.stage("plan")
         try:
-            told = self.prepared.told_by_rules
+            told = self.prepared.written_as_rules
         except UnsupportedError as refusal:
             return Refusal(refusal.faults[0].message)
         return plan_lifted(told.problem, told.lowered)
@@ -485,7 +485,7 @@ class Analysis:
 
         if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
             return self.lifted
-        told = self.prepared.told_by_rules
+        told = self.prepared.written_as_rules
         return plan_lifted(told.problem, told.lowered, drawing=True)
 
     @cached_property
@@ -494,17 +494,17 @@ class Analysis:
         from markovlogic.methods.lifted.engines import EventPlans
 
         events = [literals.tolist() for literals in self.query.cubes if len(literals) > 1]
-        told = self.prepared.told_by_rules
+        told = self.prepared.written_as_rules
         return EventPlans(told.problem, told.lowered, events)
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> Reachability:
         """Whether single-site moves reach every possible world, as far as it is known."""
-        from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
+        from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
 
         if self.network is not None:
             return single_site_reach(self.network)
-        return Reach.UNKNOWN if self.prepared.lowered.has_hard else Reach.ALL
+        return Reachability.UNKNOWN if self.prepared.lowered.has_hard else Reachability.ALL
 
     @cached_property
     def symmetry(self) -> SymmetryFinder:

@@ -56,7 +56,7 @@ class InferOptions:
     method: Method | None = None
     settings: MethodSettings | None = None  # where the user gave them
     network: NetworkKind | None = None
-    compressor: Compressor | None = None  # what gives another problem in place of the posed one
+    compressor: Compressor | None = None  # what gives another problem in place of the original one
     compress_as: str = "auto"  # what the compressor gives: counts, blocks or a problem
     proposals: Compressor | None = None  # what the method takes as a source of proposals
 

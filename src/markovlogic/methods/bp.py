@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Plan
 from markovlogic.methods.messages.run import AtomBeliefs, Rounds, Schedule, ground_graph, propagate
-from markovlogic.methods.propagation import Found, Messages, PropagationMethod, asked_on_network, ground_cost
+from markovlogic.methods.propagation import Found, Messages, PropagationMethod, found_on_network, ground_cost
 from markovlogic.networks.base import NetworkKind
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class BeliefPropagation(PropagationMethod):
             def given(literals: Sequence[int]) -> AtomBeliefs:
                 return AtomBeliefs(propagate(graph.given(literals), rounds, progress), lambda atoms: atoms)
 
-            found = asked_on_network(analysis, network, given)
+            found = found_on_network(analysis, network, given)
             if graph.is_forest() and not found.base.beliefs.n_cut:
                 remark = "the factor graph has no loops, so belief propagation is exact once its messages have settled"
                 found = replace(found, remarks=(remark,))

@@ -11,7 +11,7 @@ from markovlogic.methods.base import Cost, InferOptions, Offer, Plan
 from markovlogic.methods.rates import Rates, Use, counting_bytes, counting_rates, counting_scale
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.sampling.base import Settings
-from markovlogic.methods.sampling.irreducible import Reach
+from markovlogic.methods.sampling.irreducible import Reachability
 from markovlogic.networks.base import COMPRESSED, NetworkKind
 from markovlogic.system.measures import show_bytes, too_large
 
@@ -68,8 +68,8 @@ class GibbsMethod(SamplingMethod):
 
     def costs(self, analysis: Analysis, options: InferOptions) -> tuple[tuple[NetworkKind, Cost], ...]:
         """What it would take on either network."""
-        posed = tuple(network for network in self.networks if network not in COMPRESSED)
-        wanted = posed if options.network is None else (options.network,)
+        uncompressed = tuple(network for network in self.networks if network not in COMPRESSED)
+        wanted = uncompressed if options.network is None else (options.network,)
         return tuple((network, self.cost_on(network, analysis, options)) for network in wanted)
 
     def chains_on(self, network: NetworkKind) -> int:
@@ -85,15 +85,15 @@ class GibbsMethod(SamplingMethod):
         from markovlogic.methods.sampling.gibbs import Gibbs
 
         assert isinstance(made, Gibbs)
-        confined = analysis.prepared.lowered.has_hard and analysis.reach is not Reach.ALL
+        confined = analysis.prepared.lowered.has_hard and analysis.reach is not Reachability.ALL
         return CountingGibbs(made.scan, made.start, confined)
 
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:
         """Take everything but what hard rules confine; and that too where the other methods' network does not fit."""
         counts = self.network_for(analysis, options) is NetworkKind.COUNTING
-        if analysis.reach is Reach.ALL:
+        if analysis.reach is Reachability.ALL:
             return Offer(True, self._why_counting(analysis) if counts else "")
-        word = "do" if analysis.reach is Reach.PART else "may"
+        word = "do" if analysis.reach is Reachability.PART else "may"
         kept = f"hard clauses {word} keep single-site moves from some worlds"
         alone = options.network is NetworkKind.COUNTING or not analysis.forecast.fits
         if alone and counts:

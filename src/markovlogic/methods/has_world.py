@@ -17,20 +17,20 @@ from markovlogic.problem.prepare import PreparedProblem
 UNCHECKED = "the hard rules are too large to ground, so it was not checked whether a world obeys them and the evidence"
 
 
-def require_world(posed: PreparedProblem, resources: Resources) -> tuple[str, ...]:
+def require_world(prepared: PreparedProblem, resources: Resources) -> tuple[str, ...]:
     """Refuse a problem whose hard rules and evidence allow no world; the notes say where that could not be checked.
 
-    A compression may merge or vote away the very facts that contradict a hard rule, so the problem as posed is checked.
+    A compression may merge or vote away the very facts that contradict a hard rule, so the original problem is checked.
     """
-    lowered = posed.lowered
+    lowered = prepared.lowered
     if not lowered.has_hard:
         return ()
     hard = replace(lowered, templates=tuple(template for template in lowered.templates if isinf(template.weight)))
     with database_for(resources.limit, resources.threads) as database:
-        decided = decide(posed.problem, hard, database, memory_limit=resources.memory_limit)
+        decided = decide(prepared.problem, hard, database, memory_limit=resources.memory_limit)
         way = Grounding(decided.problem, hard, database, resources.limit)
         if way.sizes.memory_bytes > resources.limit or way.sizes.seconds > REFINING_SECONDS:
             return (UNCHECKED,)
-        with rules_named(posed.problem.model.rules):
+        with rules_named(prepared.problem.model.rules):
             start_worlds(way.network(), 1, np.random.SeedSequence(0), "satisfying")
     return ()

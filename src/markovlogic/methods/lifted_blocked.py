@@ -36,7 +36,7 @@ class LiftedBlockedMethod(SamplingMethod):
         """One array a predicate."""
         from markovlogic.methods.lifted.blocks.network import TensorNetwork
 
-        told = analysis.prepared.told_by_rules
+        told = analysis.prepared.written_as_rules
         return TensorNetwork.of(told.problem, told.lowered)
 
     def _graph(self, analysis: Analysis, settings: MethodSettings | None) -> ClusterGraph:
@@ -58,7 +58,7 @@ class LiftedBlockedMethod(SamplingMethod):
             graph = self._graph(analysis, intended.settings)
         except UnsupportedError as refusal:
             return Cost(None, None, f"{refusal.faults[0].message} ({refusal.faults[0].place})", possible=False)
-        problem, schedule = analysis.prepared.told_by_rules.problem, intended.schedule
+        problem, schedule = analysis.prepared.written_as_rules.problem, intended.schedule
         whole = [cluster for cluster in graph.clusters if not cluster.note]
         counted = [cluster for cluster in graph.clusters if cluster.note]
         cells = sum(cluster.cells for cluster in graph.clusters)

@@ -19,8 +19,8 @@ from markovlogic.methods.propagation import (
     Found,
     Messages,
     PropagationMethod,
-    asked_of,
-    asked_on_network,
+    found_for,
+    found_on_network,
     ground_cost,
 )
 from markovlogic.networks.base import NetworkKind
@@ -95,7 +95,7 @@ def _work(analysis: Analysis, options: InferOptions) -> int | str:
     if any(item.joins_atoms for item in analysis.prepared.problem.query):
         return "a formula distinguishes its constants from the others"
     try:
-        told = analysis.prepared.told_by_rules
+        told = analysis.prepared.written_as_rules
         work = work_of(told.problem, told.lowered, analysis.symmetry.classes.class_of)
     except TooManyError as refusal:
         return str(refusal)
@@ -112,14 +112,14 @@ def _lifted_cost(analysis: Analysis, work: int) -> Cost:
 
 def _by_classes(analysis: Analysis, rounds: Rounds) -> Found:
     analysis = analysis.as_prepared
-    posed, progress = analysis.prepared, analysis.progress
+    prepared, progress = analysis.prepared, analysis.progress
     with analysis.watch("symmetry"):
         progress.stage("lift")
-        told = posed.told_by_rules
+        told = prepared.written_as_rules
         lifted = lift(told.problem, told.lowered, analysis.symmetry.classes.class_of)
     graph = lifted.graph
     remarks = [_lifted_to(graph.n_nodes, graph.n_factors, float(graph.members.sum()), "nothing was grounded")]
-    if posed.lowered.has_hard:
+    if prepared.lowered.has_hard:
         remarks.append("whether any world obeys all hard rules was not looked for, as nothing was grounded")
 
     def given(literals: Sequence[int]) -> AtomBeliefs:
@@ -128,7 +128,7 @@ def _by_classes(analysis: Analysis, rounds: Rounds) -> Found:
 
     with analysis.watch("sample"):
         try:
-            return asked_of(analysis, given, remarks=tuple(remarks))
+            return found_for(analysis, given, remarks=tuple(remarks))
         except ImpossibleError:
             hint = "give one of the hard rules a weight, or correct the evidence; --method bp names those that conflict"
             raise InputError("no world satisfies the hard rules and the evidence", hint=hint) from None
@@ -155,7 +155,7 @@ def _by_colours(analysis: Analysis, network: GroundNetwork, rounds: Rounds) -> F
                 told.append(_lifted_to(graph.n_nodes, graph.n_factors, network.n_all, "by colours of the ground network"))
             return AtomBeliefs(propagate(graph, rounds, progress), lambda atoms: colours.atom[atoms].astype(np.int64))
 
-    found = asked_on_network(analysis, network, given)
+    found = found_on_network(analysis, network, given)
     return replace(found, remarks=tuple(told))
 
 

@@ -94,7 +94,7 @@ PLAIN = (int, float, str, bool)  # what words on a command line can be
 OPTIONAL = ("float | None", "int | None")
 
 
-def settings_said(method: str, said: Sequence[str]) -> str | MethodSettings:
+def settings_from(method: str, said: Sequence[str]) -> str | MethodSettings:
     """The method's settings with some of them changed; its name alone where nothing was said.
 
     A value is read as what it is by default: a number, or a word that the method checks.

@@ -104,7 +104,7 @@ class PartitionAnalysis:
         return parts_of(self.network)
 
     @cached_property
-    def parts_asked(self) -> Bool:
+    def parts_in_query(self) -> Bool:
         """Parts in which something moves and single atoms are asked for."""
         parts, row_of = self.parts, self.network.row_of
         wanted = np.zeros(parts.n_parts, np.bool_)
@@ -120,7 +120,7 @@ class PartitionAnalysis:
         from markovlogic.methods.partition.parts import only
         from markovlogic.methods.sampling.partition_reach import confining
 
-        small = small_parts(self.network, self.parts, self.parts_asked)
+        small = small_parts(self.network, self.parts, self.parts_in_query)
         return confining(self.analysis.prepared.problem, only(self.network, self.parts, ~small))
 
     @cached_property

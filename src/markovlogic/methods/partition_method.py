@@ -103,7 +103,7 @@ class PartitionMethod(SamplingMethod):
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """Orbits are pooled where they were asked for, or where no part is going to be solved otherwise."""
         if options.sampling.estimator == "auto" and _is_soon(analysis):
-            small = small_parts(analysis.partition.network, analysis.partition.parts, analysis.partition.parts_asked)
+            small = small_parts(analysis.partition.network, analysis.partition.parts, analysis.partition.parts_in_query)
             if (_solves(schedule) and small.any()) or analysis.partition.network.n_nodes > MOST_TWINS:
                 options = replace(options, sampling=replace(options.sampling, estimator="sample"))
         return super()._estimator(analysis, options, schedule, settings)
@@ -118,7 +118,7 @@ class PartitionMethod(SamplingMethod):
         solves = _solves(plan.schedule) and plan.pools is None
         with analysis.watch("sample"):
             analysis.progress.stage("solve")
-            wanted = analysis.partition.parts_asked if solves else np.zeros(parts.n_parts, np.bool_)
+            wanted = analysis.partition.parts_in_query if solves else np.zeros(parts.n_parts, np.bool_)
             solved = solve_parts(network, parts, wanted, deadline_share=_share_of_time(plan.schedule))
         if (fault := confining(analysis.prepared.problem, only(network, parts, ~solved.parts))) is not None:
             raise UnsupportedError(fault)

@@ -123,7 +123,7 @@ class PropagationMethod(Method):
         )
 
 
-def asked_of(analysis: Analysis, given: Given, concerns: tuple[str, ...] = (), remarks: tuple[str, ...] = ()) -> Found:
+def found_for(analysis: Analysis, given: Given, concerns: tuple[str, ...] = (), remarks: tuple[str, ...] = ()) -> Found:
     """Put the query to messages; given: beliefs where some literals are known to be true."""
     base = given(())
     cubes = [
@@ -136,10 +136,10 @@ def asked_of(analysis: Analysis, given: Given, concerns: tuple[str, ...] = (), r
     return Found(base, atoms, events, converged, concerns, remarks, analysis.query, whole.remarks, whole.log_z)
 
 
-def asked_on_network(analysis: Analysis, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:
+def found_on_network(analysis: Analysis, network: GroundNetwork, given: Given, remarks: tuple[str, ...] = ()) -> Found:
     """The same on a ground network, where conflicts of hard rules can be named and worlds looked for."""
     try:
-        return asked_of(analysis, given, _doubts(network), remarks)
+        return found_for(analysis, given, _doubts(network), remarks)
     except ImpossibleError:
         raise no_world(hard_part(network)) from None
 

@@ -191,7 +191,7 @@ def _chain_bytes(analysis: Analysis) -> float:
     return analysis.forecast.counting_plan.chain_bytes + 8.0 * len(analysis.forecast.prepared.problem.atoms)
 
 
-def counting_what_is_asked(analysis: Analysis) -> Rates:
+def counting_rates_for_query(analysis: Analysis) -> Rates:
     """The same with tallies from the first atom that is asked for to the last; lists the questions."""
     numbers = analysis.query.numbers
     span = int(numbers.max()) - int(numbers.min()) + 1 if len(numbers) else 0

@@ -32,7 +32,7 @@ def replaced(prepared: PreparedProblem, options: InferOptions, resources: Resour
     if made.blocks is not None:
         return Replacement(made, notes=unchecked)
     moved = projected(resolved_query(prepared.problem, include_evidence=include_evidence), made.projection)
-    return Replacement(made, moved, distinct(moved, made.posed.problem), unchecked)
+    return Replacement(made, moved, distinct(moved, made.prepared.problem), unchecked)
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def analysis_with(
     if options.compressor is not None:
         with watch("compress"):
             replacement = replaced(prepared, options, resources, include_evidence=include_evidence)
-    solved = prepared if replacement is None else replacement.made.posed
+    solved = prepared if replacement is None else replacement.made.prepared
     has_counts = replacement is not None and replacement.made.blocks is not None
     with analysis_of(
         solved,

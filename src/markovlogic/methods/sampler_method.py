@@ -13,9 +13,9 @@ import numpy as np
 from markovlogic.errors import InputError
 from markovlogic.estimation.estimator import CONDITIONAL_CELLS, Estimator, resolved
 from markovlogic.methods.base import Cost, InferOptions, Method, Plan
-from markovlogic.methods.rates import SLOW, Rates, Use, counting_scale, counting_what_is_asked
+from markovlogic.methods.rates import SLOW, Rates, Use, counting_rates_for_query, counting_scale
 from markovlogic.methods.sampling.base import LogZ, Settings
-from markovlogic.methods.sampling.irreducible import Reach
+from markovlogic.methods.sampling.irreducible import Reachability
 from markovlogic.networks.base import NetworkKind
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 
@@ -133,7 +133,7 @@ class SamplingMethod(Method):
         scale, rates, schedule = analysis.scale, self.rates, intended.schedule
         grounding = 0
         if intended.network is NetworkKind.COUNTING:
-            scale, rates = counting_scale(analysis), counting_what_is_asked(analysis)
+            scale, rates = counting_scale(analysis), counting_rates_for_query(analysis)
         elif scale.predicted and not analysis.forecast.can_refine:
             return analysis.forecast.unknown_cost
         else:
@@ -141,7 +141,7 @@ class SamplingMethod(Method):
         reason = f"{schedule.chains} chains of {schedule.draws} draws"
         if intended.network is NetworkKind.COUNTING:
             reason += f", {analysis.forecast.counting_plan.sweep_seconds:.2g} s a sweep"
-        if self.confined_moves and analysis.prepared.lowered.has_hard and analysis.reach is not Reach.ALL:
+        if self.confined_moves and analysis.prepared.lowered.has_hard and analysis.reach is not Reachability.ALL:
             reason += f"; hard clauses may keep {self.confined_moves} from reaching every world"
         use = Use(schedule, intended.estimator, len(analysis.query.numbers), len(analysis.query.open_events), intended.pools)
         decided = max(analysis.questions.rows - use.n_query, 0)  # rows that cost nothing but their place

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.rates import Rates
 from markovlogic.methods.sampler_method import SamplingMethod
-from markovlogic.methods.sampling.irreducible import Reach
+from markovlogic.methods.sampling.irreducible import Reachability
 from markovlogic.networks.base import NetworkKind
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class TemperedMethod(SamplingMethod):
 
     def can_replace_stuck_chains(self, analysis: Analysis) -> bool:
         """Where single-site moves reach every world: heat does not melt hard rules."""
-        return analysis.network is not None and analysis.reach is Reach.ALL
+        return analysis.network is not None and analysis.reach is Reachability.ALL
 
 
 METHOD = TemperedMethod(

@@ -19,7 +19,7 @@ from markovlogic.system.arrays import Bool, Float64, Int32, Int64, each_once
 
 @dataclass(frozen=True, eq=False)
 class CountNetwork(ABC):
-    """What all of them have; arrays are read-only. Atoms are those of the posed problem."""
+    """What all of them have; arrays are read-only. Atoms are those of the original problem."""
 
     n_atoms: int
     of_atom: Int32  # (n_atoms,) the unit whose mean stands for each open atom

@@ -41,12 +41,12 @@ def assumed_notes(problem: Problem, opened: Sequence[str] = (), purpose: Purpose
     asked = {*queried_predicates(problem.query), *opened}
     uses = _uses(problem)
     notes = [*problem.model.notes, *problem.evidence.notes]
-    notes += [_open_unasked(problem, asked, purpose), _open_groups(problem, asked, purpose)]
+    notes += [_open_not_queried(problem, asked, purpose), _open_groups(problem, asked, purpose)]
     notes += [_capitals(problem, uses), *(_alike(problem, name, uses[name]) for name in problem.domains)]
     return tuple(note for note in notes if note)
 
 
-def _open_unasked(problem: Problem, asked: set[str], purpose: Purpose) -> str:
+def _open_not_queried(problem: Problem, asked: set[str], purpose: Purpose) -> str:
     """Predicates that are open because nothing is said about them."""
     in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)} - asked
     found = [

@@ -91,7 +91,7 @@ class WithoutNumbers:
     statuses: dict[str, Statuses]
 
 
-def told_without_numbers(problem: Problem, lowered: LoweredModel) -> WithoutNumbers:
+def without_numbers(problem: Problem, lowered: LoweredModel) -> WithoutNumbers:
     """One clause for each number that multiplies a clause's weight; refuses where a predicate has too many different ones."""
     predicates: dict[str, Predicate] = {}
     statuses: dict[str, Statuses] = {}

@@ -20,7 +20,7 @@ from markovlogic.language import syntax
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.assumed import INFERENCE, Purpose, assumed_notes
 from markovlogic.problem.pose import listed_names
-from markovlogic.problem.soft import ToldByRules, told_by_rules
+from markovlogic.problem.soft import WrittenAsRules, written_as_rules
 from markovlogic.system.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ class PreparedProblem:
         return lower(self.problem.model, self.clause_weights)
 
     @cached_property
-    def told_by_rules(self) -> ToldByRules:
+    def written_as_rules(self) -> WrittenAsRules:
         """The same with soft evidence as rules, for what works on rules; refuses soft evidence of too many values."""
-        return told_by_rules(self.problem, self.lowered)
+        return written_as_rules(self.problem, self.lowered)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -97,7 +97,7 @@ class PreparedProblem:
         return digest.hexdigest()
 
 
-def pose_problem(
+def prepare_problem(
     model: Models, evidence: Evidences, query: Queries, assumed: Assumptions | None = None, *, progress: Progress = SILENT
 ) -> PreparedProblem:
     """Read what is still in files, and check all of it together."""

@@ -17,7 +17,7 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, codes
 from markovlogic.errors import Fault, UnsupportedError
 from markovlogic.language.syntax import And, Atom, Model, Predicate, Rule, Variable
 from markovlogic.language.templates import ClauseTemplate, Literal, LoweredModel
-from markovlogic.problem.numbers import told_without_numbers
+from markovlogic.problem.numbers import without_numbers
 from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import NumberedAtoms, Problem, SoftAtoms
 from markovlogic.system.arrays import Float64, Int64, frozen
@@ -67,17 +67,17 @@ def soft_log_odds(problem: Problem) -> SoftLogOdds:
 
 
 @dataclass(frozen=True, eq=False)
-class ToldByRules:
+class WrittenAsRules:
     """A problem without soft evidence, and its lowered rules, that mean the same."""
 
     problem: Problem
     lowered: LoweredModel
 
 
-def told_by_rules(problem: Problem, lowered: LoweredModel) -> ToldByRules:
+def written_as_rules(problem: Problem, lowered: LoweredModel) -> WrittenAsRules:
     """The same distribution over the same open atoms without soft evidence; refuses where its values are too many."""
     if not problem.soft and not lowered.has_numbers:
-        return ToldByRules(problem, lowered)
+        return WrittenAsRules(problem, lowered)
     predicates, statuses = dict(problem.model.predicates), dict(problem.statuses)
     rules, templates, constants = list(problem.model.rules), list(lowered.templates), list(lowered.constant_per_grounding)
     for name, soft in problem.soft.items():
@@ -98,12 +98,12 @@ def told_by_rules(problem: Problem, lowered: LoweredModel) -> ToldByRules:
             rules.append(_rule(predicate, marker, value))
             templates.append(template)
             constants.append(constant)
-    plain = told_without_numbers(problem, LoweredModel(tuple(templates), lowered.definitions, tuple(constants), lowered.numbers))
+    plain = without_numbers(problem, LoweredModel(tuple(templates), lowered.definitions, tuple(constants), lowered.numbers))
     predicates, statuses = predicates | plain.predicates, statuses | plain.statuses
     model = Model(predicates, tuple(rules), problem.model.constants, problem.model.declared_types, problem.model.source)
     start = np.concatenate([problem.atoms.start, np.full(len(statuses) - len(problem.statuses), len(problem.atoms))])
     atoms = AtomIndex(tuple(statuses), frozen(start), statuses)
-    return ToldByRules(
+    return WrittenAsRules(
         replace(problem, model=model, statuses=statuses, atoms=atoms, soft={}, numbers={}),
         plain.lowered,
     )

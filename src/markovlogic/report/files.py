@@ -225,7 +225,7 @@ def write_json(result: Marginals, file: BinaryIO) -> None:
 
 
 def _compression(result: Marginals) -> dict[str, Any]:
-    """What was solved in place of the posed problem, beside the guarantee; nothing where that was solved."""
+    """What was solved in place of the original problem, beside the guarantee; nothing where that was solved."""
     record = result.run.compression
     return {} if record is None else {"compression": record.stats(result.guarantee)}
 

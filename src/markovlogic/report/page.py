@@ -99,7 +99,7 @@ def vega() -> str:
 
 
 def _compression(result: Marginals) -> str:
-    """The line on what was solved in place of the posed problem, beside the guarantee."""
+    """The line on what was solved in place of the original problem, beside the guarantee."""
     record = result.run.compression
     return "" if record is None else f'<p id="compression">Compression: {html.escape(record.summary)}</p>\n'
 

@@ -78,7 +78,7 @@ class Account:
 
 @dataclass(frozen=True)
 class CompressionRecord:
-    """What was solved in place of the posed problem, or proposed to its chains."""
+    """What was solved in place of the original problem, or proposed to its chains."""
 
     name: str  # as `--compress` spells it
     summary: str  # the line next to the results: what was merged or lost, what is promised, how large the bias is

@@ -259,7 +259,7 @@ def _identity(
         "method": task.settings.method,
         "settings": repr(task.settings),
         "chains": schedule.chains,
-        "burn_in": schedule.burn_in if schedule.burn_in_said else recording.burn_in,
+        "burn_in": schedule.burn_in if schedule.burn_in_given else recording.burn_in,
         "seed": schedule.seed,
         "estimator": task.estimator.name,
         "either": task.estimator.either,

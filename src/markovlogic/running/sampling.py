@@ -106,7 +106,7 @@ class Sampling:
             chains=_or(self.chains, default_chains),
             draws=draws,
             burn_in=_or(self.burn_in, draws // BURN_IN_SHARE),
-            burn_in_said=self.burn_in is not None,
+            burn_in_given=self.burn_in is not None,
             seed=_or(self.seed, 0),
             time_limit=self.seconds,
             target_stderr=None if self.target_stderr is None else float(self.target_stderr),
@@ -135,7 +135,7 @@ class Schedule:
     keep_draws: bool = False
     gives_up: bool = False  # end the run early where chains disagree after burn-in, since something else will go on
     stream: str = ""  # names the part of a problem whose draws these are, so that parts draw independently
-    burn_in_said: bool = True  # else it follows from the draws, and a run that is continued keeps its own
+    burn_in_given: bool = True  # else it follows from the draws, and a run that is continued keeps its own
 
     @property
     def entropy(self) -> int | list[int]:

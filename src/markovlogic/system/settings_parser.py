@@ -27,7 +27,7 @@ def check_words(settings: Any, owner: str) -> None:
 def with_variant(settings: Any, owner: str, said: Sequence[str], others: Collection[str] = ()) -> Any:
     """The settings, or those of an installed variant of them where a word names a setting that only the variant has.
 
-    others: see `split_said`. A setting of the papers' package is refused with a hint where that is not installed.
+    others: see `split_assignments`. A setting of the papers' package is refused with a hint where that is not installed.
     """
     own = setting_names(settings)
     for text in said:
@@ -56,7 +56,9 @@ def every_setting(settings: Any, owner: str) -> list[str]:
     return setting_names(settings if variant is None else variant())
 
 
-def split_said(settings: Any, owner: str, said: Sequence[str], others: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def split_assignments(
+    settings: Any, owner: str, said: Sequence[str], others: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
     """What is said of these settings by name, and what is left for others.
 
     others: names of settings of something else, and whose they are. Where both have a name, `OWNER.NAME=VALUE` says which is

@@ -110,8 +110,8 @@ def run_family(
     notes: list[str] = []
     measured: dict[str, Any] = {}
     verdicts: list[Verdict] = []
-    for posed in _readings(family, small_truth, scale, seed, progress):
-        reading = replace(posed, truth=replace(posed.truth, kl=scale.kl))
+    for prepared in _readings(family, small_truth, scale, seed, progress):
+        reading = replace(prepared, truth=replace(prepared.truth, kl=scale.kl))
         own, told = _contest(reading, scale, seed, progress)
         found += own
         notes += [f"{reading.name}: {note}" for note in told]
@@ -138,7 +138,7 @@ def _readings(
 ) -> Iterator[Reading]:
     unary = set_stage(family, scale.size, scale.evidence, seed, variant="unary", progress=progress)
     progress.stage("exact truth")
-    yield Reading(UNARY, unary, lifted_truth(unary.posed))
+    yield Reading(UNARY, unary, lifted_truth(unary.prepared))
     literal = set_stage(family, scale.size, scale.evidence, seed, progress=progress)
     progress.stage("gold run")
     gold = gold_of(lifted_blocked(literal), scale.gold_chains, scale.gold_burn_in, scale.gold_draws, seed)
@@ -187,8 +187,8 @@ def _contest(reading: Reading, scale: AccuracyScale, seed: int, progress: Progre
             progress.advance(until)
             if chains.seconds - before >= scale.seconds:
                 break
-    answered(stage.posed, LBP)  # loads what it needs
-    told = answered(stage.posed, LBP)
+    answered(stage.prepared, LBP)  # loads what it needs
+    told = answered(stage.prepared, LBP)
     last = max(look.seconds for look in found)
     for draws, seconds in ((0, told.seconds), (1, max(last, told.seconds))):  # a level in the chart
         errors = reading.truth.errors(told.probability)

@@ -119,7 +119,7 @@ def _scored(
     told = {
         "data": task.world.source,
         "objects": task.world.objects(),
-        "atoms": len(task.posed.problem.atoms),
+        "atoms": len(task.prepared.problem.atoms),
         "gold": how,
         "mean_gold": float(gold.mean()),
         "undecided": float(np.mean((gold > 0.01) & (gold < 0.99))),

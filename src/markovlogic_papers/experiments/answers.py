@@ -27,10 +27,10 @@ class Told:
     remarks: tuple[str, ...]  # concerns first
 
 
-def answered(posed: PreparedProblem, method: str) -> Told:
+def answered(prepared: PreparedProblem, method: str) -> Told:
     """Plan, and do what was planned; a query of all predicates gets a number for every open atom."""
     begun = time.perf_counter()
-    with analysis_of(posed, Resources(), Stopwatch()) as analysis:
+    with analysis_of(prepared, Resources(), Stopwatch()) as analysis:
         planned = make_plan(analysis, options_of(method))
         answer = planned.answer()
         solved = (answer.query or planned.analysis.query).atoms
@@ -41,12 +41,12 @@ def answered(posed: PreparedProblem, method: str) -> Told:
         return Told(value[order], time.perf_counter() - begun, (*answer.concerns, *answer.remarks))
 
 
-def asking(posed: PreparedProblem, query: str) -> PreparedProblem:
+def asking(prepared: PreparedProblem, query: str) -> PreparedProblem:
     """The same problem with another question; what is open stays so."""
-    problem = posed.problem
-    return replace(posed, problem=replace(problem, query=resolve_query(problem.model, problem.domains, query)))
+    problem = prepared.problem
+    return replace(prepared, problem=replace(problem, query=resolve_query(problem.model, problem.domains, query)))
 
 
-def lifted_truth(posed: PreparedProblem) -> Truth:
+def lifted_truth(prepared: PreparedProblem) -> Truth:
     """Exact marginals of all open atoms by lifted inference, where [001] and [003] had PTP and WFOMC."""
-    return Truth.exact(answered(posed, "lifted").probability, "exact: lifted inference")
+    return Truth.exact(answered(prepared, "lifted").probability, "exact: lifted inference")

@@ -31,7 +31,7 @@ FEWEST = 4  # draws, from which on R says something
 
 
 @dataclass(frozen=True)
-class ClusteredWish:
+class ClusteredOptions:
     """How long each curve is followed."""
 
     chains: int
@@ -52,21 +52,21 @@ class CurvePoint:
     moved: float
 
 
-def clustered_curves(posed: PreparedProblem, atoms: Int64, wish: ClusteredWish) -> tuple[list[CurvePoint], list[str]]:
+def clustered_curves(prepared: PreparedProblem, atoms: Int64, wanted: ClusteredOptions) -> tuple[list[CurvePoint], list[str]]:
     """All curves on one benchmark for these open atoms; and what could not run."""
-    grouping = KMeans(ratio=wish.ratio, features="sat", weights="literal", seed=wish.seed)
+    grouping = KMeans(ratio=wanted.ratio, features="sat", weights="literal", seed=wanted.seed)
     begun = time.perf_counter()
-    partition = grouping.partition(posed.problem)
+    partition = grouping.partition(prepared.problem)
     found: list[CurvePoint] = []
     notes: list[str] = []
-    own = grouping.shrunk(posed, partition)
+    own = grouping.shrunk(prepared, partition)
     clustered = time.perf_counter() - begun
-    found += _followed(CGIBBS, _counting(own.posed, wish), own.projection.at(atoms)[0], clustered, wish)
+    found += _followed(CGIBBS, _counting(own.prepared, wanted), own.projection.at(atoms)[0], clustered, wanted)
     try:
-        blocks = block_network(posed, partition, grouping.carry_over.reading)
+        blocks = block_network(prepared, partition, grouping.carry_over.reading)
         place = np.where(blocks.most[blocks.of_atom[atoms]] > 0, blocks.of_atom[atoms], -1).astype(np.int64)
         for name, alpha in READINGS.items():
-            found += _followed(name, _blocks(blocks, alpha, wish), place, clustered, wish)
+            found += _followed(name, _blocks(blocks, alpha, wanted), place, clustered, wanted)
     except ResourceError as refusal:
         notes.append(f"acgibbs does not fit: {refusal}")
     return found, notes
@@ -75,22 +75,22 @@ def clustered_curves(posed: PreparedProblem, atoms: Int64, wish: ClusteredWish) 
 Step = Callable[[], Any]  # one sweep of all chains -> (chains, n_places) truth values
 
 
-def _counting(posed: PreparedProblem, wish: ClusteredWish) -> Step:
-    network = counting_network(posed.problem, posed.lowered)
+def _counting(prepared: PreparedProblem, wanted: ClusteredOptions) -> Step:
+    network = counting_network(prepared.problem, prepared.lowered)
     sampler = CountingGibbs(start="random").build(network, 1)
-    states = [sampler.init(own) for own in np.random.SeedSequence(wish.seed).spawn(wish.chains)]
+    states = [sampler.init(own) for own in np.random.SeedSequence(wanted.seed).spawn(wanted.chains)]
 
     def step() -> Any:
         for state in states:
             sampler.step(state, 1)
-        return np.stack([state.world for state in states]) if network.n_atoms else np.zeros((wish.chains, 1), np.uint64)
+        return np.stack([state.world for state in states]) if network.n_atoms else np.zeros((wanted.chains, 1), np.uint64)
 
     return step
 
 
-def _blocks(network: Any, alpha: str, wish: ClusteredWish) -> Step:
-    sampler: Any = BlockGibbs(alpha).build(network, wish.chains)  # type: ignore[arg-type]
-    state = sampler.init(np.random.SeedSequence(wish.seed))
+def _blocks(network: Any, alpha: str, wanted: ClusteredOptions) -> Step:
+    sampler: Any = BlockGibbs(alpha).build(network, wanted.chains)  # type: ignore[arg-type]
+    state = sampler.init(np.random.SeedSequence(wanted.seed))
 
     def step() -> Any:
         sampler.step(state, 1)
@@ -99,16 +99,16 @@ def _blocks(network: Any, alpha: str, wish: ClusteredWish) -> Step:
     return step
 
 
-def _followed(name: str, step: Step, place: Int64, clustered: float, wish: ClusteredWish) -> Iterator[CurvePoint]:
+def _followed(name: str, step: Step, place: Int64, clustered: float, wanted: ClusteredOptions) -> Iterator[CurvePoint]:
     """place: where each atom's value stands; −1 where its block is known."""
     step()  # compiles, and counts to nobody's time
     begun, own = time.perf_counter(), place[place >= 0]
-    totals = np.zeros((len(own), wish.chains), np.int64)
-    marks = set(looks(wish.draws))
-    for draw in range(1, wish.draws + 1):
+    totals = np.zeros((len(own), wanted.chains), np.int64)
+    marks = set(looks(wanted.draws))
+    for draw in range(1, wanted.draws + 1):
         totals += step()[:, own].T.astype(np.int64) != 0
         seconds = clustered + time.perf_counter() - begun
-        late = seconds - clustered >= wish.seconds
+        late = seconds - clustered >= wanted.seconds
         if draw >= FEWEST and (draw in marks or late):
             value = mean_rhat(totals, draw) if len(own) else float("nan")
             yield CurvePoint(name, draw, seconds, value, len(own) / max(len(place), 1))

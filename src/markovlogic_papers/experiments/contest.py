@@ -113,7 +113,7 @@ def gold_of(contender: Contender, chains: int, burn_in: int, draws: int, seed: i
 
 def lifted_blocked(stage: Stage) -> Contender:
     """Lifted blocked Gibbs with the clusters that it constructs."""
-    return Contender(LBG, LiftedBlocked(), TensorNetwork.of(stage.problem, stage.posed.lowered))
+    return Contender(LBG, LiftedBlocked(), TensorNetwork.of(stage.problem, stage.prepared.lowered))
 
 
 def blocked_ones(stage: Stage) -> tuple[list[Contender], list[str]]:

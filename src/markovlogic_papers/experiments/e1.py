@@ -23,7 +23,7 @@ from markovlogic.compression.partition import Partition
 from markovlogic.data.evidence import UNKNOWN, Domain, Evidence, Facts
 from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 from markovlogic.problem.model import Model
-from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic.problem.prepare import PreparedProblem, prepare_problem
 from markovlogic.system.arrays import Float64
 from markovlogic.system.progress import Progress
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
@@ -63,17 +63,17 @@ def run(scale: AdaptedScale, seed: int, progress: Progress) -> Outcome:
     done = 0
     for w1, w2 in scale.weights:
         for number in range(scale.runs):
-            posed, status = _posed(scale, w1, w2, np.random.default_rng([seed, number]))
+            prepared, status = _prepared(scale, w1, w2, np.random.default_rng([seed, number]))
             truth = _truth(status, w1, w2)
             for groups in scale.groups:
-                partition = RandomGroups(ratio=groups / scale.objects, seed=number).partition(posed.problem)
+                partition = RandomGroups(ratio=groups / scale.objects, seed=number).partition(prepared.problem)
                 ways = [(LITERAL, name, alpha) for name, alpha in SAMPLERS.items()] + [(CORRECTED, "cgibbs", "none")]
                 for setting, name, alpha in ways:
-                    for sweep, found in _followed(posed, partition, READINGS[setting], alpha, scale, seed + number):
+                    for sweep, found in _followed(prepared, partition, READINGS[setting], alpha, scale, seed + number):
                         own = _errors(found, truth, status, keeps=setting == CORRECTED)
                         rows.append((w1, w2, groups, setting, name, number, sweep, *own))
-            apart = Twins().partition(posed.problem)
-            for sweep, found in _followed(posed, apart, READINGS[LITERAL], "none", scale, seed + number):
+            apart = Twins().partition(prepared.problem)
+            for sweep, found in _followed(prepared, apart, READINGS[LITERAL], "none", scale, seed + number):
                 own = _errors(found, truth, status)
                 rows.append((w1, w2, apart.n_groups("x"), BY_EVIDENCE, "cgibbs", number, sweep, *own))
             done += 1
@@ -83,7 +83,7 @@ def run(scale: AdaptedScale, seed: int, progress: Progress) -> Outcome:
     return Outcome(table, measured, _verdict(measured, scale), asdict(scale))
 
 
-def _posed(scale: AdaptedScale, w1: float, w2: float, rng: np.random.Generator) -> tuple[PreparedProblem, dict[str, Any]]:
+def _prepared(scale: AdaptedScale, w1: float, w2: float, rng: np.random.Generator) -> tuple[PreparedProblem, dict[str, Any]]:
     """The problem, and the status of every atom."""
     model = Model.parse(f"R(x)\nS(x)\n{w1} R(a) v S(a)\n{w2} R(a)\n{w2} S(a)\n")
     n = scale.objects
@@ -96,7 +96,7 @@ def _posed(scale: AdaptedScale, w1: float, w2: float, rng: np.random.Generator) 
         known = np.flatnonzero(own != UNKNOWN)
         facts[name] = Facts(known[:, None].astype(np.int32), own[known].astype(np.int8))
     domain = Domain("x", tuple(f"A{i}" for i in range(n)))
-    return pose_problem(model, Evidence({"x": domain}, facts), "R,S"), status
+    return prepare_problem(model, Evidence({"x": domain}, facts), "R,S"), status
 
 
 def _truth(status: dict[str, Any], w1: float, w2: float) -> dict[str, Float64]:
@@ -112,14 +112,14 @@ def _truth(status: dict[str, Any], w1: float, w2: float) -> dict[str, Float64]:
 
 
 def _followed(
-    posed: PreparedProblem, partition: Partition, reading: Reading, alpha: str, scale: AdaptedScale, seed: int
+    prepared: PreparedProblem, partition: Partition, reading: Reading, alpha: str, scale: AdaptedScale, seed: int
 ) -> Iterator[tuple[int, dict[str, Float64]]]:
     """Estimates of every object's atoms after so many sweeps: means of conditionals, averaged over chains."""
-    network = block_network(posed, partition, reading)
+    network = block_network(prepared, partition, reading)
     sampler = BlockGibbs(alpha).build(network, scale.chains)  # type: ignore[arg-type]
     state = sampler.init(np.random.SeedSequence(seed))
     marks = sorted({round(scale.sweeps ** (k / 8)) for k in range(9)})
-    total, problem = np.zeros(network.n_blocks), posed.problem
+    total, problem = np.zeros(network.n_blocks), prepared.problem
     n = scale.objects
     of = {name: np.full(n, -1, np.int64) for name in ("R", "S")}
     for name, own in of.items():

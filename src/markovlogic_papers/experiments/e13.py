@@ -37,7 +37,7 @@ from markovlogic_papers.experiments.synthetic_rules import (
     drawn,
     error,
     groupings,
-    told_of,
+    summary_of,
     translated,
 )
 
@@ -80,7 +80,7 @@ def measured_errors(scale: SyntheticScale, seed: int, progress: Progress, stage:
                 plain = drawn(m, (scale.items, scale.others, scale.others), evidence, seed + number)
                 worlds = {SATURATED: plain, DESATURATED: plain.desaturated()}
                 for name, world in worlds.items():
-                    checks[f"{m} rules, {evidence}, {name}, run {number}"] = told_of(world)
+                    checks[f"{m} rules, {evidence}, {name}, run {number}"] = summary_of(world)
                 rows += [(m, evidence, *own) for own in _of_worlds(worlds, scale, seed + number, number)]
                 done += 1
                 progress.advance(done)
@@ -89,17 +89,17 @@ def measured_errors(scale: SyntheticScale, seed: int, progress: Progress, stage:
 
 def _of_worlds(worlds: dict[str, Synthetic], scale: SyntheticScale, seed: int, number: int) -> list[tuple[Cell, ...]]:
     """Groups are found once: they go by the evidence, which is the same in both worlds."""
-    posed = {name: world.posed() for name, world in worlds.items()}
+    prepared = {name: world.prepared() for name, world in worlds.items()}
     rows: list[tuple[Cell, ...]] = []
     for ratio in scale.ratios:
         for name, grouping in groupings(ratio, seed, scale.epochs).items():
-            partition = grouping.partition(posed[SATURATED].problem)
+            partition = grouping.partition(prepared[SATURATED].problem)
             for weights, world in worlds.items():
-                for setting, made in translated(grouping, posed[weights], partition).items():
+                for setting, made in translated(grouping, prepared[weights], partition).items():
                     rows.append((weights, setting, name, ratio, None, partition.ratio, number, error(world, made)))
         for name, rank, changer in changers(ratio, scale.ranks if ratio == scale.ratios[0] else (), seed):
             for weights, world in worlds.items():
-                value = error(world, changer.compress(posed[weights], needs_problem=True))
+                value = error(world, changer.compress(prepared[weights], needs_problem=True))
                 for at in scale.ratios if rank is not None else (ratio,):  # a rank has no ratio: it is drawn at all of them
                     rows.append((weights, LITERAL, name, at, rank, None, number, value))
     return rows

@@ -11,7 +11,7 @@ import numpy as np
 
 from markovlogic.compression.evidence_factors import BMF, factorise_evidence
 from markovlogic.guarantee import Guarantee
-from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic.problem.prepare import PreparedProblem, prepare_problem
 from markovlogic.system.arrays import Bool, Float64
 from markovlogic.system.progress import Progress
 from markovlogic.system.temporary import TemporaryFolder
@@ -64,12 +64,12 @@ def run(scale: LowRankScale, seed: int, progress: Progress) -> Outcome:
     full: dict[int, int] = {}  # by size: greedy factors depend on it, and so does their number
     truth_seconds: dict[int, float | None] = {}
     for pages in scale.pages:
-        posed = _posed(between, pages)
-        full[pages] = factorise_evidence(posed.problem, BMF(FULL_RANK))["Links"].rank
+        prepared = _prepared(between, pages)
+        full[pages] = factorise_evidence(prepared.problem, BMF(FULL_RANK))["Links"].rank
         progress.stage(f"{pages} pages", full[pages])
-        truth, truth_seconds[pages] = _solve(posed, scale.repeats)
+        truth, truth_seconds[pages] = _solve(prepared, scale.repeats)
         for rank in range(1, full[pages] + 1):
-            found.append(_of_rank(posed, rank, truth, scale.repeats))
+            found.append(_of_rank(prepared, rank, truth, scale.repeats))
             progress.advance(rank)
     measured = {
         "full_rank": full,
@@ -81,17 +81,17 @@ def run(scale: LowRankScale, seed: int, progress: Progress) -> Outcome:
     return Outcome(Table(COLUMNS, [one.row() for one in found]), measured, _judge(found, full), asdict(scale))
 
 
-def _posed(between: Bool, pages: int) -> PreparedProblem:
+def _prepared(between: Bool, pages: int) -> PreparedProblem:
     topic = np.arange(pages) % len(between)
     links = np.argwhere(between[np.ix_(topic, topic)])
     names = ",".join(f"P{number}" for number in range(pages))
     with TemporaryFolder("markovlogic-") as folder:
         (folder / "model.mln").write_text(f"page = {{{names}}}\n{RULES}")
         (folder / "links.db").write_text("".join(f"Links(P{one},P{other})\n" for one, other in links.tolist()))
-        return pose_problem(folder / "model.mln", [folder / "links.db"], "Class")
+        return prepare_problem(folder / "model.mln", [folder / "links.db"], "Class")
 
 
-def _solve(posed: PreparedProblem, repeats: int) -> tuple[Float64 | None, float | None]:
+def _solve(prepared: PreparedProblem, repeats: int) -> tuple[Float64 | None, float | None]:
     """All marginals of Class and the median of the seconds; None where the engines refuse."""
     from markovlogic.methods.lifted.answer import Refusal
     from markovlogic.methods.lifted.engines import plan_lifted
@@ -99,23 +99,23 @@ def _solve(posed: PreparedProblem, repeats: int) -> tuple[Float64 | None, float 
     seconds, values = [], None
     for _ in range(repeats):
         begun = time.perf_counter()
-        work = plan_lifted(posed.problem, posed.lowered)
+        work = plan_lifted(prepared.problem, prepared.lowered)
         if isinstance(work, Refusal):
             return None, None
-        values = work.solve().marginal("Class", posed.problem.atoms.codes("Class"))
+        values = work.solve().marginal("Class", prepared.problem.atoms.codes("Class"))
         seconds.append(time.perf_counter() - begun)
     return values, float(np.median(seconds))
 
 
-def _of_rank(posed: PreparedProblem, rank: int, truth: Float64 | None, repeats: int) -> Solved:
+def _of_rank(prepared: PreparedProblem, rank: int, truth: Float64 | None, repeats: int) -> Solved:
     from markovlogic.compression.osa import compressed, over_symmetric
 
     begun = time.perf_counter()
-    made = compressed(posed, BMF(rank))
+    made = compressed(prepared, BMF(rank))
     before = time.perf_counter() - begun
-    values, seconds = _solve(made.posed, repeats)
-    changed = sum(over_symmetric(posed.problem, BMF(rank)).lost.values())
-    pages = len(posed.problem.domains["page"])
+    values, seconds = _solve(made.prepared, repeats)
+    changed = sum(over_symmetric(prepared.problem, BMF(rank)).lost.values())
+    pages = len(prepared.problem.domains["page"])
     if values is None or seconds is None:
         return Solved(pages, rank, changed, None, None, None)
     error = None if truth is None else float(np.abs(values - truth).max())

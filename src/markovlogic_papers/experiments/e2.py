@@ -92,14 +92,14 @@ def run(scale: ClusteredScale, seed: int, progress: Progress) -> Outcome:
     return Outcome(table, {**measured, "panels": checks}, _verdict(table, scale), asdict(scale))
 
 
-def _panel(posed: PreparedProblem, scale: ClusteredScale, seed: int) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
+def _panel(prepared: PreparedProblem, scale: ClusteredScale, seed: int) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
     """Rows (setting, sampler, sweep, errors), and what is known of the long run."""
-    network = counting_network(posed.problem, posed.lowered)
+    network = counting_network(prepared.problem, prepared.lowered)
     gold = long_run(network, scale.gold_chains, scale.gold_burn_in, scale.gold_draws, seed)
     rows: list[tuple[Any, ...]] = [(FLOOR, FLOOR, scale.sweeps, *_errors(gold.first, gold.second))]
-    literal = _blocks(posed, KMeans(ratio=scale.ratio, features="sat", weights="literal", seed=seed))
-    paper = _blocks(posed, DPMeans(ratio=scale.ratio, features="sat", weights="literal", path="schedule", seed=seed))
-    right = _blocks(posed, KMeans(ratio=scale.ratio, weights="count", seed=seed))
+    literal = _blocks(prepared, KMeans(ratio=scale.ratio, features="sat", weights="literal", seed=seed))
+    paper = _blocks(prepared, DPMeans(ratio=scale.ratio, features="sat", weights="literal", path="schedule", seed=seed))
+    right = _blocks(prepared, KMeans(ratio=scale.ratio, weights="count", seed=seed))
     ways = [(LITERAL, sampler, literal, alpha) for sampler, alpha in READINGS.items()]
     ways += [(LITERAL, "acgibbs scan, dpmeans", paper, "scan"), (CORRECTED, "cgibbs", right, "none")]
     for setting, sampler, blocks, alpha in ways:
@@ -108,8 +108,8 @@ def _panel(posed: PreparedProblem, scale: ClusteredScale, seed: int) -> tuple[li
     return rows, {"atoms": network.n_atoms, "blocks": sizes, "gold_mean_rhat": gold.mean_rhat}
 
 
-def _blocks(posed: PreparedProblem, grouping: CarriedOver) -> BlockNetwork:
-    return block_network(posed, grouping.partition(posed.problem), grouping.carry_over.reading)
+def _blocks(prepared: PreparedProblem, grouping: CarriedOver) -> BlockNetwork:
+    return block_network(prepared, grouping.partition(prepared.problem), grouping.carry_over.reading)
 
 
 def _curve(

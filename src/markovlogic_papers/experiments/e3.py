@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.system.progress import Progress
-from markovlogic_papers.experiments.clustered_curves import ClusteredWish, clustered_curves
+from markovlogic_papers.experiments.clustered_curves import ClusteredOptions, clustered_curves
 from markovlogic_papers.experiments.contest import looks
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.full_size import BENCHMARKS, full_size
@@ -80,8 +80,8 @@ def _compile() -> None:
     from markovlogic.methods.sampling.counting_gibbs import CountingGibbs
     from markovlogic.networks.counting.building import counting_network
 
-    posed = full_size(BENCHMARKS[0], 0.5, 0, scale=0.001)
-    network = counting_network(posed.problem, posed.lowered)
+    prepared = full_size(BENCHMARKS[0], 0.5, 0, scale=0.001)
+    network = counting_network(prepared.problem, prepared.lowered)
     sampler = CountingGibbs(start="random").build(network, 1)
     sampler.step(sampler.init(np.random.SeedSequence(0)), 1, np.zeros(network.n_atoms, np.uint8))
 
@@ -91,8 +91,8 @@ def _panel(name: str, share: float, scale: FullSizeScale, seed: int) -> tuple[li
     from markovlogic.networks.counting.building import counting_network
 
     begun = time.perf_counter()
-    posed = full_size(name, share, seed, scale=scale.scale)
-    network = counting_network(posed.problem, posed.lowered)
+    prepared = full_size(name, share, seed, scale=scale.scale)
+    network = counting_network(prepared.problem, prepared.lowered)
     sampler = CountingGibbs(start="random").build(network, 1)
     states = [sampler.init(own) for own in np.random.SeedSequence(seed).spawn(scale.chains)]
     rng = np.random.default_rng(seed)
@@ -125,8 +125,8 @@ def _panel(name: str, share: float, scale: FullSizeScale, seed: int) -> tuple[li
         "last_mean_rhat": found[-1].mean_rhat,
         "draws": draws,
     }
-    wish = ClusteredWish(scale.chains, scale.draws, scale.clustered_seconds, scale.ratio, seed)
-    curves, notes = clustered_curves(posed, atoms, wish)
+    wanted = ClusteredOptions(scale.chains, scale.draws, scale.clustered_seconds, scale.ratio, seed)
+    curves, notes = clustered_curves(prepared, atoms, wanted)
     found += [Look(name, share, one.sampler, one.draws, one.seconds, one.mean_rhat, one.moved) for one in curves]
     size["clustered"] = {one.sampler: asdict(one) for one in curves}  # the last look of each
     return found, size, notes

@@ -36,12 +36,12 @@ Engine = Callable[
 ]  # problem, scale, times as many draws, seed -> values of its open atoms
 
 
-def mcsat(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Float64:
+def mcsat(prepared: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Float64:
     """Marginals by MC-SAT on the ground network."""
     from markovlogic.grounding.ground import ground
     from markovlogic.methods.sampling.mcsat import MCSAT
 
-    network = ground(posed.problem, posed.lowered)
+    network = ground(prepared.problem, prepared.lowered)
     if not network.n_atoms:
         return np.zeros(0)
     run = Counted(MCSAT(), network, scale.chains, np.random.SeedSequence([seed, 1]), start="own")
@@ -50,11 +50,11 @@ def mcsat(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Fl
     return np.asarray(run.means.mean(axis=1), np.float64)
 
 
-def counting(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Float64:
+def counting(prepared: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Float64:
     """Marginals by Gibbs sampling that grounds nothing."""
     from markovlogic.networks.counting.building import counting_network
 
-    network = counting_network(posed.problem, posed.lowered)
+    network = counting_network(prepared.problem, prepared.lowered)
     if not network.n_atoms:
         return np.zeros(0)
     burn_in = max(1, round(BURN_IN * scale.draws))
@@ -62,13 +62,13 @@ def counting(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) ->
     return np.asarray(means.mean(axis=1), np.float64)
 
 
-def maxwalksat(posed: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Float64:
+def maxwalksat(prepared: PreparedProblem, scale: TaskScale, times: int, seed: int) -> Float64:
     """The best world that MaxWalkSAT finds on the ground network."""
     from markovlogic.grounding.ground import ground
     from markovlogic.map_inference.settings import NOISE, SearchSettings, map_method_named
     from markovlogic.map_inference.solve import Work, maximize_network
 
-    network = ground(posed.problem, posed.lowered)
+    network = ground(prepared.problem, prepared.lowered)
     if not network.n_atoms:
         return np.zeros(0)
     work = Work(map_method_named("maxwalksat"), SearchSettings(times * scale.tries, None, NOISE, seed))
@@ -82,7 +82,7 @@ def best_world(task: Task, scale: TaskScale, seed: int) -> tuple[Solved, str]:
     from markovlogic.map_inference.solve import Work, maximize_network
 
     begun = time.process_time()
-    network = ground(task.posed.problem, task.posed.lowered)
+    network = ground(task.prepared.problem, task.prepared.lowered)
     found = maximize_network(network, Work(map_method_named("auto"), SearchSettings(scale.gold * scale.tries, None, NOISE, seed)))
     how = "proved to be the most probable" if found.is_proved else f"at most {found.bound - found.log_weight:.3g} below the best"
     return Solved(found.world.astype(np.float64), time.process_time() - begun), how
@@ -91,7 +91,7 @@ def best_world(task: Task, scale: TaskScale, seed: int) -> tuple[Solved, str]:
 def solved(task: Task, made: Compression | None, engine: Engine, scale: TaskScale, seed: int, *, times: int = 1) -> Solved:
     """The engine on a problem in place of the task's, and its values carried back."""
     begun = time.process_time()
-    own = engine(task.posed if made is None else made.posed, scale, times, seed)
+    own = engine(task.prepared if made is None else made.prepared, scale, times, seed)
     seconds = time.process_time() - begun
     if made is None:
         return Solved(own, seconds)

@@ -72,15 +72,17 @@ def run_e17a(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
         least_gain=10,
         progress=progress,
         beyond=("mcsat-sweep",),
-        more={"lifted": {"all_marginals": _lifted(stage.posed), "one_marginal": _lifted(asking(stage.posed, "Asthma(P0)"))}},
+        more={
+            "lifted": {"all_marginals": _lifted(stage.prepared), "one_marginal": _lifted(asking(stage.prepared, "Asthma(P0)"))}
+        },
     )
 
 
-def _lifted(posed: PreparedProblem) -> float | str:
+def _lifted(prepared: PreparedProblem) -> float | str:
     """Seconds of lifted inference, where [003] has WFOMC; or why it has no plan: known friends tell most people apart."""
     try:
-        answered(posed, "lifted")  # loads what it needs
-        return answered(posed, "lifted").seconds
+        answered(prepared, "lifted")  # loads what it needs
+        return answered(prepared, "lifted").seconds
     except ResourceError as refusal:
         return str(refusal)
 

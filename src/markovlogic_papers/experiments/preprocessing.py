@@ -17,7 +17,7 @@ from markovlogic.compression.base import Compression
 from markovlogic.compression.evidence_factors import BMF
 from markovlogic.compression.partition import Partition
 from markovlogic.learning.learn import learn
-from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic.problem.prepare import PreparedProblem, prepare_problem
 from markovlogic_papers.experiments.benchmark_data import World, evidence_of, parts_of, world_of
 from markovlogic_papers.experiments.full_size import BENCHMARKS
 from markovlogic_papers.readings import CarriedOver, KMeans, Obj2Vec
@@ -62,7 +62,7 @@ class Task:
 
     name: str
     world: World
-    posed: PreparedProblem
+    prepared: PreparedProblem
     learned_in: float  # seconds
 
 
@@ -78,21 +78,21 @@ class Prepared:
     seconds: float
     grouping: CarriedOver | None = None
 
-    def posed(self, task: Task) -> PreparedProblem:
+    def prepared(self, task: Task) -> PreparedProblem:
         """What is solved."""
-        return task.posed if self.compression is None else self.compression.posed
+        return task.prepared if self.compression is None else self.compression.prepared
 
     def corrected(self, task: Task) -> Compression | None:
         """The same groups and rule of evidence with diagonals apart, as a smaller problem; None where nobody is merged."""
         if self.grouping is None or self._partition is None:
             return None
-        return replace(self.grouping, weights="default").shrunk(task.posed, self._partition)
+        return replace(self.grouping, weights="default").shrunk(task.prepared, self._partition)
 
     def blocks(self, task: Task) -> Any:
         """The same groups as blocks with shares of known atoms and counts of true ones; None where nobody is merged."""
         if self.grouping is None or self._partition is None:
             return None
-        return replace(self.grouping, weights="count").network(task.posed, self._partition)[0]
+        return replace(self.grouping, weights="count").network(task.prepared, self._partition)[0]
 
     @property
     def _partition(self) -> Partition | None:
@@ -110,8 +110,8 @@ def task_of(name: str, scale: TaskScale, seed: int) -> Task:
     every = evidence_of(train, tuple(train.model.predicates))
     learned = learn(train.model, every, list(train.asked), prior=PRIOR, method="pseudolikelihood")
     seconds = time.process_time() - begun
-    posed = pose_problem(learned.model, evidence_of(test, test.form.given), list(test.asked))
-    return Task(name, test, posed, seconds)
+    prepared = prepare_problem(learned.model, evidence_of(test, test.form.given), list(test.asked))
+    return Task(name, test, prepared, seconds)
 
 
 def grouping_of(preprocessor: str, ratio: float, seed: int, **more: Any) -> CarriedOver:
@@ -130,7 +130,7 @@ def merged(task: Task, preprocessor: str, ratio: float, seed: int, **more: Any) 
     """Groups and the smaller problem."""
     grouping = grouping_of(preprocessor, ratio, seed, **more)
     begun = time.process_time()
-    made = grouping.compress(task.posed, needs_problem=True)
+    made = grouping.compress(task.prepared, needs_problem=True)
     seconds = time.process_time() - begun
     kept = None if made.partition is None else made.partition.ratio
     return Prepared(preprocessor, ratio, None, kept, made, seconds, grouping)
@@ -148,10 +148,10 @@ def _prepared(task: Task, scale: TaskScale, seed: int) -> Iterator[Prepared]:
         for name in (NE, NE_SVD, VG):
             yield merged(task, name, ratio, seed, epochs=scale.epochs)
         begun = time.process_time()
-        made = Drop(ratio=ratio, seed=seed).compress(task.posed, needs_problem=True)
+        made = Drop(ratio=ratio, seed=seed).compress(task.prepared, needs_problem=True)
         yield Prepared(RANDOM, ratio, None, None, made, time.process_time() - begun)
     for rank in scale.ranks:
         for name, factors in ((NIMFA_NAME, NIMFA(rank=rank, seed=seed)), (GRECOND, BMF(rank=rank))):
             begun = time.process_time()
-            made = factors.compress(task.posed, needs_problem=True)
+            made = factors.compress(task.prepared, needs_problem=True)
             yield Prepared(name, None, rank, None, made, time.process_time() - begun)

@@ -26,7 +26,7 @@ from markovlogic_papers.experiments.outcome import (
     summary_text,
     write_outcome,
 )
-from markovlogic_papers.experiments.scale_said import has_setting, scale_said
+from markovlogic_papers.experiments.scale_from import has_setting, scale_from
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def reproduce(
     `runs`. tell: called when one is finished.
     """
     panels, figures = chosen(name)
-    scales = {panel: scale_said(experiment(panel), quick, said) for panel in panels}
+    scales = {panel: scale_from(experiment(panel), quick, said) for panel in panels}
     for setting in said:
         if not any(has_setting(scale, setting) for scale in scales.values()):
             what = "reads no benchmarks" if setting == "data" else f"has no setting {setting}"

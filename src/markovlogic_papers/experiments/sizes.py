@@ -107,9 +107,9 @@ def _of_size(scale: SizeScale, stage: Stage, people: int, transitive: bool, seed
 
 def _lifted(stage: Stage, truth: Truth) -> list[tuple[str, float]]:
     """Seconds of lifted inference for all marginals, which have to be the truth, and for that of one person's smoking."""
-    one = asking(stage.posed, "Smokes(P0)")
+    one = asking(stage.prepared, "Smokes(P0)")
     answered(one, "lifted")  # loads what it needs
-    every = answered(stage.posed, "lifted")
+    every = answered(stage.prepared, "lifted")
     wrong = float(np.abs(every.probability - truth.probability).max())
     if wrong > 1e-9:
         raise ValueError(f"lifted inference is {wrong:.1e} away from the sum over counts")

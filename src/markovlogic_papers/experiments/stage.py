@@ -13,7 +13,7 @@ from markovlogic.language.syntax import Rule
 from markovlogic.methods.sampling.base import Target
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
-from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic.problem.prepare import PreparedProblem, prepare_problem
 from markovlogic.symmetry.find import SymmetryFinder
 from markovlogic.system.arrays import Int8
 from markovlogic.system.progress import SILENT, Progress
@@ -24,13 +24,13 @@ from markovlogic.system.temporary import TemporaryFolder
 class Stage:
     """A problem and its network."""
 
-    posed: PreparedProblem
+    prepared: PreparedProblem
     network: GroundNetwork
 
     @property
     def problem(self) -> Problem:
         """What is asked of which model under which evidence."""
-        return self.posed.problem
+        return self.prepared.problem
 
     @property
     def target(self) -> Target:
@@ -59,16 +59,16 @@ def set_stage(name: str, size: int, evidence: float, seed: int, *, variant: str 
     made = make(name, size, evidence, seed, variant=variant)
     with TemporaryFolder("markovlogic-") as folder:
         rules, facts = write(made, folder)
-        posed = pose_problem(rules, [facts], made.query, progress=progress)
-    return Stage(posed, ground(posed.problem, posed.lowered, progress=progress))
+        prepared = prepare_problem(rules, [facts], made.query, progress=progress)
+    return Stage(prepared, ground(prepared.problem, prepared.lowered, progress=progress))
 
 
 def with_problem(stage: Stage, problem: Problem, *, progress: Progress = SILENT) -> Stage:
     """The same model under other evidence."""
     from markovlogic.grounding.ground import ground
 
-    posed = replace(stage.posed, problem=problem)
-    return Stage(posed, ground(problem, posed.lowered, progress=progress))
+    prepared = replace(stage.prepared, problem=problem)
+    return Stage(prepared, ground(problem, prepared.lowered, progress=progress))
 
 
 def with_rules(stage: Stage, rules: tuple[Rule, ...]) -> Stage:
@@ -76,8 +76,8 @@ def with_rules(stage: Stage, rules: tuple[Rule, ...]) -> Stage:
     from markovlogic.grounding.ground import ground
 
     problem = stage.problem
-    posed = PreparedProblem(replace(problem, model=replace(problem.model, rules=rules)))
-    return Stage(posed, ground(posed.problem, posed.lowered))
+    prepared = PreparedProblem(replace(problem, model=replace(problem.model, rules=rules)))
+    return Stage(prepared, ground(prepared.problem, prepared.lowered))
 
 
 def learned_stage(pages: int, data: str, seed: int, *, progress: Progress = SILENT) -> Stage:
@@ -86,7 +86,7 @@ def learned_stage(pages: int, data: str, seed: int, *, progress: Progress = SILE
     from markovlogic_papers.experiments.preprocessing import TaskScale, task_of
 
     task = task_of("webkb", TaskScale((pages, 0, 0), (pages, 0, 0), 1, data=data), seed)
-    return Stage(task.posed, ground(task.posed.problem, task.posed.lowered, progress=progress))
+    return Stage(task.prepared, ground(task.prepared.problem, task.prepared.lowered, progress=progress))
 
 
 @dataclass(frozen=True, eq=False)

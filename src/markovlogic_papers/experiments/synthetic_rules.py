@@ -24,7 +24,7 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Evidence, Fa
 from markovlogic.estimation.metrics import mean_absolute_error
 from markovlogic.networks.counts import BlockNetwork, TypeNetwork
 from markovlogic.problem.model import Model
-from markovlogic.problem.prepare import PreparedProblem, pose_problem
+from markovlogic.problem.prepare import PreparedProblem, prepare_problem
 from markovlogic.system.arrays import Bool, Float64, Int8
 from markovlogic_papers.experiments.long_runs import block_means
 from markovlogic_papers.readings import CarriedOver, KMeans, Obj2Vec, RandomGroups
@@ -64,7 +64,7 @@ class Synthetic:
             scale /= 2
         return Synthetic(self.s, self.t, self.weight * scale)
 
-    def posed(self) -> PreparedProblem:
+    def prepared(self) -> PreparedProblem:
         """The problem, R asked for."""
         m = len(self.weight)
         names = [(f"{letter}{i + 1}", array[i]) for i in range(m) for letter, array in (("S", self.s), ("T", self.t))]
@@ -78,7 +78,7 @@ class Synthetic:
             if len(args):
                 facts[name] = Facts(args, np.full(len(args), TRUE, np.int8))
         given = Evidence(domains, facts, observed=frozenset(name for name, _ in names))
-        return pose_problem(Model.parse(declared + rules), given, "R")
+        return prepare_problem(Model.parse(declared + rules), given, "R")
 
 
 def logistic(x: Float64) -> Float64:
@@ -109,20 +109,20 @@ def drawn(m: int, sizes: tuple[int, int, int], evidence: str, seed: int) -> Synt
     return Synthetic(made[0], made[1], weight)
 
 
-def statuses(posed: PreparedProblem, name: str) -> Int8:
+def statuses(prepared: PreparedProblem, name: str) -> Int8:
     """What is known of all atoms of a predicate, shaped by its arguments."""
-    own = posed.problem.statuses[name]
+    own = prepared.problem.statuses[name]
     return own.lookup(np.arange(own.n_ground, dtype=np.int64)).reshape(own.sizes)
 
 
-def exact_of_problem(posed: PreparedProblem) -> Float64:
+def exact_of_problem(prepared: PreparedProblem) -> Float64:
     """(n_x,) P(R(x)) of a problem of this form: Σ over how many unknown atoms of S_i(x,·) and T_i(x,·) are true."""
     from scipy.special import gammaln, logsumexp
 
-    log_odds = np.zeros(len(posed.problem.domains["item"]))
-    weights = [float(rule.weight or 0.0) for rule in posed.problem.model.rules]
+    log_odds = np.zeros(len(prepared.problem.domains["item"]))
+    weights = [float(rule.weight or 0.0) for rule in prepared.problem.model.rules]
     for i, weight in enumerate(weights, 1):
-        s, t = statuses(posed, f"S{i}"), statuses(posed, f"T{i}")
+        s, t = statuses(prepared, f"S{i}"), statuses(prepared, f"T{i}")
         counts = [((own == FALSE).sum(axis=1), (own == UNKNOWN).sum(axis=1)) for own in (s, t)]
         for x in range(len(log_odds)):
             (f_s, u_s), (f_t, u_t) = ((int(f[x]), int(u[x])) for f, u in counts)
@@ -144,10 +144,10 @@ def exact_after(made: Compression) -> Float64:
     """(n_x,) marginals that the compressed problem gives to the R atoms of the original one."""
     if isinstance(made.blocks, (BlockNetwork, TypeNetwork)):
         return exact_of_blocks(made.blocks)
-    new = made.posed.problem
+    new = made.prepared.problem
     value = np.zeros(len(new.atoms))
     asked = new.atoms.range_of("R")
-    value[asked.start : asked.stop] = exact_of_problem(made.posed)[new.atoms.codes("R")]
+    value[asked.start : asked.stop] = exact_of_problem(made.prepared)[new.atoms.codes("R")]
     return made.projection.values(value)
 
 
@@ -168,7 +168,7 @@ def changers(ratio: float, ranks: tuple[int, ...], seed: int) -> Iterator[tuple[
         yield BMF, rank, NIMFA(rank=rank, seed=seed)
 
 
-def translated(grouping: CarriedOver, posed: PreparedProblem, partition: Partition) -> dict[str, Compression]:
+def translated(grouping: CarriedOver, prepared: PreparedProblem, partition: Partition) -> dict[str, Compression]:
     """The papers' translation, a smaller problem with the weights as they are; and the corrected one, shares and counts.
 
     In the former evidence is that of one member of each group for NE, as [002] has it, else what most members say ([000]). The
@@ -177,11 +177,11 @@ def translated(grouping: CarriedOver, posed: PreparedProblem, partition: Partiti
     from dataclasses import replace
 
     paper = replace(grouping, weights="literal")
-    literal = paper.shrunk(posed, partition)
+    literal = paper.shrunk(prepared, partition)
     rule: Rule = "majority" if paper.paper_evidence == "representatives" else "representatives"
-    network, what = replace(grouping, weights="count").network(posed, partition)
-    corrected = Compression(posed, literal.projection, network.guarantee, what, partition, network)
-    return {LITERAL: literal, OTHER: replace(paper, evidence=rule).shrunk(posed, partition), CORRECTED: corrected}
+    network, what = replace(grouping, weights="count").network(prepared, partition)
+    corrected = Compression(prepared, literal.projection, network.guarantee, what, partition, network)
+    return {LITERAL: literal, OTHER: replace(paper, evidence=rule).shrunk(prepared, partition), CORRECTED: corrected}
 
 
 def error(world: Synthetic, made: Compression) -> float:
@@ -189,7 +189,7 @@ def error(world: Synthetic, made: Compression) -> float:
     return mean_absolute_error(world.truth, np.clip(exact_after(made), 0.0, 1.0))
 
 
-def told_of(world: Synthetic) -> dict[str, Any]:
+def summary_of(world: Synthetic) -> dict[str, Any]:
     """How saturated the exact marginals are."""
     p = world.truth
     return {"mean_entropy": float(entropy(p).mean()), "decided": float(np.mean((p < 1e-9) | (p > 1 - 1e-9)))}

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import comb
 
 from markovlogic.methods.lifted.blocks.network import TensorNetwork
-from markovlogic.methods.lifted.blocks.program import Coins, Count, Each, Parts
+from markovlogic.methods.lifted.blocks.program import Count, Each, IndependentAtoms, Parts
 
 
 def all_bits(n):
@@ -53,7 +53,7 @@ def _density(schedule, node, terms, drawn, constants, branches):
             ways = comb(unknown, number - true, exact=True)
             here = np.log(share[number] / ways) if share[number] > 0 else -np.inf
             return here + _density(schedule, child, terms, drawn, constants, branches | {axis: number})
-        case Coins(predicate=predicate, places=places, own=own_axes):
+        case IndependentAtoms(predicate=predicate, places=places, own=own_axes):
             total = 0.0
             known = schedule._evidence.get(predicate)
             for free in itertools.product(*(range(schedule.sizes[axis]) for axis in own_axes)):

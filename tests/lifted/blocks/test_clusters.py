@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 
 import markovlogic as mln
 from markovlogic.errors import InputError
@@ -17,7 +17,7 @@ EXAMPLE = "R(a, a)\nS(a, a)\nT(a, a)\n0.7 R(x, y) v S(y, z)\n0.4 S(y, z) v T(z, 
 
 def graph_of(text, n, **bounds):
     names = ", ".join(f"A{i}" for i in range(n))
-    problem, lowered = posed(f"a = {{{names}}}\n{text}")
+    problem, lowered = prepared(f"a = {{{names}}}\n{text}")
     return construct(TensorNetwork.of(problem, lowered).field(literal_messages=False), Bounds(**bounds))
 
 

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.lifted.blocks.oracle import all_bits, log_density, log_weight
 from tests.lifted.blocks.random_models import random_text
 
@@ -25,7 +25,7 @@ EXAMPLE = "a = {A, B}\nR(a, a)\nS(a, a)\nT(a, a)\n0.7 R(x, y) v S(y, z)\n-0.4 S(
 
 
 def network_of(mln, db="", **more):
-    problem, lowered = posed(mln, db, open_=[p for p in ("P", "Q", "U", "R", "S", "T") if f"\n{p}" in mln], **more)
+    problem, lowered = prepared(mln, db, open_=[p for p in ("P", "Q", "U", "R", "S", "T") if f"\n{p}" in mln], **more)
     return TensorNetwork.of(problem, lowered), (problem, lowered)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.lifted.blocks.oracle import all_bits
 from tests.lifted.blocks.random_models import random_text
 
@@ -19,7 +19,7 @@ BLOCKS = "a = {A, B}\nb = {U, V, W}\nR(a, b)\nP(a)\n0.8 R(x, u) v R(y, w) v P(x)
 
 
 def network_of(mln, db="", open_=("P", "Q", "U", "R", "S", "T", "K")):
-    problem, lowered = posed(mln, db, open_=[p for p in open_ if f"\n{p}" in mln])
+    problem, lowered = prepared(mln, db, open_=[p for p in open_ if f"\n{p}" in mln])
     return TensorNetwork.of(problem, lowered)
 
 

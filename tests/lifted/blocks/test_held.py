@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.lifted.blocks.oracle import all_bits
 
 import markovlogic as mln
@@ -19,7 +19,7 @@ SOFT = "0.4 S(x) ^ F(x, y) => S(y)\n0.2 G(x, y) v S(x)\n"
 
 
 def network_of(rules, db="", types=TYPES):
-    problem, lowered = posed(types + SOFT + rules, db, open_=["S", "F", "G", "K", "E"])
+    problem, lowered = prepared(types + SOFT + rules, db, open_=["S", "F", "G", "K", "E"])
     return TensorNetwork.of(problem, lowered)
 
 
@@ -70,7 +70,7 @@ def test_where_hard_rules_are_taken_single_atoms_reach_every_world_from_every_ot
     """By enumeration; most are taken, and among those that are refused some are truly confined."""
     taken = confined = 0
     for rules, db in hard_models(60, 5):
-        problem, lowered = posed("p = {A, B}\nS(p)\nE(p)\nF(p, p)\n" + rules, db, open_=["S", "E", "F"])
+        problem, lowered = prepared("p = {A, B}\nS(p)\nE(p)\nF(p, p)\n" + rules, db, open_=["S", "E", "F"])
         free = True
         try:
             network = TensorNetwork.of(problem, lowered)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.strategies import RandomProblem
 
 from markovlogic.errors import InputError
@@ -26,7 +26,7 @@ def type_of(name: str, size: int) -> str:
 
 
 def planned(mln: str, db: str = "", *, open_: tuple[str, ...] = ()) -> ProofWork:
-    work = plan_proof(*posed(mln, db, open_=open_))
+    work = plan_proof(*prepared(mln, db, open_=open_))
     assert not isinstance(work, Refusal), work.reason
     return work
 
@@ -58,6 +58,6 @@ def assert_exact(problem: Problem, lowered: LoweredModel) -> ProofWork | Refusal
 def drawn_problem(drawn: RandomProblem) -> tuple[Problem, LoweredModel] | None:
     """PreparedProblem and lowered; None where a rule contradicts itself."""
     try:
-        return posed(drawn.mln, drawn.db, open_=drawn.query)
+        return prepared(drawn.mln, drawn.db, open_=drawn.query)
     except InputError:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from scipy.stats import chi2
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.lifted.proving.models import liftable
 from tests.lifted.proving.solved import CHAIN, drawn_problem, type_of
 from tests.oracle.worlds import all_worlds
@@ -46,7 +46,7 @@ MODELS = {
 
 def statistic(mln: str, db: str) -> tuple[float, float]:
     """Chi-square over worlds, and the bound that it passes at the false-alarm rate."""
-    problem, lowered = posed(mln, db, open_=tuple(parse(mln).predicates))
+    problem, lowered = prepared(mln, db, open_=tuple(parse(mln).predicates))
     work = plan_proof(problem, lowered)
     assert isinstance(work, ProofWork), work.reason if isinstance(work, Refusal) else work
     return compared(work, all_worlds(ground(problem, lowered, threads=1)).probability, DRAWS)
@@ -105,7 +105,7 @@ def test_worlds_of_random_models(grounding_of_random_models, drawn):
 
 
 def test_the_same_seed_gives_the_same_worlds():
-    problem, lowered = posed(*MODELS["power"])
+    problem, lowered = prepared(*MODELS["power"])
     solution = plan_proof(problem, lowered).solve()
     assert (solution.draw(50, 3) == solution.draw(50, 3)).all()
     assert (solution.draw(50, 3) != solution.draw(50, 4)).any()
@@ -114,7 +114,7 @@ def test_the_same_seed_gives_the_same_worlds():
 def test_many_objects_by_their_means():
     """20 × 20 objects, 820 atoms: means of predicates within five standard errors (6e-7 a comparison, two of them)."""
     n = 20
-    problem, lowered = posed(type_of("l", n) + type_of("m", n) + type_of("r", n) + CHAIN)
+    problem, lowered = prepared(type_of("l", n) + type_of("m", n) + type_of("r", n) + CHAIN)
     solution = plan_proof(problem, lowered).solve()
     drawn = solution.draw(400, 5)
     for name in ("R", "T"):

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.lifted.proving.solved import CHAIN, assert_exact, marginals, planned, type_of
 
 from markovlogic.methods.lifted.answer import Refusal
@@ -24,7 +24,7 @@ FRIENDS = (
 
 def test_the_decomposer_needs_one_variable_a_formula():
     """`R(x) v S(y)` over two objects: Z is 493.09, and the rule as it is printed gives 83.81."""
-    problem, lowered = posed(type_of("t", 2) + "R(t)\nS(t)\n1 R(x) v S(y)\n")
+    problem, lowered = prepared(type_of("t", 2) + "R(t)\nS(t)\n1 R(x) v S(y)\n")
     right = plan_proof(problem, lowered)
     printed = plan_proof(problem, lowered, AS_PRINTED)
     assert not isinstance(right, Refusal)
@@ -75,14 +75,14 @@ def test_m1_small_against_enumeration():
         for types in (type_of("l", 3) + type_of("m", 2) + type_of("r", 3), None):
             text = CHAIN if types else CHAIN.replace("(l)", "(p)").replace("(l,m)", "(p,p)").replace("(m,r)", "(p,p)")
             facts = evidence if types else evidence.replace("L", "P")
-            posed_ = posed((types or type_of("p", 3)) + text, facts, open_=("R", "S", "T"))
+            posed_ = prepared((types or type_of("p", 3)) + text, facts, open_=("R", "S", "T"))
             assert not isinstance(assert_exact(*posed_), Refusal)
 
 
 def test_the_example_of_section_3_is_refused_by_name_when_it_is_large():
     text = "R(a,b)\nS(b,c)\nT(c,d)\n1 R(x,y) v S(y,z)\n1 S(y,z) v T(z,u)\n"
     large = "".join(type_of(name, 20) for name in "abcd")
-    refusal = plan_proof(*posed(large + text))
+    refusal = plan_proof(*prepared(large + text))
     assert isinstance(refusal, Refusal)
     assert "R(x,y) v S(y,z)" in refusal.reason
     assert "y, z, u" in refusal.reason
@@ -92,7 +92,7 @@ def test_a_refusal_names_three_formulas_and_leaves_out_those_that_are_single_ato
     text = "R(a,b)\nS(b,c)\nT(c,d)\n1 R(x,y) v S(y,z)\n1 S(y,z) v T(z,u)\n0.3 S(y,z)\n"
     more = "0.5 R(x,y) ^ S(y,z)\n0.7 S(y,z) ^ T(z,u)\n"
     large = "".join(type_of(name, 20) for name in "abcd")
-    short, long = plan_proof(*posed(large + text)), plan_proof(*posed(large + text + more))
+    short, long = plan_proof(*prepared(large + text)), plan_proof(*prepared(large + text + more))
     assert isinstance(short, Refusal) and isinstance(long, Refusal)
     assert short.reason.count("(variables") == 2 and "…" not in short.reason
     assert long.reason.count("(variables") == 3 and long.reason.endswith("; …")
@@ -102,7 +102,7 @@ def test_the_example_of_section_3_with_one_small_domain():
     """Taking z apart leaves T(Z,u) with one argument: 20 × 20 objects beside 3."""
     text = "R(a,b)\nS(b,c)\nT(c,d)\n1 R(x,y) v S(y,z)\n1 S(y,z) v T(z,u)\n"
     small = type_of("a", 2) + type_of("b", 2) + type_of("c", 3) + type_of("d", 2)
-    assert not isinstance(assert_exact(*posed(small + text)), Refusal)
+    assert not isinstance(assert_exact(*prepared(small + text)), Refusal)
     wide = type_of("a", 20) + type_of("b", 20) + type_of("c", 3) + type_of("d", 20)
     work = planned(wide + text)
     assert "partial grounding" in work.reason
@@ -131,30 +131,30 @@ def test_a_hundred_friends():
 def test_symmetric_friendship_needs_pairs(monkeypatch):
     monkeypatch.setattr(shattering, "SMALL", 0)
     text = "friends(p,p)\nsmokes(p)\n0.7 friends(x,y) ^ smokes(x) => smokes(y)\n1.3 friends(x,y) => friends(y,x)\n"
-    work = assert_exact(*posed(type_of("p", 4) + text, "smokes(P1)\n", open_=("smokes",)))
+    work = assert_exact(*prepared(type_of("p", 4) + text, "smokes(P1)\n", open_=("smokes",)))
     assert "pairs" in work.reason
     hard = text.replace("1.3 friends(x,y) => friends(y,x)", "friends(x,y) => friends(y,x).") + "!friends(x,x).\n"
-    assert "pairs" in assert_exact(*posed(type_of("p", 4) + hard, "smokes(P1)\n", open_=("smokes",))).reason
+    assert "pairs" in assert_exact(*prepared(type_of("p", 4) + hard, "smokes(P1)\n", open_=("smokes",))).reason
 
 
 def test_binary_evidence_that_is_a_clique_keeps_its_members_alike():
     """Everybody of P0..P2 knows everybody else of them: the three are one block, the others another."""
     clique = "".join(f"knows(P{i},P{j})\n" for i in range(3) for j in range(3) if i != j)
     text = type_of("p", 5) + "knows(p,p)\ns(p)\n0.6 knows(x,y) ^ s(x) => s(y)\n0.4 s(x)\n"
-    problem, lowered = posed(text, clique, open_=("s",))
+    problem, lowered = prepared(text, clique, open_=("s",))
     work = assert_exact(problem, lowered)
     assert sorted(work.shattered.blocks.sizes) == [2, 3]
     assert len(np.unique(marginals(problem, work.solve()).round(12))) == 2
 
 
 def test_atoms_that_no_rule_mentions_are_coins():
-    problem, lowered = posed(type_of("p", 4) + "s(p)\nidle(p,p)\n0.4 s(x)\n")
+    problem, lowered = prepared(type_of("p", 4) + "s(p)\nidle(p,p)\n0.4 s(x)\n")
     solution = assert_exact(problem, lowered).solve()
     assert solution.marginal("idle", np.arange(16)) == pytest.approx(np.full(16, 0.5))
 
 
 def test_too_many_alternatives_are_refused_by_name():
-    refusal = plan_proof(*posed(type_of("p", 60) + "s(p)\nknows(p,p)\n1 s(x) => (EXIST y (knows(x,y) ^ s(y)))\n"))
+    refusal = plan_proof(*prepared(type_of("p", 60) + "s(p)\nknows(p,p)\n1 s(x) => (EXIST y (knows(x,y) ^ s(y)))\n"))
     assert isinstance(refusal, Refusal)
     assert "EXIST" in refusal.reason
 
@@ -162,7 +162,7 @@ def test_too_many_alternatives_are_refused_by_name():
 def test_scattered_binary_evidence_is_refused():
     rng = np.random.default_rng(0)
     facts = "".join(f"knows(P{i},P{j})\n" for i, j in np.argwhere(rng.random((200, 200)) < 0.1))
-    refusal = plan_proof(*posed(type_of("p", 200) + "knows(p,p)\ns(p)\n1 knows(x,y) ^ s(x) => s(y)\n", facts, open_=("s",)))
+    refusal = plan_proof(*prepared(type_of("p", 200) + "knows(p,p)\ns(p)\n1 knows(x,y) ^ s(x) => s(y)\n", facts, open_=("s",)))
     assert isinstance(refusal, Refusal)
     assert "knows(x,y)" in refusal.reason
 
@@ -188,7 +188,7 @@ def test_slices_agree_with_enumeration(monkeypatch):
     monkeypatch.setattr(prove, "shatter", lambda problem, said: shatter(problem, said) if said.slices else Refusal("too much"))
     for seed in range(4):
         mln, db = scattered(STAR, {"l": 3, "m": 3, "r": 3}, 0.4, seed)
-        problem, lowered = posed(mln, db, open_=("R", "S", "T"))
+        problem, lowered = prepared(mln, db, open_=("R", "S", "T"))
         work = assert_exact(problem, lowered)
         assert not isinstance(work, Refusal), work.reason
         assert work.shattered.said.slices

@@ -22,8 +22,8 @@ def ways(strategy, most=MANY) -> Counter[str]:
     @most
     @given(strategy)
     def run(drawn):
-        posed = drawn_problem(drawn)
-        work = None if posed is None else assert_exact(*posed)
+        prepared = drawn_problem(drawn)
+        work = None if prepared is None else assert_exact(*prepared)
         if isinstance(work, Refusal):
             used["refused"] += 1
         elif work is not None:

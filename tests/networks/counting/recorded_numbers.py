@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.methods.recorded import EXCLUSIVE, EXISTENTIAL
 from tests.methods.recorded_numbers import TEXTS
 from tests.networks.recorded_numbers import digest
@@ -31,7 +31,7 @@ NAMES = tuple(MODELS)
 
 def record(name: str) -> dict[str, Any]:
     """A plan and its network."""
-    problem, lowered = posed(MODELS[name], FACTS if name in OPEN else "", open_=OPEN.get(name, ()))
+    problem, lowered = prepared(MODELS[name], FACTS if name in OPEN else "", open_=OPEN.get(name, ()))
     plan = counting_plan(problem, lowered)
     network = plan.network()
     found = anneal(network, SearchSettings(tries=3, flips=20 * network.n_atoms, seed=4))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.grounding.made import Maker, Oracle
 from tests.networks.counting.plans import change_of
 from tests.strategies import RandomProblem, problems
@@ -74,7 +74,7 @@ def test_random_templates(hidden: bool) -> None:
 @given(problems(max_atoms=12), st.integers(0, 1000))
 def test_random_models(random: RandomProblem, seed: int) -> None:
     try:
-        problem, lowered = posed(random.mln, random.db, open_=random.query)
+        problem, lowered = prepared(random.mln, random.db, open_=random.query)
     except InputError:  # a hard rule that can never be true
         return
     assert not disagreement(problem, lowered, np.random.default_rng(seed), 1)

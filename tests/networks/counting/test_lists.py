@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.grounding.made import Maker
 from tests.networks.counting.test_against_ground import disagreement
 from tests.networks.counting.test_sweeps import fault_of
@@ -65,7 +65,7 @@ def test_random_templates(lists: None) -> None:
 @given(problems(max_atoms=12), st.integers(0, 1000))
 def _random_models(random: RandomProblem, seed: int) -> None:
     try:
-        problem, lowered = posed(random.mln, random.db, open_=random.query)
+        problem, lowered = prepared(random.mln, random.db, open_=random.query)
     except InputError:  # a hard rule that can never be true
         return
     assert not fault(closed(problem, np.random.default_rng(seed)), lowered, seed)
@@ -105,7 +105,7 @@ FACTS = "R(A,B)\nR(A,C)\nR(B,B)\nR(D,A)\nR(D,E)\nR(C,D)\nM(A,U,B)\nM(A,U,A)\nM(C
 
 
 def joined() -> tuple[Problem, LoweredModel]:
-    return posed(JOINED, FACTS, open_=["Q", "S", "T", "K", "L"])
+    return prepared(JOINED, FACTS, open_=["Q", "S", "T", "K", "L"])
 
 
 def test_joins_through_lists(lists: None) -> None:
@@ -137,7 +137,9 @@ def test_an_entry_that_is_missing_is_noticed(lists: None, monkeypatch: pytest.Mo
 def test_links_of_many_pages_take_their_facts() -> None:
     """100,000 pages have 10^10 pairs; what is built goes by 200,000 links."""
     rng = np.random.default_rng(0)
-    problem, lowered = posed("page = {1,...,100000}\nL(page, page)\nC(page)\n0.3 C(x) ^ L(x, y) => C(y)\n-0.1 C(x)\n", "L(1,2)\n")
+    problem, lowered = prepared(
+        "page = {1,...,100000}\nL(page, page)\nC(page)\n0.3 C(x) ^ L(x, y) => C(y)\n-0.1 C(x)\n", "L(1,2)\n"
+    )
     code = np.unique(rng.integers(0, 10**10, 200_000))
     own = Statuses("L", problem.statuses["L"].sizes, FALSE, code, np.full(len(code), TRUE, np.int8))
     problem = with_statuses(problem, {**problem.statuses, "L": own})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.grounding.from_text import posed
+from tests.grounding.from_text import prepared
 from tests.grounding.made import Maker
 from tests.strategies import RandomProblem, problems
 
@@ -97,7 +97,7 @@ def test_random_templates() -> None:
 @given(problems(max_atoms=14), st.integers(0, 1000))
 def test_random_models(random: RandomProblem, seed: int) -> None:
     try:
-        problem, lowered = posed(random.mln, random.db, open_=random.query)
+        problem, lowered = prepared(random.mln, random.db, open_=random.query)
     except InputError:  # a hard rule that can never be true
         return
     network = counting_network(problem, lowered)
@@ -125,7 +125,7 @@ L(p, k!)
 
 
 def test_joins_that_are_messages_cycles_points_diagonals_and_special_rows() -> None:
-    problem, lowered = posed(JOINED, "R(A,B)\n!R(B,C)\nS(A)\n", open_=["R", "S", "K", "L"])
+    problem, lowered = prepared(JOINED, "R(A,B)\n!R(B,C)\nS(A)\n", open_=["R", "S", "K", "L"])
     network = counting_network(problem, lowered)
     assert len(network.program.instruction) and len(network.program.live) and len(network.program.vector)
     for seed in range(3):
@@ -143,7 +143,7 @@ def test_chains_of_relations_by_any_names(names: tuple[str, ...]) -> None:
     )
     known = f"{near}(A,B)\n{near}(B,A)\n{near}(A,C)\n{far}(B,C)\n{far}(A,C)\n{far}(C,B)\n"
     for evidence, open_ in ((known, [start, end]), ("", names)):
-        problem, lowered = posed(rules, evidence, open_=list(open_))
+        problem, lowered = prepared(rules, evidence, open_=list(open_))
         network = counting_network(problem, lowered)
         world = _first_world(network, "coins", np.random.default_rng(3))
         assert not fault_of(network, world, 3)
@@ -167,7 +167,7 @@ def test_factors_that_meet_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _joined_fault() -> str:
-    problem, lowered = posed(JOINED, "", open_=["R", "S", "K", "L"])
+    problem, lowered = prepared(JOINED, "", open_=["R", "S", "K", "L"])
     network = counting_network(problem, lowered)
     return fault_of(network, _first_world(network, "coins", np.random.default_rng(1)), 1)
 
@@ -185,7 +185,7 @@ def test_a_draw_is_true_as_often_as_it_should_be() -> None:
 
 
 def _borders() -> np.ndarray:
-    problem, lowered = posed("p = {A}\nS(p)\n0.1 S(x)\n", "", open_=["S"])
+    problem, lowered = prepared("p = {A}\nS(p)\n0.1 S(x)\n", "", open_=["S"])
     return counting_network(problem, lowered).layout.borders
 
 

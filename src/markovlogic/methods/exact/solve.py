@@ -23,7 +23,7 @@ from markovlogic.system.arrays import Float64, Int32
 from markovlogic.system.progress import SILENT, Progress
 
 
-class AskedEvents:
+class QueryEvents:
     """The events of one question; the answers of the components are gathered here."""
 
     def __init__(self, events: Sequence[Int32], parts: Components, n_atoms: int) -> None:
@@ -112,7 +112,7 @@ def solve(
         )
     if not np.diff(network.group_start).all():
         raise _no_world()
-    asked = AskedEvents(events, plan.parts, network.n_atoms)
+    asked = QueryEvents(events, plan.parts, network.n_atoms)
     marginal = np.full(network.n_atoms, math.nan)
     bias = network.atom_bias[plan.independent_atoms]
     marginal[plan.independent_atoms] = np.exp(-np.logaddexp(0.0, -bias))
@@ -140,7 +140,7 @@ def solve(
     )
 
 
-def _solve_shape(one: ShapePlan, asked: AskedEvents, advance: Callable[[float], None]) -> ShapeAnswer:
+def _solve_shape(one: ShapePlan, asked: QueryEvents, advance: Callable[[float], None]) -> ShapeAnswer:
     numbers, events = asked.of_shape(one.shape)
     if isinstance(one.shape, Assorted):
         answer = enumerate_assorted(one.shape, events, advance=advance)

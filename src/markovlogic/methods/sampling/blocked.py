@@ -202,10 +202,10 @@ class BlockedSampler(Sampler):
         They do where single-site moves would, since a block can make each of those; and where all that a hard clause ties
         together is inside one block of some division, for each connected set of hard clauses.
         """
-        from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
+        from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
 
         part = hard_part(self.network)
-        if part.is_empty or single_site_reach(self.network) is Reach.ALL:
+        if part.is_empty or single_site_reach(self.network) is Reachability.ALL:
             return False
         n_rows = len(part.clause_start) - 1
         atom = part.clause_literal >> 1

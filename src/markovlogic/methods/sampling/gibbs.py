@@ -218,12 +218,12 @@ class GibbsSampler(Sampler):
 
     @cached_property
     def _confinement(self) -> str:
-        from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
+        from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
 
         reach = single_site_reach(self.network)
-        if reach is Reach.ALL:
+        if reach is Reachability.ALL:
             return ""
-        can = "cannot reach every possible world" if reach is Reach.PART else "may not reach every possible world"
+        can = "cannot reach every possible world" if reach is Reachability.PART else "may not reach every possible world"
         return f"gibbs: hard rules confine the chains: changing one atom at a time {can} from its start; take --method mcsat."
 
     @cached_property

@@ -29,7 +29,7 @@ LARGEST_ENUMERATED = 12  # atoms of a component
 MOST_ENUMERATED = 200  # components that differ in form
 
 
-class Reach(enum.Enum):
+class Reachability(enum.Enum):
     """What single-site moves reach of the possible worlds."""
 
     ALL = "all"
@@ -37,16 +37,16 @@ class Reach(enum.Enum):
     UNKNOWN = "unknown"
 
 
-def single_site_reach(network: GroundNetwork) -> Reach:
+def single_site_reach(network: GroundNetwork) -> Reachability:
     """Decide, as far as the two tests go, whether single-site moves connect all possible worlds."""
     part = hard_part(network)
     if part.is_empty:
-        return Reach.ALL
+        return Reachability.ALL
     found = _peeled(part)
     if found is None:
-        return Reach.UNKNOWN
+        return Reachability.UNKNOWN
     value, left = found
-    return _enumerated(part, value, left) if left.any() else Reach.ALL
+    return _enumerated(part, value, left) if left.any() else Reachability.ALL
 
 
 def tied_atoms(network: GroundNetwork) -> Bool:
@@ -87,7 +87,7 @@ def _peeled(part: HardPart) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.uint8]
     return value, left
 
 
-def _enumerated(part: HardPart, value: np.ndarray, left: np.ndarray) -> Reach:
+def _enumerated(part: HardPart, value: np.ndarray, left: np.ndarray) -> Reachability:
     """Look at every component of the clauses left; components of the same form are enumerated once."""
     n_all = len(value)
     sizes = np.diff(part.clause_start)
@@ -127,8 +127,8 @@ def _enumerated(part: HardPart, value: np.ndarray, left: np.ndarray) -> Reach:
                 break
             known[form] = _is_connected(len(atoms), rows, members)
         if not known[form]:
-            return Reach.PART
-    return Reach.UNKNOWN if unknown else Reach.ALL
+            return Reachability.PART
+    return Reachability.UNKNOWN if unknown else Reachability.ALL
 
 
 def _by_label(item: np.ndarray, label: np.ndarray) -> dict[int, np.ndarray]:

@@ -131,9 +131,9 @@ class LiftedMH(Settings):
         """How many classes, of the first partition where burn-in chooses among several."""
         if self.proposals is None:
             return ""
-        from markovlogic.compression.proposals import told_of
+        from markovlogic.compression.proposals import summary_of
 
-        return told_of(self.proposals.levels[0])
+        return summary_of(self.proposals.levels[0])
 
     def bind(self, target: Target) -> LiftedMH:
         """The same settings with classes of this problem's constants."""

@@ -26,7 +26,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo, Target
 from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.methods.sampling.irreducible import (
-    Reach,
+    Reachability,
     Start,
     check_start,
     hidden_reach,
@@ -337,7 +337,7 @@ class MCSATSampler(Sampler):
 
 
 def _may_confine(network: GroundNetwork) -> bool:
-    return single_site_reach(network) is not Reach.ALL
+    return single_site_reach(network) is not Reachability.ALL
 
 
 def constraints_of(network: GroundNetwork) -> Constraints:

@@ -12,7 +12,7 @@ import numpy as np
 
 from markovlogic.errors import Fault
 from markovlogic.methods.partition.network import PartitionNetwork
-from markovlogic.methods.sampling.irreducible import Reach, single_site_reach
+from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
 from markovlogic.problem import Problem
 from markovlogic.system.arrays import Bool
 
@@ -27,7 +27,7 @@ def confining(problem: Problem, network: PartitionNetwork) -> Fault | None:
     left = _undissolved(literal, owner, relation, rows.n_clauses - rows.n_soft, len(network.relations))
     if left.any():
         return _fault(problem, network, int(np.flatnonzero(left)[0]))
-    if single_site_reach(network.apart) is Reach.ALL:
+    if single_site_reach(network.apart) is Reachability.ALL:
         return None
     without = np.ones(rows.n_clauses - rows.n_soft, np.bool_)
     without[owner[relation >= 0]] = False

@@ -19,9 +19,9 @@ from markovlogic.methods.lifted.blocks.counted import counted_unit, n_groups
 from markovlogic.methods.lifted.blocks.held import ClusterUnit, Unit, rules_about
 from markovlogic.methods.lifted.blocks.messages import messages_to
 from markovlogic.methods.lifted.blocks.program import (
-    Coins,
     Count,
     Each,
+    IndependentAtoms,
     InnerTerm,
     Node,
     Parts,
@@ -339,7 +339,7 @@ def _time(node: Node, program: Program) -> float:
             return program.sizes[axis] + _time(child, program)
         case Count(axis=axis, child=child):
             return program.sizes[axis] * max(1.0, _time(child, program))
-        case Coins(own=own):
+        case IndependentAtoms(own=own):
             return float(prod(program.sizes[axis] for axis in own))
 
 
@@ -352,5 +352,5 @@ def _cells(node: Node, program: Program, outer: float) -> float:
             return _cells(child, program, outer * program.sizes[axis])
         case Count(axis=axis, child=child):
             return outer * (2 * program.sizes[axis] - 1) + _cells(child, program, outer)
-        case Coins(own=own):
+        case IndependentAtoms(own=own):
             return outer * prod(program.sizes[axis] for axis in own)

@@ -48,7 +48,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class CoinTerm:
+class IndependentTerm:
     """A term whose last atom is a coin."""
 
     spent: Spent
@@ -82,16 +82,16 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Coins:
+class IndependentAtoms:
     """Atoms that are independent of each other: the last `own` axes are theirs alone."""
 
     predicate: str
     places: tuple[int, ...]
     own: tuple[int, ...]
-    terms: tuple[CoinTerm, ...]
+    terms: tuple[IndependentTerm, ...]
 
 
-Node = Parts | Each | Count | Coins
+Node = Parts | Each | Count | IndependentAtoms
 
 
 class Unliftable(Exception):
@@ -145,7 +145,7 @@ class _Compiler:
         if len(parts) != 1:
             return Parts(tuple(self.node(own, {name: places[name] for name in names}) for own, names in parts))
         if len(places) == 1 and all(len(o.factors) == 1 for o in terms):
-            return self._coins(terms, places)
+            return self._independent(terms, places)
         position = _decomposer(terms, places)
         if position is not None:
             return self._each(terms, places, position)
@@ -154,7 +154,7 @@ class _Compiler:
             return self._count(terms, places, counted)
         raise Unliftable(_obstacle(terms, places))
 
-    def _coins(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> Coins:
+    def _independent(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> IndependentAtoms:
         (predicate, at), own = next(iter(places.items())), []
         filled: list[int] = []
         for place, size in zip(at, self.arguments[predicate], strict=True):
@@ -167,8 +167,8 @@ class _Compiler:
             factor = o.factors[0]
             for name, place in zip(factor.variables, filled, strict=True):
                 o.axis.setdefault(name, place)
-            made.append(CoinTerm(Spent(o.term.number, o.multipliers), factor.positive))
-        return Coins(predicate, tuple(filled), tuple(own), tuple(made))
+            made.append(IndependentTerm(Spent(o.term.number, o.multipliers), factor.positive))
+        return IndependentAtoms(predicate, tuple(filled), tuple(own), tuple(made))
 
     def _each(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]], position: dict[str, int]) -> Each:
         first = next(iter(position))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.methods.lifted.blocks.messages import CHAIN, Tensor, chosen, contracted, joint_axes, product, sum_over, total
-from markovlogic.methods.lifted.blocks.program import Coins, Count, Each, Node, Parts, Program, Spent
+from markovlogic.methods.lifted.blocks.program import Count, Each, IndependentAtoms, Node, Parts, Program, Spent
 
 Bools = npt.NDArray[np.bool_]
 Choices = dict[int | str, Tensor]  # by axis: the terms of a count; by predicate: the log-odds of coins
@@ -61,7 +61,7 @@ class Schedule:
             case Count():
                 self._prepare_count(node)
                 self._prepare(node.child)
-            case Coins():
+            case IndependentAtoms():
                 if node.predicate in self._evidence:
                     true, unknown = self._evidence[node.predicate]
                     order, placed = tuple(np.argsort(node.places)), tuple(sorted(node.places))
@@ -113,12 +113,12 @@ class Schedule:
                 top = term.array.max(axis=at, keepdims=True)
                 array = np.log(np.exp(term.array - top).sum(axis=at)) + top.squeeze(at)
                 return Tensor(tuple(a for a in term.axes if a != axis), array)
-            case Coins():
-                return self._coins_up(node, coefficient, terms)
+            case IndependentAtoms():
+                return self._independent_up(node, coefficient, terms)
 
-    def _coins_up(self, node: Coins, coefficient: Mapping[int, Tensor], terms: Choices) -> Tensor:
+    def _independent_up(self, node: IndependentAtoms, coefficient: Mapping[int, Tensor], terms: Choices) -> Tensor:
         """Σ over atoms of the log weight: of false, and ln(1 + odds) where unknown, or the log-odds where known to be true."""
-        false, odds = self._coin_weights(node, coefficient)
+        false, odds = self._independent_weights(node, coefficient)
         terms[node.predicate] = odds
         both = Tensor(odds.axes, np.logaddexp(0.0, odds.array))
         summed = [sum_over(false, node.own, self.sizes)]
@@ -131,7 +131,7 @@ class Schedule:
             summed.append(contracted(true, odds, node.own, self.sizes))
         return total(*summed)
 
-    def _coin_weights(self, node: Coins, coefficient: Mapping[int, Tensor]) -> tuple[Tensor, Tensor]:
+    def _independent_weights(self, node: IndependentAtoms, coefficient: Mapping[int, Tensor]) -> tuple[Tensor, Tensor]:
         """The log weight of false, and the log-odds of true: a positive literal is false where the atom is."""
         positive = [self._loss(term.spent, coefficient) for term in node.terms if term.positive]
         negative = [self._loss(term.spent, coefficient) for term in node.terms if not term.positive]
@@ -167,8 +167,8 @@ class Schedule:
                 self._down(child, terms, _Path((*path.axes, axis), path.drawn, path.weight), drawn, chains)
             case Count(child=child):
                 self._down(child, terms, self._count_down(node, terms, path, drawn, chains), drawn, chains)
-            case Coins():
-                self._coins_down(node, terms, path, drawn, chains)
+            case IndependentAtoms():
+                self._independent_down(node, terms, path, drawn, chains)
 
     def _shape(self, axes: tuple[int, ...], n_chains: int) -> tuple[int, ...]:
         return tuple(n_chains if axis == CHAIN else self.sizes[axis] for axis in axes)
@@ -236,8 +236,8 @@ class Schedule:
         drawn.value[node.predicate] = value.reshape(n_chains, *shape).transpose(moved)
         drawn.probability[node.predicate] = np.ascontiguousarray(probability).reshape(n_chains, *shape).transpose(moved)
 
-    def _coins_down(
-        self, node: Coins, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]
+    def _independent_down(
+        self, node: IndependentAtoms, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]
     ) -> None:
         n_chains, rng = chains
         odds = terms[node.predicate]

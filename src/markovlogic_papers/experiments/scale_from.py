@@ -19,13 +19,13 @@ def has_setting(scale: Any, name: str) -> bool:
     return any(field.name == name for field in fields(scale))
 
 
-def scale_said(made: Experiment, quick: bool, said: Mapping[str, str]) -> Any:
+def scale_from(made: Experiment, quick: bool, said: Mapping[str, str]) -> Any:
     """How big the experiment is made: its own scale, with what was said of settings that it has."""
     scale = made.quick if quick else made.full
     own = {name: text for name, text in said.items() if has_setting(scale, name)}
     hints = get_type_hints(type(scale))
     for name, text in own.items():
-        _require_sayable(name, text, hints[name])
+        _require_plain(name, text, hints[name])
     found = changed(scale, own)
     check_words(found, made.id)
     for name, text in own.items():
@@ -34,7 +34,7 @@ def scale_said(made: Experiment, quick: bool, said: Mapping[str, str]) -> Any:
     return found
 
 
-def _require_sayable(name: str, text: str, hint: Any) -> None:
+def _require_plain(name: str, text: str, hint: Any) -> None:
     """Numbers, words, and lists of them, of a length where it is fixed."""
     if hint in PLAIN or get_origin(hint) is Literal:
         return
