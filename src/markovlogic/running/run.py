@@ -219,7 +219,7 @@ def _result(task: Task, schedule: Schedule, loop: Loop, estimating: Estimating, 
         tallies=tuple(batch.tallies for batch in batches),
         pooling=estimating.pooling,
         starts=tuple(word for batch in batches for word in batch.starts),
-        began_true=np.sum([batch.began_true(task.query_atoms) for batch in batches], axis=0),
+        began_true=None if distinct[0].units else np.sum([batch.began_true(task.query_atoms) for batch in batches], axis=0),
         log_z=distinct[0].log_z([batch.state for batch in batches]) if batches[0].draws else None,
     )
 
