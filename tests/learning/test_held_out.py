@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +134,13 @@ def test_parts_of_one_graph(helps: bool) -> None:
     right = ((found.pooled.probability > 0.5) == found.pooled.truth).mean()
     assert right > 0.9 if helps else right < 0.75
     learned = mln.learn(model, graph(3, helps=helps), "S", progress=False)
-    assert any("inference of the modelled atoms in 5 parts, each given the others" in note for note in learned.notes)
+    assert any("inference of the modelled atoms in 5 parts, each given the others and without" in note for note in learned.notes)
+    # both kinds of weights are judged by what is left out, and the better ones are taken
+    told = [note for note in learned.notes if note.startswith("log-likelihood a left-out atom")]
+    if told:  # no couplings: nothing to go on to
+        pseudo, conditional = (float(number) for number in re.findall(r"-\d+\.\d+", told[0]))
+        assert learned.method == ("cd" if conditional > pseudo else "pseudolikelihood")
+    assert told or not helps
     assert learned.weights[2].weight > 0.5 if helps else abs(learned.weights[2].weight) < 0.3
 
 
@@ -246,3 +253,28 @@ def test_weights_are_a_table() -> None:
     assert "stderr" in found.weights._repr_html_() and "weights learned by" in found._repr_html_()
     with pytest.raises(KeyError, match="no column of the weights"):
         found.weights["size"]
+
+
+def noisy(seed: int, n_words: int = 30, people: int = 60) -> dict[str, pa.Table]:
+    """One graph of which nothing is worth learning but how often S holds: words and links are drawn by themselves."""
+    rng = np.random.default_rng(seed)
+    names = [f"P{i}" for i in range(people)]
+    has = [(f"W{w}", name) for name in names for w in range(n_words) if rng.random() < 0.3]
+    links = [(names[a], names[b]) for a, b in rng.integers(0, people, (3 * people, 2)) if a != b]
+    return {
+        "S": pa.table({"x": names, "truth": (rng.random(people) < 0.3).tolist()}),
+        "Has": pa.table({"w": [w for w, _ in has], "x": [x for _, x in has]}),
+        "L": pa.table({"x": [a for a, _ in links], "y": [b for _, b in links]}),
+    }
+
+
+NOISY = "S(p)\nHas(word, p)\nL(p, p)\n(S(x))\nHas(+w, x) ^ S(x)\nL(x, y) ^ S(x) ^ S(y)\n"
+
+
+def test_base_rates_alone_are_among_the_candidates() -> None:
+    """With one database, too: rules that predict nothing get a weight of 0, in place of a small one."""
+    data = noisy(3)
+    found = mln.learn(mln.Model.parse(NOISY.replace("L(x, y) ^ S(x) ^ S(y)\n", "")), data, "S", progress=False)
+    share = np.mean(data["S"]["truth"].to_pylist())
+    assert "base rates alone" in found.prior and [one.weight for one in found.weights[1:]] == [0.0] * 30
+    assert found.weights[0].weight == pytest.approx(math.log(share / (1 - share)), abs=0.05)

@@ -98,10 +98,19 @@ class Likelihood:
         return total, clamped_total
 
 
-def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solver, error: Float64, progress: Progress) -> Found:
+def climb(
+    likelihood: Likelihood,
+    start: Float64,
+    penalty: Penalty,
+    solver: Solver,
+    error: Float64,
+    progress: Progress,
+    *,
+    errors: bool = True,
+) -> Found:
     """Go uphill until the mean gradient is small beside the weights' standard errors, or time or steps are over.
 
-    error: rough standard errors of the weights.
+    error: rough standard errors of the weights; errors: whether better ones are wanted in the end.
     """
     weights, velocity = start.copy(), np.zeros_like(start)
     likelihood.gradient(weights, FIRST_SWEEPS)
@@ -115,6 +124,7 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
         gradient = likelihood.gradient(weights, SWEEPS) - penalty.gradient(weights)
         velocity = MOMENTUM * velocity + (1 - MOMENTUM) * gradient
         change = FIRST_STEP / (1 + step / 30) ** 0.6 * solver(velocity)
+        change[penalty.held] = 0.0
         change *= min(1.0, LARGEST_CHANGE / max(float(np.abs(change).max(initial=0.0)), 1e-12))
         if penalty.is_l1:  # a weight that would change its sign stops at zero first
             crossed = (np.sign(weights) * np.sign(weights + change) < 0) & (penalty.slope > 0)
@@ -133,7 +143,7 @@ def climb(likelihood: Likelihood, start: Float64, penalty: Penalty, solver: Solv
                 break
     if history:
         weights = np.mean(history[len(history) // 2 :], axis=0)
-    information = None if cancellation.current().over else _information(likelihood, weights)
+    information = None if not errors or cancellation.current().over else _information(likelihood, weights)
     return Found(weights, steps, converged, information, distance, likelihood.updates)
 
 

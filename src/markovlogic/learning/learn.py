@@ -64,7 +64,8 @@ def learn(
     Facts that are missing are false, `?` ones hidden. prior: "auto", "none", a standard deviation, "l2:2", "l1:0.5".
     keep_weights: rules that have a weight keep it; else it is learned too.
     hold_out: how far rules may tie modelled atoms together is chosen by inference of a K-th of the query facts at a time, given
-    the others; None: in databases left out one at a time, and by fifths of the facts where there is one alone.
+    the others; None: in databases left out one at a time, and by fifths of the facts, given the others and not, where there is
+    one alone.
     time_limit: seconds for all stages together; each has its share, and the weights are the best of what was reached.
     progress: as in `infer`; False shows nothing.
     """
@@ -99,14 +100,15 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, watch: Sto
         if ready.hides:
             worlds, updates = _completed(ready, np.zeros(len(ready.index)), seed)
         design = ready.design(worlds)
-        chosen, start = choice.fixed, None
+        chosen, start, goes_on = choice.fixed, None, None
         if chosen is None:
             with part_of_time(CHOOSING):
                 found = _chosen_prior(ready, design, method, choice, seed, progress, task.hold_out)
             chosen, updates = found.prior, updates + found.updates
             start = None if current().left is None else found.start  # time is short: what was reached is where to begin
             progress.stage("pseudo-likelihood")
-            notes.append(f"the prior, {chosen}, was chosen by {found.how}")
+            notes += [f"the prior, {chosen}, was chosen by {found.how}", *found.notes]
+            goes_on = found.goes_on
         penalty = penalty_of(chosen, ready.is_base, ready.is_coupling)
         with part_of_time(FITTING if _goes_on(ready, method) else 1.0):
             weights, ended = maximise(design, penalty, start, on_step=lambda step, _value: progress.advance(step, f"step {step}"))
@@ -119,7 +121,11 @@ def _learned(task: Task, method: str, choice: PriorChoice, seed: int, watch: Sto
             weights, ended = maximise(design, penalty, weights)
         information = design.information(weights)
         errors, exact_errors = _errors(information, penalty)
-        if chosen.has_couplings:
+        if chosen.has_couplings and goes_on is False:
+            further = _Further(
+                PSEUDO, Messages(("the conditional likelihood predicts left-out atoms no better: it is not gone on to",))
+            )
+        elif chosen.has_couplings or not ready.is_coupling.any():
             further = _went_on(ready, method, weights, penalty, errors, information, seed, progress)
         else:
             why = "did not earn their place" if choice.fixed is None else "were given none by the prior"
@@ -156,16 +162,20 @@ def _chosen_prior(
 ) -> Chosen:
     """The prior: `auto` chooses the strength of couplings by inference, and all else by the pseudo-likelihood."""
     if method != AUTO or not ready.coupled or ready.hides or ready.counts:
-        return cross_validated(design, choice, ready.is_base, seed, progress)
+        return cross_validated(design, choice, ready.is_base, seed, progress, tries_base_alone=method == AUTO)
     with part_of_time(COUPLING):
-        local = cross_validated(design, choice, ready.is_base, seed, progress, left_aside=ready.is_coupling)
+        local = cross_validated(
+            design, choice, ready.is_base, seed, progress, left_aside=ready.is_coupling, tries_base_alone=True
+        )
     n_databases = len(ready.databases)
     if hold_out is None and n_databases > 1:
         how = f"inference in {n_databases} databases left out one at a time"
         return with_coupling_scale(ready, parts_of_databases(ready, design), local, how, seed, progress)
     n_parts = hold_out or PARTS
-    how = f"inference of the modelled atoms in {n_parts} parts, each given the others"
-    return with_coupling_scale(ready, parts_of_atoms(ready, n_parts, seed), local, how, seed, progress)
+    ways, others = ("given the others", (True,)) if hold_out else ("given the others and without them", (True, False))
+    how = f"inference of the modelled atoms in {n_parts} parts, each {ways}"
+    parts = parts_of_atoms(ready, n_parts, seed, others)
+    return with_coupling_scale(ready, parts, local, how, seed, progress)
 
 
 def _goes_on(ready: Prepared, method: str) -> bool:

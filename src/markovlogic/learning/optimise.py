@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.learning.information import Preconditioner
-from markovlogic.learning.priors import BASE, NO_COUPLINGS, SCALES, Penalty, Prior, PriorChoice, penalty_of
+from markovlogic.learning.priors import BASE, BASE_ALONE, NO_COUPLINGS, SCALES, Penalty, Prior, PriorChoice, penalty_of
 from markovlogic.learning.pseudolikelihood import Design
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Float64, each_once
@@ -25,12 +25,17 @@ LARGEST = 100.0  # weights are kept below: where data are separable they would g
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A prior, how it was chosen, weights to begin with, and atoms drawn for the choice."""
+    """A prior, how it was chosen, weights to begin with, and atoms drawn for the choice.
+
+    goes_on: whether the conditional likelihood predicted better than the pseudo-likelihood; None where nobody has compared them.
+    """
 
     prior: Prior
     how: str
     start: Float64 | None = None
     updates: int = 0
+    goes_on: bool | None = None
+    notes: tuple[str, ...] = ()
 
 
 class _OutOfTime(Exception):
@@ -127,11 +132,13 @@ def cross_validated(
     progress: Progress = SILENT,
     *,
     left_aside: Bool | None = None,
+    tries_base_alone: bool = False,
 ) -> Chosen:
     """The prior whose strength predicts best what was not learned from.
 
     Databases are left out one at a time; where there is one alone, a fifth of its atoms at a time. left_aside: couplings, whose
-    strength is found otherwise; meanwhile there are none.
+    strength is found otherwise; meanwhile there are none. tries_base_alone: whether that no other weight is worth having is among
+    the answers.
     """
     numbers = each_once(design.database)
     first_row = np.searchsorted(design.unit, np.arange(design.n_units))
@@ -145,9 +152,10 @@ def cross_validated(
     starts: list[Float64 | None] = [None] * len(parts)
     start: Float64 | None = None
     tried: list[tuple[float, float]] = []
-    progress.stage("cross-validation", len(SCALES) * len(parts))
+    scales = (BASE_ALONE, *SCALES) if tries_base_alone and is_base.any() and not is_base.all() else SCALES
+    progress.stage("cross-validation", len(scales) * len(parts))
     done = 0
-    for scale in SCALES:
+    for scale in scales:
         penalty = penalty_of(Prior(choice.kind, scale, BASE, NO_COUPLINGS), is_base, left_aside)
         total = 0.0
         for at, (learned, held_out) in enumerate(parts):

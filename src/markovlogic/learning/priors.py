@@ -14,6 +14,7 @@ KINDS = ("l2", "l1", "none")
 SCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # tried by default
 AUTO = "auto"
 NO_COUPLINGS = 0.0  # a scale of couplings: their weights are exactly 0
+BASE_ALONE = 0.0  # the same of all weights but base rates and couplings
 BASE = 10.0  # standard deviation of base rates where the strength is chosen: what is rare is no reason for doubt
 
 
@@ -23,7 +24,8 @@ class Prior:
 
     l2: normal with standard deviation `scale`; l1: Laplace with scale `scale`, which makes many weights exactly zero; none.
     base: standard deviation of base rates, the weights of rules that are a single literal, where they are treated apart.
-    coupling: scale of the weights that tie modelled atoms together, where it is another one; 0: these weights are 0.
+    coupling: scale of the weights that tie modelled atoms together, where it is another one; 0: these weights are 0. A scale of 0
+    leaves base rates alone, and couplings where these have a scale of their own.
     """
 
     kind: str = "l2"
@@ -34,7 +36,7 @@ class Prior:
     @property
     def has_couplings(self) -> bool:
         """Whether it leaves weights that tie modelled atoms together any room."""
-        return self.coupling is None or self.coupling != NO_COUPLINGS
+        return bool(self.scale if self.coupling is None else self.coupling)
 
     def __str__(self) -> str:
         if self.kind == "none":
@@ -43,6 +45,8 @@ class Prior:
         if self.coupling is not None:
             apart.append(f"{self.coupling:g} for couplings" if self.has_couplings else "no couplings")
         rates = f" ({', '.join(apart)})" if apart else ""
+        if self.scale == BASE_ALONE:
+            return f"{self.kind}, base rates alone{rates}"
         return f"{self.kind} with {'standard deviation' if self.kind == 'l2' else 'scale'} {self.scale:g}{rates}"
 
 
@@ -79,13 +83,16 @@ def penalty_of(prior: Prior, is_base: Bool, is_coupling: Bool | None = None) -> 
     n = len(is_base)
     apart = is_base if prior.base is not None else np.zeros(n, bool)
     scale = np.full(n, prior.scale)
-    held = np.zeros(n, bool) if is_coupling is None or prior.has_couplings else is_coupling
-    if prior.coupling is not None and prior.has_couplings and is_coupling is not None:
+    if prior.base is not None and prior.kind != "none":
+        scale[apart] = prior.base
+    if prior.coupling is not None and is_coupling is not None:
         scale[is_coupling] = prior.coupling
+    held = scale == 0
+    scale[held] = 1.0
     plain = 1 / scale**2 if prior.kind == "l2" else np.zeros(n)
     slope = 1 / scale if prior.kind == "l1" else np.zeros(n)
     if prior.base is not None and prior.kind != "none":
-        plain[apart], slope[apart] = 1 / prior.base**2, 0.0
+        plain[apart], slope[apart] = 1 / scale[apart] ** 2, 0.0
     plain[held], slope[held] = 0.0, 0.0
     return Penalty(plain, slope, held)
 
