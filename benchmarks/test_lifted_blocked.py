@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from markovlogic.generate import make, write
-from markovlogic.methods.lifted.blocks.network import TensorNetwork
+from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers.experiments.contest import Contender

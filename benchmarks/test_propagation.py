@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import markovlogic as mln
-from markovlogic.methods.messages.run import Rounds, ground_graph, propagate
+from markovlogic.methods.messages.schedules import Rounds, ground_graph, propagate
 from markovlogic.networks.ground import GroundNetwork, atom_rows
 from markovlogic.system.arrays import frozen, offsets
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from markovlogic.evaluation.evaluate import Evaluation, evaluate
     from markovlogic.guarantee import Guarantee
     from markovlogic.learning.learn import learn
-    from markovlogic.learning.result import Learned
+    from markovlogic.learning.learned import Learned
     from markovlogic.linking.linked import Linked
-    from markovlogic.map_inference.result import World
+    from markovlogic.map_inference.world import World
     from markovlogic.methods.bp import BP
     from markovlogic.methods.lifted_bp import LiftedBP
     from markovlogic.methods.sampling.blocked import Blocked
@@ -69,7 +69,7 @@ _HOME = {
     "InputError": "errors",
     "Interrupted": "errors",
     "KMeans": "compression.groupings",
-    "Learned": "learning.result",
+    "Learned": "learning.learned",
     "Linked": "linking.linked",
     "LiftedBP": "methods.lifted_bp",
     "LiftedBlocked": "methods.sampling.lifted_blocked",
@@ -86,7 +86,7 @@ _HOME = {
     "Tempered": "methods.sampling.tempered",
     "Twins": "compression.groupings",
     "UnsupportedError": "errors",
-    "World": "map_inference.result",
+    "World": "map_inference.world",
     "check": "api.check",
     "cluster": "api.cluster",
     "compress": "api.compress",

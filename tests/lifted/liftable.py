@@ -16,9 +16,9 @@ from markovlogic.data.sources import evidence_sources
 from markovlogic.grounding.ground import ground
 from markovlogic.language.load import parse
 from markovlogic.methods.lifted.answer import Solution
+from markovlogic.methods.lifted.cells.cell_merging import Component
 from markovlogic.methods.lifted.cells.closed import ClosedSums, free_set
 from markovlogic.methods.lifted.cells.lattice import Sums
-from markovlogic.methods.lifted.cells.merging import Component
 from markovlogic.methods.lifted.cells.numbers import Numbers
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.prepare import PreparedProblem

@@ -13,8 +13,8 @@ from tests.lifted.liftable import prepared
 
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.cells import closed, lattice, plan_cells
+from markovlogic.methods.lifted.cells.cell_merging import CountTerm
 from markovlogic.methods.lifted.cells.lattice import falsifying
-from markovlogic.methods.lifted.cells.merging import CountTerm
 from markovlogic.methods.lifted.proving import plan_proof
 
 VARIABLES = "xyzuwabc"

@@ -10,7 +10,7 @@ import markovlogic as mln
 from markovlogic.errors import InferenceWarning
 from markovlogic.methods.lifted import engines
 from markovlogic.methods.lifted.answer import MOST_ROUNDING
-from markovlogic.methods.lifted.cells import plan
+from markovlogic.methods.lifted.cells import cell_plan
 from markovlogic.methods.lifted.cells.numbers import Decimals, Logarithms
 from markovlogic.methods.lifted.proving import plan_proof
 
@@ -45,7 +45,7 @@ def test_another_rounding_of_the_same_sums_tells_how_far_off_floats_are(seed):
         ]
         text = PEOPLE.replace("C(p)\n", "C(p)\nF(p, p)\n") + "\n".join(rules) + "\n0.7 S(x) => C(x)\n"
         problem, lowered = prepared(text, "S(P0)\n!C(P1)\n", open_=["S", "C", "F"])
-        work = plan.plan_cells(problem, lowered)
+        work = cell_plan.plan_cells(problem, lowered)
         floats, exact = work._solved(Logarithms()), work._solved(Decimals(60))
         for name in ("S", "C", "F"):
             code = problem.atoms.codes(name)[:60]
@@ -64,7 +64,7 @@ def test_decimals_take_over_where_they_are_quick(weight):
 def test_floats_that_round_say_so_and_by_how_much(engine, weight, monkeypatch):
     exact = mln.infer(model(weight), None, "S,C", method="lifted")
     if engine == "cells":
-        monkeypatch.setattr(plan, "SHORT_SECONDS", 0.0)
+        monkeypatch.setattr(cell_plan, "SHORT_SECONDS", 0.0)
     else:
         monkeypatch.setattr(engines, "ENGINES", (plan_proof,))
     found = mln.infer(model(weight), None, "S,C", method="lifted")
@@ -75,7 +75,7 @@ def test_floats_that_round_say_so_and_by_how_much(engine, weight, monkeypatch):
 
 
 def test_python_warns(monkeypatch):
-    monkeypatch.setattr(plan, "SHORT_SECONDS", 0.0)
+    monkeypatch.setattr(cell_plan, "SHORT_SECONDS", 0.0)
     with pytest.warns(InferenceWarning, match="floats round these probabilities by up to about"):
         mln.infer(model(1e5 / 3), None, "S,C", method="lifted")
 

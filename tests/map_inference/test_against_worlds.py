@@ -8,7 +8,7 @@ import pytest
 from tests.oracle.worlds import all_worlds, log_weight_of, random_network
 
 from markovlogic.map_inference import solve as solving
-from markovlogic.map_inference.program import maximize_program
+from markovlogic.map_inference.integer_program import maximize_program
 from markovlogic.map_inference.restricting import UNDECIDED, decided_by_hard_rules, restricted
 from markovlogic.map_inference.roof import is_pairwise, roof
 from markovlogic.map_inference.settings import MAP_METHODS, SearchSettings, map_method_named

@@ -12,7 +12,7 @@ from tests.messages.slow import Slow
 from tests.messages.trees import tree_networks
 from tests.oracle.worlds import all_worlds, random_network
 
-from markovlogic.methods.messages.run import ImpossibleError, Rounds, ground_graph, propagate
+from markovlogic.methods.messages.schedules import ImpossibleError, Rounds, ground_graph, propagate
 from markovlogic.networks.ground import network_of
 
 CLOSE = Rounds(tolerance=1e-13, iterations=3000)

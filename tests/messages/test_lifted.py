@@ -17,7 +17,7 @@ from markovlogic.errors import InputError
 from markovlogic.grounding.ground import ground
 from markovlogic.methods.messages.lifting import lift, quotient
 from markovlogic.methods.messages.orbits import TooManyError
-from markovlogic.methods.messages.run import ImpossibleError, Rounds, ground_graph, propagate
+from markovlogic.methods.messages.schedules import ImpossibleError, Rounds, ground_graph, propagate
 from markovlogic.symmetry.refinement import refine_network
 from markovlogic.symmetry.twins import twin_classes
 

@@ -25,7 +25,7 @@ class Offering(SamplingMethod):
 """
 LINE = '    "exact": "markovlogic.methods.exact_method:METHOD",\n'
 OWN_LINE = '    "plain-gibbs": "markovlogic.methods.plain_gibbs:METHOD",\n'
-BEFORE = '    "lifted-mh": "markovlogic.methods.lifted_mh:METHOD",\n'
+BEFORE = '    "lifted-mh": "markovlogic.methods.samplers:LIFTED_MH",\n'
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from tests.oracle.worlds import random_network
 
-from markovlogic.map_inference.program import Program
+from markovlogic.map_inference.integer_program import Program
 from markovlogic.map_inference.restricting import decided_by_hard_rules, restricted
 from markovlogic.map_inference.roof import is_pairwise, roof
 from markovlogic.map_inference.search import search, search_network
@@ -21,7 +21,7 @@ from markovlogic.map_inference.solve import Work, maximize_network
 from markovlogic.map_inference.weighing import with_hidden
 from markovlogic.methods.exact.planning import plan_exact
 from markovlogic.methods.exact.solve import solve
-from markovlogic.methods.messages.run import ground_graph
+from markovlogic.methods.messages.schedules import ground_graph
 from markovlogic.methods.sampling.blocked import Blocked
 from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.methods.sampling.irreducible import single_site_reach

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from markovlogic.networks import search as search_module
+from markovlogic.networks import hard_part as search_module
 from markovlogic.networks.conflicts import NoWorldError
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.networks.search import Walk, hard_part
+from markovlogic.networks.hard_part import Walk, hard_part
 from markovlogic.networks.starts import start_worlds
 
 N_ATOMS, N_RULES = 6, 5

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from markovlogic.networks import conflicts, search
+from markovlogic.networks import conflicts, hard_part
 from markovlogic.system import cancellation
 from markovlogic.system.cancellation import Deadline
 
@@ -33,16 +33,16 @@ class Clock:
 def test_a_search_ends_before_the_limit(monkeypatch: pytest.MonkeyPatch, seconds: float, spent: float, until: float) -> None:
     clock = Clock()
     monkeypatch.setattr(cancellation, "time", clock)
-    monkeypatch.setattr(search, "time", clock)
+    monkeypatch.setattr(hard_part, "time", clock)
     with Deadline(seconds).of_this_run() as own:
         own.spend(spent)
-        assert search._deadline() - clock.now == pytest.approx(until, abs=1e-9)
+        assert hard_part._deadline() - clock.now == pytest.approx(until, abs=1e-9)
 
 
 def test_without_a_limit_it_never_ends() -> None:
     with Deadline(None).of_this_run():
-        assert search._deadline() == math.inf
+        assert hard_part._deadline() == math.inf
 
 
 def test_what_is_kept_for_telling_is_more_than_the_least() -> None:
-    assert conflicts.LEAST_SECONDS < search.LEAST_SECONDS < search.TELLING_SECONDS
+    assert conflicts.LEAST_SECONDS < hard_part.LEAST_SECONDS < hard_part.TELLING_SECONDS

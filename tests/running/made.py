@@ -8,7 +8,7 @@ import numpy as np
 from tests.oracle.plain_gibbs import PlainGibbs
 
 from markovlogic.networks.ground import GroundNetwork, network_of
-from markovlogic.running.result import RunResult
+from markovlogic.running.run_result import RunResult
 
 
 def random_network(seed: int, n_atoms: int = 5, n_clauses: int = 6, scale: float = 1.0) -> GroundNetwork:

@@ -16,7 +16,7 @@ from tests.running.made import assert_same, plain_run, random_network
 from markovlogic.errors import Interrupted
 from markovlogic.running import loop
 from markovlogic.running.loop import Loop
-from markovlogic.running.result import RunResult
+from markovlogic.running.run_result import RunResult
 from markovlogic.running.worlds import WorldsSink
 from markovlogic.system.cancellation import OutOfTimeError
 

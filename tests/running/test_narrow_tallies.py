@@ -9,8 +9,8 @@ from tests.grounding.from_text import prepared
 from markovlogic.estimation.estimator import Estimator
 from markovlogic.methods.sampling.counting_gibbs import CountingGibbs, CountingGibbsSampler
 from markovlogic.networks.counting.building import counting_network
-from markovlogic.running.result import RunResult
 from markovlogic.running.run import Task, run
+from markovlogic.running.run_result import RunResult
 from markovlogic.running.sampling import Sampling
 
 PEOPLE = 30

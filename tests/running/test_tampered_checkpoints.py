@@ -31,7 +31,7 @@ from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.running import checkpoint as checkpoint_module
 from markovlogic.running import loop as loop_module
 from markovlogic.running.checkpoint import Checkpoint
-from markovlogic.running.result import RunResult
+from markovlogic.running.run_result import RunResult
 from markovlogic.running.worlds import WorldsSink
 from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.groups import GeneratedGroup

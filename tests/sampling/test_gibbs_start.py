@@ -75,7 +75,7 @@ def test_contradictions_that_propagation_finds_are_input_errors() -> None:
 
 
 def test_a_search_without_success_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("markovlogic.networks.search.RESTARTS", 2)
+    monkeypatch.setattr("markovlogic.networks.hard_part.RESTARTS", 2)
     every = [(np.inf, [2 * a + (s >> a & 1) for a in range(3)]) for s in range(8)]
     with pytest.raises(InputError, match="at best 1 of 8 ground hard rules"):
         drawn(network_of(3, every), "satisfying", n_chains=1)

@@ -25,7 +25,7 @@ broken = outside_package.nowhere:Nothing
 METHOD = '''
 from dataclasses import dataclass, replace
 
-from markovlogic.methods.gibbs import METHOD as GIBBS
+from markovlogic.methods.samplers import GIBBS
 from markovlogic.methods.sampling.gibbs import Gibbs
 
 METHOD = replace(GIBBS, name="halves", summary="Gibbs under another name")

@@ -35,7 +35,7 @@ from markovlogic.system.progress import Progress
 if TYPE_CHECKING:
     from markovlogic.data.evidence import Domain
     from markovlogic.methods.partition.network import PartitionNetwork
-    from markovlogic.running.result import RunResult
+    from markovlogic.running.run_result import RunResult
 
 KEPT_CELLS = 200_000_000  # truth values of pairs that are kept to see how often clusters are exactly right
 TARGET = 0.02  # standard error at which chains stop where nobody said how long they run

@@ -17,10 +17,10 @@ from markovlogic.errors import InputError, ResourceError
 from markovlogic.map_inference.annealing import anneal, most_countable, polished
 from markovlogic.map_inference.orbits import solve_by_classes
 from markovlogic.map_inference.partitions import maximize_partitions
-from markovlogic.map_inference.result import TrueAtoms, World
 from markovlogic.map_inference.settings import AUTO, NOISE, MapMethod, SearchSettings, map_method_named, share_of
 from markovlogic.map_inference.single_occurrence import Reduction, reduced
 from markovlogic.map_inference.solve import Optimum, Work, maximize_network, memory_needed
+from markovlogic.map_inference.world import TrueAtoms, World
 from markovlogic.methods.analysis import Analysis, Resources, analysis_of
 from markovlogic.methods.has_world import require_world
 from markovlogic.methods.no_world import rules_named

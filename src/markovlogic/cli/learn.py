@@ -12,7 +12,7 @@ from markovlogic.cli.outputs import check_outputs, show_message
 
 if TYPE_CHECKING:
     from markovlogic.learning.folds import CrossValidation
-    from markovlogic.learning.result import Learned
+    from markovlogic.learning.learned import Learned
 
 DATA, LEARNING = "The data", "Learning"
 WEIGHTS_SHOWN = 40

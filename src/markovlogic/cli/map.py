@@ -12,7 +12,7 @@ from markovlogic.cli.outputs import check_outputs, show_message
 from markovlogic.compression.table import NONE
 
 if TYPE_CHECKING:
-    from markovlogic.map_inference.result import World
+    from markovlogic.map_inference.world import World
 
 SEARCH = "Search"
 Queried = Annotated[

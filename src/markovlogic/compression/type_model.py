@@ -17,13 +17,13 @@ import numpy as np
 from markovlogic.compression.partition import Partition
 from markovlogic.data.evidence import FALSE, UNKNOWN, codes, decode
 from markovlogic.guarantee import Guarantee
+from markovlogic.methods.lifted.cells.cell_factors import Factor, Factors, JoinsThree
+from markovlogic.methods.lifted.cells.cell_layout import Layout, ObjectClass, Objects, layout_of
+from markovlogic.methods.lifted.cells.cell_plan import written_out
+from markovlogic.methods.lifted.cells.cell_tables import Cells, Given, cells_of, live
 from markovlogic.methods.lifted.cells.clauses import FlatModel, Key, TooLarge
-from markovlogic.methods.lifted.cells.factors import Factor, Factors, JoinsThree
-from markovlogic.methods.lifted.cells.layout import Layout, ObjectClass, Objects, layout_of
 from markovlogic.methods.lifted.cells.numbers import Logarithms
 from markovlogic.methods.lifted.cells.pairs import Link, PairTable, links_between, pair_table
-from markovlogic.methods.lifted.cells.plan import written_out
-from markovlogic.methods.lifted.cells.tables import Cells, Given, cells_of, live
 from markovlogic.networks.counts import TypeNetwork
 from markovlogic.problem import Problem
 from markovlogic.problem.prepare import PreparedProblem

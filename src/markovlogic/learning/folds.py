@@ -21,7 +21,7 @@ from markovlogic.language.load import load
 from markovlogic.learning.databases import Database, database_of, read_databases, targets_of
 from markovlogic.learning.held_out import fold_of_atoms
 from markovlogic.learning.learn import learn
-from markovlogic.learning.result import Learned
+from markovlogic.learning.learned import Learned
 from markovlogic.problem.prepare import Models, Queries
 from markovlogic.report.progress import progress_of
 from markovlogic.results.marginals import Marginals

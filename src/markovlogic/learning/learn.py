@@ -18,12 +18,12 @@ from markovlogic.learning.divergence import Found, Likelihood, climb, diagonal_n
 from markovlogic.learning.features import instantiate
 from markovlogic.learning.held_out import PARTS, all_together, parts_of_atoms, parts_of_databases, with_coupling_scale
 from markovlogic.learning.information import Preconditioner, standard_errors
+from markovlogic.learning.learned import Learned, LearnedWeight, Weights
 from markovlogic.learning.messages import Messages, assumed, undecided
 from markovlogic.learning.optimise import Chosen, cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
 from markovlogic.learning.priors import Penalty, Prior, PriorChoice, penalty_of, prior_choice
 from markovlogic.learning.pseudolikelihood import Design
-from markovlogic.learning.result import Learned, LearnedWeight, Weights
 from markovlogic.problem.prepare import Models, Queries
 from markovlogic.report.progress import progress_of
 from markovlogic.system import measures

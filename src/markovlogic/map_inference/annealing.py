@@ -14,7 +14,7 @@ import numpy as np
 
 from markovlogic.errors import Interrupted
 from markovlogic.language.templates import LoweredModel
-from markovlogic.map_inference.program import compile_kernels
+from markovlogic.map_inference.integer_program import compile_kernels
 from markovlogic.map_inference.restricting import decided_by_hard_rules, restricted
 from markovlogic.map_inference.search import search
 from markovlogic.map_inference.settings import SearchSettings

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.errors import UnsupportedError
-from markovlogic.map_inference.program import Program, ProgramResult
+from markovlogic.map_inference.integer_program import Program, ProgramResult
 from markovlogic.methods.messages.lifting import Lifted, lift, quotient
 from markovlogic.methods.messages.orbits import TooManyError
 from markovlogic.networks.ground import GroundNetwork

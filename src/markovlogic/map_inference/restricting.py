@@ -8,7 +8,7 @@ import numpy as np
 
 from markovlogic.networks.conflicts import no_world, propagates
 from markovlogic.networks.ground import GroundNetwork, atom_rows
-from markovlogic.networks.search import hard_part
+from markovlogic.networks.hard_part import hard_part
 from markovlogic.system.arrays import Bool, Int8, Int32, Int64, frozen, offsets
 
 UNDECIDED = -1

@@ -17,7 +17,7 @@ import numpy as np
 
 from markovlogic.map_inference.restricting import UNDECIDED
 from markovlogic.map_inference.weighing import holds, most_conceivable
-from markovlogic.methods.messages.run import FactorGraph
+from markovlogic.methods.messages.schedules import FactorGraph
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64, offsets

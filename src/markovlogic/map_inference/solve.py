@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from markovlogic.errors import ResourceError
+from markovlogic.map_inference.integer_program import compile_kernels, maximize_program
 from markovlogic.map_inference.orbits import NetworkKinds, solve_by_colours
-from markovlogic.map_inference.program import compile_kernels, maximize_program
 from markovlogic.map_inference.restricting import UNDECIDED, decided_by_hard_rules, restricted
 from markovlogic.map_inference.roof import is_pairwise, roof
 from markovlogic.map_inference.search import World, search
@@ -26,7 +26,7 @@ from markovlogic.methods.exact.widths import MOST_WIDTH, plan_elimination
 from markovlogic.networks.components import Part, Parting, components
 from markovlogic.networks.conflicts import Conflict, NoWorldError, no_world, propagates
 from markovlogic.networks.ground import NO_RULES, GroundNetwork
-from markovlogic.networks.search import HardPart, hard_part
+from markovlogic.networks.hard_part import HardPart, hard_part
 from markovlogic.networks.starts import start_worlds
 from markovlogic.running.worker_pool import cores
 from markovlogic.system import cancellation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Plan
-from markovlogic.methods.messages.run import AtomBeliefs, Rounds, Schedule, ground_graph, propagate
+from markovlogic.methods.messages.schedules import AtomBeliefs, Rounds, Schedule, ground_graph, propagate
 from markovlogic.methods.propagation import Found, Messages, PropagationMethod, found_on_network, ground_cost
 from markovlogic.networks.base import NetworkKind
 

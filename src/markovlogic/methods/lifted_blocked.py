@@ -16,7 +16,7 @@ from markovlogic.results.answers import ANSWER_ROW_BYTES
 if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis
     from markovlogic.methods.lifted.blocks.clusters import ClusterGraph
-    from markovlogic.methods.lifted.blocks.network import TensorNetwork
+    from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
     from markovlogic.results.answers import Answer
 
 # Measured (benchmarks/test_lifted_blocked.py): seconds and bytes
@@ -34,7 +34,7 @@ class LiftedBlockedMethod(SamplingMethod):
 
     def network(self, analysis: Analysis) -> TensorNetwork:
         """One array a predicate."""
-        from markovlogic.methods.lifted.blocks.network import TensorNetwork
+        from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 
         told = analysis.prepared.written_as_rules
         return TensorNetwork.of(told.problem, told.lowered)

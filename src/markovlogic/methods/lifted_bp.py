@@ -13,7 +13,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Plan
 from markovlogic.methods.messages.lifting import MOST_WORK, lift, quotient, work_of
 from markovlogic.methods.messages.orbits import TooManyError
-from markovlogic.methods.messages.run import AtomBeliefs, ImpossibleError, Rounds, propagate
+from markovlogic.methods.messages.schedules import AtomBeliefs, ImpossibleError, Rounds, propagate
 from markovlogic.methods.propagation import (
     LOADING,
     Found,

@@ -11,9 +11,9 @@ import numpy as np
 
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Method, Plan
-from markovlogic.methods.messages.run import AtomBeliefs, ImpossibleError, Rounds, conjunction
+from markovlogic.methods.messages.schedules import AtomBeliefs, ImpossibleError, Rounds, conjunction
 from markovlogic.networks.conflicts import NoWorldError, no_world, what_happened
-from markovlogic.networks.search import hard_part
+from markovlogic.networks.hard_part import hard_part
 from markovlogic.results.answers import ANSWER_ROW_BYTES
 from markovlogic.system.arrays import Float64
 from markovlogic.system.cancellation import SURE, current

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis
     from markovlogic.networks.base import Network
     from markovlogic.results.answers import Answer, Values
-    from markovlogic.running.result import RunResult
     from markovlogic.running.run import Task
+    from markovlogic.running.run_result import RunResult
     from markovlogic.running.sampling import Schedule
     from markovlogic.system.arrays import Int64
 

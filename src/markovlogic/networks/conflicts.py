@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.errors import InputError
-from markovlogic.networks.search import TELLING_SECONDS, HardPart, Value, Walk
+from markovlogic.networks.hard_part import TELLING_SECONDS, HardPart, Value, Walk
 from markovlogic.system.arrays import Int32
 from markovlogic.system.cancellation import current
 

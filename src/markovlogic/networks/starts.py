@@ -14,7 +14,7 @@ import numpy.typing as npt
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.conflicts import no_world, propagates
 from markovlogic.networks.ground import GroundNetwork, group_of
-from markovlogic.networks.search import HardPart, Search, hard_part
+from markovlogic.networks.hard_part import HardPart, Search, hard_part
 from markovlogic.system.arrays import Float64, Int32, Int64, Words, frozen
 
 WAYS = ("coins", "true", "false", "density", "uphill", "annealed", "downhill", "high density")

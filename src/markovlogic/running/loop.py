@@ -18,7 +18,7 @@ from markovlogic.kernels import are_cold
 from markovlogic.methods.sampling.base import Sampler
 from markovlogic.running.batch import Batch
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged, require_same_run
-from markovlogic.running.result import Estimating
+from markovlogic.running.run_result import Estimating
 from markovlogic.running.sampling import Schedule
 from markovlogic.running.worker_pool import WorkerPool
 from markovlogic.system.cancellation import Deadline

@@ -22,7 +22,7 @@ from markovlogic.networks.base import Network
 from markovlogic.running.batch import Batch, KeepDraws, Observer
 from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged
 from markovlogic.running.loop import Interrupts, Limits, Loop, Recording, Saving, warm_up
-from markovlogic.running.result import Estimating, RunResult
+from markovlogic.running.run_result import Estimating, RunResult
 from markovlogic.running.sampling import Schedule
 from markovlogic.running.worker_pool import WorkerPool, cores
 from markovlogic.running.worlds import WorldsSink

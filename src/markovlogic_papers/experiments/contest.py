@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.errors import ResourceError
-from markovlogic.methods.lifted.blocks.network import TensorNetwork
+from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 from markovlogic.methods.sampling.base import SWEEPS_PER_STEP, Settings
 from markovlogic.methods.sampling.blocked import Blocked, BlockedSampler
 from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked

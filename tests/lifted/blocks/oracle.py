@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 from scipy.special import comb
 
-from markovlogic.methods.lifted.blocks.network import TensorNetwork
-from markovlogic.methods.lifted.blocks.program import Count, Each, IndependentAtoms, Parts
+from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
+from markovlogic.methods.lifted.blocks.tensor_program import Count, Each, IndependentAtoms, Parts
 
 
 def all_bits(n):

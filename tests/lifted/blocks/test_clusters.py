@@ -8,7 +8,7 @@ from tests.grounding.from_text import prepared
 import markovlogic as mln
 from markovlogic.errors import InputError
 from markovlogic.methods.lifted.blocks.clusters import Bounds, construct
-from markovlogic.methods.lifted.blocks.network import TensorNetwork
+from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 from markovlogic_papers import readings
 

@@ -13,9 +13,9 @@ from tests.lifted.blocks.random_models import random_text
 
 from markovlogic.grounding.ground import ground
 from markovlogic.methods.lifted.blocks.held import ClusterUnit
-from markovlogic.methods.lifted.blocks.messages import messages_to
-from markovlogic.methods.lifted.blocks.network import TensorNetwork
-from markovlogic.methods.lifted.blocks.program import Unliftable
+from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
+from markovlogic.methods.lifted.blocks.tensor_program import Unliftable
+from markovlogic.methods.lifted.blocks.tensors import messages_to
 from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 
 APART = "a = {A, B, C}\nS(a)\nT(a)\n0.8 S(x) ^ T(y) ^ S(z) => x = y v y = z v x = z\n-0.5 T(x) ^ S(y) ^ T(z) => x = y v y = z\n"

@@ -10,8 +10,8 @@ from tests.lifted.blocks.random_models import random_text
 
 from markovlogic.methods.lifted.blocks.clusters import rows_of
 from markovlogic.methods.lifted.blocks.counted import counted_unit
-from markovlogic.methods.lifted.blocks.network import TensorNetwork
 from markovlogic.methods.lifted.blocks.schedule import Drawn
+from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 
 TRANSITIVE = "a = {A, B, C}\nT(a, a)\n0.7 T(x, y) ^ T(y, z) => T(x, z)\n-0.4 T(x, y)\n"
 LINKED = "a = {A, B, C}\nP(a)\nR(a, a)\n0.7 P(x) ^ R(x, y) => P(y)\n0.5 P(x) v P(y) v !P(z) v R(x, z)\n"

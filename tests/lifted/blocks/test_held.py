@@ -12,7 +12,7 @@ from markovlogic.errors import UnsupportedError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.lifted.blocks.clusters import Bounds, construct
 from markovlogic.methods.lifted.blocks.held import rules_about
-from markovlogic.methods.lifted.blocks.network import TensorNetwork
+from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 
 TYPES = "p = {A, B, C}\nk = {U, V}\nS(p)\nF(p, p)\nG(p, p)\nK(p, k!)\nE(p)\n"
 SOFT = "0.4 S(x) ^ F(x, y) => S(y)\n0.2 G(x, y) v S(x)\n"

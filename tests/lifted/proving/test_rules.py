@@ -11,11 +11,11 @@ from tests.lifted.proving.theories import BruteNode, atoms_of, brute_force, rand
 from markovlogic.methods.lifted.proving.nodes import Child
 from markovlogic.methods.lifted.proving.reduction import Draft, reduce_draft
 from markovlogic.methods.lifted.proving.rules import RULES
-from markovlogic.methods.lifted.proving.rules.base import Rule
 from markovlogic.methods.lifted.proving.rules.condition import Condition, Forced, Settled, Units
 from markovlogic.methods.lifted.proving.rules.elimination import Elimination
 from markovlogic.methods.lifted.proving.rules.parts import Grounding, Pairs, Parts
 from markovlogic.methods.lifted.proving.rules.power import Binomial, Power
+from markovlogic.methods.lifted.proving.rules.rule import Rule
 from markovlogic.methods.lifted.proving.theory import Clause, Literal, Numbers, Theory
 
 TOLERANCE = 1e-10

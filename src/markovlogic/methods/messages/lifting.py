@@ -19,7 +19,7 @@ from markovlogic.grounding.predict import groundings_of
 from markovlogic.language.syntax import Rule
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.messages.orbits import Atoms, Constants, Kinds, Substituted, TooManyError
-from markovlogic.methods.messages.run import FactorGraph, ground_graph
+from markovlogic.methods.messages.schedules import FactorGraph, ground_graph
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.system import cancellation

@@ -23,7 +23,7 @@ from markovlogic.methods.sampling.block_program import Program, SweepScratch, co
 from markovlogic.methods.sampling.irreducible import Start, check_start, start_kind, start_words
 from markovlogic.networks.components import connected_parts
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.search import hard_part
+from markovlogic.networks.hard_part import hard_part
 from markovlogic.networks.starts import require_worlds
 from markovlogic.system.arrays import Words
 from markovlogic.system.checkpoint_validation import require_generators, require_within

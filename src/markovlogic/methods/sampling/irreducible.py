@@ -21,7 +21,7 @@ from markovlogic.methods.sampling.base import Settings
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.components import connected_parts
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.networks.search import HardPart, hard_part
+from markovlogic.networks.hard_part import HardPart, hard_part
 from markovlogic.networks.starts import way_of
 from markovlogic.system.arrays import Bool, Int32, Int64, each_once, offsets
 

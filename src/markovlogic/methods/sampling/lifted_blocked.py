@@ -17,7 +17,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.methods.lifted.blocks.clusters import Bounds, ClusterGraph, Field, construct
 from markovlogic.methods.lifted.blocks.counted import CountedUnit
 from markovlogic.methods.lifted.blocks.held import ClusterUnit, Unit
-from markovlogic.methods.lifted.blocks.network import TensorNetwork
+from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo, require_sweeps
 from markovlogic.system.arrays import Words, packed, unpacked
 from markovlogic.system.checkpoint_validation import require_lanes, require_within

@@ -17,8 +17,8 @@ from typing import Literal
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.lifted.blocks.counted import counted_unit, n_groups
 from markovlogic.methods.lifted.blocks.held import ClusterUnit, Unit, rules_about
-from markovlogic.methods.lifted.blocks.messages import messages_to
-from markovlogic.methods.lifted.blocks.program import (
+from markovlogic.methods.lifted.blocks.schedule import Known
+from markovlogic.methods.lifted.blocks.tensor_program import (
     Count,
     Each,
     IndependentAtoms,
@@ -29,8 +29,8 @@ from markovlogic.methods.lifted.blocks.program import (
     Unliftable,
     compile_cluster,
 )
-from markovlogic.methods.lifted.blocks.schedule import Known
-from markovlogic.methods.lifted.blocks.terms import Factor, FalseTerm
+from markovlogic.methods.lifted.blocks.tensor_terms import Factor, FalseTerm
+from markovlogic.methods.lifted.blocks.tensors import messages_to
 from markovlogic.networks.counting.building import counting_plan
 from markovlogic.problem import Problem
 

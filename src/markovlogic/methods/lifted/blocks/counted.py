@@ -31,8 +31,8 @@ from markovlogic.kernels.counting.layout import (
 )
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.lifted.blocks.held import rules_about
-from markovlogic.methods.lifted.blocks.messages import Bools
 from markovlogic.methods.lifted.blocks.schedule import Drawn
+from markovlogic.methods.lifted.blocks.tensors import Bools
 from markovlogic.networks.counting.building import counting_network
 from markovlogic.networks.counting.moves import NOTHING, kernel_of, sweep
 from markovlogic.networks.counting.network import CountingNetwork

@@ -19,10 +19,10 @@ from typing import Protocol
 import numpy as np
 
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
-from markovlogic.methods.lifted.blocks.messages import Bools, Message, Tensor
-from markovlogic.methods.lifted.blocks.program import Program, compile_cluster
 from markovlogic.methods.lifted.blocks.schedule import Drawn, Known, Schedule
-from markovlogic.methods.lifted.blocks.terms import unsupported
+from markovlogic.methods.lifted.blocks.tensor_program import Program, compile_cluster
+from markovlogic.methods.lifted.blocks.tensor_terms import unsupported
+from markovlogic.methods.lifted.blocks.tensors import Bools, Message, Tensor
 from markovlogic.problem import Problem
 
 

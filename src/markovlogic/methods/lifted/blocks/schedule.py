@@ -14,8 +14,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.methods.lifted.blocks.messages import CHAIN, Tensor, chosen, contracted, joint_axes, product, sum_over, total
-from markovlogic.methods.lifted.blocks.program import Count, Each, IndependentAtoms, Node, Parts, Program, Spent
+from markovlogic.methods.lifted.blocks.tensor_program import Count, Each, IndependentAtoms, Node, Parts, Program, Spent
+from markovlogic.methods.lifted.blocks.tensors import CHAIN, Tensor, chosen, contracted, joint_axes, product, sum_over, total
 
 Bools = npt.NDArray[np.bool_]
 Choices = dict[int | str, Tensor]  # by axis: the terms of a count; by predicate: the log-odds of coins

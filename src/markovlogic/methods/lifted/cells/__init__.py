@@ -4,7 +4,7 @@ The road: rules → `clauses` (small types written out, existentials Skolemised)
 `classes` of objects by evidence → `tables` of cell and pair weights → `merging` into kinds → `lattice` sums → `solution`.
 """
 
-from markovlogic.methods.lifted.cells.plan import CellWork, plan_cells
+from markovlogic.methods.lifted.cells.cell_plan import CellWork, plan_cells
 from markovlogic.methods.lifted.cells.solution import CellSolution
 
 __all__ = ["CellSolution", "CellWork", "plan_cells"]

@@ -15,10 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
+from markovlogic.methods.lifted.cells.cell_merging import Component
+from markovlogic.methods.lifted.cells.cell_tables import Tables
 from markovlogic.methods.lifted.cells.lattice import MOST_KEYS, Pins, Sums, compositions, factor_of, falsifying, is_dense
-from markovlogic.methods.lifted.cells.merging import Component
 from markovlogic.methods.lifted.cells.numbers import Numbers, Scalar, Values
-from markovlogic.methods.lifted.cells.tables import Tables
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Int64
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.methods.lifted.cells.merging import Component, CountTerm
+from markovlogic.methods.lifted.cells.cell_merging import Component, CountTerm
 from markovlogic.methods.lifted.cells.numbers import Numbers, Scalar, Values, Whole
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Int64, each_once

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.data.evidence import FALSE, UNKNOWN
+from markovlogic.methods.lifted.cells.cell_factors import Factor
+from markovlogic.methods.lifted.cells.cell_layout import Layout, falsified
 from markovlogic.methods.lifted.cells.clauses import Key, TooLarge
-from markovlogic.methods.lifted.cells.factors import Factor
-from markovlogic.methods.lifted.cells.layout import Layout, falsified
 from markovlogic.methods.lifted.cells.numbers import Numbers, Values
 from markovlogic.system.arrays import Bool
 

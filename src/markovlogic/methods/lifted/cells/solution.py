@@ -11,8 +11,8 @@ import numpy as np
 
 from markovlogic.data.evidence import TRUE, UNKNOWN, codes, decode, group_of
 from markovlogic.errors import Fault, ResourceError, UnsupportedError
+from markovlogic.methods.lifted.cells.cell_layout import Layout
 from markovlogic.methods.lifted.cells.clauses import Key
-from markovlogic.methods.lifted.cells.layout import Layout
 from markovlogic.methods.lifted.cells.numbers import Numbers, Scalar
 from markovlogic.methods.lifted.cells.pairs import LinkPart
 from markovlogic.methods.lifted.cells.state import State

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from markovlogic.data.evidence import FALSE, UNKNOWN
+from markovlogic.methods.lifted.cells.cell_layout import Layout
+from markovlogic.methods.lifted.cells.cell_merging import Merged, merged
+from markovlogic.methods.lifted.cells.cell_tables import Given, Tables, live, tables_of
 from markovlogic.methods.lifted.cells.clauses import Key, TooLarge
 from markovlogic.methods.lifted.cells.closed import cheapest
-from markovlogic.methods.lifted.cells.layout import Layout
-from markovlogic.methods.lifted.cells.merging import Merged, merged
 from markovlogic.methods.lifted.cells.numbers import Numbers, Scalar, Values
-from markovlogic.methods.lifted.cells.tables import Given, Tables, live, tables_of
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Int64, each_once
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from markovlogic.methods.lifted.proving.nodes import Child, Node
 from markovlogic.methods.lifted.proving.reduction import Draft, Reduction, reduce_draft
 from markovlogic.methods.lifted.proving.rules import RULES
-from markovlogic.methods.lifted.proving.rules.base import Option, Rule, Sizes
+from markovlogic.methods.lifted.proving.rules.rule import Option, Rule, Sizes
 from markovlogic.methods.lifted.proving.theory import Theory
 
 CAREFUL = 4_000  # literals that are looked at while all options are compared; after that the first that works is taken

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.methods.lifted.proving.drawing import Copies, Pen
 from markovlogic.methods.lifted.proving.reduction import Reduction
 from markovlogic.methods.lifted.proving.theory import Numbers, Theory
+from markovlogic.methods.lifted.proving.world_draws import Copies, Pen
 from markovlogic.system.arrays import Float64, Int64
 
 _FEW = 4  # lanes that are not worth comparing with each other

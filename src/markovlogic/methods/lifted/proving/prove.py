@@ -14,13 +14,13 @@ from markovlogic.errors import InputError
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.proving.compiling import Compiler, Proof, Stuck
-from markovlogic.methods.lifted.proving.drawing import Binding, Copies, Pen
 from markovlogic.methods.lifted.proving.nodes import Child
 from markovlogic.methods.lifted.proving.rules import GROUNDING_FIRST, RULES
-from markovlogic.methods.lifted.proving.rules.base import Rule
+from markovlogic.methods.lifted.proving.rules.rule import Rule
 from markovlogic.methods.lifted.proving.shattering import MixedPartError, Part, Shattered, shatter
 from markovlogic.methods.lifted.proving.statements import PlainLiteral, Said, Slice, Statement, statements
 from markovlogic.methods.lifted.proving.theory import Sorts, find_sorts
+from markovlogic.methods.lifted.proving.world_draws import Binding, Copies, Pen
 from markovlogic.problem import Problem
 from markovlogic.problem.statuses import Statuses
 from markovlogic.system.arrays import Bool, Float64, Int64

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from markovlogic.methods.lifted.proving.rules.base import Rule
 from markovlogic.methods.lifted.proving.rules.condition import Condition, Forced, Settled, Units
 from markovlogic.methods.lifted.proving.rules.elimination import Elimination
 from markovlogic.methods.lifted.proving.rules.parts import Grounding, Pairs, Parts
 from markovlogic.methods.lifted.proving.rules.power import Binomial, Power
+from markovlogic.methods.lifted.proving.rules.rule import Rule
 
 RULES: tuple[tuple[Rule, ...], ...] = (
     (Settled(),),

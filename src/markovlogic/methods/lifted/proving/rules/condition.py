@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.methods.lifted.proving.drawing import Copies, Pen, chosen_branches, places
 from markovlogic.methods.lifted.proving.nodes import Child, Node, Outcome
-from markovlogic.methods.lifted.proving.rules.base import Option, Rule, Sizes, given, occurrences
+from markovlogic.methods.lifted.proving.rules.rule import Option, Rule, Sizes, given, occurrences
 from markovlogic.methods.lifted.proving.theory import Numbers, Theory, arrangements, times
+from markovlogic.methods.lifted.proving.world_draws import Copies, Pen, chosen_branches, places
 from markovlogic.system.arrays import Float64
 
 _TRIED = 3  # atoms, those in most clauses first

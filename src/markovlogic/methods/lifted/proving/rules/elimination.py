@@ -15,10 +15,10 @@ import numpy as np
 
 from markovlogic.methods.exact.interaction import ONE_SECOND, Effort, EffortSpentError
 from markovlogic.methods.exact.widths import Order, TooWide, good_order
-from markovlogic.methods.lifted.proving.drawing import Copies, Pen
 from markovlogic.methods.lifted.proving.nodes import Node, Outcome
-from markovlogic.methods.lifted.proving.rules.base import Option, Rule, Sizes
+from markovlogic.methods.lifted.proving.rules.rule import Option, Rule, Sizes
 from markovlogic.methods.lifted.proving.theory import Numbers, Theory
+from markovlogic.methods.lifted.proving.world_draws import Copies, Pen
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Float64
 

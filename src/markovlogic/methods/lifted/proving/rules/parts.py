@@ -8,11 +8,11 @@ from itertools import permutations
 
 import numpy as np
 
-from markovlogic.methods.lifted.proving.drawing import Copies, Pen
 from markovlogic.methods.lifted.proving.nodes import Child, Node, Outcome, gathered
 from markovlogic.methods.lifted.proving.reduction import Draft
-from markovlogic.methods.lifted.proving.rules.base import Option, Rule, Sizes
+from markovlogic.methods.lifted.proving.rules.rule import Option, Rule, Sizes
 from markovlogic.methods.lifted.proving.theory import Clause, Literal, Numbers, Theory, times
+from markovlogic.methods.lifted.proving.world_draws import Copies, Pen
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,11 @@ from itertools import product
 
 import numpy as np
 
-from markovlogic.methods.lifted.proving.drawing import Copies, Pen, chosen_branches
 from markovlogic.methods.lifted.proving.nodes import Child, Node, Outcome, gathered
 from markovlogic.methods.lifted.proving.reduction import Draft
-from markovlogic.methods.lifted.proving.rules.base import Option, Rule, Sizes, given_truth, occurrences
+from markovlogic.methods.lifted.proving.rules.rule import Option, Rule, Sizes, given_truth, occurrences
 from markovlogic.methods.lifted.proving.theory import LOOSE, Clause, Literal, Numbers, Theory, arrangements, times
+from markovlogic.methods.lifted.proving.world_draws import Copies, Pen, chosen_branches
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Float64, Int64
 

@@ -1,4 +1,4 @@
-"""Gibbs sampling: what `auto` takes where exact inference would take long and single-site moves reach every world."""
+"""The methods of the table that run chains: what each promises, takes and answers when auto asks."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class GibbsMethod(SamplingMethod):
         return f"groundings are counted: making them would take up to {show_bytes(sizes.memory_bytes)} and {sizes.seconds:,.0f} s"
 
 
-METHOD = GibbsMethod(
+GIBBS = GibbsMethod(
     name="gibbs",
     summary="Gibbs sampling, 64 chains in one pass over the network; averages conditionals",
     networks=(NetworkKind.GROUND, NetworkKind.COUNTING, *COMPRESSED),
@@ -113,4 +113,109 @@ METHOD = GibbsMethod(
     home=("markovlogic.methods.sampling.gibbs", "Gibbs"),
     chains=64,
     rates=Rates(row=45e-9, literal=3e-9),
+)
+
+
+BLOCKED = SamplingMethod(
+    name="blocked",
+    summary="Gibbs sampling of blocks of atoms, each drawn jointly by elimination of bounded width; "
+    "for strong couplings, tree-like parts and hard rules that tie a few atoms",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+    home=("markovlogic.methods.sampling.blocked", "Blocked"),
+    # A phase of weight 0.004 (twenty people, `2 !S(x)`, `0.006 S(x) ^ S(y) ^ S(z)`) was missed in silence by 6 of 10 runs with 8
+    # chains, 5 with 16, 2 with 32 and none with 64. Eight chains are one batch, so this costs as many times more.
+    chains=64,
+    rates=Rates(
+        row=450e-9,
+        literal=18e-9,
+        conditional=15e-9,
+        prepare=2e-6,  # blocks are grown and their program is written
+        row_bytes=700,
+        literal_bytes=315,  # rows of the program, in two divisions, and the numbers they are made of
+        batch_chains=8,
+    ),
+    confined_moves="moves of blocks",
+)
+
+
+@dataclass(frozen=True)
+class MCSATMethod(SamplingMethod):
+    """Worlds that satisfy a random set of the clauses that hold now."""
+
+    def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:
+        """Take what is left."""
+        return Offer(True, "")
+
+
+MCSAT = MCSATMethod(
+    name="mcsat",
+    summary="MC-SAT slice sampling, for models with hard rules; `unbounded` as soon as a step needed SampleSAT",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+    home=("markovlogic.methods.sampling.mcsat", "MCSAT"),
+    chains=32,  # of 16, two runs in five miss a phase of "triples, small" in tests/multimodal.py in silence; of 32, none
+    rates=Rates(row=110e-9, literal=30e-9, prepare=5e-7, literal_bytes=25, work_bytes=22, batch_chains=2),
+    confined_moves="",
+)
+
+
+ORBITAL = SamplingMethod(
+    name="orbital",
+    summary="Gibbs with a random symmetry of model and evidence after each sweep",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+    home=("markovlogic.methods.sampling.orbital", "Orbital"),
+    chains=64,  # lanes of one pass: 8 miss a phase in silence in 7 of 10 runs of tests/multimodal.py "triples, small", 64 in none
+    rates=Rates(
+        row=175e-9,  # most of it for a symmetry a sweep, as a permutation of all atoms
+        literal=3e-9,
+        search=1e-5,
+        row_bytes=380,  # while the search has its graph
+        literal_bytes=110,
+        work_bytes=10,
+        single_steps=True,
+    ),
+)
+
+
+LIFTED_MH = SamplingMethod(
+    name="lifted-mh",
+    summary="lifted Metropolis-Hastings: approximate symmetries propose, the true model accepts or rejects",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.CORRECTED,
+    home=("markovlogic.methods.sampling.lifted_mh", "LiftedMH"),
+    # As many as a batch of the base chain has: 64 take hardly twice the seconds of 8. A phase of weight 0.004 was missed in
+    # silence by 3 of 10 runs with 8 chains, 1 with 16, none with 32 and 64.
+    chains=64,
+    rates=Rates(
+        row=120e-9,
+        literal=4e-9,
+        prepare=4e-7,
+        row_bytes=220,
+        literal_bytes=175,  # clauses with each of their atoms, and the numbers they are made of
+        work_bytes=12,
+    ),
+    proposes=True,
+)
+
+
+@dataclass(frozen=True)
+class TemperedMethod(SamplingMethod):
+    """Ladders of temperatures."""
+
+    def can_replace_stuck_chains(self, analysis: Analysis) -> bool:
+        """Where single-site moves reach every world: heat does not melt hard rules."""
+        return analysis.network is not None and analysis.reach is Reachability.ALL
+
+
+TEMPERED = TemperedMethod(
+    name="tempered",
+    summary="replica exchange: ladders of temperatures in the 64 lanes, so that chains cross between modes; estimates log Z too",
+    networks=(NetworkKind.GROUND,),
+    promise=Guarantee.EXACT,
+    home=("markovlogic.methods.sampling.tempered", "Tempered"),
+    # Ladders of 16 rungs, two batches: each crosses between phases by itself, and eight are enough for errors from their spread.
+    chains=8,
+    rates=Rates(row=60e-9, literal=6e-9, row_bytes=230, literal_bytes=40, batch_chains=4, single_steps=True),
 )

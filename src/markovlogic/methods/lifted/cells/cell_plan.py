@@ -12,10 +12,10 @@ import numpy as np
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.lifted.answer import MOST_ROUNDING, Refusal
+from markovlogic.methods.lifted.cells.cell_factors import Factors, JoinsThree, factors_of
+from markovlogic.methods.lifted.cells.cell_layout import Layout, layout_of, object_classes
 from markovlogic.methods.lifted.cells.clauses import FlatModel, TooLarge, flat_model
 from markovlogic.methods.lifted.cells.closed import SECONDS_A_STATE, SLOWER_IN_DECIMALS, sum_cost, tables_cost
-from markovlogic.methods.lifted.cells.factors import Factors, JoinsThree, factors_of
-from markovlogic.methods.lifted.cells.layout import Layout, layout_of, object_classes
 from markovlogic.methods.lifted.cells.numbers import Decimals, Logarithms, Numbers
 from markovlogic.methods.lifted.cells.solution import CellSolution
 from markovlogic.methods.lifted.cells.state import states_of

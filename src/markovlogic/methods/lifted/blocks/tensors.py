@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.methods.lifted.blocks.program import InnerTerm
-from markovlogic.methods.lifted.blocks.terms import Factor, FalseTerm, Indicator
+from markovlogic.methods.lifted.blocks.tensor_program import InnerTerm
+from markovlogic.methods.lifted.blocks.tensor_terms import Factor, FalseTerm, Indicator
 
 Array = npt.NDArray[np.float64]
 

@@ -29,7 +29,7 @@ import numpy as np
 from markovlogic.map_inference.roof import GraphWeights, roof
 from markovlogic.map_inference.search import search
 from markovlogic.map_inference.settings import SearchSettings
-from markovlogic.methods.messages.run import FactorGraph, ground_graph
+from markovlogic.methods.messages.schedules import FactorGraph, ground_graph
 from markovlogic.networks.ground import GroundNetwork, network_of
 from markovlogic.system.arrays import Bool, Float64, Int64, all_but, offsets
 from markovlogic.system.cancellation import Deadline, current

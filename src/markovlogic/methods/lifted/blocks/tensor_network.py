@@ -15,9 +15,9 @@ from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.lifted.blocks.clusters import Field
 from markovlogic.methods.lifted.blocks.held import held_predicates
-from markovlogic.methods.lifted.blocks.messages import Bools
 from markovlogic.methods.lifted.blocks.schedule import Known
-from markovlogic.methods.lifted.blocks.terms import FalseTerm, terms_of
+from markovlogic.methods.lifted.blocks.tensor_terms import FalseTerm, terms_of
+from markovlogic.methods.lifted.blocks.tensors import Bools
 from markovlogic.networks import starts
 from markovlogic.networks.base import NetworkKind, StartKind
 from markovlogic.networks.counting.building import counting_network

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.methods.lifted.cells.factors import Factor
-from markovlogic.methods.lifted.cells.layout import falsified
+from markovlogic.methods.lifted.cells.cell_factors import Factor
+from markovlogic.methods.lifted.cells.cell_layout import falsified
+from markovlogic.methods.lifted.cells.cell_tables import Tables
 from markovlogic.methods.lifted.cells.numbers import Numbers, Scalar, Values
-from markovlogic.methods.lifted.cells.tables import Tables
 from markovlogic.system.arrays import Bool, Int64, each_once
 
 

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from markovlogic.data.evidence import UNKNOWN, codes
+from markovlogic.methods.lifted.cells.cell_factors import Factor, Factors, Side
 from markovlogic.methods.lifted.cells.clauses import FlatModel, Key, TooLarge
-from markovlogic.methods.lifted.cells.factors import Factor, Factors, Side
 from markovlogic.problem import Problem
 from markovlogic.symmetry.twins import classes_by_evidence, relations_of, set_apart
 from markovlogic.system.arrays import Bool, Int8, Int32, Int64

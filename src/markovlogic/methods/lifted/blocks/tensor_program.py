@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
-from markovlogic.methods.lifted.blocks.terms import Factor
+from markovlogic.methods.lifted.blocks.tensor_terms import Factor
 
 
 @dataclass(frozen=True)

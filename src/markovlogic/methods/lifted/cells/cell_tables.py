@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 
 from markovlogic.data.evidence import TRUE, UNKNOWN
+from markovlogic.methods.lifted.cells.cell_factors import Factor
+from markovlogic.methods.lifted.cells.cell_layout import Layout, falsified
 from markovlogic.methods.lifted.cells.clauses import Key, TooLarge
-from markovlogic.methods.lifted.cells.factors import Factor
-from markovlogic.methods.lifted.cells.layout import Layout, falsified
 from markovlogic.methods.lifted.cells.numbers import Numbers, Values
 from markovlogic.methods.lifted.cells.pairs import PairTable, pair_table
 from markovlogic.system.arrays import Bool, Int64
