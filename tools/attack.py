@@ -294,6 +294,7 @@ FAMILIES = {
     "messages": Family(PLAIN, Attack.messages),
     "equivalence": Family(Features(equivalence=1.0, many=0.0), Attack.equivalences),
     "symmetry": Family(Features(), Attack.symmetries),
+    "known": Family(Features(known=1.0), Attack.exact),
     "why": Family(Features(), Attack.explained),
 }
 

@@ -15,7 +15,6 @@ from markovlogic.compression.osa import replaced_evidence
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Facts
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.language.integers import is_built_in
 from markovlogic.problem import AtomIndex, Problem, Statuses
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.worlds import open_groups, statuses_of
@@ -63,7 +62,7 @@ class Drop(Compressor):
             statuses[name] = old
             if own is None:
                 continue
-            if is_built_in(name):  # what numbers say is no evidence that could be left out
+            if name not in problem.model.declared:  # numbers that rules compare, and what repeats evidence
                 facts[name] = own
                 continue
             n = round(self.ratio * len(own))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from markovlogic.errors import InputError, ResourceError, nearest
 from markovlogic.language.integers import INTEGER, LESS, Relation, is_built_in
-from markovlogic.language.syntax import show_constant
+from markovlogic.language.syntax import known_of, show_constant
 from markovlogic.system.arrays import Int64, frozen
 from markovlogic.system.views import view
 
@@ -88,8 +88,8 @@ class Evidence:
 
     @property
     def given(self) -> dict[str, Facts]:
-        """The facts that somebody gave: without those that numbers make true."""
-        return {name: facts for name, facts in self.facts.items() if not is_built_in(name)}
+        """The facts that somebody gave: without those that numbers make true, and what repeats others."""
+        return {name: facts for name, facts in self.facts.items() if not is_built_in(name) and known_of(name) is None}
 
     def has(self, predicate: str) -> bool:
         """Whether there is evidence about a predicate: a fact, or a table without rows (which says that nothing is true)."""

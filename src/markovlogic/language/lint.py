@@ -26,6 +26,7 @@ from markovlogic.language.syntax import (
     Rule,
     Variable,
     atoms_of,
+    known_of,
 )
 
 LARGE_WEIGHT = 50.0  # e^50 to 1: nobody sees the difference to a hard rule, and samplers stick
@@ -66,7 +67,7 @@ def _finding(name: str, message: str, place: Place | None, text: str = "", hint:
 
 def used_predicates(model: Model) -> frozenset[str]:
     """Predicates and numbers that rules name."""
-    used = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
+    used = {known_of(atom.predicate) or atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
     return frozenset(used | {rule.factor.predicate for rule in model.rules if rule.factor is not None})
 
 

@@ -6,6 +6,7 @@ import math
 
 from markovlogic.language.integers import is_built_in, shown_relation
 from markovlogic.language.syntax import (
+    KNOWN,
     And,
     Atom,
     Constant,
@@ -22,6 +23,7 @@ from markovlogic.language.syntax import (
     Rule,
     Term,
     Variable,
+    known_of,
     show_constant,
 )
 
@@ -51,6 +53,9 @@ def _show(formula: Formula, tightest: int, last: bool) -> str:
             return shown_relation(formula, False, show_term)
         case Not(body=Atom() as relation) if is_built_in(relation.predicate):
             return shown_relation(relation, True, show_term)
+        case Atom() if (known := known_of(formula.predicate)) is not None:
+            args = f"({', '.join(map(show_term, formula.args))})" if formula.args else ""
+            return f"{'*' * formula.star}{KNOWN}({known}{args})"
         case Atom():
             name = f"*{formula.predicate}" if formula.star else formula.predicate
             return f"{name}({', '.join(map(show_term, formula.args))})" if formula.args else name

@@ -34,6 +34,18 @@ class Constant:
 
 Term: TypeAlias = Variable | Constant
 
+KNOWN = "Known"  # Known(P(x)): whether evidence says that P(x) is true
+
+
+def known_name(predicate: str) -> str:
+    """The closed predicate that is true of what evidence says is true of another; no file can declare this name."""
+    return f"{KNOWN}({predicate})"
+
+
+def known_of(name: str) -> str | None:
+    """The predicate whose evidence such a predicate repeats; None for all others."""
+    return name[len(KNOWN) + 1 : -1] if name.endswith(")") else None
+
 
 @dataclass(frozen=True)
 class Atom:
@@ -177,8 +189,8 @@ class Model:
 
     @property
     def declared(self) -> dict[str, Predicate]:
-        """The predicates that files name: all but relations of integers."""
-        return {name: predicate for name, predicate in self.predicates.items() if name[0] not in "<="}
+        """The predicates that files name: all but relations of integers and what repeats evidence."""
+        return {name: own for name, own in self.predicates.items() if name[0] not in "<=" and known_of(name) is None}
 
 
 def atoms_of(formula: Formula) -> Iterator[Atom]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from markovlogic.errors import Place
 from markovlogic.language.dialects import dialect_of, variable_of_capital
 from markovlogic.language.integers import INTEGER, STEPS, SUMS, Calls, NotAnIntegerError, Side, compared, equal, number
-from markovlogic.language.syntax import Atom, Constant, Formula, Not, Term, Variable
+from markovlogic.language.syntax import KNOWN, Atom, Constant, Formula, Not, Term, Variable, known_name
 from markovlogic.language.tokens import (
     ARITHMETIC,
     COMPARISONS,
@@ -58,12 +59,31 @@ class TermParser(Cursor):
         place = self.source.place(name.start)
         if self.tokens[self.at].kind != "(":
             return Atom(name.text, (), star, place)
+        if name.text == KNOWN and KNOWN not in self.own_names and self.names_an_atom():
+            return self.known(star, place)
         atom = Atom(name.text, self.arguments(), star, place)
         behind = self.peek()
         if (behind.kind in _RELATIONS or behind.kind in ARITHMETIC) and not self.starts_arrow():
             if behind.kind == "*" and self.after().kind in (WORD, NAME):
                 return atom  # a number before a formula that begins with a starred atom
             return self.relation(Written(atom, self.added(), name))
+        return atom
+
+    def names_an_atom(self) -> bool:
+        """Whether the parentheses at the cursor hold one atom, as in `Known(Friends(x, y))`."""
+        inner, behind = self.tokens[self.at + 1], self.tokens[self.at + 2]
+        return inner.kind in (WORD, NAME) and behind.kind == "("
+
+    def known(self, star: bool, place: Place) -> Atom:
+        """`Known(Friends(x, y))`: the cursor stands on the parenthesis."""
+        self.open.append(self.at)
+        self.at += 1
+        name = self.predicate_name()
+        atom = Atom(known_name(name.text), self.arguments(), star, place)
+        if self.peek().kind != ")":
+            raise self.unexpected(") after the atom that may be known")
+        self.at += 1
+        self.open.pop()
         return atom
 
     def arguments(self) -> tuple[Term, ...]:
@@ -294,7 +314,7 @@ class TermParser(Cursor):
 
 def _own_names(tokens: list[Token]) -> frozenset[str]:
     """Built-in functions that a file declares itself, as in `time succ(time)`: there the declaration counts."""
-    named = [at for at, token in enumerate(tokens) if token.text in STEPS or token.text in SUMS]
+    named = [at for at, token in enumerate(tokens) if token.text in STEPS or token.text in SUMS or token.text == KNOWN]
     return frozenset(tokens[at].text for at in named if _is_declared(tokens, at))
 
 

@@ -22,6 +22,7 @@ from markovlogic.language.parser import FormulaStatement, LoneAtom, Parsed, Stat
 from markovlogic.language.renaming import Renamer
 from markovlogic.language.show import show_rule
 from markovlogic.language.syntax import (
+    KNOWN,
     And,
     Atom,
     Constant,
@@ -38,6 +39,8 @@ from markovlogic.language.syntax import (
     Rule,
     Variable,
     atoms_of,
+    known_name,
+    known_of,
 )
 from markovlogic.language.tokens import shortened
 
@@ -247,7 +250,11 @@ class _Checker:
             yield from expand_stars(rule, n_stars, statement.formula)
 
     def read_as_built_in(self, atom: Atom) -> Formula:
-        """What `greaterThan(s, t)` and its relatives say where no file declares them."""
+        """What `greaterThan(s, t)` and its relatives, and `Known(Flag)`, say where no file declares them."""
+        if atom.predicate == KNOWN and KNOWN not in self.predicates and len(atom.args) == 1:
+            flag = self.predicates.get(atom.args[0].name)
+            if flag is not None and not flag.arity:
+                return Atom(known_name(flag.name), (), atom.star, atom.place)
         if atom.predicate in self.predicates or not is_named_like_alchemy(atom.predicate):
             return atom
         try:
@@ -293,6 +300,7 @@ class _Checker:
                     if len(node.args) == 2:  # both sides of a relation have one type, as those of an equality
                         equalities.append(Equal(node.args[0], node.args[1], node.place))
                 case Atom():
+                    self.declare_known(node)
                     self.type_atom(node, typing)
                 case Equal():
                     equalities.append(node)
@@ -302,6 +310,15 @@ class _Checker:
                     stack.extend(reversed(parts))
                 case Implies(left=left, right=right) | Iff(left=left, right=right):
                     stack += [right, left]
+
+    def declare_known(self, atom: Atom) -> None:
+        """`Known(P(x))` is an atom of a closed predicate with P's arguments."""
+        declared = self.predicates.get(known_of(atom.predicate) or "")
+        if declared is not None:
+            own = Predicate(
+                atom.predicate, declared.types, (False,) * declared.arity, declared.place, declared.is_real, closed=True
+            )
+            self.predicates.setdefault(atom.predicate, own)
 
     def type_atom(self, atom: Atom, typing: _Typing) -> None:
         predicate = self.predicates.get(atom.predicate)
@@ -332,14 +349,15 @@ class _Checker:
             )  # fmt: skip
 
     def undeclared(self, atom: Atom) -> None:
-        name = atom.predicate
+        name = known_of(atom.predicate) or atom.predicate
         if name in NOT_SUPPORTED:
             self.fault(f"built-in {name}: not supported", atom.place, unsupported=True)
         elif is_named_like_alchemy(name):
             self.fault(f"built-in {name} with these arguments", atom.place, f"write {name}(s, t), or s < t and its relatives")
         else:
             if name not in self.advice:
-                self.advice[name] = nearest(name, self.predicates) if len(self.advice) < MAX_ADVICE else ""
+                names = [one for one in self.predicates if known_of(one) is None]
+                self.advice[name] = nearest(name, names) if len(self.advice) < MAX_ADVICE else ""
             what, hint = "function" if name in self.called else "predicate", self.advice[name]
             if not hint and 0 < len(atom.args) < 10:
                 things = ["thing"] * (len(atom.args) - (what == "function"))

@@ -15,7 +15,6 @@ from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import Fault, InputError, Place
 from markovlogic.grounding.engine import Engine
 from markovlogic.grounding.hard_rules import decide
-from markovlogic.language.integers import is_built_in
 from markovlogic.language.syntax import Model, atoms_of
 from markovlogic.language.templates import LoweredModel
 from markovlogic.problem import Problem, pose
@@ -127,7 +126,7 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
     known = {of: facts for of, facts in evidence.facts.items() if of not in targets}
     given = Evidence(evidence.domains, known, evidence.sources, evidence.observed - set(targets))
     in_rules = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
-    idle = [of for of in model.predicates if of not in in_rules and of not in targets and not is_built_in(of)]
+    idle = [of for of in model.predicates if of not in in_rules and of not in targets and of in model.declared]
     problem = pose(model, given, list(targets), closed=idle)  # what no rule speaks of is nothing to sum over
     n_atoms = len(problem.atoms)
     truth, hidden, excluded = np.zeros(n_atoms, bool), np.zeros(n_atoms, bool), np.zeros(n_atoms, bool)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from markovlogic.data.evidence import Domain, Domains, Evidence, facts_of_numbers
+from markovlogic.data.evidence import TRUE, Domain, Domains, Evidence, Facts, facts_of_numbers
 from markovlogic.data.readers import read_evidence
 from markovlogic.errors import Fault, InputError, Place, ResourceError
 from markovlogic.language.integers import is_built_in, relation_of
-from markovlogic.language.syntax import Model
+from markovlogic.language.syntax import Model, known_of
 from markovlogic.problem.query import queried_predicates, resolve_query, unknown_predicates
 from markovlogic.problem.soft import numbered_atoms, soft_atoms
 from markovlogic.problem.statuses import AtomIndex
@@ -107,9 +107,14 @@ def _all_domains(model: Model, evidence: Evidence) -> Domains:
 
 
 def _with_numbers(model: Model, evidence: Evidence, domains: Domains) -> Evidence:
-    """The evidence with what integers make true for this model, whichever model it was read for."""
+    """The evidence with what integers make true for this model, whichever model it was read for, and what is known."""
     found = {name: facts_of_numbers(relation_of(name), domains) for name in model.predicates if is_built_in(name)}
     given = evidence.given
+    for name in model.predicates:
+        facts = given.get(known_of(name) or "")
+        if facts is not None:
+            true = facts.truth == TRUE
+            found[name] = frozen(Facts(facts.args[true], facts.truth[true]))
     return evidence if not found and len(given) == len(evidence.facts) else replace(evidence, facts={**given, **found})
 
 
