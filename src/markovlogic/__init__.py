@@ -15,8 +15,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from markovlogic._version import __version__
-from markovlogic.api import views as _api_views  # noqa: F401  values ask for them by name
-from markovlogic.report import views as _views  # noqa: F401  values ask for them by name
+from markovlogic.api import views as _api_views  # noqa: F401  values refer to them by name
+from markovlogic.report import views as _views  # noqa: F401  values refer to them by name
 
 if TYPE_CHECKING:
     from markovlogic.api.check import check
@@ -153,7 +153,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from its module when it is first asked for (PEP 562)."""
+    """Load a public name from its module when it is first needed (PEP 562)."""
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'markovlogic' has no attribute {name!r}")

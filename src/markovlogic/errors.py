@@ -85,7 +85,7 @@ class InputError(MarkovLogicError):
 
 
 class UnsupportedError(InputError):
-    """The input is well formed, but asks for a feature that is not there."""
+    """The input is well formed, but needs a feature that is not there."""
 
 
 class ResourceError(MarkovLogicError):

@@ -77,7 +77,7 @@ class Drop(Compressor):
         return Compression(replace(prepared, problem=made), projection(problem, made), promise, note)
 
     def classes(self, problem: Problem) -> ConstantClasses:
-        """Constants that the facts that are left do not tell apart."""
+        """Constants that the facts that are left do not distinguish."""
         return _unsound(self.compress(PreparedProblem(problem)).prepared.problem, self.source)
 
 
@@ -140,7 +140,7 @@ class NIMFA(Compressor):
         return Compression(replace(prepared, problem=made), projection(problem, made), promise, note)
 
     def classes(self, problem: Problem) -> ConstantClasses:
-        """Constants that the smoothed evidence does not tell apart."""
+        """Constants that the smoothed evidence does not distinguish."""
         return _unsound(self.compress(PreparedProblem(problem)).prepared.problem, self.source)
 
     def _smoothed(self, matrix: BooleanMatrix) -> BooleanMatrix:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from markovlogic.running.run_result import RunResult
 
 KEPT_CELLS = 200_000_000  # truth values of pairs that are kept to see how often clusters are exactly right
-TARGET = 0.02  # standard error at which chains stop where nobody said how long they run
+TARGET = 0.02  # standard error at which chains stop without other limits
 SOLVING_SHARE = 0.5  # of the time that is left, small parts may take so much
 
 
@@ -54,7 +54,7 @@ class Clustering:
     bound: float  # no probability of a pair is off by more, sampling errors apart; 0 where nothing was treated apart
     converged: bool | None
     concerns: tuple[str, ...]
-    notes: tuple[str, ...] = ()  # what was assumed or done without anybody having said so
+    notes: tuple[str, ...] = ()  # what was assumed or done without an option
     seconds: dict[str, float] = field(default_factory=dict)  # by stage
 
     def table(self) -> Any:

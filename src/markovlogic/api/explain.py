@@ -45,7 +45,7 @@ class Candidate:
 
 
 def candidates(analysis: Analysis, options: InferOptions) -> tuple[Candidate, ...]:
-    """Every method with what it would take; variants of others only where they were asked for."""
+    """Every method with what it would take; variants of others only where they were requested."""
     shown = [method for method in all_methods() if method.listed or method is options.method]
     return tuple(_candidate(method, network, cost) for method in shown for network, cost in method.costs(analysis, options))
 
@@ -93,7 +93,7 @@ class Explanation:
     decided: tuple[DecidedBy, ...] = ()  # what hard rules decide before anything is grounded
     left_out: Rest | None = None  # what the query does not depend on, and nothing is done for
     details: tuple[str, ...] = ()  # more about the plan, in lines
-    notes: tuple[str, ...] = ()  # what is assumed without anybody having said so
+    notes: tuple[str, ...] = ()  # what is assumed without an option
 
     def _repr_html_(self) -> str:
         """What notebooks show."""

@@ -1,4 +1,4 @@
-"""`infer`: from a model, evidence and a query to marginal probabilities, by the method that was asked for or that suits best."""
+"""`infer`: from a model, evidence and a query to marginal probabilities, by the method that was requested or that suits best."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _bias(
     *,
     include_evidence: bool,
 ) -> str:
-    """How far the answers move on a ladder of finer partitions, in words; empty where none was asked for.
+    """How far the answers move on a ladder of finer partitions, in words; empty where none was requested.
 
     Each rung's difference from the one before is a term of the bias; what lies beyond the last stays unknown.
     """

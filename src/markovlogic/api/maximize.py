@@ -348,7 +348,7 @@ def _refuse_large(network: GroundNetwork, method: MapMethod, n_atoms: int, limit
 
 
 def _world(problem: Problem, atoms: tuple[QueryAtoms, ...], found: _Found, record: RunRecord) -> World:
-    """Put the truth to what was asked for."""
+    """Put the truth to what was requested."""
     parts = []
     for part in atoms:
         truth = part.truth == TRUE

@@ -58,7 +58,7 @@ def why(
 ) -> Reasons:
     """Explain the probability of a ground atom: contributions of rules and soft evidence that add up to its log-odds.
 
-    query: what else would be asked for, which decides what is open. changes: facts to assume in place of what is known, such as
+    query: what else would be requested, which decides what is open. changes: facts to assume in place of what is known, such as
     `!Smokes(Ann)`; the answer then has the present one beside it. groundings: ground instances shown of each rule. Contributions
     are exact where the atom's component can be eliminated and `method` is an exact one or auto; else chains estimate them.
     """

@@ -123,7 +123,7 @@ def _summary(found: Clustering, output: str) -> str:
 
 
 def _write(table: Any, path: str) -> None:
-    """CSV, quoted as RFC 4180 says; what is undefined is empty."""
+    """CSV, quoted as RFC 4180 has it; what is undefined is empty."""
     import csv
     import io
 

@@ -134,7 +134,7 @@ def _show(found: Linked, output: str) -> None:
 
 
 def _write(table: Any, path: str) -> None:
-    """CSV, quoted as RFC 4180 says."""
+    """CSV, quoted as RFC 4180 has it."""
     from pyarrow import csv
 
     from markovlogic.report.files import atomic_file

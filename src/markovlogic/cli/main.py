@@ -181,7 +181,7 @@ def _guarded(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         if error.filename is not None or error.errno not in UNWRITTEN:
             return _report_bug(error)
-        _abandon_output()  # files of ours tell about themselves; this was what the option parser writes
+        _abandon_output()  # errors of our own files are handled there; this was what the option parser writes
         return _unwritten(error)
     except Exception as error:
         show, code = getattr(error, "show", None), getattr(error, "exit_code", None)

@@ -87,7 +87,7 @@ def symmetries(
 
 
 def _write_orbits(found: SymmetryReport, path: str) -> None:
-    """`atom,orbit`, quoted as RFC 4180 says."""
+    """`atom,orbit`, quoted as RFC 4180 has it."""
     import csv
     import io
 
@@ -151,5 +151,5 @@ def symmetries_view(found: SymmetryReport) -> Any:
 
 
 def _source_of(predicate: str) -> str:
-    """What tells constants apart: a relation of integers is no predicate, and has spaces."""
+    """What distinguishes constants: a relation of integers is no predicate, and has spaces."""
     return f"numbers, {predicate}" if " " in predicate else f"evidence of {predicate}"

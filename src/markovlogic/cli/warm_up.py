@@ -9,7 +9,7 @@ from contextlib import suppress
 from markovlogic.cli import options
 from markovlogic.cli.outputs import show_message
 
-# Between them they have every kind of site and clause, so that every kernel is asked for: short and long clauses, hard ones,
+# Between them they have every kind of site and clause, so that every kernel is requested: short and long clauses, hard ones,
 # exclusive groups, quantifiers, interchangeable constants, evidence that parts them; and enough atoms for two cores to share.
 MODELS = {
     "soft rules": ("p = {A, B, C, D}\nS(p)\nF(p, p)\n0.7 F(x, y) ^ S(x) => S(y)\n-0.4 S(x)\n", "S,F"),
@@ -98,7 +98,7 @@ def compile_compressions() -> int:
             if not rest:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
-                    # the estimator asks for draws, or counts of few states would be summed over
+                    # the estimator needs draws, or counts of few states would be summed over
                     infer(
                         Model.parse(text), None, query, compress=made, estimator="conditional", draws=2, burn_in=1, progress=False
                     )

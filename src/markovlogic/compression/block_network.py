@@ -88,7 +88,7 @@ def block_network(prepared: PreparedProblem, partition: Partition, reading: Read
 
 
 def _reported_forms(told: Sequence[ToldRows], number: Int64, n_blocks: int, n_told: int) -> dict[str, Any]:
-    """Rows that tell of atoms without counts, block by block; number: of blocks among those that are shown, then these."""
+    """Rows that describe atoms without counts, block by block; number: of blocks among those that are shown, then these."""
     if not n_told:
         return {}
     block = np.concatenate([part.block for part in told])
@@ -99,7 +99,7 @@ def _reported_forms(told: Sequence[ToldRows], number: Int64, n_blocks: int, n_to
     weight = np.concatenate([part.weight for part in told])
     unit = number[block] - n_blocks
     order = np.argsort(unit, kind="stable")
-    order = order[unit[order] >= 0]  # blocks without an open atom have nothing to tell
+    order = order[unit[order] >= 0]  # blocks without an open atom have nothing to show
     unit, literal, weight = unit[order], literal[order], weight[order]
     held = literal >= 0
     return {

@@ -1,6 +1,6 @@
 """Clauses over groups as rows of a network of blocks.
 
-Two variables of one type are told apart only where an atom or an equality holds both: p(A, A) is in another block than p(A, B).
+Two variables of one type differ only where an atom or an equality holds both: p(A, A) is in another block than p(A, B).
 Everywhere else the product of shares counts equal objects as it counts others, which is what a clause means.
 """
 
@@ -179,7 +179,7 @@ class Rows:
     ) -> None:
         """Rows of a clause under one pattern, for every tuple of groups.
 
-        weight: one for all, or over the grid. carried: axes that the weight tells apart inside of groups.
+        weight: one for all, or over the grid. carried: axes that the weight distinguishes inside of groups.
         """
         grid = self.grid(axes)
         shape = tuple(map(np.size, grid)) or (1,)
@@ -191,7 +191,7 @@ class Rows:
             use.setdefault(at, set()).add(-1)
         merged = [axis.group is None and self._partition.n_groups(axis.type_name) < self._domain_size(axis) for axis in axes]
         self.exact &= all(len(own) < 2 or not merged[at] for at, own in use.items())
-        # different objects of one group: shares multiply as if they could be one, unless a single literal speaks of both
+        # different objects of one group: shares multiply as if they could be one, unless a single literal mentions both
         both = [(use.get(one, set()), use.get(other, set())) for one, other in edges if merged[one] and merged[other]]
         self.exact &= all(not one or not other or one == other for one, other in both)
         mass = np.broadcast_to(mass, shape)
@@ -263,7 +263,7 @@ class Rows:
         axes: Sequence[Axis],
         edges: set[tuple[int, int]],
     ) -> ToldRows:
-        """What tells of an atom that has no block of its own: weight · ∏ falsities, for every tuple of groups that has some."""
+        """What describes an atom that has no block of its own: weight · ∏ falsities, for every tuple of groups that has some."""
         grid = self.grid(axes)
         shape = tuple(map(np.size, grid)) or (1,)
         falsity, literals, _ = self._literals(atoms, place, grid, shape)

@@ -181,7 +181,7 @@ def factorise(
 ) -> Factors:
     """A factorisation of the given rank; else the smallest whose share of wrong ones is at most `error`; else by MDL.
 
-    error is relative to the number of ones; 0 asks for an exact factorisation.
+    error is relative to the number of ones; 0 needs an exact factorisation.
     """
     if rank is not None and rank < 0:
         raise InputError(f"the rank is {rank}, it must be 0 or more")
@@ -200,7 +200,7 @@ def factorise(
 def description_length(factors: Factors) -> npt.NDArray[np.float64]:
     """(rank + 1,) bits that each prefix takes: its rows and columns, and the cells that it gets wrong.
 
-    A set of k out of n costs log₂(n + 1) + log₂ C(n, k); the two kinds of wrong cells are told apart (the typed exclusive-or of
+    A set of k out of n costs log₂(n + 1) + log₂ C(n, k); the two kinds of wrong cells count apart (the typed exclusive-or of
     Miettinen and Vreeken 2014, with counts in place of their prequential code).
     """
     n_rows, n_columns = factors.left.shape[0], factors.right.shape[0]
@@ -247,7 +247,7 @@ class _Packed:
         self._matrix = matrix
 
     def columns(self, *, ones_only: bool = False) -> tuple[Int64, npt.NDArray[np.int32]]:
-        """Offsets and rows, column by column, of ones and (unless told otherwise) unknown cells."""
+        """Offsets and rows, column by column, of ones and (by default) unknown cells."""
         row, column = self._matrix.row, self._matrix.column
         if self._unknown is not None and not ones_only:
             both = BooleanMatrix.of(self.shape, np.append(row, self._unknown.row), np.append(column, self._unknown.column))

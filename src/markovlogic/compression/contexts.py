@@ -54,7 +54,7 @@ def contexts_of(problem: Problem, *, reading: Reading = "conjunctive", tokens: T
     """Pairs of objects in all formulas, in both directions; an object is no context of itself.
 
     window: of positions in a formula whose predicates are in the order of their declaration; 0: the whole formula. tokens:
-    "object", as in [002]; "role" tells contexts apart by formula and position, and what is known of single objects is a context
+    "object", as in [002]; "role" distinguishes contexts by formula and position, and what is known of single objects is a context
     too; "refined" has the colours of the objects beside them as well, since symmetric objects need not share any neighbour.
     """
     first, n = {}, 0

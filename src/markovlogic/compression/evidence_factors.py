@@ -65,7 +65,7 @@ class BMF(Compressor):
         return compressed(prepared, self)
 
     def classes(self, problem: Problem) -> ConstantClasses:
-        """Constants that the low-rank evidence does not tell apart."""
+        """Constants that the low-rank evidence does not distinguish."""
         from markovlogic.compression.osa import factor_classes
 
         return factor_classes(problem, self)

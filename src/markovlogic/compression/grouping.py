@@ -38,7 +38,7 @@ Alpha = Literal["none", "scan", "lazy", "clamp", "bang-bang"]
 Independent = Literal["summed", "kept"]
 
 RATIO = 0.1  # groups over objects of a type, the K of [000]'s cgibbs
-MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups, though nobody asked
+MOST_SCALED = 8  # rules that one rule may become where weights are multiplied by the sizes of groups
 AS_THEY_WERE = "; weights and rules are as they were (--compress-as problem)"
 _WEIGHTS = {
     "literal": "literal weights",

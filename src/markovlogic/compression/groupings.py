@@ -155,7 +155,7 @@ class RandomGroups(SharedRatio):
 
 @dataclass(frozen=True)
 class Twins(Grouping):
-    """Objects that nothing known tells apart: what can be merged with no loss.
+    """Objects that nothing known distinguishes: what can be merged with no loss.
 
     No problem with fewer objects has the same marginals in general, so that the problem stays as it is; methods that are lifted
     use the classes anyway.
@@ -179,7 +179,7 @@ class Twins(Grouping):
         return twin_classes(problem)
 
     def compress(self, prepared: PreparedProblem, *, needs_problem: bool = False) -> Compression:
-        """A smaller problem, or blocks, where that is exact or was asked for by a reading of it; else the problem itself."""
+        """A smaller problem, or blocks, where that is exact or was requested by a reading of it; else the problem itself."""
         same = projection(prepared.problem, prepared.problem)
         usual = self.carry_over == CarryOver()
         try:

@@ -21,7 +21,7 @@ from markovlogic.system.cancellation import check
 SMALL_VOCABULARY = 3000  # objects up to which the matrix of contexts is factorised
 MOST_SENTENCES = 500_000  # groundings of a rule that skip-gram reads; of more, so many are drawn
 DENSE = 1500  # objects and contexts up to which all singular values are computed
-BEYOND = 16  # singular values that are looked at beyond those asked for
+BEYOND = 16  # singular values that are looked at beyond those requested
 EQUAL = 1e-6  # relative to the largest: singular values that differ by less are one, and lengths below are none
 ROWS = 1024  # of a matrix of distances that are made at once
 UNIT = 1e-6  # of distances: objects that are alike are equally far, whatever rounding says
@@ -159,7 +159,7 @@ def factorised(contexts: Contexts, size: int, negatives: int) -> Float64:
     kept = np.bincount(entries.row, shifted > 0, minlength=contexts.n_objects)[row > 0] > 0
     if kept.mean() < KEPT:  # few contexts: the shift would leave nothing of them
         shifted = np.maximum(information, 0.0)
-    if not shifted.any():  # everything stands beside everything: counts themselves are left to tell objects apart
+    if not shifted.any():  # everything stands beside everything: counts themselves are left to distinguish objects
         shifted = np.log1p(entries.data)
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
@@ -179,7 +179,7 @@ def factorised(contexts: Contexts, size: int, negatives: int) -> Float64:
 def _whole(length: Float64, next_one: float, size: int) -> int:
     """How many singular values to take so that none of those that are equal is left out: which axes they have is chance.
 
-    As many as were asked for, and those equal to the last one; where no end of these is seen, those before them.
+    As many as were requested, and those equal to the last one; where no end of these is seen, those before them.
     """
     several = int(np.count_nonzero(length > EQUAL * length[0]))
     size = min(size, several)

@@ -58,7 +58,7 @@ class OverSymmetric:
 def over_symmetric(problem: Problem, settings: BMF) -> OverSymmetric:
     """Replace the evidence of every binary predicate by its factorisation.
 
-    Open atoms of queried predicates stay open, whatever the factors say: they are what is asked for.
+    Open atoms of queried predicates stay open, whatever the factors say: they are what is requested.
     """
     factors = factorise_evidence(problem, settings)
     products = {name: (own.true.product(), None if own.false is None else own.false.product()) for name, own in factors.items()}

@@ -1,4 +1,4 @@
-"""Which settings of a compression have a say in what it is used for: one that has none is refused, not ignored."""
+"""Which settings of a compression affect what it is used for: one that has none is refused, not ignored."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Atoms that are independent given the rest are summed out of blocks before anything is scaled (papers.md 2.5).
 
-Where every clause with an atom P(a, b) speaks of a and b alone, the sum over P(a, b) of what those clauses weigh is a function of
+Where every clause with an atom P(a, b) mentions a and b alone, the sum over P(a, b) of what those clauses weigh is a function of
 the other atoms about a and b: log(e^−A(v) + e^−B(v)), with A(v) what is lost where P(a, b) is false and the others are as v says,
 and B(v) where it is true. A pair of groups then loses that, averaged over what is known of its pairs, for every v; and the chance
 of P(a, b) is the mean of 1/(1 + e^(B − A)) over v. To count how many atoms of a block are true instead would draw all of them
@@ -57,7 +57,7 @@ def independent(problem: Problem, templates: Sequence[ClauseTemplate]) -> list[I
 
 
 def _about(problem: Problem, template: ClauseTemplate, name: str) -> tuple[bool, Atoms, float] | None:
-    """A clause in terms of the arguments of its one literal of a predicate; None where it speaks of others too."""
+    """A clause in terms of the arguments of its one literal of a predicate; None where it mentions others too."""
     held = [x for x in template.literals if x.predicate == name]
     names = [term.name for term in held[0].args if isinstance(term, Variable)]
     whole = len(names) == len(held[0].args) == len(set(names)) and set(names) == {variable for variable, _ in template.variables}
@@ -74,7 +74,7 @@ def _about(problem: Problem, template: ClauseTemplate, name: str) -> tuple[bool,
 
 
 def add_summed(rows: Rows, own: Independent, *, told: bool) -> list[ToldRows]:
-    """Rows in the place of the clauses with the predicate; told: and what tells the chances of its atoms."""
+    """Rows in the place of the clauses with the predicate; told: and what shows the chances of its atoms."""
     atoms: Atoms = [*(atom for _, others, _ in own.clauses for atom in others), (own.predicate, own.places, True)]
     of = rows.types_of(atoms)
     terms = list(of)
@@ -99,7 +99,7 @@ def add_summed(rows: Rows, own: Independent, *, told: bool) -> list[ToldRows]:
             else:
                 clauses.append((positive, false, weight))
         if told and any(rows.mixed(*atom, place) for atom in distinct.values()):
-            rows.exact = False  # beside what is known an atom has another chance than beside what is open, and a block tells one
+            rows.exact = False  # beside what is known an atom has another chance than beside what is open, and a block shows one
         grid = rows.grid(axes)
         true, open_ = rows.shares(own.predicate, own.places, place, grid)
         carried = rows.mixed(own.predicate, own.places, place)

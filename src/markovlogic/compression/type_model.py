@@ -1,6 +1,6 @@
 """The exact lifted state, and what becomes of it where merged objects differ: counts of what objects are (papers.md 2.5a).
 
-Classes are groups of objects that nothing known of one object alone tells apart. Atoms of two objects are summed out for every
+Classes are groups of objects that nothing known of one object alone distinguishes. Atoms of two objects are summed out for every
 pair of cells, which is exact where all pairs of two classes know the same. Where they do not, each pair sees the average of what
 the pairs of its classes see: log-weights are averaged over the evidence (annealed), and nothing bounds what that costs.
 """

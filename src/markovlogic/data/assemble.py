@@ -73,7 +73,7 @@ class SoftRows:
         self.code, self.value, self.is_share, self.source, self.line = (column[order] for column in columns)
 
     def without_repeats(self, complain: Callable[[int, int], None]) -> Int64:
-        """Rows of which each atom has one; the others are told as pairs (earlier, later)."""
+        """Rows of which each atom has one; the others are reported as pairs (earlier, later)."""
         again = np.flatnonzero(self.code[1:] == self.code[:-1]) + 1
         for row in again[:MOST_SHOWN].tolist():
             complain(row - 1, row)

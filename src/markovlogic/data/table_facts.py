@@ -30,7 +30,7 @@ class Table:
         self.name = name
         self.columns: list[str] = [column.strip() for column in reader.schema.names]
         self._reader = reader
-        self._locate, self._lines = lines, list[int]()  # how the lines of the rows are found, once somebody asks; and they
+        self._locate, self._lines = lines, list[int]()  # how the lines of the rows are found, on demand; and they
         self._keep = keep  # whatever the reader needs to be alive
         self.notes: list[str] = []  # what is odd about it, and read all the same
 

@@ -119,7 +119,7 @@ class FaultLog:
 
     @property
     def is_full(self) -> bool:
-        """Whether reading on would tell the user nothing new."""
+        """Whether reading on would inform the user nothing new."""
         return self.count >= MOST_COUNTED
 
     def stop(self) -> None:

@@ -17,7 +17,7 @@ ENOUGH_CHAINS = 8  # whose means say how large the standard error is
 FINE = 0.01  # a standard error for which nobody makes more draws, however few of them are independent
 STARTS_APART = 4  # chains: fewer may all have started in one part of the worlds, and their conditionals know of no other
 STILL = "kept one value in every chain"
-APART = 0.1  # means that are told apart by how chains started
+APART = 0.1  # means that are distinguished by how chains started
 ESS_ABOVE = 400.0  # the same: below it, variances and R-hat itself are not reliable
 
 
@@ -36,7 +36,7 @@ class Course:
 
     @property
     def conditional_draws(self) -> int | None:
-        """Draws whose conditionals tell whether a row was to move; None where none were averaged, or by too few chains."""
+        """Draws whose conditionals show whether a row was to move; None where none were averaged, or by too few chains."""
         return self.chains * self.draws if self.conditional and self.chains >= STARTS_APART else None
 
 
@@ -131,7 +131,7 @@ def _drifts(estimates: Estimates, chains: int) -> Bool:
 
 
 def _unmoved(estimates: Estimates, expected: Bool | None) -> Bool:
-    """Rows that kept one value though they should have moved; chains that froze in different states are told to disagree."""
+    """Rows that kept one value though they should have moved; chains that froze in different states are reported to disagree."""
     unmoved = estimates.never_moved & ~np.isinf(estimates.rhat)
     return unmoved if expected is None else unmoved & ~expected
 
@@ -152,7 +152,7 @@ def _arrived(atoms: Estimates, course: Course) -> Bool:
 
 
 def _by_start(estimates: Estimates, row: int, starts: tuple[str, ...]) -> str:
-    """The means of one row by how chains started, where that tells phases apart."""
+    """The means of one row by how chains started, where that distinguishes phases."""
     words = list(dict.fromkeys(word for word in starts if word))
     if estimates.chain_mean is None or len(words) < 2 or len(starts) != estimates.chain_mean.shape[1]:
         return ""

@@ -82,7 +82,7 @@ CELLS_AT_ONCE = 1 << 18  # what a processor cache holds, with a few temporary ar
 FLOAT32_ERROR = 1e-6  # bound on the rounding of a mean of conditionals
 PSEUDO_DRAWS = 2.0  # Agresti and Coull 1998: two successes and two failures make intervals near 0 and 1 honest
 UNSEEN_CONTEXTS = 0.5  # the same for averages of conditionals, which an unseen world of the neighbours changes by less than one
-STUCK = 0.01  # false-alarm rate of the test that few chains disagree more than their segments tell
+STUCK = 0.01  # false-alarm rate of the test that few chains disagree more than their segments show
 CORRELATED = 0.4  # lag-one correlation of segment means above which the variance is corrected
 
 
@@ -172,7 +172,7 @@ def with_decided(found: Estimates, decided: Bool) -> Estimates:
 
 
 def most_effective(n_draws: float) -> float:
-    """The bound of Vehtari et al. 2021 on an effective sample size: what lies above is noise, and is told as "at least"."""
+    """The bound of Vehtari et al. 2021 on an effective sample size: what lies above is noise, and is reported as "at least"."""
     return n_draws * max(1.0, math.log10(max(n_draws, 1.0)))
 
 
@@ -273,7 +273,7 @@ def _split_rhat(block: Slices) -> tuple[Float64, Bool]:
     squares = np.einsum("s,src->r", size, means * (1 - means))  # within halves, for 0/1 values
     n_pieces, length = means.shape[0] * means.shape[2], float(size.mean())
     if n_pieces < 2 or size.min() < 2:
-        # too short to split: whether anything moved is all that can be told
+        # too short to split: whether anything moved is all that can be reported
         whole = block.counts.sum(axis=0)
         return np.full(n_rows, np.nan), ((whole == 0) | (whole == ends[-1])).all(axis=1)
     within = squares / (means.shape[2] * float((size - 1).sum()))

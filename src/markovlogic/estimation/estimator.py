@@ -37,7 +37,7 @@ WISHES = ("auto", *NAMED)
 
 
 def resolved(wanted: str, *, has_conditionals: bool, cells: int, has_pools: bool) -> Estimator:
-    """The estimator that a wish comes to.
+    """The estimator that an option comes to.
 
     cells: open atoms times chains. has_pools: whether symmetries that the query meets are at hand, to be averaged over.
     """

@@ -58,7 +58,7 @@ class OrbitPools(Pickled):
 
     @property
     def words(self) -> str:
-        """What tells these pools from others: sums over some must not be divided by the sizes of others."""
+        """What distinguishes these pools from others: sums over some must not be divided by the sizes of others."""
         digest = short_digest(self.atom_pool, self.member_start, self.member, self.size)
         return f"{self.source}, {self.n_pools:,} pools ({digest})"
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 SHORTEST_SEGMENT = 8  # draws: shorter ones would make moving counts into slots dearer than drawing
 REPLICATES = 16  # segment means that a standard error from few chains rests on, at least
-ENOUGH_CHAINS = 8  # from here on, no standard error is smaller than the variance between chains tells
+ENOUGH_CHAINS = 8  # from here on, no standard error is smaller than the variance between chains shows
 MANY_CHAINS = 32  # from here on, it is that variance alone
 SMALL_TALLY_BYTES = 1 << 26  # below this, four times as many slots are kept
 
@@ -45,7 +45,7 @@ def sum_slots_for(n_slots: int, n_rows: int, n_chains: int, *, dropping: bool = 
     return 1 if spared and not dropping else n_slots
 
 
-@lru_cache(maxsize=256)  # asked for every segment, again and again
+@lru_cache(maxsize=256)  # requested every segment, again and again
 def _halvings(planned: int, burn_in: int, level: int) -> tuple[int, int]:
     """How often burn-in and draws are halved at a level, so that their segments are about as long as each other.
 

@@ -14,7 +14,7 @@ from markovlogic.generate.problem_files import Generated
 if TYPE_CHECKING:
     import numpy as np
 
-# About 2 GB of text: past it a mistyped size is likelier than a wish.
+# About 2 GB of text: past it a mistyped size is likelier than an intended one.
 MOST_ROWS = 100_000_000
 
 

@@ -20,7 +20,7 @@ LEAST, MOST = 1, 9999  # probabilities are written with four digits, and are nei
 
 @dataclass(frozen=True)
 class Shape:
-    """How much a record tells."""
+    """How much a record shows."""
 
     fields: int  # name, street, town, …
     typo: float  # how often one is wrong

@@ -255,7 +255,7 @@ def broken_by_evidence(
 
 
 def needs_the_opposite(rule: Rule, atom: str, truth: bool, other: str) -> Fault:
-    """The fault of a hard rule that needs an atom to be what something else, told in words, does not allow."""
+    """The fault of a hard rule that needs an atom to be what something else, given in words, does not allow."""
     return Fault(
         f"no world satisfies the hard rules and the evidence: this one needs {atom} to be {'true' if truth else 'false'}, "
         f"{other} needs the opposite",

@@ -78,13 +78,13 @@ def equivalences(model: Model, lowered: LoweredModel) -> Found:
 
 @dataclass(frozen=True, eq=False)
 class _Rules:
-    """The rules by the predicates that they speak of, so that each predicate looks at its own alone."""
+    """The rules by the predicates that they mention, so that each predicate looks at its own alone."""
 
     templates: tuple[ClauseTemplate, ...]
     speaking: Mapping[str, Sequence[int]]  # of each predicate, the templates in which it stands
     implications: Mapping[str, Sequence[int]]  # those of them that are hard and have two literals
-    definitions: Mapping[str, Mapping[str, Definition]]  # quantified parts whose cubes speak of one predicate alone
-    silent: Mapping[str, Definition]  # those whose cubes speak of none
+    definitions: Mapping[str, Mapping[str, Definition]]  # quantified parts whose cubes mention one predicate alone
+    silent: Mapping[str, Definition]  # those whose cubes mention none
 
     @staticmethod
     def of(lowered: LoweredModel) -> _Rules:
@@ -133,7 +133,7 @@ class _Reading:
 
     @cached_property
     def _clauses(self) -> Sequence[tuple[int, ClauseTemplate]]:
-        """Clauses that speak of this predicate alone, once guards that other hard clauses imply are left out."""
+        """Clauses that mention this predicate alone, once guards that other hard clauses imply are left out."""
         alone = {self.name, *self._definitions}
         found = []
         for number in self.rules.speaking.get(self.name, ()):
@@ -147,7 +147,7 @@ class _Reading:
 
     @cached_property
     def _definitions(self) -> Mapping[str, Definition]:
-        """Quantified parts whose cubes speak of this predicate alone."""
+        """Quantified parts whose cubes mention this predicate alone."""
         return {**self.rules.silent, **self.rules.definitions.get(self.name, {})}
 
     def _without_guards(self, number: int, template: ClauseTemplate) -> ClauseTemplate:
@@ -230,7 +230,7 @@ def _holds(
 ) -> Truth:
     """Whether a ground clause holds in each relation.
 
-    A quantified part is true as far as the elements at hand show; where `exact` asks for more than that, it counts as true unless
+    A quantified part is true as far as the elements at hand show; where `exact` needs more than that, it counts as true unless
     no element could make it so.
     """
     holds = np.zeros(len(relations), np.bool_)

@@ -67,7 +67,7 @@ class _State:
 
     depth: int = 0  # of open parentheses and braces
     calls: tuple[bool, ...] = ()  # whether each open parenthesis holds arguments
-    open_end: bool = False  # whether the last token asks for more, so that the statement runs on
+    open_end: bool = False  # whether the last token needs more, so that the statement runs on
 
     @property
     def in_arguments(self) -> bool:

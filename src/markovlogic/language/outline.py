@@ -55,7 +55,7 @@ class Problem:
 
 
 class Outline:
-    """One version of a rule file; nothing is computed before it is asked for."""
+    """One version of a rule file; nothing is computed before it is requested."""
 
     def __init__(self, text: str, name: str = "<text>") -> None:
         self.source = Source(name, text)

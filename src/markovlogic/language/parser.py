@@ -529,7 +529,7 @@ class _StatementReader(WeightParser):
         self.at = at
 
     def begins_formula(self, newline: int) -> bool:
-        """Whether the line behind a line end starts something new: neither it nor the line before it asks for the other."""
+        """Whether the line behind a line end starts something new: neither it nor the line before it needs the other."""
         token = self.tokens[newline + 1]
         if token.kind in (NEWLINE, BLANK, END, INCLUDE, NUMBER):
             return True

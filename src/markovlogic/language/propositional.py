@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-# bool | int | tuple[str, tuple[Node, ...]]: recursive, so the type checker is told less
+# bool | int | tuple[str, tuple[Node, ...]]: recursive, so the type checker gets less
 Node: TypeAlias = Any
 LiteralCube: TypeAlias = tuple[int, ...]
 

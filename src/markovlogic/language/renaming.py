@@ -1,4 +1,4 @@
-"""Variables of one rule told apart: bound ones get names of their own."""
+"""Variables of one rule distinguished: bound ones get names of their own."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Predicate:
     exclusive: tuple[bool, ...]
     place: Place = field(default=NOWHERE, compare=False)
     is_real: bool = False  # `Similar(rec, rec): real`: its atoms have numbers, which evidence gives
-    closed: bool = False  # declared with a star: what is missing is false, unless it is asked for
+    closed: bool = False  # declared with a star: what is missing is false, unless it is requested
 
     @property
     def arity(self) -> int:

@@ -1,7 +1,7 @@
 """Rules whose groundings are counted, never listed: what each atom adds to their counts, from the counting network.
 
 The pseudo-likelihood needs no clause, only how the count of each rule changes with each atom (`pseudolikelihood`). The counting
-network tells that from relations as bits: transitivity over n constants takes n² atoms of n/64 words each, not n³ clauses.
+network gets that from relations as bits: transitivity over n constants takes n² atoms of n/64 words each, not n³ clauses.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def plan_of(rules: LearningRules, database: Database) -> CountingPlan:
 
 
 def counted_rules(rules: LearningRules, database: Database, index: FeatureIndex) -> CountedRules:
-    """Lay out the relations that the rules speak of; takes the memory of their bits."""
+    """Lay out the relations that the rules mention; takes the memory of their bits."""
     statuses = database.problem.statuses
     opened = {name for name, own in statuses.items() if own.n_open}
     hidden = {definition.predicate for definition in rules.lowered.definitions}
@@ -115,7 +115,7 @@ class Wanted(Enum):
     """What will be done with the counts."""
 
     CLAUSES = "clauses"  # chains run on them: all rules are grounded
-    CLAUSES_IF_THEY_FIT = "clauses if they fit"  # chains would run, but weights can be told without
+    CLAUSES_IF_THEY_FIT = "clauses if they fit"  # chains would run, but weights can be reported without
     CHANGES = "changes"  # changes of counts are enough, from wherever they come at the least cost
 
 

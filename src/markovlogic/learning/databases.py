@@ -51,7 +51,7 @@ def read_databases(model: Model, given: object, *, closed_types: bool = False, p
 
 
 def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The predicates that are modelled given the others; without a query all that rules speak of and data show."""
+    """The predicates that are modelled given the others; without a query all that rules mention and data show."""
     if query is None or (not isinstance(query, str) and not query):
         modelled = [name for name in model.declared if not model.predicates[name].is_real]  # numbers are known, never modelled
         found = tuple(name for name in modelled if any(one.has(name) for one in evidence))
@@ -127,7 +127,7 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
     given = Evidence(evidence.domains, known, evidence.sources, evidence.observed - set(targets))
     in_rules = {atom.predicate for rule in model.rules for atom in atoms_of(rule.formula)}
     idle = [of for of in model.predicates if of not in in_rules and of not in targets and of in model.declared]
-    problem = pose(model, given, list(targets), closed=idle)  # what no rule speaks of is nothing to sum over
+    problem = pose(model, given, list(targets), closed=idle)  # what no rule mentions is nothing to sum over
     n_atoms = len(problem.atoms)
     truth, hidden, excluded = np.zeros(n_atoms, bool), np.zeros(n_atoms, bool), np.zeros(n_atoms, bool)
     for predicate in problem.atoms.predicates:
@@ -176,7 +176,7 @@ def _broken(database: Database, predicate: str, code: int, count: int) -> Fault:
 
 
 def assumed_of(database: Database, evidence: Evidence) -> tuple[str, ...]:
-    """What was assumed of a database though nobody said it; of all its facts, those of what is modelled too."""
+    """What was assumed of a database without an option; of all its facts, those of what is modelled too."""
     return assumed_notes(replace(database.problem, evidence=evidence), purpose=LEARNING)
 
 

@@ -34,7 +34,7 @@ from markovlogic.system.arrays import Int64
 
 @dataclass(frozen=True)
 class LearningRule:
-    """A rule as sums of clauses: N = constant + sign · Σ 1[clause], and the `+` variables that tell its weights apart."""
+    """A rule as sums of clauses: N = constant + sign · Σ 1[clause], and the `+` variables that distinguish its weights."""
 
     number: int
     rule: Rule

@@ -1,6 +1,6 @@
-"""What the curvature of a likelihood tells: how sure weights are, and which step goes to the top of a parabola.
+"""What the curvature of a likelihood shows: how sure weights are, and which step goes to the top of a parabola.
 
-Weights that no chain of observations ties together are told apart, block by block.
+Weights that no chain of observations ties together are distinguished, block by block.
 """
 
 from __future__ import annotations

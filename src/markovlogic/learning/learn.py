@@ -222,7 +222,7 @@ def _went_on(
     seed: int,
     progress: Progress,
 ) -> _Further:
-    """Go on to the true conditional likelihood where that was asked for, or where it differs."""
+    """Go on to the true conditional likelihood where that was requested, or where it differs."""
     if not len(weights):
         return _Further(PSEUDO)
     if method == AUTO and not ready.coupled and not ready.hides:

@@ -100,7 +100,7 @@ def prepared(task: Task, wanted_by: Callable[[Sequence[Database]], Wanted], watc
             count_rows(rules, one, index, wanted=wanted, memory_limit=task.memory_limit, progress=progress) for one in databases
         ]
         networks = [weighted_network(one, len(index)) for one in countings]
-    current().allowance = SURE  # from here on weights can always be told
+    current().allowance = SURE  # from here on weights can always be reported
     return Prepared(rules, [one.database for one in countings], countings, index, networks)
 
 

@@ -106,7 +106,7 @@ def patterns_of(
 
 
 def learn(patterns: Patterns, n_records: int, *, forest: bool = True) -> Weights:
-    """EM: first with independent columns, then with the forest that their dependence asks for."""
+    """EM: first with independent columns, then with the forest that their dependence needs."""
     probability = _first_guess(patterns, n_records)
     none = tuple(-1 for _ in patterns.n_levels)
     weights, probability = _em(patterns, none, probability)
@@ -251,7 +251,7 @@ FOLDS = 5
 
 
 def discriminate(start: Weights, level: Int8, known: Int8) -> Weights:
-    """Weights that tell labelled pairs apart best, near those of EM: logistic regression with a Gaussian prior around them."""
+    """Weights that distinguish labelled pairs best, near those of EM: logistic regression with a Gaussian prior around them."""
     from scipy.optimize import minimize
 
     labelled = known >= 0

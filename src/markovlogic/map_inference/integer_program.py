@@ -37,7 +37,7 @@ from markovlogic.system.measures import without_collection
 from markovlogic.system.progress import Progress
 
 VIOLATED = 1e-6  # by how much a clause has to be violated in order to be added
-PROVED = 1e-6  # of the largest weight: differences that the solver does not tell apart
+PROVED = 1e-6  # of the largest weight: differences that the solver does not distinguish
 LAST_ROUNDS = 1000  # of solving, as a guard
 LOOK_SECONDS = 0.05
 
@@ -45,7 +45,7 @@ BoundListener = Callable[[float, float], None]
 
 
 def ignore_bound(bound: float, weight: float) -> None:
-    """Tell nobody."""
+    """Show nobody."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +305,7 @@ def _must_stop() -> bool:
 
 @contextmanager
 def _stopping(own: Deadline, highs: Any) -> Iterator[None]:
-    """While a program runs, somebody who asks for an end gets it, and so does the clock: the solver looks at its own seldom."""
+    """While a program runs, somebody who needs an end gets it, and so does the clock: the solver looks at its own seldom."""
     done = threading.Event()
 
     def watch() -> None:

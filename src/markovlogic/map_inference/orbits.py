@@ -59,7 +59,7 @@ class ProblemKinds:
 
 
 def solve_by_classes(prepared: PreparedProblem, class_of: Mapping[str, Int32]) -> ProblemKinds | str:
-    """Solve a problem by classes of constants that the evidence does not tell apart; or why that cannot be."""
+    """Solve a problem by classes of constants that the evidence does not distinguish; or why that cannot be."""
     sizes, n_classes = sum(map(len, class_of.values())), sum(int(own.max(initial=-1)) + 1 for own in class_of.values())
     if n_classes * WORTH_IT > sizes:
         return f"{sizes:,} constants fall into {n_classes:,} classes"

@@ -237,7 +237,7 @@ def _with_triples(network: PartitionNetwork, wanted: Bool) -> GroundNetwork:
 
 
 def _with_hard(rows: GroundNetwork, clauses: list[Int32]) -> GroundNetwork:
-    """More hard clauses, in tables of equal length; the rules that they come from are not told."""
+    """More hard clauses, in tables of equal length; the rules that they come from are not reported."""
     sizes = np.concatenate([np.diff(rows.clause_start), *(np.full(len(table), table.shape[1]) for table in clauses)])
     start: Int64 = offsets(sizes)
     literal = np.concatenate([rows.clause_literal, *(table.ravel() for table in clauses)]).astype(np.int32)

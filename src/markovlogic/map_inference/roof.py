@@ -28,7 +28,7 @@ STEPS = 20_000_000  # of the flow, between two looks at the clock
 
 @dataclass(frozen=True, eq=False)
 class Roof:
-    """What roof duality tells of a network."""
+    """What roof duality proves about a network."""
 
     value: Int8  # (n_atoms,) of atoms whose value in some best world is known, all of them in one and the same; else UNDECIDED
     bound: float  # no world weighs more

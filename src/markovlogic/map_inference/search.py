@@ -208,7 +208,7 @@ class SearchResult:
 
 
 def flips_of(net: SearchNetwork, said: int | None) -> Int64:
-    """Flips of a try in each component: what was said shared out by atoms, or so many an atom."""
+    """Flips of a try in each component: what was given shared out by atoms, or so many an atom."""
     sizes = net.sizes
     if said is None:
         return np.maximum(LEAST_FLIPS, FLIPS_AN_ATOM * sizes).astype(np.int64)

@@ -89,7 +89,7 @@ class _Classes:
         self._bar(lowered)
 
     def _bar(self, lowered: LoweredModel) -> None:
-        """Positions whose constants are told apart by anything."""
+        """Positions whose constants are distinguished by anything."""
         barred = self._barred
         for template in lowered.templates:
             barred |= _named(template.literals) | _compared(template, _places(template.literals))
@@ -224,7 +224,7 @@ def _smaller_rules(lowered: LoweredModel, classes: _Classes, type_of: dict[Posit
 def _smaller_problem(
     problem: Problem, classes: _Classes, type_of: dict[Position, str], new_types: dict[str, tuple[str, ...]]
 ) -> Problem:
-    """The problem over the smaller domains; the old ones stay, since they tell how many groundings a rule has."""
+    """The problem over the smaller domains; the old ones stay, since they show how many groundings a rule has."""
     domains = dict(problem.domains)
     for root, name in type_of.items():
         domains[name] = Domain(name, problem.domains[classes.type_of(root)].names[:1])

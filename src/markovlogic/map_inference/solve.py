@@ -298,7 +298,7 @@ class _Run:
         return world, gap if alike is None else min(gap, gap_of(network, world, alike.bound))
 
     def _by_colours(self, network: GroundNetwork) -> NetworkKinds | None:
-        """A bound, and perhaps a world, from kinds of atoms; None where that is not asked for or they are many."""
+        """A bound, and perhaps a world, from kinds of atoms; None where that is not requested or they are many."""
         if not self._work.method.colours or _must_stop():
             return None
         self._work.progress.stage("symmetry")

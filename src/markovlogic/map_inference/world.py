@@ -22,7 +22,7 @@ from markovlogic.system.arrays import Bool, Int64
 
 @dataclass(frozen=True, eq=False)
 class TrueAtoms:
-    """The atoms of one predicate that were asked for, and which of them are true."""
+    """The atoms of one predicate that were requested, and which of them are true."""
 
     predicate: str
     code: Int64  # (n,) sorted
@@ -146,7 +146,7 @@ class World:
         raise KeyError(f"{text} is not a ground atom")
 
     def concerns(self) -> list[str]:
-        """Reasons not to trust the world; a gap is no such reason, it is told."""
+        """Reasons not to trust the world; a gap is no such reason, it is reported."""
         return []
 
     def stats(self) -> dict[str, Any]:

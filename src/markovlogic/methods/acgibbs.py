@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Measured on full WebKB: seconds and bytes
 _LOADING = 0.3
 _BYTE = 0.6e-9  # a byte of the network, chain and sweep
-_UNIT_BYTES = 64  # of sums, a unit or count and chain; and of an atom that is asked for
+_UNIT_BYTES = 64  # of sums, a unit or count and chain; and of an atom that is requested
 
 
 WITH_WORLDS = "leave it out, or add --compress-as problem, which has worlds"
@@ -87,7 +87,7 @@ class BlockMethod(SamplingMethod):
         return analysis.counts
 
     def over_blocks(self, analysis: Analysis, options: InferOptions, alpha: str, reason: str) -> Plan:
-        """The plan; refuses what blocks cannot tell."""
+        """The plan; refuses what blocks cannot show."""
         from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 
         settings = BlockGibbs(alpha)  # type: ignore[arg-type]

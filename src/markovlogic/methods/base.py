@@ -50,7 +50,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class InferOptions:
-    """What a user said about the method; None leaves the choice to `auto`."""
+    """What a user chose about the method; None leaves the choice to `auto`."""
 
     sampling: Sampling
     method: Method | None = None
@@ -61,7 +61,7 @@ class InferOptions:
     proposals: Compressor | None = None  # what the method takes as a source of proposals
 
     def idle(self) -> list[str]:
-        """What was said about sampling and has nothing to do where nothing is drawn.
+        """What was given about sampling and has nothing to do where nothing is drawn.
 
         A time limit holds for every method, and groups may be drawn where answers are not.
         """
@@ -101,7 +101,7 @@ class Method(ABC):
     networks: tuple[NetworkKind, ...]  # what it can work on, the best first
     promise: Guarantee  # what it sets out with; what happens in a run may weaken it
     numbers: str = "exact"  # what its numbers are, where nothing is averaged
-    listed: bool = True  # a candidate though nobody asked for it, also for `auto`; variants of another method are not
+    listed: bool = True  # a candidate without being requested, also for `auto`; variants of another method are not
 
     @property
     def samples(self) -> bool:
@@ -139,7 +139,7 @@ class Method(ABC):
         return False
 
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer | None:
-        """What it says when `auto` asks; None: it is for those who ask for it by name."""
+        """What it says when `auto` asks; None: it is for those who request it by name."""
         return None
 
     def can_replace_stuck_chains(self, analysis: Analysis) -> bool:

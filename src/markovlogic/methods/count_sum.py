@@ -42,7 +42,7 @@ class CountSumMethod(Method):
         return Offer(True, f"the compression made counts, and a sum over them is cheap: {cost.reason}")
 
     def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
-        """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
+        """Nothing is left to decide; show a user who spoke about sampling that none is needed."""
         assert analysis.counts is not None
         said = options.idle()
         notes = (f"counts were summed over, so {', '.join(said)} had no effect",) if said else ()

@@ -49,7 +49,7 @@ class ExactMethod(Method):
         return Offer(True, f"exact inference is cheap: {cost.reason}")
 
     def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
-        """Nothing is left to decide; tell a user who spoke about sampling that none is needed."""
+        """Nothing is left to decide; show a user who spoke about sampling that none is needed."""
         said = options.idle()
         notes = (f"{NO_DRAWS}, so {', '.join(said)} had no effect",) if said else ()
         return Plan(self, NetworkKind.GROUND, reason, self.cost(analysis, options), notes=notes)
@@ -65,7 +65,7 @@ class ExactMethod(Method):
         with analysis.watch("sample"):
             work, deadline = analysis.exact_plan(self.way), current()
             deadline.allowance = LONG  # there is no half of an exact answer
-            if not isinstance(work, ExactPlan):  # asked for by name: planned without a bound on the effort
+            if not isinstance(work, ExactPlan):  # chosen by name: planned without a bound on the effort
                 work = plan_exact(network, analysis.parts, method=self.way, memory_limit=analysis.memory_limit, progress=progress)
             if work.seconds <= SHORT_SECONDS:
                 deadline.allowance = SURE

@@ -81,7 +81,7 @@ class LiftedBeliefPropagation(PropagationMethod):
         return Plan(self, NetworkKind.GROUND, reason, self.cost(analysis, options), settings=settings, notes=notes)
 
     def found(self, analysis: Analysis, plan: Plan, rounds: Rounds) -> Found:
-        """Lift, run the messages, and tell how much was lifted."""
+        """Lift, run the messages, and show how much was lifted."""
         if plan.network is NetworkKind.NONE:
             return _by_classes(analysis, rounds)
         return _by_colours(analysis, analysis.ground_network, rounds)

@@ -95,7 +95,7 @@ class LiftedMethod(Method):
         return Plan(self, NetworkKind.NONE, reason, cost, schedule=schedule, notes=notes)
 
     def answer(self, analysis: Analysis, plan: Plan) -> Answer:
-        """Log Z and marginals; worlds where they are asked for."""
+        """Log Z and marginals; worlds where they are requested."""
         from markovlogic.results.answers import Answer, Values
         from markovlogic.results.marginals import Account
 

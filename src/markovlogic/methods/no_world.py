@@ -1,4 +1,4 @@
-"""What to tell when no world that obeys the hard rules was found: which rules, and where they stand."""
+"""What to show when no world that obeys the hard rules was found: which rules, and where they stand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_NAMED = 10
 
 @contextmanager
 def rules_named(rules: Sequence[Rule]) -> Iterator[None]:
-    """Tell the rules that conflict by file, line and text, where the block finds no world."""
+    """Show the rules that conflict by file, line and text, where the block finds no world."""
     try:
         yield
     except InputError as error:

@@ -95,7 +95,7 @@ OPTIONAL = ("float | None", "int | None")
 
 
 def settings_from(method: str, said: Sequence[str]) -> str | MethodSettings:
-    """The method's settings with some of them changed; its name alone where nothing was said.
+    """The method's settings with some of them changed; its name alone where nothing was given.
 
     A value is read as what it is by default: a number, or a word that the method checks.
     """

@@ -1,4 +1,4 @@
-"""What is found out about equivalence relations: which there are, their network and its parts; each once, when asked for."""
+"""What is found out about equivalence relations: which there are, their network and its parts; each once, when requested."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class PartitionAnalysis:
 
     @cached_property
     def parts_in_query(self) -> Bool:
-        """Parts in which something moves and single atoms are asked for."""
+        """Parts in which something moves and single atoms are requested."""
         parts, row_of = self.parts, self.network.row_of
         wanted = np.zeros(parts.n_parts, np.bool_)
         wanted[parts.of_row[row_of[self.analysis.query.numbers]]] = True

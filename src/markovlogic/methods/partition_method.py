@@ -46,7 +46,7 @@ class PartitionMethod(SamplingMethod):
         return analysis.partition.network
 
     def skip_in_auto(self, analysis: Analysis, options: InferOptions) -> bool:
-        """There is nothing to say where no rule speaks of an equivalence relation."""
+        """There is nothing to say where no rule mentions an equivalence relation."""
         return not analysis.partition.equivalences.relations and not analysis.partition.equivalences.misses
 
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:
@@ -101,7 +101,7 @@ class PartitionMethod(SamplingMethod):
     def _estimator(
         self, analysis: Analysis, options: InferOptions, schedule: Schedule, settings: Settings
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
-        """Orbits are pooled where they were asked for, or where no part is going to be solved otherwise."""
+        """Orbits are pooled where they were requested, or where no part is going to be solved otherwise."""
         if options.sampling.estimator == "auto" and _is_soon(analysis):
             small = small_parts(analysis.partition.network, analysis.partition.parts, analysis.partition.parts_in_query)
             if (_solves(schedule) and small.any()) or analysis.partition.network.n_nodes > MOST_TWINS:
@@ -165,14 +165,14 @@ class PartitionMethod(SamplingMethod):
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """What is left to chains: parts of the network, and the open atoms that are asked for there."""
+    """What is left to chains: parts of the network, and the open atoms that are requested there."""
 
     network: PartitionNetwork
     numbers: Int64
 
 
 def _with_chains(analysis: Analysis, options: InferOptions) -> InferOptions:
-    """What was said, and chains for atoms where there are no blocks and nobody said how many."""
+    """What was given, and chains for atoms where there are no blocks and nobody said how many."""
     if options.sampling.chains is not None or analysis.partition.equivalences.relations:
         return options
     return replace(options, sampling=replace(options.sampling, chains=CHAINS_OF_ATOMS))
@@ -185,7 +185,7 @@ def _is_soon(analysis: Analysis) -> bool:
 
 
 def _solves(schedule: Schedule) -> bool:
-    """Whether probabilities are all that is wanted: who asks for draws gets draws of everything."""
+    """Whether probabilities are all that is wanted: who needs draws gets draws of everything."""
     return not schedule.keep_draws and schedule.worlds is None
 
 

@@ -62,7 +62,7 @@ class Found:
     """What messages say of the questions."""
 
     base: AtomBeliefs
-    atoms: Float64  # of the open atoms that are asked for
+    atoms: Float64  # of the open atoms that are requested
     events: Float64
     converged: bool  # all messages, those for conjunctions too
     concerns: tuple[str, ...] = ()
@@ -91,14 +91,14 @@ class PropagationMethod(Method):
         """Run the messages and ask them."""
 
     def settings(self, options: InferOptions) -> Messages:
-        """What the user said, or the defaults; refuses what makes no sense before anything long runs."""
+        """What the user chose, or the defaults; refuses what makes no sense before anything long runs."""
         made = self.defaults() if options.settings is None else options.settings
         assert isinstance(made, Messages)
         _ = made.rounds
         return made
 
     def notes(self, options: InferOptions) -> tuple[str, ...]:
-        """Tell a user who spoke about sampling that there is none."""
+        """Inform a user who spoke about sampling that there is none."""
         said = options.idle()
         return (f"belief propagation makes no draws, so {', '.join(said)} had no effect",) if said else ()
 

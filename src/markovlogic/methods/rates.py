@@ -31,7 +31,7 @@ _CELL, _POOLED_CELL = 30e-9, 100e-9  # seconds of the estimates, once: a query a
 
 @dataclass(frozen=True)
 class Use:
-    """What a run is asked for, as far as it bears on its cost."""
+    """What a run is requested, as far as it bears on its cost."""
 
     schedule: Schedule
     estimator: Estimator
@@ -171,7 +171,7 @@ def counting_scale(analysis: Analysis) -> Scale:
 
 
 def counting_rates(analysis: Analysis) -> Rates:
-    """What Gibbs takes on the counting network, before anything is asked for: the plan of its counts tells."""
+    """What Gibbs takes on the counting network, before anything is requested: the plan of its counts shows."""
     plan, atoms = analysis.forecast.counting_plan, max(len(analysis.forecast.prepared.problem.atoms), 1)
     return Rates(
         row=plan.sweep_seconds / atoms,
@@ -192,12 +192,12 @@ def _chain_bytes(analysis: Analysis) -> float:
 
 
 def counting_rates_for_query(analysis: Analysis) -> Rates:
-    """The same with tallies from the first atom that is asked for to the last; lists the questions."""
+    """The same with tallies from the first atom that is requested to the last; lists the questions."""
     numbers = analysis.query.numbers
     span = int(numbers.max()) - int(numbers.min()) + 1 if len(numbers) else 0
     return replace(counting_rates(analysis), tallied=span)
 
 
 def counting_bytes(analysis: Analysis, chains: int) -> int:
-    """Bytes of the counting network and its chains, before tallies and whatever is asked for."""
+    """Bytes of the counting network and its chains, before tallies and whatever is requested."""
     return int(counting_scale(analysis).network_bytes + chains * _chain_bytes(analysis))

@@ -1,7 +1,7 @@
 """What is left of a problem to solve: hard rules have decided, and what the query cannot depend on is left out.
 
 Twice: by predicate before anything is grounded (`reduce_problem`), and by component of the ground network after it (`narrowed`).
-What was left out is told to the user, and put back into log Z where that is possible (`of_all`).
+What was left out is reported to the user, and put back into log Z where that is possible (`of_all`).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class SamplingMethod(Method):
     """Chains with a target; settings of the sampler's own file say which."""
 
     home: tuple[str, str] = ("", "")  # module and class of the settings
-    chains: int = 8  # where nobody said
+    chains: int = 8  # by default
     rates: Rates = SLOW
     proposes: bool = False  # see `takes_proposals`
     confined_moves: str = "single-site moves"  # what hard rules may confine; empty where they do not
@@ -104,7 +104,7 @@ class SamplingMethod(Method):
         return analysis.ground_network
 
     def chains_on(self, network: NetworkKind) -> int:
-        """Chains where nobody said how many."""
+        """Chains by default."""
         return self.chains
 
     def settings_on(self, network: NetworkKind, analysis: Analysis, options: InferOptions) -> Settings:

@@ -32,7 +32,7 @@ StartKind = Literal["spread", "random", "false", "satisfying"]
 
 
 class Network(Protocol):
-    """Frozen arrays that tell the probabilities of a problem's open atoms: all that a run needs to know of them.
+    """Frozen arrays that show the probabilities of a problem's open atoms: all that a run needs to know of them.
 
     What its states are is its own affair: worlds (`WorldNetwork`), or counts (`networks.counts`).
     """

@@ -1,4 +1,4 @@
-"""Which hard rules conflict, where no world that obeys all of them was found: as few of them as a bounded search tells."""
+"""Which hard rules conflict, where no world that obeys all of them was found: as few of them as a bounded search shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from markovlogic.system.cancellation import current
 FLIPS = 20_000  # of each trial, and a few more for each clause
 FLIPS_A_CLAUSE = 4
 LEAST_SECONDS = 0.3  # however late it is
-SEED = 0  # what is told does not depend on the seed of the run
+SEED = 0  # what is reported does not depend on the seed of the run
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Conflict:
 
 
 class NoWorldError(InputError):
-    """No world that obeys the hard rules was found; `conflict` tells more, for those who can name rules."""
+    """No world that obeys the hard rules was found; `conflict` shows more, for those who can name rules."""
 
     def __init__(self, conflict: Conflict) -> None:
         self.conflict = conflict
@@ -40,7 +40,7 @@ class NoWorldError(InputError):
 
 
 def what_happened(conflict: Conflict) -> str:
-    """The sentence that tells it, without the rules."""
+    """The sentence that shows it, without the rules."""
     if conflict.is_proven:
         return "no world satisfies the hard rules and the evidence"
     return (

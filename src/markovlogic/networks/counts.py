@@ -193,12 +193,12 @@ class BlockNetwork(CountNetwork):
 
     @property
     def n_units(self) -> int:
-        """A block tells its own mean; then come those that have no count."""
+        """A block shows its own mean; then come those that have no count."""
         return self.n_blocks + self.n_told
 
     @property
     def n_told(self) -> int:
-        """Blocks of atoms that were summed out and are asked for."""
+        """Blocks of atoms that were summed out and are requested."""
         return len(self.told_start) - 1
 
     @property

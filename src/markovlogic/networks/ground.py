@@ -60,7 +60,7 @@ def _log_weights(network: GroundNetwork, atoms: npt.NDArray[np.int32], values: B
 
 
 def _neighbourhood(network: GroundNetwork, atoms: npt.NDArray[np.int32]) -> Neighbourhood:
-    """Kept with the network: whoever asks for an atom asks again, in another world."""
+    """Kept with the network: whoever needs an atom asks again, in another world."""
     kept, key = network.neighbourhoods, atoms.tobytes()
     found = kept.get(key)
     if found is None:
@@ -197,7 +197,7 @@ class GroundNetwork(Pickled):
 
     @cached_property
     def neighbourhoods(self) -> dict[bytes, Neighbourhood]:
-        """Of the atoms whose conditionals were asked for last."""
+        """Of the atoms whose conditionals were requested last."""
         return {}
 
     def log_odds(self, atom: int, world: Bools) -> float:

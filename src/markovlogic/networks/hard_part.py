@@ -1,4 +1,4 @@
-"""The search for a world that obeys all hard rules: bounded pieces of it, between which the run's deadline is asked."""
+"""The search for a world that obeys all hard rules: bounded pieces of it, between which the run's deadline is checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_RULE = -1  # of a definition, and of clauses whose rule is not known
 class HardPart:
     """Everything that a possible world must obey.
 
-    Definitions of hidden atoms are among the clauses where a hard clause speaks of a hidden atom; elsewhere hidden atoms follow
+    Definitions of hidden atoms are among the clauses where a hard clause mentions a hidden atom; elsewhere hidden atoms follow
     from the others and need no clause.
     """
 
@@ -68,7 +68,7 @@ class HardPart:
         return each_once(known[known != NO_RULE])
 
     def of_rules(self, rules: Int32) -> HardPart:
-        """What some of the rules ask for; definitions and groups stay, and so does what is of no known rule."""
+        """What some of the rules request; definitions and groups stay, and so does what is of no known rule."""
         stays = _among(self.clause_rule, rules)
         length = np.diff(self.clause_start)
         start = offsets(length[stays])
@@ -187,7 +187,7 @@ class Walk:
 
 
 def _pause_for_others(walk: Walk) -> None:
-    """Between two pieces: end where somebody asked for it, and say why it takes long."""
+    """Between two pieces: end where somebody requested it, and say why it takes long."""
     own = cancellation.current()
     if own.cancelled:
         raise cancellation.interrupted()

@@ -1,4 +1,4 @@
-"""What a problem assumes without being told, in the user's terms: notes of a run, each kind once."""
+"""What a problem assumes without being given it, in the user's terms: notes of a run, each kind once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONE_CAPITAL = re.compile(r"[A-Z][0-9]?\Z")
 
 
 class Purpose(NamedTuple):
-    """What a run does with open atoms that nobody asked for, and how to close them: `{names}` predicates, `{them}` it or them."""
+    """What a run does with open atoms that nobody requested, and how to close them: `{names}` predicates, `{them}` it or them."""
 
     becomes: str
     advice: str = "--closed {names} takes {them} to be false"
@@ -71,7 +71,7 @@ def _open_not_queried(problem: Problem, asked: set[str], purpose: Purpose) -> st
 
 
 def _open_groups(problem: Problem, asked: set[str], purpose: Purpose) -> str:
-    """Exclusive predicates that nobody asked for, some of whose groups have no true fact."""
+    """Exclusive predicates that nobody requested, some of whose groups have no true fact."""
     parts = []
     for groups in problem.groups:
         if groups.predicate not in asked:

@@ -1,4 +1,4 @@
-"""Numbers that multiply weights: sums over atoms that have one, and the same told by plain rules.
+"""Numbers that multiply weights: sums over atoms that have one, and the same written as plain rules.
 
 For what works on rules, each number v of a predicate S gets a hidden closed predicate that is true of the atoms with that number;
 a clause with the number's size in its weight becomes one clause for each of them.

@@ -30,7 +30,7 @@ def pose(
     open_: str | Sequence[str] = (),
     closed: str | Sequence[str] = (),
 ) -> Problem:
-    """State a problem: which atoms are known, which are open, which are asked for.
+    """State a problem: which atoms are known, which are open, which are requested.
 
     A queried predicate is open; one with evidence that is not queried is closed (what is missing is false); one with neither is
     open. `open_` and `closed` name predicates for which it is to be otherwise. `query` is what `-q` takes, or a list of such.

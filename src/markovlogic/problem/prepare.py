@@ -35,7 +35,7 @@ Queries = str | Sequence[str] | None
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What a user said about how model and evidence are to be read, beside the files themselves."""
+    """What a user chose about how model and evidence are to be read, beside the files themselves."""
 
     open_: Sequence[str] = ()  # predicates whose missing facts are unknown
     closed: Sequence[str] = ()  # predicates whose missing facts are false
@@ -54,11 +54,11 @@ class PreparedProblem:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What inference assumes without anybody having said so."""
+        """What inference assumes without an option."""
         return self.notes_for(INFERENCE)
 
     def notes_for(self, purpose: Purpose) -> tuple[str, ...]:
-        """What a run of this purpose assumes without anybody having said so."""
+        """What a run of this purpose assumes without an option."""
         return assumed_notes(self.problem, self.opened, purpose)
 
     @cached_property
@@ -77,7 +77,7 @@ class PreparedProblem:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of what is asked of which model under which evidence: a checkpoint of anything else is refused."""
+        """A digest of what is computed from which model under which evidence: a checkpoint of anything else is refused."""
         problem = self.problem
         digest = hashlib.blake2b(digest_size=16)
         digest.update(repr((self.lowered, problem.query)).encode())

@@ -1,4 +1,4 @@
-"""What is asked for: query items resolved against the model, and the atoms they come to."""
+"""What is requested: query items resolved against the model, and the atoms they come to."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | N
 
 
 def _texts(query: str | Sequence[str]) -> list[str]:
-    """The query's items; people who pass something else are told what a query is."""
+    """The query's items; people who pass something else are shown what a query is."""
     texts = [query] if isinstance(query, str) else list(query) if isinstance(query, Iterable) else [query]
     for text in texts:
         if not isinstance(text, str):
@@ -67,7 +67,7 @@ class _Resolver:
         self.number: dict[GroundAtom, int] = {}
 
     def wanted(self, item: ParsedItem) -> WantedAtoms | WantedFormula:
-        """What the item asks for; of no use where there are faults."""
+        """What the item needs; of no use where there are faults."""
         if item.predicate is not None:
             self.faults += unknown_predicates(self.model, [item.predicate], "the query")
             return WantedAtoms(item.predicate)
@@ -144,7 +144,7 @@ def queried_predicates(items: Sequence[QueryItem]) -> list[str]:
 
 
 def most_rows(problem: Problem, possible: Problem | None = None) -> int:
-    """At most so many rows does the query ask for, without listing them; facts known from evidence are not counted.
+    """At most so many rows does the query request, without listing them; facts known from evidence are not counted.
 
     possible: as for `query_atoms`.
     """
@@ -160,7 +160,7 @@ def most_rows(problem: Problem, possible: Problem | None = None) -> int:
 
 @dataclass(frozen=True, eq=False)
 class QueryAtoms:
-    """The atoms of one predicate that a query asks for, by code."""
+    """The atoms of one predicate that a query needs, by code."""
 
     predicate: str
     code: Int64  # (n,) sorted, distinct
@@ -177,7 +177,7 @@ def _possible_codes(problem: Problem, possible: Problem | None, name: str) -> In
 
 
 def query_atoms(problem: Problem, *, include_evidence: bool = False, possible: Problem | None = None) -> tuple[QueryAtoms, ...]:
-    """The single atoms that the query asks for, predicate by predicate as the model declares them.
+    """The single atoms that the query needs, predicate by predicate as the model declares them.
 
     Known ones are left out unless `include_evidence`. Formulas are no atoms: see `problem.query`. possible: the problem after
     hard rules have decided; where they make a predicate false by default, what they make false is left out.

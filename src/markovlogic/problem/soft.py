@@ -1,6 +1,6 @@
 """Soft evidence of a problem: a number for some atoms, added to the log weight of every world where the atom is true.
 
-Networks that keep a number an atom ask for `soft_log_odds`. What works on rules asks for the problem *told by rules* instead:
+Networks that keep a number an atom request `soft_log_odds`. What works on rules needs the problem *written as rules* instead:
 for each value s that soft evidence has about P, a hidden closed predicate S is true of its atoms, and the rules get
 s · 1[S(x) ^ P(x)], a clause and a constant. No atom is added, so that open atoms keep their numbers.
 """

@@ -49,7 +49,7 @@ class Statuses(Pickled):
         return found
 
     def rank(self, code: Int64) -> Int64:
-        """Number of each open code among the predicate's open atoms; only open codes may be asked for."""
+        """Number of each open code among the predicate's open atoms; only open codes may be requested."""
         if self.default == UNKNOWN:
             return code - np.searchsorted(self.code, code).astype(np.int64)
         return np.searchsorted(self._open_codes, code).astype(np.int64)

@@ -166,7 +166,7 @@ class RunRecord(Account):
 
 @dataclass(frozen=True, eq=False)
 class Draws(Pickled):
-    """Sampled worlds of the reported atoms, kept only when asked for."""
+    """Sampled worlds of the reported atoms, kept only when requested."""
 
     values: npt.NDArray[np.bool_]  # (n_chains, n_draws, n_kept)
     row: Int64  # (n_kept,) rows of the result that they belong to
@@ -192,7 +192,7 @@ class Marginals(Pickled):
     predicates: tuple[str, ...]
     domains: tuple[tuple[Domain, ...], ...]  # of the arguments of each predicate
     exclusive: tuple[tuple[bool, ...], ...] = ()  # which arguments of each predicate are exclusive
-    whole: tuple[bool, ...] = ()  # whether all atoms of each predicate were asked for
+    whole: tuple[bool, ...] = ()  # whether all atoms of each predicate were requested
     notes: tuple[str, ...] = ()  # concerns that the method itself raised
     remarks: tuple[str, ...] = ()  # worth knowing, no reason for distrust
     draws: Draws | None = field(default=None, repr=False)

@@ -36,7 +36,7 @@ class Watcher(Protocol):
 
 
 class Observer(Protocol):
-    """Makes watchers; `name` tells observers of one run apart."""
+    """Makes watchers; `name` distinguishes observers of one run."""
 
     @property
     def name(self) -> str:

@@ -199,10 +199,10 @@ class Checkpoint:
                 json.dump(sealed(manifest), file)
                 file.flush()
                 os.fsync(file.fileno())
-            _sync_directory(self.directory)  # the part's name is on the disk before a manifest speaks of it
+            _sync_directory(self.directory)  # the part's name is on the disk before a manifest mentions it
             os.replace(temporary, self.directory / MANIFEST)
         except OSError:
-            (self.directory / part).unlink(missing_ok=True)  # the manifest still speaks of the earlier parts only
+            (self.directory / part).unlink(missing_ok=True)  # the manifest still mentions the earlier parts only
             raise
         _sync_directory(self.directory)
         self._stored = stored
@@ -226,7 +226,7 @@ def _fields(value: Any, name: str) -> dict[str, Any]:
 
 
 def _stored(name: str, row: Any) -> Stored:
-    """Where an array lies, as a manifest tells it; whether it really lies there is seen when it is read."""
+    """Where an array lies, as a manifest shows it; whether it really lies there is seen when it is read."""
     if not isinstance(row, Sequence) or len(row) != len(Stored._fields):
         raise ValueError(f"array {name!r} has no place")
     place = Stored(*row)

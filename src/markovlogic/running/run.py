@@ -254,7 +254,7 @@ def _pooling(task: Task, schedule: Schedule, recording: Recording) -> PoolObserv
 def _identity(
     task: Task, schedule: Schedule, recording: Recording, watching: Sequence[Observer | PoolObserver]
 ) -> dict[str, Any]:
-    """What tells this run from others; a checkpoint of another run is refused. More draws are no other run."""
+    """What distinguishes this run from others; a checkpoint of another run is refused. More draws are no other run."""
     return {
         "method": task.settings.method,
         "settings": repr(task.settings),

@@ -22,7 +22,7 @@ from markovlogic.running.batch import Batch
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """Estimates of query atoms and events, with all that tells whether to believe them."""
+    """Estimates of query atoms and events, with all that shows whether to believe them."""
 
     method: str
     estimator: Estimator  # as planned

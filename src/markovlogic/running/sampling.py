@@ -1,4 +1,4 @@
-"""What a user said about sampling, and the schedule that it comes to: checked once, handed down whole."""
+"""What a user chose about sampling, and the schedule that it comes to: checked once, handed down whole."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from operator import index
 from markovlogic.errors import InputError
 from markovlogic.system.cancellation import SHORT_SECONDS, time_limit_of
 
-DRAWS = 1000  # a chain, where nobody said
+DRAWS = 1000  # a chain, by default
 BURN_IN_SHARE = 4  # of so many draws one more is made before
 SHARE_OF_LIMIT = 0.25  # of a time limit, for what is solved exactly beside chains
 LONGEST_EXACT_SECONDS = 20.0  # that `auto` gives to a method that makes no draws
 ABOUT_WORLDS = ("--worlds", "--thin")
-ORBITS = ("auto", "twin", "refined", "automorphism")  # what chains and estimators may be told to use (papers.md 3.15)
+ORBITS = ("auto", "twin", "refined", "automorphism")  # what chains and estimators may be set to use (papers.md 3.15)
 ORBITS_OPTION = "--set orbits"  # has no option of its own
 ABOUT_DRAWS = (*ABOUT_WORLDS, "--checkpoint", "--resume", "--keep-draws", "--estimator", ORBITS_OPTION)
 
@@ -24,7 +24,7 @@ Path = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Sampling:
-    """What a user said about sampling; None and False mean that nothing was said."""
+    """What a user chose about sampling; None and False mean that nothing was given."""
 
     chains: int | None = None
     draws: int | None = None
@@ -41,12 +41,12 @@ class Sampling:
     orbits: str = "auto"
 
     def given(self) -> list[str]:
-        """Names of what was said, as the command line spells them."""
+        """Names of what was given, as the command line spells them."""
         said = [name for name, value in vars(self).items() if value is not None and value is not False and value != "auto"]
         return [ORBITS_OPTION if name == "orbits" else f"--{name.replace('_', '-')}" for name in said]
 
     def about_draws(self) -> list[str]:
-        """Names of what was said that is about the draws themselves, so that exact inference could not do it."""
+        """Names of what was given that is about the draws themselves, so that exact inference could not do it."""
         return [said for said in self.given() if said in ABOUT_DRAWS]
 
     @property
@@ -99,7 +99,7 @@ class Sampling:
                 raise InputError(f"the {name} is {limit}, it must be above 0")
 
     def schedule(self, default_chains: int) -> Schedule:
-        """The schedule of a run, with defaults where nothing was said."""
+        """The schedule of a run, with defaults where nothing was given."""
         self.check()
         draws = _or(self.draws, DRAWS)
         return Schedule(
@@ -151,7 +151,7 @@ class Schedule:
 
     @property
     def judged_at(self) -> int | None:
-        """Sweeps after which chains are asked whether they agree; a function of the plan alone, so resumption keeps to it."""
+        """Sweeps after which chains are checked for agreement; a function of the plan alone, so resumption keeps to it."""
         return min(self.burn_in + max(100, self.draws // 8), self.sweeps) if self.gives_up else None
 
     @property

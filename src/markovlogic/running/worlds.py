@@ -127,7 +127,7 @@ class WorldsSink:
         self._begun = False
 
     def begin(self, atoms: Int32, *, thin: int, checkpoint: Path | None) -> None:
-        """The run tells what it will draw, and where spool files may stay."""
+        """The run shows what it will draw, and where spool files may stay."""
         if np.count_nonzero(self._truth == UNKNOWN) != len(atoms):
             raise ValueError(f"{len(self._names)} names for {len(atoms)} query atoms")
         if self._begun:

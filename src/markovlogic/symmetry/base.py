@@ -48,7 +48,7 @@ class OrbitPartition(Pickled):
 
     @property
     def words(self) -> str:
-        """What tells these orbits from others: a run must not go on with other ones."""
+        """What distinguishes these orbits from others: a run must not go on with other ones."""
         return f"{self.source}, {self.n_orbits:,} orbits ({short_digest(self.orbit_of)})"
 
 

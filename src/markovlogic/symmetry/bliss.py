@@ -35,14 +35,14 @@ class ColouredGraph:
 
 @dataclass(frozen=True, eq=False)
 class Searched:
-    """What the search found: places in the canonical form (None where not asked for) and generators, moved points only."""
+    """What the search found: places in the canonical form (None where not requested) and generators, moved points only."""
 
     place: Int32 | None  # (n_vertices,) canonical place of each vertex
     moves: tuple[tuple[Int32, Int32], ...]  # for each generator the vertices that it moves, and where to
 
 
 def search(graph: ColouredGraph, *, canonical: bool) -> Searched:
-    """Generators of the automorphism group, and the canonical form if asked for."""
+    """Generators of the automorphism group, and the canonical form if requested."""
     import igraph
 
     made = igraph.Graph(n=len(graph.colour), edges=graph.edges.tolist())

@@ -1,4 +1,4 @@
-"""One door to all kinds of symmetry: twins at once, a search where it is asked for, and what came of it.
+"""One door to all kinds of symmetry: twins at once, a search where it is requested, and what came of it.
 
 Estimators, samplers, `mln symmetries` and experiments come through here, so that what is found is found once and means one thing.
 """
@@ -41,7 +41,7 @@ class Symmetries:
 
 
 class SymmetryFinder:
-    """The symmetries of one problem, each kind looked for when it is first asked for, and kept.
+    """The symmetries of one problem, each kind looked for when it is first needed, and kept.
 
     orbits: one of `running.sampling.ORBITS`, what chains and estimators use; "auto" leaves it to them.
     """
@@ -69,20 +69,20 @@ class SymmetryFinder:
 
     @cached_property
     def for_moves(self) -> Symmetries:
-        """What a chain moves by: the kind that was asked for, else all that a search finds."""
+        """What a chain moves by: the kind that was requested, else all that a search finds."""
         if self._orbits == "twin":
             return self.twins
         return self.found("refined") if self._orbits == "refined" else self._most
 
     def for_averages(self, *, searching: bool) -> Symmetries:
-        """What an estimator averages over: what was asked for; else all that a search finds, or without one the twins."""
+        """What an estimator averages over: what was requested; else all that a search finds, or without one the twins."""
         return self.for_moves if searching or self._orbits != "auto" else self.twins
 
     @cached_property
     def _most(self) -> Symmetries:
         """All that a search of some seconds finds in the network, exchanges of values included; or the twins, if that is no more.
 
-        Evidence tells constants apart, and most twins with them; yet atoms that evidence leaves in like surroundings can change
+        Evidence distinguishes constants, and most twins with them; yet atoms that evidence leaves in like surroundings can change
         places all the same.
         """
         from markovlogic.symmetry.automorphisms import fewest_orbits, network_automorphisms

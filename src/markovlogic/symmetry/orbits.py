@@ -129,7 +129,7 @@ def _keys(args: Int32, types: Sequence[str], classes: ConstantClasses) -> Int64:
         append(classes.class_of[type_name][args[:, position]], max(classes.n_classes(type_name), 1))
     for position, type_name in enumerate(types):
         earlier = [other for other in range(position) if types[other] == type_name]
-        if earlier:  # the first place that holds the same constant tells all equalities
+        if earlier:  # the first place that holds the same constant shows all equalities
             first = np.zeros(len(args), np.int64)
             for rank, other in reversed(list(enumerate(earlier))):
                 first[args[:, other] == args[:, position]] = rank + 1

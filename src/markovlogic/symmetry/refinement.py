@@ -29,7 +29,7 @@ class Structure:
     source: Int32
     target: Int32
     kind: Int32
-    colour: Int32  # (n_vertices,) what tells vertices apart to begin with, ids without gaps
+    colour: Int32  # (n_vertices,) what distinguishes vertices to begin with, ids without gaps
 
 
 def equitable(structure: Structure, colour: Int32 | None = None) -> Int32:

@@ -34,7 +34,7 @@ class Found:
 
 
 def refined(graph: ColouredGraph) -> Int32:
-    """The coarsest equitable partition of a graph: no automorphism joins what it tells apart."""
+    """The coarsest equitable partition of a graph: no automorphism joins what it distinguishes."""
     both = np.concatenate([graph.edges, graph.edges[:, ::-1]]).astype(np.int32)
     kind = np.zeros(len(both), np.int32)
     return equitable(Structure(len(graph.colour), both[:, 0].copy(), both[:, 1].copy(), kind, graph.colour))
@@ -299,7 +299,7 @@ def evidence_automorphisms(problem: Problem, twins: ConstantClasses, *, budget_s
 def evidence_graph(problem: Problem) -> ColouredGraph:
     """Constants, then for each known tuple of two or more arguments a vertex, and one more for each argument after the first.
 
-    tuple – first argument; tuple – place – argument for the others: the colours of the places tell the arguments apart.
+    tuple – first argument; tuple – place – argument for the others: the colours of the places distinguish the arguments.
     """
     first = first_constants(problem)
     n_constants = sum(len(domain) for domain in problem.domains.values())

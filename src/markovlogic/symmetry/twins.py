@@ -63,7 +63,7 @@ def twin_classes(problem: Problem) -> ConstantClasses:
     return ConstantClasses(class_of, sound=True, source="twins")
 
 
-# ---- constants that the model itself tells apart
+# ---- constants that the model itself distinguishes
 
 
 def named_constants(problem: Problem) -> dict[str, Int64]:
@@ -84,7 +84,7 @@ def named_constants(problem: Problem) -> dict[str, Int64]:
 
 
 def _terms(rule: Rule, model: Model) -> Iterator[tuple[str, Term]]:
-    """Every term of a rule with its type; an equality of two constants has none, and tells nothing apart."""
+    """Every term of a rule with its type; an equality of two constants has none, and distinguishes nothing."""
     left_to_do: list[Formula] = [rule.formula] if rule.factor is None else [rule.formula, rule.factor]
     while left_to_do:
         formula = left_to_do.pop()
@@ -122,7 +122,7 @@ def numbered(label: npt.NDArray[np.integer]) -> Int32:
     return rank[inverse]
 
 
-# ---- constants that evidence tells apart
+# ---- constants that evidence distinguishes
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Relation:
     types: tuple[str, ...]
     statuses: Statuses
     args: Int32  # (n, arity)
-    soft_of: str = ""  # the predicate whose soft evidence it tells
+    soft_of: str = ""  # the predicate whose soft evidence it shows
 
 
 def _relation(problem: Problem, name: str) -> Relation:

@@ -95,7 +95,7 @@ def all_but(n: int, some: npt.NDArray[np.integer[Any]]) -> Int64:
 
 
 def short_digest(*arrays: npt.NDArray[Any]) -> str:
-    """Eight letters that tell arrays of the same kinds from others."""
+    """Eight letters that distinguish arrays of the same kinds from others."""
     digest = hashlib.blake2b(digest_size=4)
     for array in arrays:
         digest.update(f"{array.dtype}{array.shape}".encode())

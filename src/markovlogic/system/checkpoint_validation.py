@@ -34,7 +34,7 @@ class Restored:
     def take(
         self, name: str, dtype: npt.DTypeLike, shape: Sequence[int], *, low: float | None = None, high: float | None = None
     ) -> Array:
-        """The array of this name; type and shape as said, every value a number within [low, high] where these are given."""
+        """The array of this name; type and shape as given, every value a number within [low, high] where these are given."""
         full = self._prefix + name
         array = self._left.pop(full, None)
         if array is None:
@@ -57,7 +57,7 @@ class Restored:
         return [int(value) for value in self.take(name, np.int64, (count,), low=0)]
 
     def require_none_left(self) -> None:
-        """Every array was asked for by somebody: one too many is one that another was expected in place of."""
+        """Every array was requested by somebody: one too many is one that another was expected in place of."""
         if self._left:
             raise ValueError(f"array {min(self._left)} is not expected")
 
@@ -71,7 +71,7 @@ def whole_number(facts: Mapping[str, Any], name: str) -> int:
 
 
 def duration(facts: Mapping[str, Any], name: str) -> float:
-    """Seconds that a manifest tells."""
+    """Seconds that a manifest shows."""
     value = facts[name]
     if type(value) not in (int, float) or not 0 <= value <= LONGEST:
         raise ValueError(f"{name} is {value!r}, expected a number of seconds")

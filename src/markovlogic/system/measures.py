@@ -145,7 +145,7 @@ class Stopwatch:
 
 
 def peak_memory() -> int:
-    """The most memory that this process has held, with its children, in bytes; 0 where the system does not tell."""
+    """The most memory that this process has held, with its children, in bytes; 0 where the system does not show."""
     return max(_own_peak(), largest_tree())
 
 

@@ -1,4 +1,4 @@
-"""How a long stage tells that it is alive; stages take a `Progress` and never print."""
+"""How a long stage shows that it is alive; stages take a `Progress` and never print."""
 
 from __future__ import annotations
 

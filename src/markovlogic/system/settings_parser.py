@@ -132,7 +132,7 @@ def _read(name: str, text: str, hint: Any) -> Any:
 
 
 def _value(part: str, kind: Any, name: str, text: str) -> Any:
-    """A value of a kind; name and text: what was said, all of it."""
+    """A value of a kind; name and text: what was given, all of it."""
     if kind is bool:
         if part.lower() not in TRUTH:
             raise InputError(f"--set {name}={text}: expected true or false")

@@ -1,4 +1,4 @@
-"""How models, evidence and results are shown: `report`, which stands above them, registers views, and they ask for them here."""
+"""How models, evidence and results are shown: `report`, which stands above them, registers views, and they request them here."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 10 % of the ground atoms are evidence, in three readings (papers.md 2.7): atoms about one object only, where lifted inference
 gives the truth; any atoms, with a long run as the truth; any atoms of fewer objects, where a sum over one predicate is exact.
 The long run is one of lifted blocked Gibbs, with other draws: on M1 single-site and blocked Gibbs do not leave the phase that
-they start in, so theirs would be no truth; the two exact readings tell whether it can be trusted.
+they start in, so theirs would be no truth; the two exact readings show whether it can be trusted.
 """
 
 from __future__ import annotations

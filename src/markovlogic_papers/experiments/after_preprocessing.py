@@ -1,7 +1,7 @@
 """[002] Fig. 1: inference after pre-processing against inference with all evidence, over compression ratios.
 
 All evidence is solved twice, with other random numbers: what lies between the two runs is the noise floor, below which no
-pre-processor can be told from another. For the most probable world the first is solved by integer programs: local search ends
+pre-processor can be reported from another. For the most probable world the first is solved by integer programs: local search ends
 anywhere between worlds that weigh nearly the same, and on ER in one with nothing true.
 """
 

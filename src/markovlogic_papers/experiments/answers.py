@@ -20,7 +20,7 @@ from markovlogic_papers.experiments.follow import Truth
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What a method says of the open atoms that are asked for, in their order."""
+    """What a method says of the open atoms that are requested, in their order."""
 
     probability: Float64
     seconds: float

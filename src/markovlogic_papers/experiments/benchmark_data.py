@@ -28,11 +28,11 @@ TOPICS = 6  # hidden ones of made objects of each type
 
 @dataclass(frozen=True)
 class Form:
-    """What is particular about a benchmark: the type that parts are made of, what ties its objects, and what is asked for."""
+    """What is particular about a benchmark: the type that parts are made of, what ties its objects, and what is requested."""
 
     main: str
     tie: str
-    given: tuple[str, ...]  # predicates that are evidence where the rest is asked for
+    given: tuple[str, ...]  # predicates that are evidence where the rest is requested
 
 
 FORMS = {

@@ -14,7 +14,7 @@ Best = Callable[[Sequence[float]], float]  # min or max
 def best_ranks(table: Table, by: Sequence[str], score: str, best: Best) -> Table:
     """The table without the rows of ranks that are not the best ones; what has no rank stays.
 
-    by: the columns that tell runs of one pre-processor apart, so that each has a best rank of its own, by its mean score.
+    by: the columns that distinguish runs of one pre-processor, so that each has a best rank of its own, by its mean score.
     """
     found: dict[tuple[Cell, ...], dict[Cell, list[float]]] = {}
     for r in table.records():
@@ -31,7 +31,7 @@ def best_ranks(table: Table, by: Sequence[str], score: str, best: Best) -> Table
 
 
 def named_best(table: Table) -> Table:
-    """What has a rank says in its name that this is the best one: a legend has to tell."""
+    """What has a rank says in its name that this is the best one: a legend has to show."""
     at = table.columns.index("preprocessor")
     rows = [
         (*row[:at], f"{row[at]}, best rank of each run", *row[at + 1 :]) if r["rank"] is not None else row

@@ -35,8 +35,8 @@ TICK_STEPS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0
 class Lines:
     """Means of y over runs as lines, with the range of the runs behind them; a colour for by[0], a dash for by[1].
 
-    at: the column whose value tells the points of a line apart (default: x itself), for an x that differs a little by run.
-    pooled: what a mean is taken over besides runs, in words, and the columns that tell its values apart; the caption says it.
+    at: the column whose value distinguishes the points of a line (default: x itself), for an x that differs a little by run.
+    pooled: what a mean is taken over besides runs, in words, and the columns that distinguish its values; the caption says it.
     band: whether the range is drawn. target: a dotted level, and target_title what it is.
     """
 

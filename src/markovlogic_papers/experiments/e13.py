@@ -159,7 +159,7 @@ TITLE = "E13: pre-processing on R(x) v S_i(x,y) v T_i(x,z)"
 
 
 def draw(every: Table) -> Any:
-    """One panel for each evidence and weights; dashes tell the translation."""
+    """One panel for each evidence and weights; dashes show the translation."""
     table, charts = named_best(best_of(every)), []
     for evidence in dict.fromkeys(table.column("evidence")):
         for weights in (SATURATED, DESATURATED):

@@ -1,6 +1,6 @@
 """E2: [000] Fig. 3, how far marginals by clustered Gibbs are from those of a long run, on parts of benchmarks (a tenth in full).
 
-Weights are drawn from [0, 1]; a share of all atoms is evidence, the rest is asked for. Literal: k-means on counts of satisfied
+Weights are drawn from [0, 1]; a share of all atoms is evidence, the rest is requested. Literal: k-means on counts of satisfied
 groundings, majority evidence, weights as they are, one atom for p(A,A) and p(A,B); with all readings of the selection
 probability (see E1), and with the paper's own partition by DP-means. Corrected: shares of known atoms, counts of true ones,
 diagonals apart (papers.md 2.5, 2.6 and 2.16).

@@ -49,7 +49,7 @@ class Timing:
 
 
 def run_iterations(family: str, variant: str, scale: IterationScale, seed: int, progress: Progress) -> Outcome:
-    """One chain each; conditionals are not asked for."""
+    """One chain each; conditionals are not requested."""
     found: list[Timing] = []
     notes: dict[str, None] = {}
     clusters: dict[int, list[str]] = {}

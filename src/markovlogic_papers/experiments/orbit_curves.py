@@ -79,7 +79,7 @@ def run_e17a(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
 
 
 def _lifted(prepared: PreparedProblem) -> float | str:
-    """Seconds of lifted inference, where [003] has WFOMC; or why it has no plan: known friends tell most people apart."""
+    """Seconds of lifted inference, where [003] has WFOMC; or why it has no plan: known friends distinguish most people."""
     try:
         answered(prepared, "lifted")  # loads what it needs
         return answered(prepared, "lifted").seconds

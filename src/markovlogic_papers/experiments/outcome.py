@@ -131,7 +131,7 @@ def summary_text(experiment: Experiment, outcome: Outcome, *, quick: bool, seed:
 
 
 def digest_of(table: str) -> str:
-    """What tells a table's text from any other: a summary has it, so that a torn or changed table is not taken for its own."""
+    """An identity of a table's text: a summary has it, so that a torn or changed table is not taken for its own."""
     return hashlib.blake2b(table.encode(), digest_size=16).hexdigest()
 
 

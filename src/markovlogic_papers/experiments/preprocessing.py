@@ -71,7 +71,7 @@ class Prepared:
     """A problem in place of the task's, and the seconds that making it took."""
 
     preprocessor: str
-    ratio: float | None  # that was asked for
+    ratio: float | None  # that was requested
     rank: int | None
     kept: float | None  # groups over objects, averaged over types
     compression: Compression | None  # None: the task itself

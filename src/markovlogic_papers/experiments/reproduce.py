@@ -55,7 +55,7 @@ def reproduce(
 
     resume: keep experiments whose files are there, made with the same settings. said: settings of the scale in words, for those
     that have them: `data`, the folder of the public benchmarks (without it experiments take made ones of the same form), `kl`,
-    `runs`. tell: called when one is finished.
+    `runs`. show: called when one is finished.
     """
     panels, figures = chosen(name)
     scales = {panel: scale_from(experiment(panel), quick, said) for panel in panels}

@@ -20,7 +20,7 @@ def has_setting(scale: Any, name: str) -> bool:
 
 
 def scale_from(made: Experiment, quick: bool, said: Mapping[str, str]) -> Any:
-    """How big the experiment is made: its own scale, with what was said of settings that it has."""
+    """How big the experiment is made: its own scale, with what was given of settings that it has."""
     scale = made.quick if quick else made.full
     own = {name: text for name, text in said.items() if has_setting(scale, name)}
     hints = get_type_hints(type(scale))

@@ -65,7 +65,7 @@ class Synthetic:
         return Synthetic(self.s, self.t, self.weight * scale)
 
     def prepared(self) -> PreparedProblem:
-        """The problem, R asked for."""
+        """The problem, R requested."""
         m = len(self.weight)
         names = [(f"{letter}{i + 1}", array[i]) for i in range(m) for letter, array in (("S", self.s), ("T", self.t))]
         declared = "R(item)\n" + "".join(f"S{i + 1}(item, left)\nT{i + 1}(item, right)\n" for i in range(m))
@@ -135,7 +135,7 @@ def exact_of_problem(prepared: PreparedProblem) -> Float64:
 
 
 def exact_of_blocks(network: BlockNetwork | TypeNetwork) -> Float64:
-    """The value of each open atom: R atoms are independent given the evidence, so that one update tells all."""
+    """The value of each open atom: R atoms are independent given the evidence, so that one update shows all."""
     ((_, values),) = block_means(network, "none", 1, (1,), 0)
     return values
 
@@ -172,7 +172,7 @@ def translated(grouping: CarriedOver, prepared: PreparedProblem, partition: Part
     """The papers' translation, a smaller problem with the weights as they are; and the corrected one, shares and counts.
 
     In the former evidence is that of one member of each group for NE, as [002] has it, else what most members say ([000]). The
-    other way round it is run as well: what the rule does is told from what the groups do.
+    other way round it is run as well: what the rule does is reported from what the groups do.
     """
     from dataclasses import replace
 

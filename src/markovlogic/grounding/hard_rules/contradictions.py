@@ -1,4 +1,4 @@
-"""What to tell where hard rules and evidence leave no world: the rules, and the atom or the constants they meet in."""
+"""What to show where hard rules and evidence leave no world: the rules, and the atom or the constants they meet in."""
 
 from __future__ import annotations
 

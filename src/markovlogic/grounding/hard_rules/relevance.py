@@ -32,7 +32,7 @@ class LeftOut:
     atoms: int  # open ones
     rules: tuple[int, ...]  # with clauses that are not grounded; indices into the model's rules
     hard_rules: int  # those of them that are hard and not satisfied by what is known: nobody checks them
-    log_z: float | None  # of the rest, where no rule speaks of it
+    log_z: float | None  # of the rest, where no rule mentions it
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def _rows(problem: Problem, templates: Sequence[ClauseTemplate], lowered: Lowere
 
 
 def _log_worlds(problem: Problem, names: set[str]) -> float | None:
-    """Ln of the number of worlds of predicates that no rule mentions; None where soft evidence speaks of them."""
+    """Ln of the number of worlds of predicates that no rule mentions; None where soft evidence mentions them."""
     if names.intersection(problem.soft):
         return None
     grouped = [np.diff(group.start) for group in problem.groups if group.predicate in names]

@@ -109,7 +109,7 @@ def enumerate_assorted(
         for k in range(n - 1, -1, -1):
             half = table.shape[1] // 2
             without, with_it = table[:, :half], table[:, half:]
-            with np.errstate(invalid="ignore"):  # no world is possible: log Z tells
+            with np.errstate(invalid="ignore"):  # no world is possible: log Z shows
                 marginal[rows, k] = normalised(with_it.sum(axis=1), without.sum(axis=1))
             table = without + with_it
         advance(rows.stop / n_rows)

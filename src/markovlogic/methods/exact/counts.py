@@ -1,7 +1,7 @@
 """Sums over all counts of a network of counts, component by component: what is free to know need not be sampled.
 
 Blocks of atoms that no row ties together are independent, and so are classes of objects whose pairs weigh the same whatever they
-are. Classes that nothing tells apart are one class: its cells then hold the objects of all of them.
+are. Classes that nothing distinguishes are one class: its cells then hold the objects of all of them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class BlockSum:
         own = self.network
         length = np.diff(own.row_start)
         first = np.repeat(own.row_literal[own.row_start[:-1]] >> 1, length)
-        # what tells of one block of summed-out atoms is looked at together
+        # what describes one block of summed-out atoms is looked at together
         told, start = own.told_literal >> 1, own.told_row_start[own.told_start]
         lead = np.repeat(told[np.minimum(start[:-1], max(len(told) - 1, 0))], np.diff(start)) if len(told) else told
         one, other = np.concatenate([first, lead]), np.concatenate([own.row_literal >> 1, told])
@@ -106,7 +106,7 @@ class BlockSum:
 
     @cached_property
     def _told(self) -> Int64:
-        """(n_told,) the component that tells of each block of summed-out atoms; -1 where its chance is always the same."""
+        """(n_told,) the component that describes each block of summed-out atoms; -1 where its chance is always the same."""
         own = self.network
         start = own.told_row_start[own.told_start]
         some = np.diff(start) > 0
@@ -154,7 +154,7 @@ class BlockSum:
         return found
 
     def _part_means(self, blocks: Int64, rows: Int64, told: Int64) -> Float64:
-        """Of the blocks of a component, and of those without counts that it tells of."""
+        """Of the blocks of a component, and of those without counts that it describes."""
         from scipy.special import gammaln
 
         own = self.network
@@ -194,7 +194,7 @@ class TypeSum:
 
     @cached_property
     def alike(self) -> Int64:
-        """(n_classes,) for each class the first that nothing tells from it: exchanging the two leaves every weight as it is."""
+        """(n_classes,) for each class the first that nothing shows from it: exchanging the two leaves every weight as it is."""
         own = self.network
         found, bins = np.arange(own.n_classes), dict[bytes, list[int]]()
         for number in range(own.n_classes):

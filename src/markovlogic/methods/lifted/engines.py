@@ -101,7 +101,7 @@ _Labelled = tuple[str, bool, tuple[tuple[str, int, int], ...]]  # predicate, sig
 
 
 class EventPlans:
-    """The plans of conjunctions of two or more open literals (2·atom + sign), each made when it is first asked for."""
+    """The plans of conjunctions of two or more open literals (2·atom + sign), each made when it is first needed."""
 
     def __init__(self, problem: Problem, lowered: LoweredModel, events: Sequence[Sequence[int]]) -> None:
         self._problem, self._lowered, self._events = problem, lowered, events

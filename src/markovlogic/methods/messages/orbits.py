@@ -25,7 +25,7 @@ from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64, each_on
 
 
 class Constants:
-    """All constants of a problem, in classes whose members nothing tells apart."""
+    """All constants of a problem, in classes whose members nothing distinguishes."""
 
     def __init__(self, problem: Problem, class_of: Mapping[str, Int32]) -> None:
         self._types = list(problem.domains)

@@ -277,7 +277,7 @@ class _Messages:
     def bound(self, tolerance: float) -> float:
         """The relative change below which messages count as settled.
 
-        Changes are told relative to messages, so large messages, which may cancel at an atom, have to settle more closely: a
+        Changes are reported relative to messages, so large messages, which may cancel at an atom, have to settle more closely: a
         billion that is off by a billionth is off by one. Nothing settles more closely than floats allow.
         """
         finite = np.abs(self.message[np.isfinite(self.message)])

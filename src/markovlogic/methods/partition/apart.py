@@ -1,6 +1,6 @@
 """Pairs that are so unlikely that their nodes may be treated apart, with a proved bound on what that changes.
 
-Take pairs whose log-odds b are at most 0, that no clause speaks of, and without which a network falls into parts. Let the rows
+Take pairs whose log-odds b are at most 0, that no clause mentions, and without which a network falls into parts. Let the rows
 that such a pair would join stay apart. For one part A, sum the whole model over everything else: a world of A then weighs as
 before, times a factor F. Blocks of A may be with blocks of other parts, each with at most one, and each such bond weighs at most
 exp(b) of any pair that it joins. So
@@ -9,7 +9,7 @@ exp(b) of any pair that it joins. So
 
 Odds of any event in A change by at most that product U, and probabilities by at most tanh(ln U / 4). This holds for each part,
 whatever is done with the others. A cut pair itself is together at most with odds exp(b): take what is of its block in one of the
-parts out of it, and the pair tells where to put it back.
+parts out of it, and the pair shows where to put it back.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def _refuse_false_pairs(
 
 
 def _refuse(problem: Problem, relation: Equivalence, first: Int64, second: int | None) -> None:
-    """Tell of a pair that evidence and hard rules both demand and exclude."""
+    """Show of a pair that evidence and hard rules both demand and exclude."""
     if not len(first):
         return
     names = problem.domains[relation.type_name].names

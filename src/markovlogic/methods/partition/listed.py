@@ -1,7 +1,7 @@
-"""Pairs of an equivalence relation that rules and evidence tell from all others; the others weigh alike and are not listed.
+"""Pairs of an equivalence relation that rules and evidence show from all others; the others weigh alike and are not listed.
 
 A soft rule such as `-3 Same(x, y)`, or `3 !Cand(x, y) => !Same(x, y)` with evidence for Cand, gives each pair a weight but for
-some. Where all rules about a relation are like that, or speak of few pairs only, its pairs fall into *listed* ones and the rest.
+some. Where all rules about a relation are like that, or mention few pairs only, its pairs fall into *listed* ones and the rest.
 The problem with all others false grounds into a network of the listed ones; an unlisted atom that is true in place of false adds
 one and the same weight to a world.
 """
@@ -76,7 +76,7 @@ def listed(problem: Problem, lowered: LoweredModel, relations: Sequence[Equivale
 
 
 def completed(found: Listed, network: PartitionNetwork) -> Listed:
-    """List also what stands between records that likely pairs connect, so that their clusters are told by listed pairs alone."""
+    """List also what stands between records that likely pairs connect, so that listed pairs alone give their clusters."""
     low, high, row = network.pairs
     likely = (network.rows.atom_bias[row] > LIKELY) & (network.far[low] > -np.inf)
     _, part = connected_parts(network.n_nodes, low[likely], high[likely])
@@ -156,7 +156,7 @@ class _Reading:
         return any(literal.predicate == self.name for literal in literals)
 
     def _is_of_all(self, template: ClauseTemplate) -> bool:
-        """Whether a soft clause says the same, not together, of all pairs but those that closed predicates tell."""
+        """Whether a soft clause says the same, not together, of all pairs but those that closed predicates show."""
         own = [literal for literal in template.literals if literal.predicate == self.name]
         if len(own) != 1 or own[0].positive or isinf(template.weight) or template.number is not None or template.idle:
             return False

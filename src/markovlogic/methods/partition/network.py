@@ -254,7 +254,7 @@ def _definitions(ground: GroundNetwork, layout: _Layout) -> tuple[Int32, Rows]:
     """The row of every ground atom, hidden ones included, and the disjunctions that hidden ones stand for.
 
     A pair in either order is one row, so a disjunction may have a literal twice, or with its negation. Hidden atoms that are the
-    same in all worlds are the row that always holds or never, wherever they stand; nothing speaks of their own rows then.
+    same in all worlds are the row that always holds or never, wherever they stand; nothing mentions their own rows then.
     """
     n = ground.n_hidden
     number = np.concatenate([layout.row_of, layout.n_rows + np.arange(n)]).astype(np.int32)

@@ -103,7 +103,7 @@ class Sampler(Protocol):
         planes: (n_all, 8) vertical counters: after each sweep the kernel `kernels.counters.add_world` adds the world to them; of
         samplers that count in bytes (`counts_in_bytes`), one byte an atom.
         conditionals: (n_all, n_chains): each sweep adds P(atom true | rest) as it was when the atom was updated; samplers that
-        have no conditionals are never asked for them (`Settings.has_conditionals`). burn_in: the kernel may adapt. A limit may
+        have no conditionals are never requested them (`Settings.has_conditionals`). burn_in: the kernel may adapt. A limit may
         end the run there, and then the later draws of burn-in count: a kernel that learns from where the chain was changes
         between rounds of doubling length only, and is fixed within one.
         A sweep that is split over several calls gives the same draws as one call.
@@ -201,7 +201,7 @@ class Settings(Protocol):
 
     @property
     def symmetries(self) -> str:
-        """What tells the symmetries that chains move by from others, as far as they were found; empty where there are none."""
+        """An identity of the symmetries that chains move by, as far as they were found; empty where there are none."""
         return ""
 
     @property

@@ -240,7 +240,7 @@ def _rows(variables: Variables, ties: Ties, tables: Tables) -> tuple[Rows, Int32
 
 
 def _biases(variables: Variables, tables: Tables) -> tuple[Int64, Int64, Float64]:
-    """Bucket, code and log-weight wherever a unit clause speaks of it, or no atom has the code."""
+    """Bucket, code and log-weight wherever a unit clause mentions it, or no atom has the code."""
     v = variables
     n_entries = np.left_shift(1, v.bits)
     first = offsets(n_entries)

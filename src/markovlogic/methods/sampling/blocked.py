@@ -141,7 +141,7 @@ class BlockedSampler(Sampler):
         )
 
     def starts(self, first: int) -> tuple[str, ...]:
-        """Far apart, unless the user said otherwise."""
+        """Far apart by default."""
         return start_words(self.settings.start, first, self.n_chains)
 
     def step(

@@ -60,7 +60,7 @@ class CountingGibbsSampler(Sampler):
     first: int = 0  # the atom with which tallies begin
 
     def tallying(self, atoms: range) -> CountingGibbsSampler:
-        """Tallies of millions of atoms take more than the relations: they are kept of those that are asked for."""
+        """Tallies of millions of atoms take more than the relations: they are kept of those that are requested."""
         return replace(self, first=atoms.start)
 
     @property
@@ -91,7 +91,7 @@ class CountingGibbsSampler(Sampler):
         return CountingState(world, bits, room.tally, scalar_generator(own))
 
     def starts(self, first: int) -> tuple[str, ...]:
-        """Far apart, unless the user said otherwise."""
+        """Far apart by default."""
         return start_words(self.settings.start, first, self.n_chains)
 
     def step(

@@ -109,7 +109,7 @@ class GibbsSampler(Sampler):
         return GibbsState(world, lane_generator(lanes), scalar_generator(scalar))
 
     def starts(self, first: int) -> tuple[str, ...]:
-        """Far apart, unless the user said otherwise."""
+        """Far apart by default."""
         return start_words(self.settings.start, first, self.n_chains)
 
     def step(

@@ -1,7 +1,7 @@
 """How the Gibbs kernels see a ground network: a row for each atom, counters for long clauses, and the sites that a sweep visits.
 
 Sites are what a sweep visits: NARROW and WIDE atoms, a GROUP, or a GENERAL site, which is evaluated from the network itself:
-atoms that hidden ones depend on, and groups in which a hard clause asks for one of several values. `kernels.gibbs` explains the
+atoms that hidden ones depend on, and groups in which a hard clause needs one of several values. `kernels.gibbs` explains the
 rest. Imported late, where a network is laid out: it brings Numba.
 """
 

@@ -160,7 +160,7 @@ STARTS = ("auto", "random", "false", "satisfying")
 
 
 def start_kind(start: Start) -> StartKind:
-    """What a network is asked for."""
+    """What a network is requested."""
     return "spread" if start == "auto" else start
 
 

@@ -285,7 +285,7 @@ class MCSATSampler(Sampler):
         return MCSATState(self.network.start_worlds(self.n_chains, start, start_kind(self.settings.start), first), generator)
 
     def starts(self, first: int) -> tuple[str, ...]:
-        """Far apart, unless the user said otherwise."""
+        """Far apart by default."""
         return start_words(self.settings.start, first, self.n_chains)
 
     def step(

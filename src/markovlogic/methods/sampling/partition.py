@@ -27,7 +27,7 @@ WAYS = ("apart", "greedy", "together")  # how chains start, in turn
 
 
 class PartitionState(NamedTuple):
-    """Worlds of a batch, a generator for each chain, and blocks: worlds do not tell them where unlisted pairs may be together."""
+    """Worlds of a batch, a generator for each chain, and blocks: worlds do not show them where unlisted pairs may be together."""
 
     world: Words
     generator: npt.NDArray[np.uint64]  # (n_chains, 4)
@@ -183,7 +183,7 @@ class PartitionSampler(Sampler):
 
 
 def require_partitions(network: PartitionNetwork, world: Words, n_chains: int, blocks: Int32 | None = None) -> None:
-    """Raise a ValueError where pairs that are together are no blocks; blocks: (n_chains, n_nodes) where worlds do not tell."""
+    """Raise a ValueError where pairs that are together are no blocks; blocks: (n_chains, n_nodes) where worlds do not show."""
     node = np.repeat(np.arange(network.n_nodes), np.diff(network.near_start))
     if network.has_far:
         for own, bits in zip([] if blocks is None else blocks, unpacked(world, n_chains), strict=False):

@@ -1,7 +1,7 @@
 """Whether moves over partitions reach every possible world.
 
 Pair constraints alone never confine them: any node may leave its block. Of the other hard clauses the following shows enough. A
-relation can be *dissolved*, one node after the other, while everything else stays, if each hard clause that asks for one of its
+relation can be *dissolved*, one node after the other, while everything else stays, if each hard clause that needs one of its
 pairs also holds because some pair of a relation dissolved before is apart. When all relations are dissolved, the worlds of the
 remaining atoms have to be connected by single-site moves. Then every world leads to the dissolved ones, and moves are reversible.
 """
@@ -35,7 +35,7 @@ def confining(problem: Problem, network: PartitionNetwork) -> Fault | None:
 
 
 def _undissolved(literal: np.ndarray, owner: np.ndarray, relation: np.ndarray, n_clauses: int, n_relations: int) -> Bool:
-    """Hard clauses that ask for pairs of relations which cannot be dissolved."""
+    """Hard clauses that request pairs of relations which cannot be dissolved."""
     asks = (relation >= 0) & (literal & 1 == 1)
     left = set(range(n_relations))
     holds = np.zeros(n_clauses, np.bool_)  # by pairs that are apart

@@ -64,7 +64,7 @@ TAKE_GROUND = "take a method on the ground network"
 
 @dataclass(frozen=True, eq=False)
 class CountingPlan:
-    """All counts of a problem, planned; nothing of the size of a relation is made before `network` is asked for."""
+    """All counts of a problem, planned; nothing of the size of a relation is made before `network` is requested."""
 
     problem: Problem
     lowered: LoweredModel

@@ -75,7 +75,7 @@ class FormulaCounter:
         return self.most - false_sums(self.network, world)
 
     def changes(self, world: Bool, atoms: Sequence[int] | Int64) -> Float64:
-        """(n_atoms asked for, n_rules) the count with the atom true minus that with it false, the others as they are."""
+        """(n_atoms requested, n_rules) the count with the atom true minus that with it false, the others as they are."""
         from markovlogic.kernels.counting.flips import changes_of
 
         network = self.network

@@ -113,7 +113,7 @@ class DirectCount:
         return name, decode(code, atoms.statuses[name].sizes)[0].tolist()
 
     def _bound(self, literal: Literal, predicate: str, args: Sequence[int]) -> dict[str, int] | None:
-        """Values of the variables with which a literal speaks of an atom; None where it cannot."""
+        """Values of the variables with which a literal mentions an atom; None where it cannot."""
         if literal.predicate != predicate:
             return None
         bound: dict[str, int] = {}

@@ -49,14 +49,14 @@ class Operand(NamedTuple):
 
 @dataclass
 class Views:
-    """Gathers the views that programs ask for."""
+    """Gathers the views that programs request."""
 
     universe: Universe
     found: list[View] = field(default_factory=list)
     _number: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
 
     def view(self, predicate: str, along: tuple[int, ...]) -> int:
-        """The number of a view, made when it is first asked for."""
+        """The number of a view, made when it is first needed."""
         key = predicate, along
         if key not in self._number:
             sizes = [self.universe.sizes[kind] for kind in self.universe.predicates[predicate]]
@@ -174,7 +174,7 @@ def lists_of(problem: Problem, views: Sequence[View]) -> Lists:
         searched = view.rows > ROWS_A_FACT * len(row)
         rows = each_once(row) if searched else np.zeros(0, np.int64)
         if searched and not len(rows):
-            rows = np.full(1, -1)  # a row that nobody asks for
+            rows = np.full(1, -1)  # a row that nobody needs
         first = np.searchsorted(row, rows if searched else np.arange(view.rows))
         begin = n + len(rows)
         entries = begin + len(first) + 1

@@ -263,7 +263,7 @@ class _PredicatePlan:
         self._live_cost += A_TEST * (1 + len(tests)) + sum(A_TEST + root.cost for root in roots)
 
     def _add_to_group(self, number: int, channel: int, along: Sequence[Factor]) -> None:
-        """Terms that ask for the same bits that depend on the row stand together; other bits along the row are columns."""
+        """Terms that request the same bits that depend on the row stand together; other bits along the row are columns."""
         views, last = self._assembler.views, self._last
         depends = [f for f in along if any(0 <= arg < last for arg in f.args)]
         fixed = [f for f in along if f not in depends]

@@ -7,7 +7,7 @@ schedule    a cluster's program run on arrays: node terms upwards, draws and exp
 messages    what the rest of the world says to a cluster: sums over unshared variables
 units       what is drawn at once: a cluster
 rows        how a predicate that theorem proving cannot draw whole is divided
-held        predicates of which terms do not tell all: groups, quantifiers, hard rules
+held        predicates of which terms do not show all: groups, quantifiers, hard rules
 counted     what draws both: atoms, groups or blocks in turn, by the kernels of the counting network
 clusters    the greedy construction of the cluster graph, with its time, space and coupling functions
 """

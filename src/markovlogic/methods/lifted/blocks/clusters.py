@@ -51,7 +51,7 @@ class RowTerm:
 
     @property
     def varies(self) -> tuple[str, ...]:
-        """Variables of the row's atoms that something outside tells apart."""
+        """Variables of the row's atoms that something outside distinguishes."""
         own = dict.fromkeys(name for factor in self.inside for name in factor.variables)
         seen = {name for factor in self.outside for name in factor.variables} | self.pinned
         for indicator in self.term.indicators:
@@ -135,7 +135,7 @@ def rows_of(predicate: str, terms: tuple[FalseTerm, ...], sizes: tuple[int, ...]
 
 Costs = Literal["count-cached", "literal"]
 Coupling = Literal["auto", "formulas", "groundings"]
-SLACK = 1.25  # α where nobody said: so many times the time of single predicates
+SLACK = 1.25  # α by default: so many times the time of single predicates
 
 
 @dataclass(frozen=True, eq=False)

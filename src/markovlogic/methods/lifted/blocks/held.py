@@ -1,4 +1,4 @@
-"""Predicates of which terms do not tell everything: their atoms are drawn one by one, or group by group, and never with others.
+"""Predicates of which terms do not show everything: their atoms are drawn one by one, or group by group, and never with others.
 
 Terms are soft clauses over atoms that are free of each other. An exclusive predicate has groups, a quantifier inside a formula
 stands for atoms that follow from others, and a hard rule leaves no weight to lose. What such a formula says concerns its own

@@ -39,7 +39,7 @@ class TensorNetwork:
     problem: Problem
     lowered: LoweredModel
     terms: tuple[FalseTerm, ...]
-    held: Mapping[str, str]  # open predicates of which terms do not tell all, and why
+    held: Mapping[str, str]  # open predicates of which terms do not show all, and why
 
     @staticmethod
     def of(problem: Problem, lowered: LoweredModel) -> TensorNetwork:

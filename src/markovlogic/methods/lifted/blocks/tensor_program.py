@@ -7,7 +7,7 @@ It depends on the model alone, so it is compiled once; `schedule` runs it on arr
     each      a variable that is in every atom, at one place of each predicate, the same variable in all atoms of a term (the
               corrected decomposer, papers.md 2.1): a sum of logs over its constants, which may differ
     branch    an atom whose arguments are all decided: two branches
-    count     a predicate whose free variables are in no other atom and tell no constants apart: only the number of true atoms
+    count     a predicate whose free variables are in no other atom and distinguish no constants: only the number of true atoms
               matters, so one branch for each number (the binomial rule, self-joins included)
 """
 
@@ -180,7 +180,7 @@ class _Compiler:
         return Each(axis, self.node(terms, inner))
 
     def _countable(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> str | None:
-        """The predicate with the fewest atoms to count, whose free variables are nobody else's and tell nothing apart."""
+        """The predicate with the fewest atoms to count, whose free variables are nobody else's and distinguish nothing."""
         best: tuple[int, str] | None = None
         for name, at in places.items():
             n = prod(size for place, size in zip(at, self.arguments[name], strict=True) if place is None)

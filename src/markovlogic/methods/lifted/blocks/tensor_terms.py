@@ -2,7 +2,7 @@
 
 Equalities go by inclusion and exclusion: a clause that is false only where x ≠ y is the term without that condition, less the
 one with y in place of x. Constants and repeated variables inside an atom become variables of their own with an indicator. So
-every atom has distinct variables, all ranging over whole domains, and everything that tells constants apart is an indicator.
+every atom has distinct variables, all ranging over whole domains, and everything that distinguishes constants is an indicator.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class Message:
 
     @property
     def varies(self) -> tuple[str, ...]:
-        """Variables of the cluster's atoms that something outside tells apart."""
+        """Variables of the cluster's atoms that something outside distinguishes."""
         own = dict.fromkeys(name for factor in self.inside for name in factor.variables)
         seen = {name for factor in self.outside for name in factor.variables}
         for indicator in self.term.indicators:

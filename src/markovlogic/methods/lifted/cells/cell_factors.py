@@ -1,6 +1,6 @@
 """What each clause says about no object, one object, a pair of different objects, or counts of objects.
 
-A clause over two variables speaks of one object where both are the same, and of a pair where they differ. A clause over three or
+A clause over two variables mentions one object where both are the same, and of a pair where they differ. A clause over three or
 more variables none of whose literals joins two of them is falsified by ∏ (number of objects that falsify each variable's part)
 substitutions: a function of counts. Anything else joins three objects, which the cell method cannot do.
 """
@@ -35,7 +35,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Factors:
-    """All of them, by how many objects they speak of; and the keys that exclusive arguments tie together."""
+    """All of them, by how many objects they mention; and the keys that exclusive arguments tie together."""
 
     nullary: tuple[Factor, ...]
     single: tuple[Factor, ...]

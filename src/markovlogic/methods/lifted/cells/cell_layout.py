@@ -95,7 +95,7 @@ def object_classes(problem: Problem, flat: FlatModel, keys: set[Key]) -> Objects
 
 
 def _too_many(problem: Problem, of: str, count: int, mentioned: set[str]) -> str:
-    """Name the predicate whose facts tell most objects of the type apart."""
+    """Name the predicate whose facts distinguish most objects of the type."""
     known = [
         (len(statuses.code), name)
         for name, statuses in problem.statuses.items()
@@ -139,7 +139,7 @@ class Layout:
 
 
 def layout_of(objects: Objects, factors: Factors) -> Layout:
-    """Keys by the objects they speak of."""
+    """Keys by the objects they mention."""
     single: dict[str, set[Key]] = {of: set() for of in objects.class_of}
     links: set[Key] = set()
     for key in factors.keys:

@@ -83,7 +83,7 @@ class CellWork:
     def _rounding(self, found: CellSolution) -> float:
         """About how far marginals are off: by how much they differ where the same sums are rounded in another way.
 
-        No bound tells: logarithms of 10^8 that all terms share cost nothing, and where two terms are differences of such, they
+        No bound shows: logarithms of 10^8 that all terms share cost nothing, and where two terms are differences of such, they
         cost every digit.
         """
         if not _may_round(self.layout):
@@ -193,7 +193,7 @@ def _groundings(problem: Problem, types: Sequence[str]) -> float:
 
 
 def _asks_for_pairs(layout: Layout) -> bool:
-    """Whether the query asks for atoms of two objects."""
+    """Whether the query needs atoms of two objects."""
     wide = {key.predicate for key in layout.links}
     asked = set(queried_predicates(layout.objects.problem.query))
     return bool(wide & asked)

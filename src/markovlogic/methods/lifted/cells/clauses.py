@@ -65,7 +65,7 @@ class FlatClause:
 
     @property
     def joins_objects(self) -> bool:
-        """Whether one of its literals speaks of two variables together."""
+        """Whether one of its literals mentions two variables together."""
         return any(len(set(literal.args)) > 1 for literal in self.literals)
 
 

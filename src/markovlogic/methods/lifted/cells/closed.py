@@ -162,7 +162,7 @@ class ClosedSums:
             if self.supports[at][1]:
                 together = self._together(lump.weight, each)
                 value = numbers.times(value, numbers.powers(together, rows.free[:, at]))
-        counts[:, self.free.kinds[0]] = inside  # clauses over counts do not tell the kinds of the set apart
+        counts[:, self.free.kinds[0]] = inside  # clauses over counts do not distinguish the kinds of the set
         for term in component.terms:
             value = numbers.times(value, numbers.power(factor_of(numbers, term), falsifying(term, counts)))
         return value, each

@@ -56,7 +56,7 @@ class _Terms:
     exclusive: list[list[int]]  # links of which exactly one holds
 
     def of_part(self, part: Sequence[int]) -> _Terms:
-        """Those that speak of some links alone; of none, where there are none."""
+        """Those that mention some links alone; of none, where there are none."""
         own = set(part)
         clauses = [term for term in self.clauses if {link for link, _ in term[0]} <= own and bool(term[0]) == bool(own)]
         return _Terms(self.shape, clauses, [group for group in self.exclusive if set(group) <= own and group])

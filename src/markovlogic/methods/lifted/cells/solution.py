@@ -50,7 +50,7 @@ class Untouched:
         return any(key.predicate == predicate for key in self.mentioned)
 
     def is_mentioned(self, predicate: str, code: Int64) -> Bool:
-        """Which atoms some clause speaks of, by the constants at written-out positions."""
+        """Which atoms some clause mentions, by the constants at written-out positions."""
         own = [key for key in self.mentioned if key.predicate == predicate]
         args = decode(code, self.problem.statuses[predicate].sizes)
         found = np.zeros(len(code), np.bool_)
@@ -70,7 +70,7 @@ class Untouched:
 
 
 class CellSolution:
-    """What sums over cells say; sums are made when first asked for, and kept."""
+    """What sums over cells say; sums are made when first needed, and kept."""
 
     def __init__(self, layout: Layout, numbers: Numbers, states: Sequence[State]) -> None:
         self.layout, self.numbers, self.states = layout, numbers, states

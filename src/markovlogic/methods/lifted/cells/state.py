@@ -29,7 +29,7 @@ class State:
         self.merged: Merged = merged(tables)
         self.sums = [cheapest(self.numbers, component) for component in self.merged.components]
         self.outside = self.numbers.times(weight, self.merged.constant)
-        self.unit = self.numbers.ones(())[()]  # sums are told in it: large constants would cost digits of ratios
+        self.unit = self.numbers.ones(())[()]  # sums are reported in it: large constants would cost digits of ratios
 
     @cached_property
     def total(self) -> Scalar:

@@ -53,7 +53,7 @@ class Compiler:
         return self.draft(draft, sizes)
 
     def draft(self, draft: Draft, sizes: Sizes) -> tuple[Reduction, Proof | Stuck]:
-        """Plan what a rule leaves; what is stuck is told in the clauses before the rule."""
+        """Plan what a rule leaves; what is stuck is reported in the clauses before the rule."""
         self.looks += _literals(draft)
         if self.looks > MOST_LOOKS:
             reduction = reduce_draft(Draft(draft.fixed, (), (), ()))

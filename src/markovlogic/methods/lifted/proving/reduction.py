@@ -22,7 +22,7 @@ from markovlogic.system.arrays import Float64, Int64
 
 LOG_2 = math.log(2.0)
 _PERMUTED = 4  # variables of a clause up to which all their orders are compared
-_ROUNDS = 3  # of telling relations apart by the clauses they occur in
+_ROUNDS = 3  # of distinguishing relations by the clauses they occur in
 _COMPARED = 400  # clauses; larger theories are hardly met twice
 _EMPTY = -1  # in place of a clause: the clause without literals, which is false
 

@@ -45,7 +45,7 @@ class Rule(ABC):
 
 
 def given_truth(clause: Clause, truth: Callable[[Literal], bool | None]) -> Clause | None:
-    """The clause without the literals whose atoms are false or true as told; None where it is true."""
+    """The clause without the literals whose atoms are false or true as reported; None where it is true."""
     left = []
     for literal in clause.literals:
         value = truth(literal)
