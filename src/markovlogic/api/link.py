@@ -23,7 +23,7 @@ from markovlogic.system.measures import default_limit
 from markovlogic.system.progress import Progress
 
 # of parts that are too large to be solved exactly: as many draws as visits of pairs allow
-CHAINS, VISITS, LEAST_DRAWS, MOST_DRAWS = 8, 200_000_000, 100, 1000
+CHAINS, VISITS, LEAST_DRAWS, MOST_DRAWS = 8, 100_000_000, 60, 1000
 
 
 def link(

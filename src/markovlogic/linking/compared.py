@@ -87,9 +87,15 @@ def compare_records(
     outside = compare(db, comparisons, *sample)
     progress.stage("learn")
     patterns = weights.patterns_of(
-        level, known, outside, float(n_all - len(one)), [len(c.levels) for c in comparisons], [c.first_equal for c in comparisons]
+        level,
+        known,
+        outside,
+        float(n_all - len(one)),
+        records.n,
+        [len(c.levels) for c in comparisons],
+        [c.first_equal for c in comparisons],
     )
-    learned = weights.learn(patterns, records.n)
+    learned = weights.learn(patterns)
     if (known == SAME).sum() >= ENOUGH and (known == DIFFERENT).sum() >= ENOUGH:
         fold = np.random.default_rng(seed).integers(0, weights.FOLDS, records.n)[one]
         held_out = weights.held_out_scores(learned, level, known, fold)

@@ -20,6 +20,7 @@ ROUNDS = 200
 SETTLED = 1e-4  # the largest change of a pair's probability
 SMOOTHING = 5.0  # pairs by which a level is drawn to what it would be without its parent
 LARGEST = 12.0  # log-odds of one level
+GUESSED = 4.0  # pairs that the first guess of what pairs that are the same look like is worth
 FEW = 0.5  # pairs that each level has beforehand
 
 
@@ -33,6 +34,7 @@ class Patterns:
     known_different: Float64
     others: Float64  # (n_patterns,) pairs outside of it, estimated by a sample
     sample_weight: float  # pairs outside of the blocking for each that was sampled; at least 1
+    n_records: int
     n_levels: tuple[int, ...]
     first_equal: tuple[int, ...]  # of each column's levels
 
@@ -86,7 +88,13 @@ def group_of(n_levels: int, first_equal: int) -> Int64:
 
 
 def patterns_of(
-    candidates: Int8, known: Int8, sample: Int8, n_others: float, n_levels: Sequence[int], first_equal: Sequence[int]
+    candidates: Int8,
+    known: Int8,
+    sample: Int8,
+    n_others: float,
+    n_records: int,
+    n_levels: Sequence[int],
+    first_equal: Sequence[int],
 ) -> Patterns:
     """Count rows of levels; `sample` stands for `n_others` pairs outside of the candidates."""
     both = np.concatenate([candidates, sample])
@@ -102,12 +110,14 @@ def patterns_of(
     each = n_others / max(len(sample), 1)
     outside: Float64 = each * np.bincount(inverse[len(candidates) :], minlength=n).astype(np.float64)
     unknown, same, different = inside
-    return Patterns(both[first], unknown, same, different, outside, max(1.0, each), tuple(n_levels), tuple(first_equal))
+    return Patterns(
+        both[first], unknown, same, different, outside, max(1.0, each), n_records, tuple(n_levels), tuple(first_equal)
+    )
 
 
-def learn(patterns: Patterns, n_records: int, *, forest: bool = True) -> Weights:
+def learn(patterns: Patterns, *, forest: bool = True) -> Weights:
     """EM: first with independent columns, then with the forest that their dependence needs."""
-    probability = _first_guess(patterns, n_records)
+    probability = _first_probabilities(patterns)
     none = tuple(-1 for _ in patterns.n_levels)
     weights, probability = _em(patterns, none, probability)
     if not forest:
@@ -120,25 +130,39 @@ def learn(patterns: Patterns, n_records: int, *, forest: bool = True) -> Weights
     return weights
 
 
-def _first_guess(patterns: Patterns, n_records: int) -> Float64:
-    """Pairs that agree in most columns are the same, agreement weighed by how rare it is."""
-    total = patterns.total
-    score = np.zeros(len(total))
+def first_guesses(patterns: Patterns) -> tuple[Float64, ...]:
+    """How pairs that are the same are spread over levels, before anything is learned: most agree, some nearly, few differ."""
+    made = []
     for at, number in enumerate(patterns.n_levels):
         level = patterns.level[:, at]
-        share = np.bincount(level, total, number) + FEW
-        share /= share.sum()
+        guess = np.bincount(level, patterns.total, number) + FEW
+        guess /= guess.sum()
+        present = 1 - guess[MISSING]
+        found = np.bincount(level, patterns.total - patterns.others, number) + FEW
         equal = np.arange(number) >= patterns.first_equal[at]
         near = (np.arange(number) > DIFFERS) & ~equal
-        guess = share.copy()
-        guess[DIFFERS] = 0.15 * (1 - share[MISSING])
-        found = np.bincount(level, total - patterns.others, number) + FEW
-        for part, mass in ((equal, 0.7), (near, 0.15)):
-            if part.any():
-                guess[part] = mass * (1 - share[MISSING]) * found[part] / found[part].sum()
-        score += np.log(guess[level] / share[level])
-    prior = np.log(max(n_records, 2) / 4 / max(total.sum(), 1.0))
-    return _sigmoid(score + prior)
+        for part, mass in ((equal, 0.7), (near, 0.15 if near.any() else 0.0)):
+            guess[part] = mass * present * found[part] / found[part].sum()
+        guess[DIFFERS] = present - guess[DIFFERS + 1 :].sum()
+        made.append(guess)
+    return tuple(np.asarray(guess, np.float64) for guess in made)
+
+
+def first_rate(n_records: int, n_pairs: float) -> float:
+    """The share of pairs that are the same where a quarter of the records has a duplicate."""
+    return min(0.25, max(n_records, 2) / 4 / max(n_pairs, 1.0))
+
+
+def _first_probabilities(patterns: Patterns) -> Float64:
+    """Of each pattern to be the same, by the first guesses and a quarter of the records having a duplicate."""
+    total = patterns.total
+    rate = first_rate(patterns.n_records, float(total.sum()))
+    score = np.full(len(total), np.log(rate / (1 - rate)))
+    for at, (number, guess) in enumerate(zip(patterns.n_levels, first_guesses(patterns), strict=True)):
+        level = patterns.level[:, at]
+        share = np.bincount(level, total, number) + FEW
+        score += np.log(guess[level] / (share / share.sum())[level])
+    return _sigmoid(score)
 
 
 def _em(patterns: Patterns, parent: tuple[int, ...], probability: Float64) -> tuple[Weights, Float64]:
@@ -157,10 +181,11 @@ def _maximise(patterns: Patterns, parent: tuple[int, ...], probability: Float64,
     """The weights that suit the probabilities best; pairs outside of the blocking are taken for different."""
     same, different = patterns.divided(probability)
     tables, of_same, of_different = [], [], []
+    guesses = first_guesses(patterns)
     for at, number in enumerate(patterns.n_levels):
         above = parent[at]
-        u = _conditional(patterns, different, at, above, SMOOTHING * patterns.sample_weight)
-        m = _conditional(patterns, same, at, above, SMOOTHING)
+        u = _conditional(patterns, different, at, above, SMOOTHING * patterns.sample_weight, np.full(number, FEW / number))
+        m = _conditional(patterns, same, at, above, SMOOTHING, GUESSED * guesses[at])
         # that a value is missing says nothing by itself
         present = 1 - m[:, MISSING]
         m = m * ((1 - u[:, MISSING]) / np.maximum(present, 1e-12))[:, None]
@@ -170,14 +195,15 @@ def _maximise(patterns: Patterns, parent: tuple[int, ...], probability: Float64,
         of_same.append(m)
         of_different.append(u)
     matches = float(same.sum())
-    prior = float(np.log(matches + FEW) - np.log(different.sum() + FEW))
+    rate = first_rate(patterns.n_records, float(patterns.total.sum()))
+    prior = float(np.log(matches + GUESSED * rate) - np.log(different.sum() + GUESSED * (1 - rate)))
     return Weights(prior, parent, patterns.first_equal, tuple(tables), tuple(of_same), tuple(of_different), matches, rounds)
 
 
-def _conditional(patterns: Patterns, count: Float64, at: int, above: int, smoothing: float) -> Float64:
+def _conditional(patterns: Patterns, count: Float64, at: int, above: int, smoothing: float, beforehand: Float64) -> Float64:
     """P(level | level of the parent), drawn a little to P(level)."""
     number = patterns.n_levels[at]
-    alone = np.bincount(patterns.level[:, at], count, number) + FEW
+    alone = np.bincount(patterns.level[:, at], count, number) + beforehand
     alone /= alone.sum()
     if above < 0:
         return np.asarray(alone[None, :], np.float64)
