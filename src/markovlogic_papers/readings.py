@@ -138,14 +138,15 @@ class DPMeans(CarriedOver, groupings.DPMeans):
     path: how λ falls: to the "farthest" object, or by the paper's "schedule".
     beta2: the result where the bound on blocks is met first: "last-feasible" keeps it, the paper's "last" breaks it.
     dp_distance: "squared", or "plain" as in Algorithm 1 of [000].
-    error: "both" counts evidence that disagrees inside a block, "literal" does not.
+    error: E_G that chooses the groups, within `beta1` or 0.0001 times the number of blocks: "literal" is Eq. 5, "both" also
+        counts evidence that disagrees inside a block. "default": the library's choice of groups; Eq. 5 with path=schedule.
     features: as of kmeans.
     """
 
     path: Literal["farthest", "schedule"] = "farthest"
     beta2: Literal["last-feasible", "last"] = "last-feasible"
     dp_distance: Literal["squared", "plain"] = "squared"
-    error: Literal["both", "literal"] = "both"
+    error: Literal["default", "both", "literal"] = "default"
     features: FeatureKind = "sat-fals-unk"
 
     def __post_init__(self) -> None:
@@ -161,11 +162,19 @@ class DPMeans(CarriedOver, groupings.DPMeans):
     def search(self, points: dict[str, Float64], measure: Measure) -> Found:
         """By the schedule, or by radii."""
         made = (PlainSearch if self.dp_distance == "plain" else Search)(points, measure, self.seed or 0)
-        return by_schedule(made, return_broken=self.beta2 == "last") if self.path == "schedule" else made.by_radii()
+        if self.path == "schedule":
+            return by_schedule(made, return_broken=self.beta2 == "last")
+        return made.by_radii() if self.goes_by_error else made.shortest()
+
+    @property
+    def goes_by_error(self) -> bool:
+        """Whether a bound of E_G chooses the groups."""
+        return self.error != "default" or self.path == "schedule" or super().goes_by_error
 
     def evidence_error(self, blocks: Blocks, predicates: list[str]) -> float:
         """E_G, by Eq. 5 alone or not."""
-        return evidence_error(blocks, predicates, literal=self.error == "literal")
+        literal = self.error == "literal" or (self.error == "default" and self.path == "schedule")
+        return evidence_error(blocks, predicates, literal=literal)
 
 
 class PlainSearch(Search):

@@ -1,5 +1,8 @@
 """DP-means lowers its objective, and NP-Cluster keeps to its bounds."""
 
+from functools import partial
+from math import comb, log2
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +11,14 @@ from tests.compression.test_features import evidence_of
 
 import markovlogic as mln
 from markovlogic.compression.dpmeans import Bounds, Search, dp_means, farthest_first
-from markovlogic.compression.shares import Blocks, equality_patterns, evidence_error, meta_atoms, substitutions
+from markovlogic.compression.shares import (
+    Blocks,
+    description_length,
+    equality_patterns,
+    evidence_error,
+    meta_atoms,
+    substitutions,
+)
 from markovlogic.data.evidence import decode
 from markovlogic.problem.prepare import prepare_problem
 from markovlogic_papers import readings
@@ -147,6 +157,8 @@ def test_switches_of_the_search(problem):
         name: readings.DPMeans(**more).partition(problem)
         for name, more in {
             "default": {},
+            "both": {"error": "both"},
+            "detail": {"detail": 20.0},
             "schedule": {"path": "schedule"},
             "last": {"path": "schedule", "beta2": "last", "most_blocks": 3},
             "feasible": {"path": "schedule", "beta2": "last-feasible", "most_blocks": 3},
@@ -158,11 +170,66 @@ def test_switches_of_the_search(problem):
     }
     assert kinds["ratio"].n_groups("x") <= 2
     # one literal measure of error is blind to true and false evidence in one block, so it is content with fewer groups
-    assert kinds["literal"].n_groups("x") <= kinds["default"].n_groups("x")
+    assert kinds["literal"].n_groups("x") <= kinds["both"].n_groups("x")
+    assert kinds["default"].n_groups("x") < kinds["detail"].n_groups("x")
     assert kinds["last"].n_groups("x") > kinds["feasible"].n_groups("x") == 1
     assert kinds["feasible"].notes and not kinds["default"].notes
     with pytest.raises(mln.InputError, match="path=schedule"):
         readings.DPMeans(beta2="last")
+    with pytest.raises(mln.InputError, match="no bound on E_G"):
+        mln.DPMeans(beta1=1.0, detail=2.0)
+    for wrong in (0.0, float("inf"), float("nan")):
+        with pytest.raises(mln.InputError, match="detail"):
+            mln.DPMeans(detail=wrong)
+
+
+def test_bits_by_hand(problem):
+    """Ways to divide a block's atoms into true, false and unknown, and ways to choose which; atom by atom."""
+    for ratio in (0.2, 0.5, 1.0):
+        partition = mln.RandomGroups(ratio=ratio).partition(problem)
+        blocks = Blocks(problem, partition, split=True)
+        divided = chosen = 0.0
+        for array in (array for name in problem.statuses for array in blocks.of(name)):
+            for place in np.ndindex(array.size.shape):
+                n, (false, true, unknown) = int(array.size[place]), array.count[(slice(None), *place)].tolist()
+                divided += log2(comb(n + 2, 2))
+                chosen += log2(comb(n, true) * comb(false + unknown, unknown))
+        for detail in (1.0, 3.0):
+            found = description_length(blocks, list(problem.statuses), detail)
+            assert found == pytest.approx(divided + detail * chosen, rel=1e-12)
+
+
+def planted(n, n_groups, seed):
+    """Objects in groups that only their facts about pairs tell apart."""
+    rng, own = np.random.default_rng(seed), np.arange(n) % n_groups
+    often = np.linspace(0.05, 0.95, n_groups * n_groups)[rng.permutation(n_groups * n_groups)].reshape(n_groups, n_groups)
+    facts = [f"L(A{i},A{j})" for i in range(n) for j in range(n) if rng.random() < often[own[i], own[j]]]
+    model = mln.Model.parse("p={" + ",".join(f"A{i}" for i in range(n)) + "}\nL(p,p)\nS(p)\n1 L(x,y) ^ S(x) => S(y)\n")
+    return prepare_problem(model, evidence_of(model, "\n".join(facts) + "\n"), "S").problem, own
+
+
+def test_by_itself_it_finds_as_many_groups_as_the_evidence_has():
+    """No bound on E_G is met by facts about pairs but with nobody merged; bits know when to stop."""
+    problem, planted_groups = planted(60, 3, seed=1)
+    found = mln.DPMeans().partition(problem)
+    assert 3 <= found.n_groups("p") <= 8 and not found.notes
+    own = found.class_of["p"]
+    pure = sum(np.bincount(planted_groups[own == group]).max() for group in range(found.n_groups("p")))
+    assert pure >= 55
+    assert readings.DPMeans(error="both").partition(problem).n_groups("p") > 40
+    finer = mln.DPMeans().finer().partition(problem)
+    assert finer.n_groups("p") >= found.n_groups("p")
+
+
+def test_the_shortest_is_the_best_of_those_that_are_small_enough():
+    def measure(most, clusters):
+        k = len(clusters["one"].centres)
+        return Bounds(0.0, k, 1.0, most, length=(k - 6.0) ** 2)
+
+    points = {"one": np.random.default_rng(0).normal(size=(40, 2))}
+    for most, expected in ((1000, 6), (4, 3), (1, None)):
+        found = Search(points, partial(measure, most)).shortest()
+        assert abs(found.bounds.blocks - expected) <= 1 if expected else found.bounds.blocks == 1
 
 
 def test_where_nothing_is_open_all_blocks_count():
@@ -172,5 +239,5 @@ def test_where_nothing_is_open_all_blocks_count():
     facts = "".join(f"L(A{i},A{j})\n" for i in range(12) for j in range(i)) + "S(A3)\nS(A7)\n"
     problem = prepare_problem(model, evidence_of(model, facts), ()).problem
     assert not len(problem.atoms)
-    sizes = [mln.DPMeans(most_blocks=most).partition(problem).n_groups("p") for most in (9, 20, 40)]
+    sizes = [readings.DPMeans(most_blocks=most, error="both").partition(problem).n_groups("p") for most in (9, 20, 40)]
     assert sizes == [2, 3, 5]

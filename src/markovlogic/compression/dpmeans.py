@@ -4,6 +4,10 @@ The objective is Σ ‖x − μ‖² + λ·(number of clusters) (Eq. 3). A pass 
 where the squared distance is above λ; then centres are means again. Both steps lower the objective. [000]'s Algorithm 1 leaves
 out the centres and compares plain distances (papers.md 2.8).
 
+Which λ is right follows from the bits that it takes to write the evidence down by blocks (papers.md 2.6): those that tell which
+atoms of a block are true, false and unknown, given how many are, and those that tell how many. Fine groups save the former and
+cost the latter.
+
 NP-Cluster lowers λ until the evidence that groups override (E_G) is below β₁, as long as the blocks that a sampler visits (S_G)
 are fewer than β₂. Where the second bound breaks first, the paper returns the partition that broke it; here the last one that did
 not is returned, with a note (papers.md 2.6). In place of the blind schedule the λ's that matter can be read off the
@@ -29,6 +33,7 @@ MOST_PASSES = 50
 SEARCH_PASSES = 10  # of each penalty that is tried
 MOST_RADII = 4000
 MOST_ONWARDS = 8
+COARSE = 24  # penalties of the first look
 SMALLEST = 1e-12  # relative to the largest squared radius: below it all distinct points are apart
 DIGITS = 9  # of squared radii, those behind are rounding
 
@@ -132,6 +137,7 @@ class Bounds:
     error_bound: float
     block_bound: int
     fits: bool = True  # another bound on sizes
+    length: float = 0.0  # bits of the evidence by blocks
 
     @property
     def small(self) -> bool:
@@ -196,12 +202,41 @@ class Search:
         """The other way."""
         return limit
 
-    def by_radii(self) -> Found:
-        """The coarsest within the bounds, among the λ's at which farthest-first radii say that a cluster is added, by halving."""
+    def penalties(self) -> list[float]:
+        """The λ's at which farthest-first radii say that a cluster is added, decreasing; the last one sets all points apart."""
         radii = [farthest_first(own) for own in self.turned.values()]
         every = np.unique(np.concatenate([np.zeros(1), *radii]))[::-1]  # decreasing, 0 last: all distinct points apart
         steps = np.append(every[0] * 2 + 1.0, (every[:-1] + every[1:]) / 2) if len(every) > 1 else np.ones(1)
-        penalties = [self.penalty(step) for step in steps.tolist()]
+        return [self.penalty(step) for step in steps.tolist()]
+
+    def shortest(self) -> Found:
+        """Of those with few enough blocks the one of least length: a look at penalties far apart, then between the best."""
+        penalties = self.penalties()
+        seen: dict[int, Found] = {}
+
+        def best() -> int | None:
+            small = [at for at, found in seen.items() if found.bounds.small]
+            return min(small, key=lambda at: (seen[at].bounds.length, at), default=None)
+
+        for at in np.unique(np.geomspace(1, len(penalties), COARSE).astype(np.int64) - 1).tolist():
+            seen[at] = self.at(penalties[at])
+            if not seen[at].bounds.small:
+                break
+        chosen = best()
+        while chosen is not None:
+            order = sorted(seen)
+            place = order.index(chosen)
+            near = [(order[i] + order[i + 1]) // 2 for i in (place - 1, place) if 0 <= i < len(order) - 1]
+            new = [at for at in near if at not in seen]
+            if not new:
+                return seen[chosen]
+            seen |= {at: self.at(penalties[at]) for at in new}
+            chosen = best()
+        return seen[0]
+
+    def by_radii(self) -> Found:
+        """The coarsest within the bounds, among the λ's at which farthest-first radii say that a cluster is added, by halving."""
+        penalties = self.penalties()
         low, high = 0, len(penalties) - 1
         best: Found | None = None  # the coarsest that meets both bounds
         small: Found | None = None  # the finest that is small enough

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from markovlogic.compression.features import FeatureKind, features_of
 from markovlogic.compression.grouping import CarryOver, Grouping, SharedRatio, group_number, lowered_of
 from markovlogic.compression.kmeans import k_means
 from markovlogic.compression.partition import Partition, held_apart, partition_of
-from markovlogic.compression.shares import Blocks, evidence_error, meta_atoms
+from markovlogic.compression.shares import Blocks, description_length, evidence_error, meta_atoms
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.guarantee import Guarantee
 from markovlogic.language.templates import LoweredModel
@@ -58,11 +59,14 @@ class KMeans(SharedRatio):
 class DPMeans(Grouping):
     """Clusters by DP-means, whose number follows from bounds (NP-Cluster, [000] Algorithm 2).
 
-    beta1: bound on the evidence that merging overrides (E_G). Default: 0.0001 times the number of blocks.
+    detail: what the evidence counts for where the number of groups is chosen. More gives more groups.
+    beta1: bound on the evidence that merging overrides (E_G). Then the coarsest groups within it are taken. Default: no such
+        bound; groups are those that describe the evidence in the fewest bits.
     most_blocks: bound on the number of blocks of atoms (S_G).
     ratio: at most this share of groups over objects of each type. Default: no such bound. Also `--ratio`.
     """
 
+    detail: float = 1.0
     beta1: float | None = None
     most_blocks: int = 10_000
     ratio: float | None = None
@@ -73,6 +77,10 @@ class DPMeans(Grouping):
             raise InputError(f"dpmeans: the ratio is {self.ratio:g}, expected a share above 0, up to 1")
         if self.most_blocks < 1 or (self.beta1 is not None and not self.beta1 > 0):
             raise InputError("dpmeans: beta1 and most_blocks are bounds above 0")
+        if not 0 < self.detail < inf:
+            raise InputError(f"dpmeans: detail is {self.detail:g}, expected a number above 0")
+        if self.beta1 is not None and self.detail != 1.0:
+            raise InputError("dpmeans: detail is for groups that no bound on E_G chooses", hint="leave detail or beta1 out")
 
     @property
     def feature_kind(self) -> FeatureKind:
@@ -85,12 +93,13 @@ class DPMeans(Grouping):
         return "dpmeans"
 
     def finer(self) -> Self:
-        """Bounds that leave room for about twice as many groups of a type, whose pairs are blocks."""
+        """Bounds that leave room for about twice as many groups of a type, whose pairs are blocks; and more detail."""
         ratio = None if self.ratio is None else min(1.0, 2 * self.ratio)
-        return replace(self, most_blocks=4 * self.most_blocks, ratio=ratio, beta1=(self.beta1 or 1e-3) / 1e3)
+        coarser = replace(self, most_blocks=4 * self.most_blocks, ratio=ratio)
+        return replace(coarser, beta1=self.beta1 / 1e3) if self.beta1 else replace(coarser, detail=4 * self.detail)
 
     def partition(self, problem: Problem) -> Partition:
-        """The coarsest partition that the bounds allow; with a note where none meets them."""
+        """The partition that the evidence asks for, or the coarsest that the bounds allow; with a note where none meets them."""
         lowered = lowered_of(problem)
         apart = held_apart(problem)
         features = features_of(problem, lowered, self.feature_kind)
@@ -102,7 +111,13 @@ class DPMeans(Grouping):
 
     def search(self, points: dict[str, Float64], measure: Measure) -> Found:
         """The penalty, and the clusters under it."""
-        return Search(points, measure, self.seed or 0).by_radii()
+        search = Search(points, measure, self.seed or 0)
+        return search.by_radii() if self.goes_by_error else search.shortest()
+
+    @property
+    def goes_by_error(self) -> bool:
+        """Whether a bound of E_G chooses the groups."""
+        return self.beta1 is not None
 
     def evidence_error(self, blocks: Blocks, predicates: list[str]) -> float:
         """E_G, the evidence that a partition overrides."""
@@ -122,11 +137,12 @@ class DPMeans(Grouping):
         used = {literal.predicate for template in lowered.templates for literal in template.literals}
         predicates = [name for name in problem.statuses if name in used]
         count = meta_atoms(blocks, predicates)
-        error = self.evidence_error(blocks, predicates)
+        error = self.evidence_error(blocks, predicates) if self.goes_by_error else 0.0
+        length = 0.0 if self.goes_by_error else description_length(blocks, predicates, self.detail)
         fits = self.ratio is None or all(
             clusters[of].label.max(initial=-1) < group_number(problem, of, self.ratio) for of in problem.domains
         )
-        return Bounds(error, count, 1e-4 * count if self.beta1 is None else self.beta1, self.most_blocks, fits)
+        return Bounds(error, count, 1e-4 * count if self.beta1 is None else self.beta1, self.most_blocks, fits, length)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import log, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -217,6 +217,23 @@ def evidence_error(blocks: Blocks, predicates: Sequence[str], *, literal: bool =
             if not literal:
                 total += _gini(array.true.astype(np.float64), array.false.astype(np.float64))
     return total
+
+
+def description_length(blocks: Blocks, predicates: Sequence[str], detail: float = 1.0) -> float:
+    """Bits that write the evidence down by blocks: what blocks lose, and how large they are together.
+
+    How many atoms of each block are true, false and unknown, log₂ of the ways to divide; and given these, log₂ of the ways to
+    choose which. detail: what the latter, which shares do not keep, counts for.
+    """
+    from scipy.special import gammaln
+
+    bits = 0.0
+    for name in predicates:
+        for array in blocks.of(name):
+            size, count = array.size.astype(np.float64), array.count.astype(np.float64)
+            bits += detail * float((gammaln(size + 1) - gammaln(count + 1).sum(axis=0)).sum())
+            bits += float(np.log((size + 1) * (size + 2) / 2).sum())
+    return bits / log(2)
 
 
 def _gini(one: Float64, other: Float64) -> float:

@@ -172,7 +172,9 @@ class Batch:
         self._began: npt.NDArray[np.uint64] = self.state.world.copy()
 
     def began_true(self, atoms: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """How many chains each of these atoms was true in when the run began."""
+        """How many chains each of these atoms was true in when the run began; nothing where chains have counts and no worlds."""
+        if not len(self._began):
+            return np.zeros(0, np.int64)
         chains = np.uint64((1 << self.sampler.n_chains) - 1)
         return np.asarray(np.bitwise_count(self._began[atoms] & chains), np.int64)
 
