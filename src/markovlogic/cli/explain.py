@@ -8,16 +8,14 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from markovlogic.cli import options
 from markovlogic.cli.outputs import show_message
-from markovlogic.networks.base import NetworkKind
 from markovlogic.system.measures import show_bytes
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from markovlogic.api.explain import Explanation
     from markovlogic.methods.reduction import Rest
 
@@ -113,6 +111,12 @@ def explain(
 
 def explanation_view(found: Explanation) -> RenderableType:
     """Three blocks that can be scanned."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from markovlogic.networks.base import NetworkKind
+
     sizes = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     sizes.add_column(style="bold")
     sizes.add_column(justify="right")
@@ -172,6 +176,8 @@ def _left_out(rest: Rest) -> str:
 
 
 def _what(network: str) -> str:
+    from markovlogic.networks.base import NetworkKind
+
     return "the problem itself" if network == NetworkKind.NONE else f"the {network} network"
 
 

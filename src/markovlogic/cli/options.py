@@ -12,7 +12,6 @@ import typer
 from markovlogic.compression.table import NONE, compressor_from, refuse_unknown
 from markovlogic.compression.table import TABLE as COMPRESSORS
 from markovlogic.errors import InputError
-from markovlogic.methods.options import settings_from, settings_of
 from markovlogic.methods.table import AUTO, TABLE, proposing
 
 if TYPE_CHECKING:
@@ -303,6 +302,8 @@ def read_settings(
 
     words: what `--set` gives. These, rank and ratio are about the compression, or else about the proposals.
     """
+    from markovlogic.methods.options import settings_from, settings_of
+
     orbits, said = taken(words, "orbits", "auto")
     if method == AUTO and proposals != NONE:
         method = proposing()[0].name  # what `auto` takes then
