@@ -243,3 +243,14 @@ def test_moves_leave_the_target_invariant(made: Made, tmp_path: Path) -> None:
     assert moved(network, made, both) < 1e-12
     assert moved(network, made, lambda *args: both(*args, scans=-1)) < 1e-12
     assert moved(network, made, lambda *args: both(*args, scans=-1), between=lambda *args: 0.0) > 1e-6
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_heaviest_partition_is_found(seed: int, tmp_path: Path) -> None:
+    made = Made(**{**vars(Made.of(seed, 6)), "alike": 0.0, "good": 0.0})
+    (tmp_path / "m.db").write_text(made.facts)
+    world = mln.maximize(mln.Model.parse(made.rules), tmp_path / "m.db", "Same", include_evidence=True, progress=False)
+    true = np.array([[f"Same({a},{b})" in set(world) for b in NAMES] for a in NAMES])
+    best = max(weight for _, weight in made.weighed())
+    assert max(weight for label, weight in made.weighed() if ((label[:, None] == label) == true).all()) == pytest.approx(best)
+    assert world.bound == pytest.approx(world.log_weight)

@@ -21,11 +21,13 @@ from markovlogic.map_inference.settings import AUTO, NOISE, MapMethod, SearchSet
 from markovlogic.map_inference.single_occurrence import Reduction, reduced
 from markovlogic.map_inference.solve import Optimum, Work, maximize_network, memory_needed
 from markovlogic.map_inference.world import TrueAtoms, World
-from markovlogic.methods.analysis import Analysis, Resources, analysis_of
+from markovlogic.methods.analysis import MANY_ROWS, Analysis, Resources, analysis_of
 from markovlogic.methods.has_world import require_world
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.partition.exact import small_parts
-from markovlogic.methods.partition.parts import only
+from markovlogic.methods.partition.listed import apart_at_best
+from markovlogic.methods.partition.parts import only, parts_of
+from markovlogic.methods.partition_analysis import PartitionAnalysis
 from markovlogic.methods.sampling.partition_reach import confining
 from markovlogic.networks.base import NetworkKind
 from markovlogic.networks.counting.moves import greedy, weight_of
@@ -33,10 +35,11 @@ from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula
 from markovlogic.problem.assumed import MAXIMIZATION
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
+from markovlogic.problem.query import query_atoms
 from markovlogic.report.progress import progress_of
 from markovlogic.results.marginals import Account, CompressionRecord, RunRecord
 from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
-from markovlogic.system.arrays import Bool, Int64
+from markovlogic.system.arrays import Bool, Int8, Int64, each_once
 from markovlogic.system.cancellation import SURE, Deadline, OutOfTimeError, current, time_limit_of
 from markovlogic.system.measures import Stopwatch, peak_memory, too_large
 from markovlogic.system.progress import Progress
@@ -140,7 +143,7 @@ def _solved(prepared: PreparedProblem, work: Work, resources: Resources, watch: 
         if smaller is not None:
             record = replace(record, network=NetworkKind.NONE, clauses=None)
         if smaller is None:
-            return _world(prepared.problem, found.analysis.query.atoms, found, record)
+            return _world(prepared.problem, found.analysis.query.atoms if found.atoms is None else found.atoms, found, record)
         solved_problem = found.analysis.prepared.problem
         query = _of_representatives(prepared.problem, smaller, solved_problem, include_evidence=include_evidence)
         remarks = (smaller.note, *found.optimum.remarks)
@@ -155,6 +158,7 @@ class _Found:
     truth: Callable[[Int64], Bool]
     analysis: Analysis
     network: NetworkKind
+    atoms: tuple[QueryAtoms, ...] | None = None  # the answer, where it is known already
 
 
 def _never_ground(analysis: Analysis, work: Work) -> _Found | None:
@@ -174,17 +178,42 @@ def _never_ground(analysis: Analysis, work: Work) -> _Found | None:
 
 def _by_partitions(analysis: Analysis, work: Work) -> _Found | None:
     """The best partition, where hard rules make predicates equivalence relations and no other one may confine its blocks."""
-    own = analysis.partition
+    own = PartitionAnalysis(analysis, lists=True, best=True)
+    few = apart_at_best(own.network) if own.listed is not None else None
+    if few is None:
+        own = analysis.partition
     if not own.equivalences.relations or own.sizes.memory_bytes > analysis.memory_limit:
         return None
-    network, parts = own.network, own.parts
+    network, parts = (own.network, own.parts) if few is None else (few, parts_of(few))
     large = parts.moves & ~small_parts(network, parts, parts.moves)
     if confining(analysis.prepared.problem, only(network, parts, large)) is not None:
         return None
     current().allowance = SURE
     with analysis.watch("sample"):
         best = maximize_partitions(network, parts, work)
-    return _Found(best, lambda number: best.world[number], analysis, NetworkKind.NONE)
+    if few is None:
+        return _Found(best, lambda number: best.world[number], analysis, NetworkKind.NONE)
+    whole, questions = analysis.whole.problem, analysis.questions
+    possible = own.problem if not questions.include_evidence and questions.rows > MANY_ROWS else None
+
+    def of_codes(name: str, code: Int64) -> Int8:
+        truth = own.problem.statuses[name].lookup(code)
+        is_open = truth == UNKNOWN
+        truth[is_open] = best.world[own.problem.atoms.numbers(name, code[is_open])]
+        return truth
+
+    def of_numbers(number: Int64) -> Bool:
+        atoms, found = analysis.prepared.problem.atoms, np.zeros(len(number), np.bool_)
+        at = np.searchsorted(atoms.start, number, side="right") - 1
+        for each in each_once(at).tolist():
+            name, rows = atoms.predicates[each], np.flatnonzero(at == each)
+            code = analysis.prepared.problem.statuses[name].unrank(number[rows] - atoms.start[each])
+            found[rows] = of_codes(name, code) == TRUE
+        return found
+
+    parts_asked = query_atoms(whole, include_evidence=questions.include_evidence, possible=possible)
+    atoms = tuple(replace(part, truth=of_codes(part.predicate, part.code)) for part in parts_asked)
+    return _Found(best, of_numbers, analysis, NetworkKind.NONE, atoms)
 
 
 def _by_classes(analysis: Analysis, work: Work) -> _Found | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from markovlogic.problem import Problem
     from markovlogic.system.arrays import Bool
 
+LARGEST_AT_BEST = 1500  # constants whose pairs are all listed for a heaviest world
 LARGEST_RELATION = 144  # open atoms of an equivalence relation: those of twelve constants
 
 
@@ -31,6 +32,7 @@ class PartitionAnalysis:
 
     analysis: Analysis
     lists: bool = False  # whether atoms of equivalence relations that weigh alike are left unlisted, for who does not name them
+    best: bool = False  # whether only heaviest worlds are wanted, where no unlisted pair is together
 
     @cached_property
     def listed(self) -> Listed | None:
@@ -48,7 +50,8 @@ class PartitionAnalysis:
             if found is None:
                 return None
             network = Grounding(found.problem, lowered, own.database, own.memory_limit).network(own.progress)
-            return completed(found, partition_network(found.problem, network, relations, found.unlisted))
+            few = partition_network(found.problem, network, relations, found.unlisted)
+            return completed(found, few, 0.0, LARGEST_AT_BEST) if self.best else completed(found, few)
 
     @property
     def problem(self) -> Problem:

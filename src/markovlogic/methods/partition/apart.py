@@ -23,7 +23,7 @@ from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.methods.partition.parts import Parts, parts_of
 from markovlogic.networks.components import connected_parts
 from markovlogic.system import cancellation
-from markovlogic.system.arrays import Bool, Float64, Int32, frozen, offsets
+from markovlogic.system.arrays import Float64, Int32, frozen, offsets
 
 LEAST_ODDS = (-5.0, -6.0, -7.0, -8.0, -10.0, -14.0)  # of pairs that are kept: tried in turn, part by part
 LARGEST_ERROR = 0.01  # of a probability, by the bound; sampling errors are larger
@@ -53,7 +53,7 @@ def treated_apart(network: PartitionNetwork, parts: Parts, most: float = LARGEST
         network, parts, most = loose, smaller, max(most, error_of_far)
     low, high, row = network.pairs
     bias = network.rows.atom_bias[row]
-    free = (bias <= LEAST_ODDS[0]) & np.isfinite(bias) & ~_spoken_of(network)[row]
+    free = (bias <= LEAST_ODDS[0]) & np.isfinite(bias) & ~network.spoken_of[row]
     if not free.any():
         return Apart(network, parts, error_of_far, 0)
     base = parts_of(without(network, row[free]))
@@ -128,10 +128,3 @@ def without(network: PartitionNetwork, row: Int32) -> PartitionNetwork:
             edge=np.stack([low[stays], high[stays]], axis=1).astype(np.int32),
         )
     )
-
-
-def _spoken_of(network: PartitionNetwork) -> Bool:
-    """Rows that a clause or a definition holds."""
-    spoken = np.diff(network.rows.atom_start) > 0
-    spoken[network.rows.definition_literal >> 1] = True
-    return spoken

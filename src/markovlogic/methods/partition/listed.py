@@ -9,7 +9,7 @@ one and the same weight to a world.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isinf
 
 import numpy as np
@@ -23,6 +23,7 @@ from markovlogic.grounding.surviving import surviving
 from markovlogic.language.equivalence import Equivalence
 from markovlogic.language.syntax import Constant, Variable
 from markovlogic.language.templates import ClauseTemplate, EqualityLiteral, Literal, LoweredModel
+from markovlogic.methods.partition.apart import without
 from markovlogic.methods.partition.classes import Unlisted
 from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.networks.components import connected_parts
@@ -75,11 +76,9 @@ def listed(problem: Problem, lowered: LoweredModel, relations: Sequence[Equivale
     return Listed(with_statuses(problem, statuses), unlisted) if unlisted else None
 
 
-def completed(found: Listed, network: PartitionNetwork) -> Listed:
+def completed(found: Listed, network: PartitionNetwork, likely: float = LIKELY, largest: int = LARGEST_COMPLETED) -> Listed:
     """List also what stands between records that likely pairs connect, so that listed pairs alone give their clusters."""
-    low, high, row = network.pairs
-    likely = (network.rows.atom_bias[row] > LIKELY) & (network.far[low] > -np.inf)
-    _, part = connected_parts(network.n_nodes, low[likely], high[likely])
+    part = connected_by(network, likely)
     statuses = dict(found.problem.statuses)
     for each, first in zip(network.relations, network.first_node.tolist(), strict=False):
         name = each.relation.predicate
@@ -87,7 +86,7 @@ def completed(found: Listed, network: PartitionNetwork) -> Listed:
             continue
         own, n = statuses[name], len(each.node_of)
         part_of = part[first + each.node_of]
-        code = _all_pairs(part_of, n)
+        code = _all_pairs(part_of, n, largest)
         code = code[(own.lookup(code) == FALSE) & ~is_among(code, found.unlisted[name].barred)]
         every = np.concatenate([own.code, code])
         order = np.argsort(every, kind="stable")
@@ -96,13 +95,39 @@ def completed(found: Listed, network: PartitionNetwork) -> Listed:
     return Listed(with_statuses(found.problem, statuses), found.unlisted)
 
 
-def _all_pairs(part_of: Int32, n: int) -> Int64:
+def connected_by(network: PartitionNetwork, likely: float) -> Int32:
+    """(n_nodes,) parts that pairs with larger log-odds connect, or pairs that a clause speaks of."""
+    low, high, row = network.pairs
+    ties = (network.rows.atom_bias[row] > likely) | network.spoken_of[row]
+    return connected_parts(network.n_nodes, low[ties], high[ties])[1]
+
+
+def apart_at_best(network: PartitionNetwork) -> PartitionNetwork | None:
+    """The network of the heaviest worlds: no pair that only takes weight is together there unless others bring more.
+
+    None where some part that other pairs connect has pairs without a row.
+    """
+    part = connected_by(network, 0.0)
+    low, high, row = network.pairs
+    inside = part[low] == part[high]
+    count = np.bincount(part[low[inside]], minlength=network.n_nodes)
+    source = np.repeat(np.arange(network.n_nodes), np.diff(network.barred_start))
+    barred = (part[source] == part[network.barred_node]) & (source < network.barred_node)
+    count += np.bincount(part[source[barred]], minlength=network.n_nodes)
+    size = np.bincount(part, minlength=network.n_nodes)
+    if ((count != size * (size - 1) // 2) & np.isin(np.arange(len(size)), part[network.far > -np.inf])).any():
+        return None
+    nowhere = np.full(network.n_nodes, -np.inf)
+    return replace(without(network, row[~inside & (network.far[low] > -np.inf)]), far=nowhere)
+
+
+def _all_pairs(part_of: Int32, n: int, largest: int) -> Int64:
     """Codes of all pairs of different constants within parts that are not large."""
     order = np.argsort(part_of, kind="stable")
     size = np.bincount(part_of)
     start = np.cumsum(size) - size
     codes = [np.empty(0, np.int64)]
-    for each in range(2, LARGEST_COMPLETED + 1):
+    for each in (np.flatnonzero(np.bincount(size, minlength=largest + 1)[2 : largest + 1]) + 2).tolist():
         first = start[size == each]
         if len(first):
             member = order[first[:, None] + np.arange(each)]

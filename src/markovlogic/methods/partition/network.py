@@ -65,6 +65,13 @@ class PartitionNetwork:
         return node[upper], self.near_node[upper], self.near_row[upper]
 
     @property
+    def spoken_of(self) -> Bool:
+        """(n_all,) rows that a clause or a definition holds."""
+        spoken: Bool = np.diff(self.rows.atom_start) > 0
+        spoken[self.rows.definition_literal >> 1] = True
+        return spoken
+
+    @property
     def has_far(self) -> bool:
         """Whether nodes without a row of their own may be together."""
         return bool((self.far > -np.inf).any())
