@@ -109,10 +109,3 @@ def gelman_rubin(draws: npt.ArrayLike) -> tuple[float, float]:
     each = gelman_rubin_each(draws)
     moved = ~np.isnan(each)
     return float(each[moved].mean()) if moved.any() else float("nan"), float(1 - moved.mean()) if moved.size else 0.0
-
-
-def log_gelman_rubin(draws: npt.ArrayLike) -> float:
-    """Average log R over the atoms that moved, as [001] plots it."""
-    each = gelman_rubin_each(draws)
-    moved = ~np.isnan(each)
-    return float(np.log(each[moved]).mean()) if moved.any() else float("nan")

@@ -237,29 +237,3 @@ def fewest_orbits(network: GroundNetwork, *, signed: bool = False) -> int:
     """How many orbits of open atoms there are at least, whatever a search would find; in nearly linear time."""
     colour = refined(graph_of(rows_of(network, signed=signed)))
     return len(each_once(colour[1 : 2 * network.n_atoms : 2]))
-
-
-def flips_everything(network: GroundNetwork) -> bool:
-    """Whether negating every open atom at once leaves the distribution as it is (the spin flip)."""
-    from markovlogic.kernels.automorphism import preserve_rows
-
-    if network.n_hidden:
-        return False
-    rows = rows_of(network, signed=True)
-    literal_start, literal_row = rows.by_literal()
-    moved = np.arange(2 * network.n_all, dtype=np.int32)
-    right = np.zeros(1, bool)
-    preserve_rows(
-        rows.start,
-        rows.literal,
-        rows.kind,
-        rows.head,
-        literal_start,
-        literal_row,
-        rows.colour,
-        np.array([0, len(moved)], np.int64),
-        moved,
-        moved ^ 1,
-        right,
-    )
-    return bool(right[0])

@@ -87,31 +87,6 @@ def orbits_by_generators(generators: Iterable[Int32], n_atoms: int, source: str)
     return partition(connected_parts(n_atoms, rows, columns)[1], source)
 
 
-def orbits_of_sequences(problem: Problem, classes: ConstantClasses, sequences: npt.NDArray[np.integer]) -> Int64:
-    """Orbit of each sequence of open atoms, (n_sequences, length) → (n_sequences,) numbers, equal iff one orbit.
-
-    The key of a sequence joins the arguments of all its atoms: their predicates, classes, and all equalities among them.
-    """
-    predicate_of = np.searchsorted(problem.atoms.start, sequences, side="right") - 1
-    label = np.zeros(len(sequences), np.int64)
-    patterns, shape_of = np.unique(predicate_of, axis=0, return_inverse=True)
-    used = 0
-    for shape, pattern in enumerate(patterns):
-        rows = np.flatnonzero(shape_of.ravel() == shape)
-        args: list[Int32] = []
-        types: list[str] = []
-        for column, predicate in enumerate(pattern):
-            name = problem.atoms.predicates[predicate]
-            statuses = problem.statuses[name]
-            rank = sequences[rows, column].astype(np.int64) - problem.atoms.start[predicate]
-            args.append(decode(statuses.unrank(rank), statuses.sizes))
-            types += problem.model.predicates[name].types
-        key = _keys(np.concatenate(args, axis=1), tuple(types), classes)
-        label[rows] = key + used
-        used += int(key.max()) + 1
-    return label
-
-
 def _keys(args: Int32, types: Sequence[str], classes: ConstantClasses) -> Int64:
     """A number for each tuple of constants: equal iff classes and equalities agree."""
     key = np.zeros(len(args), np.int64)
