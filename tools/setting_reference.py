@@ -11,10 +11,9 @@ import markovlogic
 from markovlogic.compression.grouping import Grouping
 from markovlogic.compression.table import OWN as COMPRESSORS
 from markovlogic.compression.table import TABLE, compressor_named
-from markovlogic.methods.options import settings_of
 from markovlogic.methods.table import all_methods
 from markovlogic.system import plugins
-from markovlogic.system.settings_parser import hints_of, setting_names, variant_of
+from markovlogic.system.settings_parser import hints_of, plain_names, setting_names, variant_of
 from markovlogic_papers.readings import CarriedOver, KMeans
 
 HEAD = """# Settings
@@ -44,7 +43,7 @@ def settings_page() -> str:
         made: Any = method.plain_settings()
         if made is None:
             continue
-        rows = _rows(made, [*settings_of(method.name)])
+        rows = _rows(made, plain_names(made))
         text += _section(method.name, made, rows, f"[The method](methods/{method.name}.md).")
     text += "\n## Settings of compressions\n\n`--compress NAME` and `--proposals NAME` take these. "
     text += "[What each one does](methods/compression.md).\n"

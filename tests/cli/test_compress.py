@@ -139,4 +139,4 @@ def test_two_sources_of_proposals_are_refused(mln, smokers):
     )
     for source in ("unary", "twins"):
         ran = mln(*call, "--set", f"source={source}")
-        assert ran.code == 2 and "--proposals and the setting source both say" in ran.err, ran
+        assert ran.code == 2 and "--proposals and the setting source both choose" in ran.err, ran

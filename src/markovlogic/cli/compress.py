@@ -37,14 +37,13 @@ def compress(
     options.at_least(seed, 0, "--seed")
 
     from markovlogic.api import compress as api
-    from markovlogic.compression.table import compressor_from, refuse_unknown
+    from markovlogic.compression.table import compressor_from
     from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
-    compressor, rest = compressor_from(method, rank, ratio, set_ or ())
+    compressor = compressor_from(method, rank, ratio, set_ or ())
     if compressor is None:
         raise InputError("compression none changes nothing", hint="name another method")
-    refuse_unknown(compressor, rest)
     refuse_overwriting((os.path.join(output, name) for name in api.FILES), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         made = api.compress(

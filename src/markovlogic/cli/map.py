@@ -86,14 +86,11 @@ def map_(
     options.positive(time_limit, "--time-limit")
 
     from markovlogic.api import maximize as api
-    from markovlogic.compression.table import compressor_from, refuse_unknown
+    from markovlogic.compression.table import compressor_from
     from markovlogic.errors import InputError
     from markovlogic.report.progress import shown_progress
 
-    compressor, rest = compressor_from(compress, rank, ratio, set_ or ())
-    refuse_unknown(compressor, rest)
-    if rest:
-        raise InputError(f"--set {rest[0]} belongs to --compress, which is missing", hint="add --compress NAME, or remove --set")
+    compressor = compressor_from(compress, rank, ratio, set_ or ())
     if compressor is None and not polish:
         raise InputError("--no-polish belongs to --compress, which is missing", hint="add --compress NAME, or remove --no-polish")
     check_outputs((output, stats), (model, *(evidence or ())))

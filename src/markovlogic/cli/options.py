@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from markovlogic.compression.table import NONE, compressor_from, refuse_unknown
+from markovlogic.compression import table
+from markovlogic.compression.table import NONE, compressor_named, compressor_of, others_with
 from markovlogic.compression.table import TABLE as COMPRESSORS
 from markovlogic.errors import InputError
 from markovlogic.methods.table import AUTO, TABLE, proposing
@@ -302,22 +303,30 @@ def read_settings(
 
     words: what `--set` gives. These, rank and ratio are about the compression, or else about the proposals.
     """
-    from markovlogic.methods.options import settings_from, settings_of
+    from markovlogic.methods.options import methods_with, owner_of
+    from markovlogic.system.settings_parser import parsed_settings
 
-    orbits, said = taken(words, "orbits", "auto")
+    orbits, rest = taken(words, "orbits", "auto")
     if method == AUTO and proposals != NONE:
         method = proposing()[0].name  # what `auto` takes then
-    if compress != NONE or proposals == NONE:
-        compressor, said = compressor_from(compress, rank, ratio, said, settings_of(method))
-        source, _ = compressor_from(proposals, None, None, ())
-        refuse_unknown(compressor, said, method, tuple(settings_of(method)))
-    else:
-        compressor = None
-        source, said = compressor_from(proposals, rank, ratio, said, settings_of(method))
-        refuse_unknown(source, said, method, tuple(settings_of(method)))
-    chosen = settings_from(method, said)
-    if source is not None and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in said):
+    replaces = compress != NONE or proposals == NONE
+    named = compress if replaces else proposals
+    if named == NONE:
+        compressor_of(NONE, rank, ratio)  # refuses a rank or ratio of nothing
+
+    def elsewhere(name: str) -> str:
+        methods = f"; {name} is one of {', '.join(having)}" if (having := methods_with(name)) else ""
+        whose = f"a method whose settings are meant is named with --method{methods}" if method == AUTO else ""
+        return others_with(name) or whose
+
+    owners = [] if named == NONE else [table.owner_of(named, rank, ratio)]
+    *made, settings = parsed_settings(rest, [*owners, owner_of(method)], elsewhere)
+    if proposals != NONE and any(text.partition("=")[0].strip().removeprefix(f"{method}.") == "source" for text in rest):
         from markovlogic.methods.sampler_method import two_sources
 
         raise two_sources(method)
-    return chosen, compressor, source, orbits
+    found: Compressor | None = made[0] if made else None
+    chosen: str | MethodSettings = settings if settings is not None and rest else method
+    if not replaces:
+        return chosen, None, found, orbits
+    return chosen, found, None if proposals == NONE else compressor_named(proposals), orbits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.errors import InputError, known_name
@@ -12,6 +11,7 @@ from markovlogic.system import plugins
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
+    from markovlogic.system.settings_parser import Owner
 
 NONE = "none"
 OWN = {  # name: reference to the class
@@ -58,43 +58,34 @@ def compressor_of(
     return seeded(replace(made, **given), seed)  # type: ignore[type-var]
 
 
-def compressor_from(
-    name: str, rank: int | None, ratio: float | None, said: Sequence[str], others: Mapping[str, str] = MappingProxyType({})
-) -> tuple[Compressor | None, list[str]]:
-    """A compressor in the words of the command line, and what `--set` says of something else; others: see `split_assignments`."""
-    from markovlogic.system.settings_parser import changed, split_assignments, with_variant
+def owner_of(name: str, rank: int | None, ratio: float | None) -> Owner:
+    """A compression by name, as the parser of `--set` takes it."""
+    from markovlogic.system.settings_parser import Owner
+
+    made, given = compressor_named(name), _given(rank, ratio)
+    _check_given(made, given)
+    return Owner(name, made, given)
+
+
+def compressor_from(name: str, rank: int | None, ratio: float | None, words: Sequence[str]) -> Compressor | None:
+    """What `--compress` names with its settings from the command line; refuses words about anything else."""
+    from markovlogic.system.settings_parser import parsed_settings
 
     if name == NONE:
-        return compressor_of(name, rank, ratio), list(said)
-    made: Compressor = with_variant(compressor_named(name), name, said, others)
-    given = _given(rank, ratio)
-    _check_given(made, given)
-    mine, rest = split_assignments(made, made.name, said, others)
-    for twice in mine.keys() & given.keys():
-        raise InputError(
-            f"--{twice} {given[twice]:g} and --set {twice}={mine[twice]} set the same thing", hint="leave one of them out"
-        )
-    return changed(made, mine, given), rest
+        if words:
+            what = f"--set {words[0]} belongs to --compress, which is missing"
+            raise InputError(what, hint="add --compress NAME, or remove --set")
+        return compressor_of(name, rank, ratio)
+    found: Compressor = parsed_settings(words, [owner_of(name, rank, ratio)], others_with)[0]
+    return found
 
 
-def refuse_unknown(made: Compressor | None, said: Sequence[str], method: str = "", others: Sequence[str] = ()) -> None:
-    """Refuse a word of `--set` that neither a compression nor a method knows; others: what the method does."""
-    from markovlogic.system.settings_parser import every_setting, unknown_setting
+def others_with(setting: str) -> str:
+    """A hint at the compressors that have a setting; empty where none has."""
+    from markovlogic.system.settings_parser import every_setting
 
-    if made is None:
-        return
-    for text in said:
-        name, equals, _ = (part.strip() for part in text.partition("="))
-        if not equals:
-            raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
-        if name.removeprefix(f"{method}.") in others:
-            continue
-        bare = name.removeprefix(f"{made.name}.")
-        having = [other for other in TABLE if bare in every_setting(compressor_named(other), other)]
-        elsewhere = f"{bare} is one of {', '.join(having)}" if having else ""
-        if method and not having and not others:
-            elsewhere = "a method whose settings are meant is named with --method"
-        raise unknown_setting(text, {made.name: every_setting(made, made.name)} | ({method: others} if method else {}), elsewhere)
+    having = [name for name in TABLE if setting in every_setting(compressor_named(name), name)]
+    return f"{setting} is one of {', '.join(having)}" if having else ""
 
 
 def _given(rank: int | None, ratio: float | None) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from markovlogic.compression.table import NONE, compressor_of
 from markovlogic.errors import InputError, known_name
@@ -16,6 +16,7 @@ from markovlogic.running.sampling import ABOUT_WORLDS, ORBITS, Sampling
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
+    from markovlogic.system.settings_parser import Owner
 
 
 NETWORKS = (AUTO, NetworkKind.GROUND, NetworkKind.COUNTING)  # what --network may name
@@ -90,42 +91,23 @@ def _check_fit(method: Method, options: InferOptions) -> None:
         raise InputError(f"{method.name} does not work on the {options.network} network; it works on {works}")
 
 
-PLAIN = (int, float, str, bool)  # what words on a command line can be
-OPTIONAL = ("float | None", "int | None")
+def settings_from(method: str, words: Sequence[str]) -> MethodSettings | None:
+    """The settings of a method as the words of `--set` change them; None where words can change none of them."""
+    from markovlogic.system.settings_parser import parsed_settings
 
-
-def settings_from(method: str, said: Sequence[str]) -> str | MethodSettings:
-    """The method's settings with some of them changed; its name alone where nothing was given.
-
-    A value is read as what it is by default: a number, or a word that the method checks.
-    """
-    if not said:
-        return method
-    from markovlogic.system.settings_parser import changed, with_variant
-
-    taking = [name for name in TABLE if method_named(name).plain_settings() is not None]
-    made: Any = None if method == AUTO else with_variant(method_named(method).plain_settings(), method, said)
-    if made is None:
-        hint = f"name the method with --method; these have such settings: {', '.join(taking)}"
-        raise InputError(f"--set {said[0]}: {method} has no setting that the command line can change", hint=hint)
-    there = _names(made)
-    words: dict[str, str] = {}
-    for text in said:
-        name, equals, value = text.partition("=")
-        name = name.strip().removeprefix(f"{method}.")
-        if not equals:
-            raise InputError(f"--set {text}: no value", hint="write NAME=VALUE")
-        known_name(name, f"setting of {method}", there)
-        words[name] = value.strip()
-    found: MethodSettings = changed(made, words)
+    found: MethodSettings | None = parsed_settings(words, [owner_of(method)])[0]
     return found
 
 
-def settings_of(method: str) -> dict[str, str]:
-    """Names of the settings that words can change, and whose they are."""
-    made: Any = None if method == AUTO else method_named(method).plain_settings()
-    return {} if made is None else dict.fromkeys(_names(made), method)
+def owner_of(method: str) -> Owner:
+    """A method by name, as the parser of `--set` takes it; auto has no settings."""
+    from markovlogic.system.settings_parser import Owner
+
+    return Owner(method, None if method == AUTO else method_named(method).plain_settings())
 
 
-def _names(made: Any) -> list[str]:
-    return [field.name for field in fields(made) if type(vars(made)[field.name]) in PLAIN or field.type in OPTIONAL]
+def methods_with(setting: str) -> list[str]:
+    """Methods that have a setting of this name."""
+    from markovlogic.system.settings_parser import every_setting
+
+    return [name for name in TABLE if setting in every_setting(owner_of(name).settings, name)]

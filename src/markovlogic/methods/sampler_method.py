@@ -45,7 +45,7 @@ class Intended:
 def two_sources(method: str) -> InputError:
     """A source of proposals was named twice."""
     return InputError(
-        f"--proposals and the setting source both choose the proposals of {method} come from", hint="leave one of them out"
+        f"--proposals and the setting source both choose the source of proposals of {method}", hint="leave one of them out"
     )
 
 
