@@ -20,9 +20,11 @@ import numpy as np
 import pytest
 from tests.docs.snippets import ROOT, Block, blocks, commands, matches
 
+import markovlogic as mln
 from markovlogic.generate import FAMILIES
 from markovlogic.methods.table import all_methods
 from markovlogic.networks.ground import network_of
+from markovlogic.problem.prepare import prepare_problem
 from markovlogic.report.progress import LogLines
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -135,6 +137,25 @@ def test_the_skeleton_of_a_sampler_is_a_right_sampler() -> None:
 
 def test_the_check_above_catches_a_wrong_weight() -> None:
     assert error_of_the_skeleton(1.2) > TOLERANCE
+
+
+def test_the_skeleton_of_a_compressor_groups_objects(workplace: Path) -> None:
+    (skeleton,) = (block for block in blocks(ROOT / "CONTRIBUTING.md") if block.language == "py")
+    module = types.ModuleType("compressor")
+    sys.modules["compressor"] = module  # data classes look for it
+    exec(compile(skeleton.body, "CONTRIBUTING.md", "exec", dont_inherit=True), module.__dict__)
+    alphabet = module.__dict__["Alphabet"]()
+    model = mln.Model.parse("Likes(person, person)\n1 Likes(x, y) => Likes(y, x)\n")
+    facts = model.evidence(Likes={"who": ["Ann", "Bob"], "whom": ["Amy", "Ann"]})
+    problem = prepare_problem(model, facts, "Likes").problem
+    names, groups = problem.domains["person"].names, alphabet.partition(problem).class_of["person"]
+    assert {name: groups[names.index("Ann")] == group for name, group in zip(names, groups, strict=True)} == {
+        "Amy": True,
+        "Ann": True,
+        "Bob": False,
+    }
+    result = mln.infer(model, facts, "Likes(Bob,Amy)", compress=alphabet)
+    assert 0 < result["Likes(Bob,Amy)"] < 1 and "alphabet: 2 groups for 3" in result.run.compression.summary
 
 
 def test_every_problem_is_in_the_documentation() -> None:
