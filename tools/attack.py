@@ -64,7 +64,8 @@ class Attack:
             yield f"{label}: {type(error).__name__}: {error}"
             return
         if not self.judged.exists:
-            if hasattr(result, "guarantee"):  # not a report
+            doubted = hasattr(result, "concerns") and result.concerns()  # propagation that proves no conflict says so
+            if hasattr(result, "guarantee") and not doubted:  # a report has none
                 yield f"{label}: answers though no world exists: {result.guarantee}"
             return
         if fault := compare(result):

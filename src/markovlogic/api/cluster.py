@@ -29,7 +29,7 @@ from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, each_once
 from markovlogic.system.cancellation import SURE, Deadline, current
-from markovlogic.system.measures import Stopwatch
+from markovlogic.system.measures import Stopwatch, memory_of_run
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -111,10 +111,12 @@ def cluster(
     sampling = Sampling(chains, draws, burn_in, seed, time_limit, target_stderr)
     assumed, watch = Assumptions(open_, closed, closed_types), Stopwatch()
     with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
-        with watch("read"):
-            prepared = prepare_problem(model, evidence, predicate, assumed, progress=shown)
-        with analysis_of(prepared, Resources(memory_limit, threads, shown), watch) as analysis:
-            found = _clustered(analysis, predicate, sampling)
+        resources = Resources(memory_limit, threads, shown)
+        with memory_of_run(resources.limit):
+            with watch("read"):
+                prepared = prepare_problem(model, evidence, predicate, assumed, progress=shown)
+            with analysis_of(prepared, resources, watch) as analysis:
+                found = _clustered(analysis, predicate, sampling)
     return replace(found, notes=(*prepared.notes, *found.notes), seconds=watch.stop())
 
 

@@ -23,7 +23,7 @@ from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries,
 from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.cancellation import Deadline, current
-from markovlogic.system.measures import Stopwatch, show_bytes
+from markovlogic.system.measures import Stopwatch, memory_of_run, show_bytes
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -187,10 +187,11 @@ def explain(
             rules = tuple(replace(rule, weight=1.0) if rule.weight is None else rule for rule in source.rules)
             note = f"{n_without:,} rule{'s' * (n_without > 1)} without a weight: sized as if the weight were 1"
             source = replace(source, rules=rules, notes=(note, *source.notes))
-        prepared = prepare_problem(source, evidence, query, assumed, progress=shown)
         resources = Resources(memory_limit, threads, shown)
-        with analysis_with(prepared, options, resources, Stopwatch(), include_evidence=include_evidence) as analysis:
-            return explanation(analysis, options)
+        with memory_of_run(resources.limit):
+            prepared = prepare_problem(source, evidence, query, assumed, progress=shown)
+            with analysis_with(prepared, options, resources, Stopwatch(), include_evidence=include_evidence) as analysis:
+                return explanation(analysis, options)
 
 
 def explanation(analysis: Analysis, options: InferOptions) -> Explanation:

@@ -89,10 +89,10 @@ def infer(
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
-        with watch("read"):
-            prepared = prepare_problem(model, evidence, query, assumed, progress=shown)
         resources = Resources(memory_limit, threads, shown)
         with memory_of_run(resources.limit):
+            with watch("read"):
+                prepared = prepare_problem(model, evidence, query, assumed, progress=shown)
             result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
     run = replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory())

@@ -41,7 +41,7 @@ from markovlogic.results.marginals import Account, CompressionRecord, RunRecord
 from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
 from markovlogic.system.arrays import Bool, Int8, Int64, each_once
 from markovlogic.system.cancellation import SURE, Deadline, OutOfTimeError, current, time_limit_of
-from markovlogic.system.measures import Stopwatch, peak_memory, too_large
+from markovlogic.system.measures import Stopwatch, memory_of_run, peak_memory, too_large
 from markovlogic.system.progress import Progress
 
 SHARE = 0.5  # of the time that is left, for a program over kinds of atoms
@@ -92,14 +92,15 @@ def maximize(
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     with progress_of(progress) as shown, Deadline(time_limit_of(time_limit), outer=current()).of_this_run():
-        with watch("read"):
-            prepared = _asked(prepare_problem(model, evidence, query, assumed, progress=shown))
         work, resources = Work(chosen, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
-        if compressor is None:
-            world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)
-        else:
-            own = _Smaller(prepared, compressor, work, resources, watch)
-            world = own.world(polish=polish, include_evidence=include_evidence)
+        with memory_of_run(resources.limit):
+            with watch("read"):
+                prepared = _asked(prepare_problem(model, evidence, query, assumed, progress=shown))
+            if compressor is None:
+                world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)
+            else:
+                own = _Smaller(prepared, compressor, work, resources, watch)
+                world = own.world(polish=polish, include_evidence=include_evidence)
         world = replace(world, remarks=(*prepared.notes_for(MAXIMIZATION), *world.remarks))
     return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 

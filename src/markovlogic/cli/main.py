@@ -20,7 +20,7 @@ from markovlogic.cli.quick_options import QuickCommand, QuickGroup
 from markovlogic.errors import InputError, Interrupted, MarkovLogicError, nearest
 from markovlogic.system import plugins
 from markovlogic.system.cancellation import interrupted
-from markovlogic.system.measures import collect_seldom
+from markovlogic.system.measures import collect_seldom, own_this_process
 
 DONE, CONCERNS, BAD_INPUT, REFUSED, BUG, INTERRUPTED = 0, 1, 2, 3, 70, 130
 DEBUG_VARIABLE = "MLN_DEBUG"
@@ -127,6 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give its exit code."""
     _open_closed_streams()
     collect_seldom()
+    if arguments is None:
+        own_this_process()
     code = _guarded(arguments)
     try:
         sys.stdout.flush()

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from markovlogic.errors import Interrupted, MarkovLogicError
-from markovlogic.system.cancellation import Deadline, interrupted
+from markovlogic.system.cancellation import Deadline
 
 GRACE = 0.5  # seconds that a stage has to end by itself
 LOOK_SECONDS = 0.05
@@ -40,7 +40,7 @@ def wait_for(work: Callable[[], int]) -> int:
         try:
             while not worker.done.wait(LOOK_SECONDS):
                 if deadline.overdue() > GRACE:
-                    raise interrupted() if deadline.cancelled or deadline.inner is None else deadline.inner.out_of_time()
+                    raise deadline.reason()
         except (MarkovLogicError, KeyboardInterrupt) as end:
             _left_behind.append((worker.thread, end.exit_code if isinstance(end, MarkovLogicError) else Interrupted.exit_code))
             raise

@@ -29,7 +29,7 @@ from markovlogic.report.progress import progress_of
 from markovlogic.system import measures
 from markovlogic.system.arrays import Bool, Float64
 from markovlogic.system.cancellation import Deadline, current, part_of_time, time_limit_of
-from markovlogic.system.measures import Stopwatch, peak_memory
+from markovlogic.system.measures import Stopwatch, default_limit, memory_of_run, peak_memory
 from markovlogic.system.progress import Progress
 
 PSEUDO, CD, NEWTON, PERCEPTRON, AUTO = "pseudolikelihood", "cd", "newton", "perceptron", "auto"
@@ -75,7 +75,8 @@ def learn(
     choice = prior_choice(prior)
     watch = Stopwatch(STAGES)
     limit = time_limit_of(time_limit)
-    with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run():
+    allowed = default_limit() if memory_limit is None else memory_limit
+    with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run(), memory_of_run(allowed):
         with watch("read"):
             shown.stage("read")
             source = model if isinstance(model, syntax.Model) else load(model)

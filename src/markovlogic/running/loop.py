@@ -173,6 +173,7 @@ class Loop:
             self._write(background=False)  # a directory that cannot be written is found out before anything is drawn
         while not self.stopped:
             done, left = self._batches[0].sweeps, deadline.left
+            deadline.check_refusal()
             deadline.has_answer = self._batches[0].draws > 0
             if done >= total:
                 self.stopped = "draws"

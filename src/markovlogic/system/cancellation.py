@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 
-from markovlogic.errors import Interrupted, ResourceError
+from markovlogic.errors import Interrupted, MarkovLogicError, ResourceError
 
 SHORT_SECONDS = 1.0  # a stage that is predicted to be shorter is not cut short by a time limit
 # by how many seconds an answer may be late before the time ends the run without one
@@ -50,6 +50,16 @@ class Deadline:
         self._spent = 0.0  # before this run began, and minus pauses
         self._paused_at: float | None = None
         self._cancelled_at: float | None = None
+        self._refusal: ResourceError | None = None
+
+    def refuse(self, refusal: ResourceError) -> None:
+        """The run must not go on, for another reason than time: its next check raises this."""
+        self._refusal = refusal
+
+    @property
+    def refusal(self) -> ResourceError | None:
+        """Why the run must not go on, or that around it; None while it may."""
+        return self._refusal or (None if self.outer is None else self.outer.refusal)
 
     def cancel(self) -> None:
         """Ask the run to stop; what it has found until then is its answer."""
@@ -92,6 +102,8 @@ class Deadline:
 
     def overdue(self) -> float:
         """Seconds since the run ought to have ended without an answer; 0 while it need not."""
+        if self.refusal is not None:
+            return math.inf
         late = 0.0
         if self.inner is not None:
             late = self.inner.overdue()
@@ -105,10 +117,25 @@ class Deadline:
 
     def check(self) -> None:
         """Raise where the run has to end here and now, without a result."""
+        self.check_refusal()
         if self.cancelled:
             raise interrupted()
         if self.overdue() > 0:
             raise self.out_of_time()
+
+    def reason(self) -> MarkovLogicError:
+        """What to raise where this run, or the one inside it, is overdue."""
+        innermost = self
+        while innermost.inner is not None:
+            innermost = innermost.inner
+        if innermost.refusal is not None:
+            return innermost.refusal
+        return interrupted() if self.cancelled or self.inner is None else self.inner.out_of_time()
+
+    def check_refusal(self) -> None:
+        """Raise where the run must not go on for another reason than time."""
+        if self.refusal is not None:
+            raise self.refusal
 
     def out_of_time(self) -> OutOfTimeError:
         """What to raise when the time is over and nothing was found."""

@@ -1,4 +1,9 @@
-"""What a run took: seconds by stage, and memory."""
+"""What a run took: seconds by stage, and memory, which is kept under the run's limit.
+
+A thread looks at what this process holds; beyond the limit the run is refused at its next check. The command line owns its
+process, so there the limit is one of the whole process, which is ended where the run goes on; elsewhere it is one of what the run
+adds. Children, which do not share our allocator, are looked at too, and ended where the process tree passes the limit.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +14,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 
 from markovlogic.errors import ResourceError
+from markovlogic.system.cancellation import current
 
 LOOK_SECONDS = 0.02  # between looks where /proc gives the answer
 SLOW_LOOK_SECONDS = 0.25  # where a program has to be asked
+PROGRAM_BYTES = 256 << 20  # of libraries and kernels, which nothing can do without
+BEYOND = 1.1  # times the limit: no run of the command line goes on beyond it
+_owns_process = False
 _limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
 _largest_tree = 0  # bytes, the most that was seen of this process with its children
 
@@ -24,11 +33,51 @@ _largest_tree = 0  # bytes, the most that was seen of this process with its chil
 @contextmanager
 def memory_of_run(limit: int | None) -> Iterator[None]:
     """Everything that the block does, children included, may hold `limit` bytes; None: no limit."""
-    token = _limit.set(limit)
+    outer, token = _limit.get(), _limit.set(limit)
+    watched = limit is not None and (outer is None or limit < outer)
+    try:
+        with _watching_this(limit) if watched and limit is not None else nullcontext():
+            yield
+            current().check_refusal()
+    finally:
+        _limit.reset(token)
+
+
+def own_this_process() -> None:
+    """The process runs nothing but the command line, which may end it."""
+    global _owns_process
+    _owns_process = True
+
+
+@contextmanager
+def _watching_this(limit: int) -> Iterator[None]:
+    """While the block lasts, a thread looks at what this process holds, and refuses the run beyond the limit."""
+    run, done = current(), threading.Event()
+    allowed = max(limit, PROGRAM_BYTES) if _owns_process else resident() + limit + PROGRAM_BYTES
+    pause = LOOK_SECONDS if os.path.isdir("/proc/self") else SLOW_LOOK_SECONDS
+
+    def look() -> None:
+        while not done.wait(pause):
+            held = resident()
+            if held <= allowed:
+                continue
+            refusal = ResourceError(
+                f"the run was stopped at the memory limit of {limit / 1e6:,.0f} MB: the process held {held / 1e6:,.0f} MB;"
+                " allow more with --memory-limit, or take a smaller problem or another method",
+                limit=limit,
+            )
+            run.refuse(refusal)
+            if _owns_process and held > BEYOND * allowed:
+                os.write(2, f"error: {refusal}\n".encode())
+                os._exit(refusal.exit_code)
+
+    watcher = threading.Thread(target=look, daemon=True, name="memory")
+    watcher.start()
     try:
         yield
     finally:
-        _limit.reset(token)
+        done.set()
+        watcher.join()
 
 
 def resident(pid: int | None = None) -> int:
