@@ -50,6 +50,43 @@ def low_rank(n_rows: int, n_columns: int, rank: int, seed: int) -> np.ndarray:
     return ((rng.random((n_rows, rank)) < 0.4).astype(int) @ (rng.random((rank, n_columns)) < 0.4)) > 0
 
 
+def test_small_matrices_get_as_many_factors_as_their_boolean_rank():
+    """GreConD needs one more for some of them, which is why it is called a heuristic."""
+    rng, heuristic = np.random.default_rng(4), 0
+    for _ in range(40):
+        dense = rng.random((5, 5)) < rng.uniform(0.3, 0.8)
+        matrix = BooleanMatrix.of_dense(dense)
+        factors = factorise(matrix, error=0.0)
+        assert factors.rank == boolean_rank(dense) and factors.is_minimal and not factors.error[-1]
+        np.testing.assert_array_equal(product(factors), dense)
+        assert factors.missed.tolist() == [int((dense & ~product(factors.prefix(k))).sum()) for k in range(factors.rank + 1)]
+        heuristic += grecond(matrix).rank > factors.rank
+        for k in range(factors.rank + 1):
+            assert factorise(matrix, k).error[-1] <= grecond(matrix, k).error[-1]
+            assert factorise(matrix, k).is_minimal == (k >= factors.rank)
+    assert heuristic > 0
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(hnp.arrays(np.int8, st.tuples(st.integers(0, 6), st.integers(0, 6)), elements=st.integers(0, 2)))
+def test_fewest_factors_cover_what_is_free_or_not_as_they_like(status):
+    ones, free = (BooleanMatrix.of_dense(status == value) for value in (2, 1))
+    found = bmf.smallest_cover(ones, unknown=free)
+    made = product(found)
+    assert made[status == 2].all() and not made[status == 0].any()
+    masked = [((status == 2) | (fill & (status == 1))) for fill in (True, False)]
+    assert found.rank <= min(boolean_rank(dense) for dense in masked) and found.rank <= grecond(ones, unknown=free).rank
+
+
+def test_large_matrices_are_left_to_the_heuristic(monkeypatch):
+    dense = low_rank(9, 9, 4, 1)
+    for name, value in (("MOST_CONCEPTS", 2), ("MOST_CELLS", 3), ("MOST_LISTED", 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(bmf, name, value)
+            assert bmf.smallest_cover(BooleanMatrix.of_dense(dense)) is None
+            assert not factorise(BooleanMatrix.of_dense(dense), error=0.0).is_minimal
+
+
 def test_the_slides_example_has_rank_three_and_loses_only_c_c_at_rank_two():
     for method in (grecond, asso):
         factors = method(BooleanMatrix.of_dense(SLIDES))
@@ -146,8 +183,8 @@ def test_rank_by_error_by_description_length_and_given():
     loose = factorise(matrix, error=0.1)
     assert loose.error[-1] <= 0.1 * matrix.n_ones < loose.error[-2]
     by_length = factorise(matrix)
-    bits = description_length(exact)
-    assert bits[by_length.rank] == bits.min()
+    for other in (exact, grecond(matrix)):
+        assert description_length(by_length)[-1] <= description_length(other).min()
     assert by_length.rank < exact.rank
     assert factorise(BooleanMatrix.of_dense(dense)).rank == 3
     nothing = BooleanMatrix.of_dense(np.zeros((30, 30)))

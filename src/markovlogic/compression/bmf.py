@@ -20,6 +20,9 @@ from markovlogic.system.arrays import Bool, Int64, Words, each_once, offsets
 Algorithm = Literal["grecond", "asso"]
 
 THRESHOLDS = tuple(step / 10 for step in range(1, 11))  # of ASSO's associations
+MOST_CONCEPTS, MOST_CELLS = 1000, 2000  # of a matrix whose Boolean rank is found by an integer program, after equal rows are one
+MOST_LISTED = 2_000_000  # cells before that
+PROVING_SECONDS = 5.0  # that the program may take
 MOST_BYTES = 1 << 31  # of one packed matrix, rows and columns without a one left out
 
 
@@ -66,6 +69,7 @@ class Factors:
     right: Bool  # (n_columns, rank)
     missed: Int64  # (rank + 1,) ones that the first k factors do not cover
     wrong: Int64  # (rank + 1,) zeros that they cover; unknown cells count as neither
+    is_minimal: bool = False  # whether it is proved that fewer factors cannot cover all ones and no zero
 
     @property
     def rank(self) -> int:
@@ -80,7 +84,8 @@ class Factors:
     def prefix(self, rank: int) -> Factors:
         """The first factors only."""
         k = min(rank, self.rank)
-        return Factors(self.left[:, :k], self.right[:, :k], self.missed[: k + 1], self.wrong[: k + 1])
+        whole = self.is_minimal and k == self.rank
+        return Factors(self.left[:, :k], self.right[:, :k], self.missed[: k + 1], self.wrong[: k + 1], whole)
 
     def product(self) -> BooleanMatrix:
         """Cells that some factor covers."""
@@ -171,6 +176,79 @@ def asso(
     return packed.factors(left, right, missed, wrong)
 
 
+def smallest_cover(matrix: BooleanMatrix, *, unknown: BooleanMatrix | None = None) -> Factors | None:
+    """As few factors as the Boolean rank, from below; None where the matrix is too large to prove that.
+
+    Of all rectangles of ones only those that cannot be larger matter, the formal concepts: the rank is the size of the smallest
+    set of them that covers all ones, which an integer program finds. Factors come in the order in which they cover most.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    free = np.zeros((0, 2), np.int64) if unknown is None else np.stack([unknown.row, unknown.column], axis=1)
+    rows, row_of = np.unique(np.append(matrix.row, free[:, 0]), return_inverse=True)
+    columns, column_of = np.unique(np.append(matrix.column, free[:, 1]), return_inverse=True)
+    if len(rows) * len(columns) > MOST_LISTED:
+        return None
+    status = np.zeros((len(rows), len(columns)), np.int8)  # 1 where a cell may be covered, 2 where it has to be
+    status[row_of[matrix.n_ones :], column_of[matrix.n_ones :]] = 1
+    status[row_of[: matrix.n_ones], column_of[: matrix.n_ones]] = 2
+    own_row, kind_of_row = np.unique(status, axis=0, return_inverse=True)
+    own, kind_of_column = np.unique(own_row, axis=1, return_inverse=True)
+    if own.size > MOST_CELLS:
+        return None
+    concepts = _concepts(own > 0)
+    if concepts is None:
+        return None
+    extents, intents = concepts
+    needed = np.argwhere(own == 2)
+    covers = (extents[:, needed[:, 0]] & intents[:, needed[:, 1]]).T  # (n_cells, n_concepts)
+    covers = covers[np.unique(np.packbits(covers, axis=1), axis=0, return_index=True)[1]]
+    if not len(needed):
+        chosen = np.zeros(0, np.int64)
+    else:
+        found = milp(
+            np.ones(len(extents)),
+            constraints=LinearConstraint(csr_array(covers.astype(np.float64)), lb=1.0),
+            integrality=np.ones(len(extents)),
+            bounds=Bounds(0, 1),
+            options={"time_limit": PROVING_SECONDS},
+        )
+        if found.status != 0:
+            return None
+        chosen = np.flatnonzero(found.x > 0.5)
+    lefts, rights = extents[:, kind_of_row.ravel()], intents[:, kind_of_column.ravel()]
+    left_over, missed = status == 2, [matrix.n_ones]
+    order: list[int] = []
+    while len(order) < len(chosen):
+        gain = [int(left_over[np.ix_(lefts[k], rights[k])].sum()) if k not in order else -1 for k in chosen.tolist()]
+        best = int(chosen[int(np.argmax(gain))])
+        left_over[np.ix_(lefts[best], rights[best])] = False
+        order.append(best)
+        missed.append(missed[-1] - max(gain))
+    left, right = np.zeros((matrix.shape[0], len(order)), bool), np.zeros((matrix.shape[1], len(order)), bool)
+    left[rows], right[columns] = lefts[order].T, rights[order].T
+    return Factors(left, right, np.array(missed, np.int64), np.zeros(len(missed), np.int64), is_minimal=True)
+
+
+def _concepts(allowed: Bool) -> tuple[Bool, Bool] | None:
+    """(n, n_rows) and (n, n_columns) of all largest rectangles of a matrix; None where there are too many."""
+    intents = {row.tobytes(): row for row in allowed}
+    for row in allowed:
+        for intent in list(intents.values()):
+            both = intent & row
+            intents.setdefault(both.tobytes(), both)
+        if len(intents) > MOST_CONCEPTS:
+            return None
+    found = (
+        np.stack([intent for intent in intents.values() if intent.any()])
+        if allowed.any()
+        else np.zeros((0, allowed.shape[1]), bool)
+    )
+    extents = ~np.any(found[:, None, :] & ~allowed[None, :, :], axis=2)
+    return extents, found
+
+
 def factorise(
     matrix: BooleanMatrix,
     rank: int | None = None,
@@ -181,20 +259,29 @@ def factorise(
 ) -> Factors:
     """A factorisation of the given rank; else the smallest whose share of wrong ones is at most `error`; else by MDL.
 
-    error is relative to the number of ones; 0 needs an exact factorisation.
+    error is relative to the number of ones; 0 needs an exact factorisation. "grecond" is a heuristic: a small matrix gets as
+    few factors as its Boolean rank, by an integer program, and `is_minimal` says so.
     """
     if rank is not None and rank < 0:
         raise InputError(f"the rank is {rank}, it must be 0 or more")
     methods = {"grecond": grecond, "asso": asso}
     if algorithm not in methods:
         raise InputError(f"unknown factorisation {algorithm!r}", hint=f"known are {', '.join(methods)}")
-    factors = grecond(matrix, rank, unknown=unknown) if algorithm == "grecond" else asso(matrix, rank, unknown=unknown)
+    found = [methods[algorithm](matrix, rank, unknown=unknown)]
+    if algorithm == "grecond" and (fewest := smallest_cover(matrix, unknown=unknown)) is not None:
+        found.insert(0, fewest)
     if rank is not None:
-        return factors
+        return min((factors.prefix(rank) for factors in found), key=lambda factors: int(factors.error[-1]))
     if error is not None:
-        enough = np.flatnonzero(factors.error <= error * matrix.n_ones)
-        return factors.prefix(int(enough[0]) if len(enough) else factors.rank)
-    return factors.prefix(int(np.argmin(description_length(factors))))
+        return min((_within(factors, error * matrix.n_ones) for factors in found), key=lambda factors: factors.rank)
+    shortest = [(description_length(factors), factors) for factors in found]
+    bits, factors = min(shortest, key=lambda own: float(own[0].min()))
+    return factors.prefix(int(np.argmin(bits)))
+
+
+def _within(factors: Factors, error: float) -> Factors:
+    enough = np.flatnonzero(factors.error <= error)
+    return factors.prefix(int(enough[0]) if len(enough) else factors.rank)
 
 
 def description_length(factors: Factors) -> npt.NDArray[np.float64]:

@@ -32,7 +32,8 @@ class BMF(Compressor):
     """Settings of low-rank evidence.
 
     rank: factors of each matrix. Default: by minimum description length. Also `--rank`.
-    algorithm: "grecond" works from below and never covers a zero; "asso" may.
+    algorithm: "grecond" works from below and never covers a zero; it is a heuristic, but small matrices are factorised with
+        the fewest factors. "asso" is another heuristic, which may cover zeros.
     """
 
     rank: int | None = None
@@ -83,6 +84,11 @@ class EvidenceFactors:
     def rank(self) -> int:
         """Ranks add."""
         return self.true.rank + (self.false.rank if self.false is not None else 0)
+
+    @property
+    def is_minimal(self) -> bool:
+        """Whether fewer factors of true and of false evidence could not say the same."""
+        return self.true.is_minimal and (self.false is None or self.false.is_minimal)
 
 
 def binary_predicates(problem: Problem) -> list[str]:

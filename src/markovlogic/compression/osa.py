@@ -26,6 +26,8 @@ from markovlogic.symmetry.base import ConstantClasses
 from markovlogic.symmetry.twins import classes_by_evidence, named_constants, numbered, relations_of, set_apart
 from markovlogic.system.arrays import Int32, Int64, each_once, frozen
 
+HEURISTICS = {"grecond": "GreConD", "asso": "ASSO"}
+
 
 @dataclass(frozen=True, eq=False)
 class OverSymmetric:
@@ -34,6 +36,7 @@ class OverSymmetric:
     problem: Problem
     settings: BMF
     rank: Mapping[str, int]  # by predicate, the ranks of true and false evidence added
+    proved: Mapping[str, bool]  # by predicate, whether fewer factors could not say the same
     lost: Mapping[str, int]  # by predicate, evidence atoms that have another status now
     asserted: Mapping[str, int]  # by predicate, unknown atoms that are known now
 
@@ -50,7 +53,8 @@ class OverSymmetric:
         parts = []
         for name, rank in self.rank.items():
             also = f", asserts {self.asserted[name]:,} unknown" if self.asserted[name] else ""
-            parts.append(f"{name} at rank {rank} changes {self.lost[name]:,} known atoms{also}")
+            how = "its Boolean rank" if self.proved[name] else f"by {HEURISTICS[self.settings.algorithm]}, a heuristic"
+            parts.append(f"{name} at rank {rank} ({how}) changes {self.lost[name]:,} known atoms{also}")
         same = "; the target is unchanged" if self.guarantee is Guarantee.EXACT else ""
         return f"evidence of low Boolean rank: {'; '.join(parts)}{same}"
 
@@ -63,7 +67,8 @@ def over_symmetric(problem: Problem, settings: BMF) -> OverSymmetric:
     factors = factorise_evidence(problem, settings)
     products = {name: (own.true.product(), None if own.false is None else own.false.product()) for name, own in factors.items()}
     changed, lost, asserted = replaced_evidence(problem, products)
-    return OverSymmetric(changed, settings, {name: own.rank for name, own in factors.items()}, lost, asserted)
+    proved = {name: own.is_minimal for name, own in factors.items()}
+    return OverSymmetric(changed, settings, {name: own.rank for name, own in factors.items()}, proved, lost, asserted)
 
 
 def replaced_evidence(
