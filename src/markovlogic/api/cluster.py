@@ -173,7 +173,7 @@ class _Run:
         self.sampled: Bool = left[self.parts.of_row[self.row]] & ~self.network.decided(self.row)
         self.values = Values.exact(self.solved.marginal[self.row])
         self.found: RunResult | None = None
-        if left.any():
+        if self.sampled.any():
             rows = each_once(self.row[self.sampled])
             self.found = self._drawn(sampling, only(self.network, self.parts, left), rows)
             self.place = np.searchsorted(rows, self.row[self.sampled])
@@ -226,6 +226,11 @@ class _Run:
         of_node = np.zeros(own.n_nodes, np.int64)
         of_node[own.node_of] = label
         solved = blocks_exactly(self.network, self.parts, self.solved, of_node, first)[own.node_of]
+        moving = np.zeros(self.network.n_nodes, np.bool_)
+        moving[self.network.node] = True
+        listed = np.diff(self.network.near_start) > 0
+        untold = moving & ~listed & (self.network.far > -np.inf) & self.network.ties  # of whom no candidate pair tells anything
+        right[untold[first + own.node_of]] = np.nan
         return np.where(np.isnan(solved) | split, right, solved)
 
 

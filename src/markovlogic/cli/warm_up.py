@@ -135,5 +135,6 @@ def compile_for_clusters() -> int:
 
     people = ", ".join(f"A{i}" for i in range(14))  # more than are solved by a visit of all partitions
     rules = f"p = {{{people}}}\nS(p, p)\nS(x, x).\nS(x, y) ^ S(y, z) => S(x, z).\nS(x, y) => S(y, x).\n-0.5 S(x, y)\n"
+    rules += "".join(f"0.3 S(A{i}, A{i + 1})\n" for i in range(13))
     found = cluster(Model.parse(rules), predicate="S", draws=2, burn_in=1)
     return len(found.table()["cluster"].unique())
