@@ -75,3 +75,20 @@ def test_random_models_keep_their_meaning_and_their_comments(problem, seed):
     assert parse(formatted) == parse(text)
     assert format_text(formatted) == formatted
     assert formatted.count("//") == text.count("//") and "\n\n\n" not in formatted
+
+
+OTHERS = [
+    ("# why\nS(p)\n1.5 S(x) -> S(y)   # so\n##\n", "# why\nS(p)\n1.5 S(x) => S(y)   # so\n##\n"),
+    (
+        "~f(X,X).\n0.2 f(X,Y) & s(X)|s(Y)\n1 \\exists Y: (f(X,Y))\n\np = 3\n",
+        "!f(X, X).\n0.2 f(X, Y) ^ s(X) v s(Y)\n1 \\exists Y: (f(X, Y))\n\np = 3\n",
+    ),
+    ("red(x)\n*conf(x,float_)\nw: !conf(x,w) v red(x)\n", "red(x)\n*conf(x, float_)\nw: !conf(x, w) v red(x)\n"),
+    ("S(p)\n1 S(x) ^ S(y) ^ x=/=y\n", "S(p)\n1 S(x) ^ S(y) ^ x != y\n"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), OTHERS)
+def test_files_of_other_systems_keep_meaning_and_comments(text, expected):
+    assert format_text(text) == expected and format_text(expected) == expected
+    assert parse(text) == parse(expected)

@@ -29,7 +29,9 @@ INDENT = "    "  # of lines that continue a formula
 _SPACED = (CONNECTIVES - {"v", "|"}) | COMPARISONS | {"=", "!=", ":-"}
 _OPERAND_ENDS = frozenset({")", "}", WORD, NAME, NUMBER, STRING, "v"})
 _OPERAND_STARTS = frozenset({"(", "!", "*", "+", WORD, NAME, NUMBER, STRING, "v"})
-_COMMENTS = re.compile(r'"(?:[^"\\\n]|\\[^\n])*"|\#include\b[^\n]*|(?P<comment>//[^\n]*|/\*.*?\*/)', re.DOTALL)
+_COMMENTS = re.compile(
+    r'"(?:[^"\\\n]|\\[^\n])*"|\#include\b[^\n]*|(?P<comment>//[^\n]*|/\*.*?\*/|\#(?=[\s\#]|\Z)[^\n]*)', re.DOTALL
+)
 
 
 def format_text(text: str, name: str = "<text>") -> str:
@@ -52,7 +54,11 @@ def _without_includes(text: str) -> str:
 def _meaning(text: str) -> list[tuple[str, str]]:
     """What the parser sees, without the ends of lines, and all comments."""
     source = Source("<text>", text)
-    tokens = [(token.kind, token.text if token.kind in (WORD, NAME, NUMBER, STRING) else "") for token in tokenize(source)[0]]
+    read = tokenize(source)[0]
+    tokens = [
+        ("v" if token.kind == "|" else token.kind, token.text if token.kind in (WORD, NAME, NUMBER, STRING) else "")
+        for token in read
+    ]
     comments = [(COMMENT, found.strip()) for found in _comments(source.text).values()]
     return [token for token in tokens if token[0] not in (NEWLINE, BLANK)] + comments
 
@@ -107,7 +113,7 @@ def _line(row: list[Token], state: _State, text: str) -> str:
         if token.kind == COMMENT:
             body = token.text.rstrip()
             column = token.start - text.rfind("\n", 0, token.start) - 1
-            gap = 0 if not out else max(2, column - len(indent + out)) if body.startswith("//") else 1
+            gap = 0 if not out else max(2, column - len(indent + out)) if body.startswith(("//", "#")) else 1
             out += " " * gap + body
             continue
         space = "" if not out else " " if before is None else _gap(before, token, after, state, text)

@@ -21,7 +21,7 @@ from markovlogic.language.syntax import Rule
 from markovlogic.language.tokens import Source, read_source
 from markovlogic.problem.model import Model
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|\#(?=[\s\#])[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"", re.DOTALL)
 
 
 @dataclass(frozen=True)
