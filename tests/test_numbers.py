@@ -191,7 +191,7 @@ def test_more_that_makes_no_sense() -> None:
         ("S(p)\nOld(p): real\n1 Old(x) => S(x)\n", "neither true nor false"),
         ("S(p)\nT(p)\n1 * T(x)  S(x)\n", "T has no numbers"),
         ("S(p)\nOld(p): real\n* Old(x)  S(x).\n", "a hard formula has no weight"),
-        ("S(p)\nOld(p): real\nOld(p)\n1 S(x)\n", "declared again"),
+        ("S(p)\nOld(p): real\nOld(p)\n1 S(x)\n", "declared twice"),
     ):
         with pytest.raises(InputError, match=message):
             mln.Model.parse(text)

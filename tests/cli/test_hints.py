@@ -48,7 +48,7 @@ def test_cross_validation_without_progress_and_tables(folder, capsys):
         (["predict", "m.mln"], "hint: did you mean mln infer?"),
         (["inferr", "m.mln"], "infer"),
         (["zzz"], "hint: mln --help lists the commands"),
-        (["infer", "a.db", "-e", "m.mln", "-q", "S"], "an evidence file in place of rules (rules come first"),
+        (["infer", "a.db", "-e", "m.mln", "-q", "S"], "this is an evidence file, not a rule file (rules come first"),
         (["explain", "m.mln", "-e", "m.mln", "-q", "S"], "a rule file in place of evidence (rules come first"),
         (["explain", "m.mln", "-e", "F=f.csv", "-q", "S"], "its cells are separated by semicolons"),
         (

@@ -86,7 +86,7 @@ def test_a_pipe_that_ends_is_read(mln, smokers, tmp_path):
     ("option", "value", "said"),
     [
         ("--checkpoint", "", "--checkpoint is an empty name (expected a directory"),
-        ("--worlds", "w.csv", "--worlds 'w.csv': worlds are a Parquet file (expected FILE.parquet)"),
+        ("--worlds", "w.csv", "--worlds 'w.csv': worlds are written as Parquet only (expected FILE.parquet)"),
         ("--worlds", "worlds", "expected FILE.parquet"),
     ],
 )

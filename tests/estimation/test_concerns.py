@@ -62,7 +62,7 @@ def test_drift_is_judged_by_students_law_over_all_rows() -> None:
     limit = float(stats.t.ppf(1 - 1e-3 / (2 * 4), 63))
     assert told(drifting([np.nan, 0.0, limit - 0.01, -limit + 0.01])) == []
     (sentence,) = told(drifting([limit + 0.01, 0.0, np.nan, -limit - 0.5]))
-    assert "still on its way: for 2 of 4" in sentence and f"P(3) ({-limit - 0.5:+.1f} standard errors)" in sentence
+    assert "has not settled: for 2 of 4" in sentence and f"P(3) ({-limit - 0.5:+.1f} standard errors)" in sentence
     assert told(drifting([50.0]), chains=1) == []
     assert told(drifting([1000.0]), chains=2) != []
 

@@ -103,7 +103,7 @@ def test_what_blocking_cannot_do() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--column", "name"], "names no kind"),
+        (["--column", "name"], "the kind is missing"),
         (["--column", "name=thing"], "available"),
         (["--seed", "-1"], "--seed"),
         (["--labels", "missing.csv"], "missing.csv"),

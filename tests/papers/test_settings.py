@@ -72,7 +72,7 @@ def test_e15_has_both_settings_and_the_noise_floor():
 
 def test_reasons_tell_in_one_sentence_what_does_not_fit(monkeypatch):
     def refuse(task, one, scale, seed):
-        raise ResourceError("a rule has 53,000,000 instances. A smaller --ratio would do.", needed=1, limit=1)
+        raise ResourceError("a rule has 53,000,000 instances. Use a smaller --ratio.", needed=1, limit=1)
 
     made = tiny("E12")
     assert not any("does not fit" in reason for reason in outcome_of("E12").verdict.reasons)

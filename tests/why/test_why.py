@@ -106,7 +106,7 @@ def test_the_table_has_a_bar_for_each_rule(capsys: pytest.CaptureFixture[str]) -
         ("Smokes(Bob)", ["--if", "Smokes(Nobody)"], "unknown constant"),
         ("Smokes(Bob)", ["--if", "Smoke(Ann)"], "did you mean Smokes"),
         ("Smokes(Bob)", ["--if", "0.5 Smokes(Ann)"], "no fact"),
-        ("Smokes(Bob)", ["-o", "x.doc"], "ends with none of"),
+        ("Smokes(Bob)", ["-o", "x.doc"], "must end with one of"),
     ],
 )
 def test_refusals(capsys: pytest.CaptureFixture[str], atom: str, more: list[str], message: str) -> None:

@@ -116,7 +116,7 @@ def link(
 def _kind(text: str) -> tuple[str, str]:
     name, equals, kind = text.rpartition("=")
     if not equals:
-        raise InputError(f"--column {text} names no kind", hint="write --column dob=date")
+        raise InputError(f"--column {text}: the kind is missing", hint="write --column dob=date")
     return name.strip(), kind.strip().lower()
 
 

@@ -115,7 +115,7 @@ def _refuse(prepared: PreparedProblem, names: set[str], *, proposes: bool) -> No
     problem, lowered = prepared.problem, prepared.lowered
     hint = "take propose=exchange" if proposes else "take weights=literal, which every rule allows"
     for rule in () if proposes else (problem.model.rules[d.rule] for d in lowered.definitions):
-        raise UnsupportedError(Fault(f"blocks have no place for a quantifier inside: {rule.text}", rule.place, hint=hint))
+        raise UnsupportedError(Fault(f"blocks do not support a quantifier inside a rule: {rule.text}", rule.place, hint=hint))
     for template in () if proposes else lowered.templates:
         if isinf(template.weight):
             rule = problem.model.rules[template.rule]

@@ -159,7 +159,7 @@ class Shrinking:
         sizes = self._sizes(name)
         if prod(sizes) > MOST_BLOCKS:
             raise ResourceError(
-                f"{name} would still have {prod(sizes):,} atoms; at most {MOST_BLOCKS:,} fit. A smaller --ratio would do.",
+                f"{name} would still have {prod(sizes):,} atoms; at most {MOST_BLOCKS:,} fit. Use a smaller --ratio.",
                 needed=prod(sizes),
                 limit=MOST_BLOCKS,
             )

@@ -30,7 +30,7 @@ def query_postgres(address: str, query: str, name: str) -> Table:
             with current().ending(cursor.adbc_cancel):
                 columns = ", ".join(_as_constant(field) for field in cursor.adbc_execute_schema(asked))
                 if not columns:
-                    raise InputError(Fault("refused: no rows can come of this", Place(name), hint="a query is one SELECT"))
+                    raise InputError(Fault("refused: this query returns no rows", Place(name), hint="a query is one SELECT"))
                 cursor.execute(f"SELECT {columns} FROM ({asked}\n) AS asked")
                 table = cursor.fetch_arrow_table()
             connection.rollback()

@@ -141,7 +141,7 @@ def query_sqlite(path: str, query: str, name: str) -> Table:
         message = f"refused: {said}" if refused else f"cannot be read: {said}"
         raise InputError(Fault(message, Place(name), hint=ONE_SELECT if refused else "")) from None
     if not columns:
-        raise InputError(Fault("refused: no rows can come of this", Place(name), hint=ONE_SELECT))
+        raise InputError(Fault("refused: this query returns no rows", Place(name), hint=ONE_SELECT))
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
     return Table(name, pa.table([_column(values) for values in cells], names=columns).to_reader())
 

@@ -48,7 +48,7 @@ def run_concerns(atoms: Estimates, events: Estimates, course: Course, atom_name:
     """All reasons that were found; empty when there is none."""
     found = list(course.sampler_concerns)
     if course.stopped == "interrupt":
-        found.append(f"the run was interrupted after {course.draws} draws a chain; what was found until then is given")
+        found.append(f"the run was interrupted after {course.draws} draws a chain; the result covers these draws")
     if course.draws == 0:
         return [*found, "the run ended before any draw was made, in burn-in; allow more time or a shorter burn-in"]
     if len(atoms):
@@ -83,7 +83,7 @@ def estimate_concerns(
     if drifts.any():
         row = int(np.argmax(np.where(drifts, np.abs(estimates.drift), 0.0)))
         found.append(
-            f"the run was still on its way: for {int(drifts.sum())} of {len(rhat)} {things} the late half of the draws differs "
+            f"the run has not settled: for {int(drifts.sum())} of {len(rhat)} {things} the late half of the draws differs "
             f"from the early one in all chains alike, most for {name(row)} ({estimates.drift[row]:+.1f} standard errors); "
             "make more draws"
         )

@@ -63,7 +63,7 @@ def read_result(result: Marginals | str | os.PathLike[str]) -> Predictions:
     path = os.fspath(result)
     ending = os.path.splitext(path)[1].lower()
     if ending in (".html", ".htm"):
-        raise InputError(Fault("a page cannot be evaluated", Place(path), hint=f"expected {EXPECTED}"))
+        raise InputError(Fault("an HTML page cannot be evaluated", Place(path), hint=f"expected {EXPECTED}"))
     read = {".csv": _table_rows, ".parquet": _table_rows, ".json": _json_rows}.get(ending, _line_rows)
     predictions = read(path)
     _check(predictions)

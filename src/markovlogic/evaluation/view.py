@@ -141,7 +141,7 @@ def check_ending(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS)
     """Refuse names that do not say which format is wanted."""
     if Path(path).suffix.lower() not in endings:
         raise InputError(
-            f"{os.fspath(path)} ends with none of {', '.join(endings)}", hint="the ending of the name chooses the format"
+            f"{os.fspath(path)} must end with one of {', '.join(endings)}", hint="the ending of the name chooses the format"
         )
 
 

@@ -25,7 +25,9 @@ def load(path: str | os.PathLike[str]) -> Model:
         if not source.name.lower().endswith(_FACTS):
             raise
         hint = f"rules come first, facts after -e: mln infer rules.mln -e {source.name}"
-        raise InputError([Fault("an evidence file in place of rules", Place(source.name), hint=hint), *error.faults]) from None
+        raise InputError(
+            [Fault("this is an evidence file, not a rule file", Place(source.name), hint=hint), *error.faults]
+        ) from None
 
 
 def parse(text: str, source: str = "<text>") -> Model:

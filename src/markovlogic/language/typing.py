@@ -181,14 +181,14 @@ class _Checker:
                 self.formulas.append(once)
         elif atom.is_real or known.is_real:
             if (atom.args, atom.is_real) != (known.types, known.is_real):
-                self.fault(f"{atom.name} is declared again, differently; first at {known.place}", atom.place)
+                self.fault(f"{atom.name} is declared twice, differently; first at {known.place}", atom.place)
         elif any(atom.at_most_one):
             if atom.args != known.types:
-                self.fault(f"{atom.name} is declared again, differently; first at {known.place}", atom.place)
+                self.fault(f"{atom.name} is declared twice, differently; first at {known.place}", atom.place)
         elif any(atom.exclusive) or (atom.args == known.types and any(known.exclusive)):
             if (atom.args, atom.exclusive) != (known.types, known.exclusive):
                 self.fault(
-                    f"{atom.name} is declared again, differently; first as {_signature(known)} at {known.place}", atom.place
+                    f"{atom.name} is declared twice, differently; first as {_signature(known)} at {known.place}", atom.place
                 )
         elif atom.args != known.types or (atom.star and not known.closed):
             self.formulas.append(FormulaStatement(atom.formula, None, atom.text, atom.place, atom.last_line))

@@ -242,7 +242,7 @@ def _without_nodes(clauses: Clauses, work: _Work, rule: LearningRule) -> Clauses
             total += len(literals)
             if total > _MOST_EXPANDED:
                 message = f"a quantified part of this rule stands for too many clauses to learn from: {rule.rule.text}"
-                raise UnsupportedError(Fault(message, rule.rule.place, hint="name the part by a predicate of its own"))
+                raise UnsupportedError(Fault(message, rule.rule.place, hint="define a predicate for this part"))
             continue
         node = (hidden >> 1) - nodes.n_atoms
         inside = nodes.rows.literal[nodes.rows.start[node] : nodes.rows.start[node + 1]].tolist()
@@ -269,7 +269,7 @@ def _hard(work: _Work, template: ClauseTemplate, rules: LearningRules) -> Rows:
         rows = work.nodes.split(rows)
     if not (rows.length > 0).all():
         message = f"{work.database.name} breaks this hard rule: {rule.text}"
-        raise InputError(Fault(message, rule.place, hint="correct the data, or give the rule no final period"))
+        raise InputError(Fault(message, rule.place, hint="correct the data, or remove the final period of the rule"))
     if (rows.literal >= 2 * work.nodes.n_atoms).any():
         raise UnsupportedError(Fault(f"a quantified part of this hard rule is too large to learn with: {rule.text}", rule.place))
     return rows

@@ -56,7 +56,7 @@ def targets_of(model: Model, evidence: Sequence[Evidence], query: str | Sequence
         modelled = [name for name in model.declared if not model.predicates[name].is_real]  # numbers are known, never modelled
         found = tuple(name for name in modelled if any(one.has(name) for one in evidence))
         if not found:
-            raise InputError("no training facts at all", hint="give training databases by -e FILE")
+            raise InputError("no training facts", hint="give training databases by -e FILE")
         _refuse_soft(model, evidence, found)
         return found
     names: list[str] = []

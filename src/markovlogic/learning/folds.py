@@ -144,7 +144,7 @@ def _validated(
         return _held_out(source, given, targets, hold_out, infer_options, progress, options)
     if len(given) < 2:
         hint = "give several, each by an -e of its own, or hide a part of its query facts at a time: --hold-out 5"
-        raise InputError("one database cannot be left out of one", hint=hint)
+        raise InputError("--folds needs at least two databases", hint=hint)
     turns = _Turns(options.get("time_limit"), len(given))
     folds = []
     for at in range(len(given)):
@@ -186,7 +186,7 @@ def _held_out(
     options: Mapping[str, Any],
 ) -> CrossValidation:
     if n_parts < 2:
-        raise InputError(f"--hold-out {n_parts} hides nothing that the rest could tell", hint="5 hides a fifth at a time")
+        raise InputError(f"--hold-out must be at least 2, not {n_parts}", hint="5 hides a fifth at a time")
     seed = int(options.get("seed", 0))
     databases = [database_of(model, one, targets, f"database {at + 1}") for at, one in enumerate(given)]
     of_atoms = [fold_of_atoms(one, n_parts, (seed, at)) for at, one in enumerate(databases)]

@@ -113,7 +113,7 @@ def _refuse_empty_groups(
             Fault(
                 f"contradicting facts: all {values} values of"
                 f" {_show(predicate, facts.args[row], domains, hide_values=True)} are false",
-                hint="exactly one value of an exclusive argument is true: take one of the negative facts away",
+                hint="exactly one value of an exclusive argument is true: remove one of the negative facts",
             )
             for row in rows[:MOST_SHOWN]
         )

@@ -33,12 +33,12 @@ def most_likely(result: Marginals, name: str, frame: str) -> Any:
     exclusive = result.exclusive[number] if result.exclusive else ()
     if not any(exclusive):
         raise InputError(
-            f"{name} has no exclusive argument, so its atoms fall into no groups of which one is true",
+            f"{name} has no exclusive argument, so no group of atoms has exactly one true",
             hint=f'declare one as in {name}(page, class!), or take result.predicate("{name}")',
         )
     if not (result.whole and result.whole[number]):
         raise InputError(
-            f"the query names only some values of {name} only, and another one may be more probable",
+            f"the query names some values of {name} only, and another one may be more probable",
             hint=f"query the whole predicate: {name}",
         )
     rows = np.flatnonzero(result.predicate_of == number)

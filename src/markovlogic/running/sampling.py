@@ -86,7 +86,9 @@ class Sampling:
         if self.checkpoint is not None and not os.fspath(self.checkpoint).strip():
             raise InputError("--checkpoint is an empty name", hint="expected a directory, which is made if it does not exist")
         if self.worlds is not None and not os.fspath(self.worlds).lower().endswith(".parquet"):
-            raise InputError(f"--worlds {os.fspath(self.worlds)!r}: worlds are a Parquet file", hint="expected FILE.parquet")
+            raise InputError(
+                f"--worlds {os.fspath(self.worlds)!r}: worlds are written as Parquet only", hint="expected FILE.parquet"
+            )
         if self.thin is not None and self.worlds is None and not self.keep_draws:
             raise InputError("--thin is about kept worlds; it needs --worlds FILE.parquet")
         least = {"chains": 1, "draws": 1, "burn_in": 0, "seed": 0, "thin": 1}

@@ -141,7 +141,7 @@ def _refuse(problem: Problem, relation: Equivalence, first: Int64, second: int |
     raise InputError(
         Fault(
             f"no world satisfies the hard rules and the evidence: {relation.predicate}({left},{right}) is false, "
-            f"but {relation.predicate} is an equivalence relation, and what is known makes it true",
+            f"but {relation.predicate} is an equivalence relation, and other facts make it true",
             rule.place,
             rule.text,
             hint="correct the evidence, or give a rule a weight",

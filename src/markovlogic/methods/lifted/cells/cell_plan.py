@@ -65,7 +65,7 @@ class CellWork:
             if size.rounding > WRONG_ROUNDING and slowly > MOST_SECONDS:
                 raise ResourceError(
                     f"no lifted inference: weights are so large that floats round marginals by {size.rounding:.1g}, and a sum in"
-                    f" decimals would take about {slowly:,.0f} s (smaller weights, or hard rules in their place, would do)"
+                    f" decimals would take about {slowly:,.0f} s (use smaller weights, or hard rules)"
                 )
             return self._solved(Decimals(FIRST_DIGITS)) if exact or size.rounding > WRONG_ROUNDING else size
         largest = size.numbers.log(size.total) + size.numbers.log(size.unit)  # of what cancels: the sum without signs
