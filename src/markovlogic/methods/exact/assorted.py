@@ -17,8 +17,9 @@ from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Pickled, offs
 MOST_ATOMS = 15
 MANY_FORMS = 64  # of one size; fewer are solved form by form
 _TILE = 2**19  # log weights that are held at once
-# Measured on one core of a small machine: seconds of a size, of an atom's answer, of a world, of each clause an atom of it
-_SECONDS, _ATOM, _WORLD, _CLAUSE = 2e-4, 0.2e-6, 20e-9, 20e-9
+# Measured on one core of a small machine: seconds of a size, of a component, of an atom's answer, of a world, and of each clause an
+# atom in it
+_SECONDS, _ROW, _ATOM, _WORLD, _CLAUSE = 2e-4, 8e-6, 0.2e-6, 8e-9, 9e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,8 @@ class Assorted(Pickled):
     def seconds(self) -> float:
         """Predicted, of solving all of them."""
         worlds = 2.0**self.n_open * self.n_rows
-        return _SECONDS + _ATOM * self.n_open * self.n_rows + worlds * (_WORLD + _CLAUSE * self.n_clauses / self.n_open)
+        own = self.n_rows * (_ROW + _ATOM * self.n_open)
+        return _SECONDS + own + worlds * (_WORLD + _CLAUSE * self.n_clauses / self.n_open)
 
     @property
     def room(self) -> float:
