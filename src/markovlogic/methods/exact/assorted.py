@@ -17,8 +17,7 @@ from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Pickled, offs
 MOST_ATOMS = 15
 MANY_FORMS = 64  # of one size; fewer are solved form by form
 _TILE = 2**19  # log weights that are held at once
-# Seconds, measured on one core of a small machine: of a size, of a component, of an atom's answer, of a world, and for each clause
-# an atom in it
+# Seconds on one core of a small machine: of a size, a component, an atom's answer, a world, and for each clause an atom in it
 _SECONDS, _ROW, _ATOM, _WORLD, _CLAUSE = 2e-4, 8e-6, 0.2e-6, 8e-9, 9e-9
 
 
