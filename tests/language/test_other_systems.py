@@ -6,7 +6,7 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import markovlogic as mln
@@ -53,6 +53,7 @@ EXPRESSION = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(EXPRESSION)
 def test_arithmetic_is_python_s(text):
     expected = None
