@@ -319,7 +319,7 @@ class Features:
     soft: float = 0.3
     hard: float = 0.25
     exclusive: float = 0.3
-    known: float = 0.0
+    known: float = 0.1
     equivalence: float = 0.0
     strong: float = 0.15  # large weights
     many: float = 0.3  # more constants, no pairs
