@@ -9,6 +9,7 @@ from markovlogic.cli.warm_up import (
     compile_for_clusters,
     compile_for_learning,
     compile_for_map,
+    compile_variants,
 )
 from markovlogic.compression.table import TABLE
 from markovlogic.methods.table import all_methods, method_named
@@ -38,3 +39,15 @@ def test_clusters_are_found():
 
 def test_counts_for_learning_are_made():
     assert compile_for_learning() == 12 + 144 + 36 + 12
+
+
+def test_every_estimator_of_every_sampler_is_compiled_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `--estimator` and settings need beyond a method's default; it was compiled in the first run that asked."""
+    asked: list[tuple[str, object]] = []
+
+    def infer(*_: object, method: object, estimator: str = "auto", **__: object) -> None:
+        asked.append((estimator, method))
+
+    monkeypatch.setattr("markovlogic.api.infer.infer", infer)
+    n_samplers = sum(method.samples for method in all_methods())
+    assert compile_variants() == len(asked) == 3 * n_samplers + 6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from contextlib import suppress
+from typing import Any
 
 from markovlogic.cli import options
 from markovlogic.cli.outputs import show_message
@@ -29,7 +30,7 @@ CHAINS = (64, 8, 1)
 
 def warm_up(quiet: options.Quiet = False) -> int:
     """Compile all kernels now, so that no later run waits for it."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import ProcessPoolExecutor, as_completed, wait
     from multiprocessing import get_context
 
     from markovlogic.methods.table import all_methods
@@ -40,20 +41,27 @@ def warm_up(quiet: options.Quiet = False) -> int:
     compiled = (method for method in all_methods() if method.samples or method.plain_settings() is not None)
     first, *others = [method.name for method in compiled]
     with shown_progress(quiet=quiet) as progress:
-        progress.stage("compile kernels", 5 + len(others))
-        compile_for(first)  # what it needs, most others need too
-        progress.advance(1, first)
+        progress.stage("compile kernels", 6 + len(others))
         with ProcessPoolExecutor(min(cores(), 1 + len(others)), mp_context=get_context("spawn")) as pool:
-            waiting = {pool.submit(compile_for, name): name for name in others}
+            # what the first method needs most others need too; what the other tasks need is their own
+            leading = pool.submit(compile_for, first)
+            waiting = {
+                leading: first,
+                pool.submit(compile_for_map): "map",
+                pool.submit(compile_for_learning): "learn",
+                pool.submit(compile_for_clusters): "cluster",
+            }
+            wait([leading])
+            waiting |= {pool.submit(compile_for, name): name for name in others}
             waiting[pool.submit(compile_compressions)] = "compression"
-            waiting[pool.submit(compile_for_map)] = "map"
-            waiting[pool.submit(compile_for_clusters)] = "cluster"
-            waiting[pool.submit(compile_for_learning)] = "learn"
+            waiting[pool.submit(compile_variants)] = "estimators and settings"
             for done, ended in enumerate(as_completed(waiting)):
                 ended.result()
-                progress.advance(2 + done, waiting[ended])
+                progress.advance(1 + done, waiting[ended])
     if not quiet:
-        show_message(f"all kernels are compiled ({time.perf_counter() - begun:.0f} s)")
+        seconds = time.perf_counter() - begun
+        what = f"{1 + len(others)} methods with their estimators, of compression, map, cluster and learn"
+        show_message(f"all kernels of {what} are compiled ({seconds:.0f} s)")
     return 0
 
 
@@ -77,6 +85,34 @@ def compile_for(method: str) -> int:
                 infer(Model.parse(text), None, query, **said, draws=2, burn_in=1, progress=False)  # type: ignore[arg-type]
                 runs += 1
     return runs
+
+
+def compile_variants() -> int:
+    """Run every sampler with every estimator for a moment, and settings with kernels of their own; gives the number of runs."""
+    from markovlogic.api.infer import infer
+    from markovlogic.errors import InferenceWarning, InputError, UnsupportedError
+    from markovlogic.methods.sampling.gibbs import Gibbs
+    from markovlogic.methods.sampling.lifted_mh import LiftedMH
+    from markovlogic.methods.sampling.mcsat import MCSAT
+    from markovlogic.methods.sampling.orbital import Orbital
+    from markovlogic.methods.sampling.tempered import Tempered
+    from markovlogic.methods.table import all_methods
+    from markovlogic.problem.model import Model
+
+    text, query = MODELS["soft rules"]
+    said: list[dict[str, Any]] = [
+        {"method": method.name, "estimator": estimator}
+        for method in all_methods()
+        if method.samples
+        for estimator in ("sample", "orbit", "orbit-conditional")
+    ]
+    said += [{"method": made} for made in (Gibbs(scan="random"), MCSAT(alternate=False), Orbital(base=MCSAT()))]
+    said += [{"method": made} for made in (Tempered(reweight=True), LiftedMH(flip=True), LiftedMH(propose="independent"))]
+    for chosen in said:
+        with suppress(UnsupportedError, InputError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", InferenceWarning)
+            infer(Model.parse(text), None, query, **chosen, draws=2, burn_in=1, progress=False)
+    return len(said)
 
 
 def compile_compressions() -> int:
