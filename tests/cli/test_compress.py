@@ -65,7 +65,7 @@ def test_switches(mln, smokers):
     for wrong, said in (
         (("--set", "weights=heavy"), "expected one of"),
         (("--ratio", "0"), "above 0"),
-        (("--rank", "3"), "no setting of --compress random"),
+        (("--rank", "3"), "not a setting of --compress random"),
         (("--set", "weights=count", "--compress-as", "problem"), "leave --compress-as problem out"),
         (("--set", "nothing=1"), "nothing=1"),
     ):
