@@ -72,7 +72,7 @@ def rules(comparisons: Sequence[Comparison], weights: Weights, *, one_to_one: bo
         "",
         *AXIOMS.splitlines(),
         "// pairs that were not compared are not the same",
-        "!Pair(x, y) ^ !Pair(y, x) ^ x != y => !Same(x, y).",
+        "Same(x, y) => x = y v Pair(x, y) v Pair(y, x).",
         *(("// a source has no duplicates", "Same(x, y) ^ Source(x, s) ^ Source(y, s) => x = y.") if one_to_one else ()),
         "",
         "// log-odds that any two records are the same",
