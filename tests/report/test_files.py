@@ -184,7 +184,7 @@ def test_an_open_descriptor_is_appended_to(tmp_path):
 
 
 def test_a_name_that_ends_like_a_directory_is_none(tmp_path):
-    with pytest.raises(InputError, match="no file name"):
+    with pytest.raises(InputError, match="not a file name"):
         check_writable(f"{tmp_path}/new/")
 
 
