@@ -191,7 +191,7 @@ def test_slices_agree_with_enumeration(monkeypatch):
         problem, lowered = prepared(mln, db, open_=("R", "S", "T"))
         work = assert_exact(problem, lowered)
         assert not isinstance(work, Refusal), work.reason
-        assert work.shattered.said.slices
+        assert work.shattered.given.slices
         drawn = work.solve().draw(4000, seed).mean(axis=0)
         expected = marginals(problem, work.solve())
         # 22 atoms at most and four seeds: five standard errors are passed by chance once in 10^4 runs

@@ -33,7 +33,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Stuck:
-    """No rule leads on: the clauses of the theory that are left then, by number in the theory that was asked about."""
+    """No rule applies. Holds the clauses that are left, by their numbers in the original theory."""
 
     clauses: frozenset[int]
     gave_up: bool = False  # planning took too long

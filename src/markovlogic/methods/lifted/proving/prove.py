@@ -18,7 +18,7 @@ from markovlogic.methods.lifted.proving.nodes import Child
 from markovlogic.methods.lifted.proving.rules import GROUNDING_FIRST, RULES
 from markovlogic.methods.lifted.proving.rules.rule import Rule
 from markovlogic.methods.lifted.proving.shattering import MixedPartError, Part, Shattered, shatter
-from markovlogic.methods.lifted.proving.statements import PlainLiteral, Said, Slice, Statement, statements
+from markovlogic.methods.lifted.proving.statements import PlainLiteral, ProofInput, Slice, Statement, statements
 from markovlogic.methods.lifted.proving.theory import Sorts, find_sorts
 from markovlogic.methods.lifted.proving.world_draws import Binding, Copies, Pen
 from markovlogic.problem import Problem
@@ -29,52 +29,53 @@ MOST_STATEMENTS = 2000  # after slicing
 _TRIED = 2  # sorts, those in most literals first
 
 
-def slicings(said: Said) -> Iterator[Said]:
-    """What is said with one sort taken apart, the sort in most literals first."""
-    sorts = find_sorts(said)
+def slicings(given: ProofInput) -> Iterator[ProofInput]:
+    """Inputs with one sort replaced by its constants. The sort in most literals comes first."""
+    sorts = find_sorts(given)
     literals = [0] * len(sorts.types)
-    for statement in said.statements:
+    for statement in given.statements:
         for literal in statement.literals:
             for sort in {sorts.of_place[literal.predicate, at] for at in range(len(literal.args))}:
                 literals[sort] += 1
-    able = [sort for sort in range(len(sorts.types)) if _can_be_sliced(said, sorts, sort)]
+    able = [sort for sort in range(len(sorts.types)) if _can_be_sliced(given, sorts, sort)]
     for sort in sorted(able, key=lambda s: -literals[s])[:_TRIED]:
-        yield _sliced(said, sorts, sort)
+        yield _sliced(given, sorts, sort)
 
 
-def _can_be_sliced(said: Said, sorts: Sorts, sort: int) -> bool:
-    """No constant of it is named, no predicate and no statement has it twice, and it is not too large."""
+def _can_be_sliced(given: ProofInput, sorts: Sorts, sort: int) -> bool:
+    """Whether no constant of the sort is named, no predicate or statement has it twice, and it is small enough."""
     places = [predicate for (predicate, _), own in sorts.of_place.items() if own == sort]
     counts = [own.count(sort) for own in sorts.of_variable]
     return (
         len(places) == len(set(places))
         and max(counts) == 1
         and not sorts.named[sort]
-        and sum(counts) * said.sizes[sorts.types[sort]] + len(counts) <= MOST_STATEMENTS
+        and sum(counts) * given.sizes[sorts.types[sort]] + len(counts) <= MOST_STATEMENTS
     )
 
 
-def _sliced(said: Said, sorts: Sorts, sort: int) -> Said:
-    n = said.sizes[sorts.types[sort]]
+def _sliced(given: ProofInput, sorts: Sorts, sort: int) -> ProofInput:
+    """The input with one predicate for each constant of the sort, in place of an argument."""
+    n = given.sizes[sorts.types[sort]]
     place_of = {predicate: at for (predicate, at), own in sorts.of_place.items() if own == sort}
-    types, statuses, slices = dict(said.types), dict(said.statuses), {}
+    types, statuses, slices = dict(given.types), dict(given.statuses), {}
     for predicate, place in place_of.items():
-        own = said.types[predicate]
+        own = given.types[predicate]
         for constant in range(n):
             name = _name(predicate, constant)
             types[name] = own[:place] + own[place + 1 :]
             slices[name] = Slice(predicate, place, constant)
-        if predicate in said.statuses:
-            statuses.update(_slices(said.statuses[predicate], place))
+        if predicate in given.statuses:
+            statuses.update(_slices(given.statuses[predicate], place))
     statements: list[Statement] = []
-    for statement, variable_sorts in zip(said.statements, sorts.of_variable, strict=True):
+    for statement, variable_sorts in zip(given.statements, sorts.of_variable, strict=True):
         if sort in variable_sorts:
             variable = variable_sorts.index(sort)
             statements += [_instance(statement, variable, constant, place_of) for constant in range(n)]
         else:
             statements.append(statement)
-    hidden = said.hidden | {name for name, one in slices.items() if one.predicate in said.hidden}
-    return replace(said, statements=tuple(statements), types=types, hidden=hidden, statuses=statuses, slices=slices)
+    hidden = given.hidden | {name for name, one in slices.items() if one.predicate in given.hidden}
+    return replace(given, statements=tuple(statements), types=types, hidden=hidden, statuses=statuses, slices=slices)
 
 
 def _name(predicate: str, constant: int) -> str:
@@ -97,7 +98,7 @@ def _slices(statuses: Statuses, place: int) -> dict[str, Statuses]:
 
 
 def _instance(statement: Statement, variable: int, constant: int, place_of: dict[str, int]) -> Statement:
-    """The statement with one variable replaced by a constant, which then is part of the predicates' names."""
+    """The statement with one variable replaced by a constant. The predicates' names then contain the constant."""
 
     def left(arg: int) -> int:
         return arg - (arg > variable)
@@ -124,14 +125,14 @@ _ENTRIES_DRAWN = 1 << 22  # atoms that are drawn together
 
 
 def plan_proof(problem: Problem, lowered: LoweredModel, rules: Sequence[Sequence[Rule]] = RULES) -> ProofWork | Refusal:
-    """How the rules solve a problem, within about a second of planning, or why they do not."""
-    said = statements(problem, lowered)
-    if isinstance(said, Refusal):
-        return said
+    """Plan how the rules solve a problem, in about a second; or return the reason why they cannot."""
+    given = statements(problem, lowered)
+    if isinstance(given, Refusal):
+        return given
     try:
-        shattered = shatter(problem, said)
+        shattered = shatter(problem, given)
         if isinstance(shattered, Refusal):
-            tried = (shatter(problem, sliced) for sliced in slicings(said))
+            tried = (shatter(problem, sliced) for sliced in slicings(given))
             shattered = next((one for one in tried if isinstance(one, Shattered)), shattered)
     except MixedPartError as error:
         return Refusal(f"the evidence about {error} could not be brought into blocks")
@@ -148,16 +149,16 @@ def plan_proof(problem: Problem, lowered: LoweredModel, rules: Sequence[Sequence
 
 
 def _why(problem: Problem, shattered: Shattered, stuck: Stuck) -> str:
-    """Which formulas and variables stand in the way."""
-    told: dict[str, None] = {}
+    """A message with the formulas and variables that no rule can solve."""
+    obstacles: dict[str, None] = {}
     for at in sorted(stuck.clauses):
-        statement = shattered.said.statements[at]
+        statement = shattered.given.statements[at]
         if statement.rule < 0:
-            told["the exclusive arguments"] = None
+            obstacles["the exclusive arguments"] = None
         elif len(statement.literals) > 1 or len(stuck.clauses) == 1:
             rule = problem.model.rules[statement.rule].text
-            told[f"{rule} (variables {', '.join(statement.names)})" if statement.names else rule] = None
-    where = "; ".join(list(told)[:3]) + ("; …" if len(told) > 3 else "")
+            obstacles[f"{rule} (variables {', '.join(statement.names)})" if statement.names else rule] = None
+    where = "; ".join(list(obstacles)[:3]) + ("; …" if len(obstacles) > 3 else "")
     if stuck.gave_up:
         return f"no plan of lifted rules was found within the effort that planning may take: {where}"
     return (
@@ -168,7 +169,7 @@ def _why(problem: Problem, shattered: Shattered, stuck: Stuck) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ProofWork:
-    """A plan that the rules made."""
+    """A plan made by the rules."""
 
     problem: Problem
     shattered: Shattered
@@ -177,7 +178,7 @@ class ProofWork:
 
     @property
     def seconds(self) -> float:
-        """Predicted: one lane of one node after the other; equal lanes, which are solved once, are not foreseen."""
+        """Predicted, as if all lanes of all nodes were solved in turn. Equal lanes are solved once, so it may be less."""
         return _CALL_SECONDS * self.proof.calls + _STEP_SECONDS * self.proof.work
 
     @property
@@ -187,12 +188,12 @@ class ProofWork:
 
     @property
     def reason(self) -> str:
-        """For people."""
+        """A text for the user."""
         return f"lifted rules: {', '.join(sorted(self.proof.rules - {'settled'})) or 'no atom depends on another'}"
 
     @property
     def can_draw(self) -> bool:
-        """Always: what it sums has no signs."""
+        """Always true: no term of the sums is negative."""
         return True
 
     def solve(self) -> ProofSolution:
@@ -204,14 +205,14 @@ class ProofWork:
                 "no world satisfies the hard formulas together with the evidence",
                 hint="a formula that ends with a full stop, or an exclusive argument, contradicts another one or a fact",
             )
-        log_z = float(found.log_z[0]) + self.shattered.said.constant + self.shattered.log_constant
+        log_z = float(found.log_z[0]) + self.shattered.given.constant + self.shattered.log_constant
         rounding = 4 * float(np.finfo(np.float64).eps) * abs(float(found.log_z[0]))
         return ProofSolution(self, log_z, rounding, found.count[0])
 
     def numbers(self) -> tuple[Int64, Float64]:
         """Sizes and weights of the one lane."""
         size = np.array([self.shattered.blocks.sizes], np.int64).reshape(1, len(self.shattered.blocks.sizes))
-        return size, np.array([[statement.weight for statement in self.shattered.said.statements]])
+        return size, np.array([[statement.weight for statement in self.shattered.given.statements]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +221,7 @@ class ProofSolution:
 
     work: ProofWork
     log_z: float
-    rounding: float  # of marginals: relative to the logarithms that sums are made of, which end in that of the root
+    rounding: float  # of marginals: relative to the logarithms of sums, the last of which is log Z
     count: Float64  # (parts,) expected number of true atoms
 
     @cached_property
@@ -242,14 +243,14 @@ class ProofSolution:
         args = decode(code[rows], statuses.sizes).astype(np.int64)
         if predicate in self._share:
             result[rows] = self._of_parts(predicate, args)
-        for name, one in self.work.shattered.said.slices.items():
+        for name, one in self.work.shattered.given.slices.items():
             if one.predicate == predicate and name in self._share:
                 own = np.flatnonzero(args[:, one.place] == one.constant)
                 result[rows[own]] = self._of_parts(name, np.delete(args[own], one.place, axis=1))
         return result
 
     def _of_parts(self, name: str, args: Int64) -> Float64:
-        """P(atom) of open atoms of a predicate or a slice; those that no clause mentions are coins."""
+        """P(atom) of open atoms of a predicate or a slice: one half for those that no clause mentions."""
         if not len(args):
             return np.zeros(0)
         rows = self.work.shattered.part_rows(name, args)
@@ -277,10 +278,10 @@ class ProofSolution:
         return worlds
 
     def _binding(self, part: Part, copies: int) -> Binding:
-        said = self.work.shattered.said
-        if part.predicate in said.hidden:
+        given = self.work.shattered.given
+        if part.predicate in given.hidden:
             return Binding(None, part.slots)
-        one = said.slices.get(part.predicate)
+        one = given.slices.get(part.predicate)
         if one is None:
             return Binding(part.predicate, part.slots)
         slots: list[int | Int64] = list(part.slots)

@@ -16,7 +16,7 @@ import numpy as np
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.methods.lifted.answer import Refusal
 from markovlogic.methods.lifted.proving.reduction import Draft
-from markovlogic.methods.lifted.proving.statements import PlainLiteral, Said, Statement
+from markovlogic.methods.lifted.proving.statements import PlainLiteral, ProofInput, Statement
 from markovlogic.methods.lifted.proving.theory import LOOSE, Clause, Literal, Sorts, find_sorts
 from markovlogic.problem import Problem
 from markovlogic.problem.statuses import Statuses
@@ -43,7 +43,7 @@ class Blocks:
         return math.prod(max(self.sizes[block] - blocks[:at].count(block), 0) for at, block in enumerate(blocks))
 
 
-def find_blocks(said: Said, sorts: Sorts) -> Blocks:
+def find_blocks(given: ProofInput, sorts: Sorts) -> Blocks:
     """The coarsest blocks that hashing finds."""
     block_of, of_sort = [], []
     members: list[Int64] = []
@@ -51,12 +51,12 @@ def find_blocks(said: Said, sorts: Sorts) -> Blocks:
     for (predicate, at), sort in sorted(sorts.of_place.items()):
         there[sort].setdefault(predicate, []).append(at)
     for sort, type_name in enumerate(sorts.types):
-        n = said.sizes[type_name]
+        n = given.sizes[type_name]
         label = np.zeros(n, np.int64)
         named = np.array(sorted(sorts.named[sort]), np.int64)
         label[named] = 1 + np.arange(len(named))
         for predicate, places in there[sort].items():
-            statuses = said.statuses.get(predicate)
+            statuses = given.statuses.get(predicate)
             if statuses is not None and len(statuses.code):
                 label = _joined(label, _alike(statuses, places, n))
         first, label = np.unique(label, return_index=True, return_inverse=True)[1:]
@@ -78,15 +78,15 @@ def _alike(statuses: Statuses, places: list[int], n: int) -> Int64:
     diagonal = np.full(n, statuses.default, np.int64)
     diagonal[args[own, 0]] = statuses.status[own]
     rest = _slices(args[~own], statuses.status[~own].astype(np.int64), places, n)
-    ways = []
+    partitions = []
     constant = np.arange(n, dtype=np.int64)
     for status in (FALSE, TRUE, UNKNOWN):
         filled = rest.copy()
         if status != statuses.default:
             for place in places:
                 filled += _hashes([np.full(n, place), np.full(n, status), np.full(n, 1 - place), constant])
-        ways.append(_joined(_labels(filled), diagonal))
-    return _united(ways)
+        partitions.append(_joined(_labels(filled), diagonal))
+    return _united(partitions)
 
 
 def _slices(args: Int64, status: Int64, places: list[int], n: int) -> UInt64:
@@ -126,19 +126,21 @@ def _joined(one: Int64, other: Int64) -> Int64:
     return np.unique(np.stack([one, other], axis=1), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _united(ways: list[Int64]) -> Int64:
-    """Labels that are equal where any way, or a chain of them, says so: each the smallest constant that is reached.
+def _united(partitions: list[Int64]) -> Int64:
+    """Labels that are equal where any of the partitions, or a chain of them, joins two constants.
 
-    Not by scipy's graphs: loading them takes longer than most plans.
+    Each label is the smallest constant of its class.
+
+    Scipy's graphs would do it too, but loading them takes longer than most plans.
     """
-    n = len(ways[0])
+    n = len(partitions[0])
     label = np.arange(n, dtype=np.int64)
     while True:
         before = label
-        for way in ways:
-            least = np.full(int(way.max(initial=-1)) + 1, n, np.int64)
-            np.minimum.at(least, way, label)
-            label = least[way]
+        for partition in partitions:
+            least = np.full(int(partition.max(initial=-1)) + 1, n, np.int64)
+            np.minimum.at(least, partition, label)
+            label = least[partition]
         label = label[label]  # a label is a constant, whose own label may be smaller
         if np.array_equal(label, before):
             return label
@@ -172,7 +174,7 @@ class Part:
 class Shattered:
     """The theory before any rule, with its numbers."""
 
-    said: Said
+    given: ProofInput
     sorts: Sorts
     blocks: Blocks
     parts: dict[Part, int]  # open parts that statements mention: relations of the draft
@@ -192,14 +194,14 @@ class MixedPartError(Exception):
 class PartStatuses:
     """Status of each part of the predicates, counted from the exceptions to their defaults."""
 
-    said: Said
+    given: ProofInput
     sorts: Sorts
     blocks: Blocks
     counted: dict[str, dict[tuple[int, ...], dict[int, int]]] = field(default_factory=dict)
 
     def status(self, part: Part) -> int:
         """TRUE, FALSE or UNKNOWN."""
-        statuses = self.said.statuses.get(part.predicate)
+        statuses = self.given.statuses.get(part.predicate)
         if statuses is None:
             return UNKNOWN  # a hidden predicate
         if part.predicate not in self.counted:
@@ -213,7 +215,7 @@ class PartStatuses:
         return status
 
     def _count(self, predicate: str) -> dict[tuple[int, ...], dict[int, int]]:
-        statuses = self.said.statuses[predicate]
+        statuses = self.given.statuses[predicate]
         args = decode(statuses.code, statuses.sizes).astype(np.int64)
         rows = np.concatenate([_part_rows(self.sorts, self.blocks, predicate, args), statuses.status[:, None]], axis=1)
         distinct, count = np.unique(rows, axis=0, return_counts=True)
@@ -236,27 +238,27 @@ def _part_rows(sorts: Sorts, blocks: Blocks, predicate: str, args: Int64) -> Int
     return rows
 
 
-def shatter(problem: Problem, said: Said) -> Shattered | Refusal:
-    """Split all statements; refuses where that would be as much as grounding."""
-    sorts = find_sorts(said)
-    blocks = find_blocks(said, sorts)
+def shatter(problem: Problem, given: ProofInput) -> Shattered | Refusal:
+    """Split all statements. Returns a refusal where that would cost as much as grounding."""
+    sorts = find_sorts(given)
+    blocks = find_blocks(given, sorts)
     versions = [math.prod(len(blocks.of_sort[s]) + sort[:at].count(s) for at, s in enumerate(sort)) for sort in sorts.of_variable]
     if sum(versions) > MOST_VERSIONS:
-        worst = said.statements[max(range(len(versions)), key=versions.__getitem__)]
+        worst = given.statements[max(range(len(versions)), key=versions.__getitem__)]
         return Refusal(
             f"the evidence distinguishes so many constants that {_text(problem, worst)} splits into {max(versions):,} cases"
             f" over {', '.join(worst.names) or 'its variables'}; at most {MOST_VERSIONS:,} are taken"
         )
-    splitter = _Splitter(said, sorts, blocks, PartStatuses(said, sorts, blocks))
-    for at in range(len(said.statements)):
+    splitter = _Splitter(given, sorts, blocks, PartStatuses(given, sorts, blocks))
+    for at in range(len(given.statements)):
         splitter.split(at)
     sizes = blocks.sizes
     relations = tuple([part.relation for part in splitter.parts])
     fixed = tuple([size if size <= SMALL else LOOSE for size in sizes])
-    mentioned = sum(blocks.choices(part.relation) for part in splitter.parts if part.predicate not in said.hidden)
-    hard = frozenset([at for at, statement in enumerate(said.statements) if math.isinf(statement.weight)])
+    mentioned = sum(blocks.choices(part.relation) for part in splitter.parts if part.predicate not in given.hidden)
+    hard = frozenset([at for at, statement in enumerate(given.statements) if math.isinf(statement.weight)])
     return Shattered(
-        said,
+        given,
         sorts,
         blocks,
         splitter.parts,
@@ -271,9 +273,9 @@ def _text(problem: Problem, statement: Statement) -> str:
 
 @dataclass
 class _Splitter:
-    """Splits statement by statement, and numbers the parts that it meets."""
+    """Splits statement by statement, and numbers the parts in their order."""
 
-    said: Said
+    given: ProofInput
     sorts: Sorts
     blocks: Blocks
     statuses: PartStatuses
@@ -283,7 +285,7 @@ class _Splitter:
     source: list[int] = field(default_factory=list)
 
     def split(self, at: int) -> None:
-        statement = self.said.statements[at]
+        statement = self.given.statements[at]
         for blocks, class_of in self._versions(at, statement):
             clause = self._clause(statement, blocks, class_of)
             if clause is not None:

@@ -1,7 +1,7 @@
 """Rules, definitions of hidden predicates and exclusive arguments as one kind of value: clauses that cost something when false.
 
 A clause with equalities is false only where its equations fail and its inequations hold. So `x != y v …` is the clause with y
-replaced by x, and `x = y v …` the clause for different x and y; what is left says only which terms differ.
+replaced by x, and `x = y v …` the clause for different x and y; what is left are conditions that terms differ.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Slice(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class ProofInput:
     """All statements of a problem, and what is known of the predicates in them, hidden ones and slices included."""
 
     statements: tuple[Statement, ...]
@@ -63,8 +63,8 @@ class Said:
     slices: Mapping[str, Slice] = field(default_factory=dict)  # by the name that stands for one
 
 
-def statements(problem: Problem, lowered: LoweredModel) -> Said | Refusal:
-    """Everything that a problem says."""
+def statements(problem: Problem, lowered: LoweredModel) -> ProofInput | Refusal:
+    """All statements that a problem makes; a refusal where some do not fit."""
     writer = _Writer(problem)
     constant = 0.0
     for rule, per_grounding in zip(problem.model.rules, lowered.constant_per_grounding, strict=True):
@@ -82,7 +82,7 @@ def statements(problem: Problem, lowered: LoweredModel) -> Said | Refusal:
         refusal = writer.exclusive(group.predicate)
         if refusal is not None:
             return refusal
-    return Said(
+    return ProofInput(
         tuple(writer.found),
         writer.types,
         frozenset(writer.types) - problem.model.predicates.keys(),

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from markovlogic.methods.lifted.proving.statements import Said
+from markovlogic.methods.lifted.proving.statements import ProofInput
 from markovlogic.system.arrays import Float64, Int64
 
 LOOSE = -1  # the size of a block that differs from lane to lane
@@ -93,7 +93,7 @@ class Sorts:
     named: tuple[frozenset[int], ...]  # constants that statements name, by sort
 
 
-def find_sorts(said: Said) -> Sorts:
+def find_sorts(given: ProofInput) -> Sorts:
     """The finest sorts that the statements allow."""
     parent: dict[Place, Place] = {}
 
@@ -106,7 +106,7 @@ def find_sorts(said: Said) -> Sorts:
     type_of: dict[Place, str] = {}
     first: list[int] = []
     n_variables = 0
-    for statement in said.statements:
+    for statement in given.statements:
         first.append(n_variables)
         for at, type_name in enumerate(statement.types):
             type_of["", n_variables + at] = type_name
@@ -114,7 +114,7 @@ def find_sorts(said: Said) -> Sorts:
         for literal in statement.literals:
             for position, arg in enumerate(literal.args):
                 place = (literal.predicate, position)
-                type_of[place] = said.types[literal.predicate][position]
+                type_of[place] = given.types[literal.predicate][position]
                 root(place)
                 if arg >= 0:
                     parent[root(place)] = root(("", n_variables + arg))
@@ -130,7 +130,7 @@ def find_sorts(said: Said) -> Sorts:
     for place, at in sort.items():
         types[at] = type_of[place]
     named: list[set[int]] = [set() for _ in number]
-    for statement, begin in zip(said.statements, first, strict=True):
+    for statement, begin in zip(given.statements, first, strict=True):
         for literal in statement.literals:
             for position, arg in enumerate(literal.args):
                 if arg < 0:
@@ -141,7 +141,7 @@ def find_sorts(said: Said) -> Sorts:
                     named[sort["", begin + one]].add(-1 - other)
     of_variable = tuple(
         tuple(sort["", begin + at] for at in range(len(statement.types)))
-        for statement, begin in zip(said.statements, first, strict=True)
+        for statement, begin in zip(given.statements, first, strict=True)
     )
     places = {place: at for place, at in sort.items() if place[0]}
     return Sorts(tuple(types), places, of_variable, tuple(frozenset(one) for one in named))

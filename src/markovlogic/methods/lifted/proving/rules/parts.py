@@ -17,7 +17,7 @@ from markovlogic.methods.lifted.proving.world_draws import Copies, Pen
 
 @dataclass(frozen=True, eq=False)
 class PartsNode(Node):
-    """One child for each part; the drafts keep all blocks, and `relations` says whose relations they hold."""
+    """One child for each part; the drafts keep all blocks, and `relations` lists the relations that each of them holds."""
 
     parts: tuple[Child, ...]
     relations: tuple[tuple[int, ...], ...]
