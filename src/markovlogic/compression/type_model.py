@@ -55,7 +55,7 @@ def type_network(prepared: PreparedProblem, partition: Partition) -> TypeNetwork
     except TooLarge as reason:
         raise NoTypes(str(reason)) from None
     except JoinsThree as found:
-        raise NoTypes(found.told(problem.model.rules)) from None
+        raise NoTypes(found.describe(problem.model.rules)) from None
 
 
 def _objects(problem: Problem, flat: FlatModel, factors: Factors, partition: Partition) -> Objects:

@@ -91,12 +91,12 @@ class BlockMethod(SamplingMethod):
         from markovlogic.methods.sampling.block_gibbs import BlockGibbs
 
         settings = BlockGibbs(alpha)  # type: ignore[arg-type]
-        network, schedule, said = self.network(analysis), options.sampling.schedule(self.chains), WITH_WORLDS
+        network, schedule, hint = self.network(analysis), options.sampling.schedule(self.chains), WITH_WORLDS
         if schedule.worlds is not None or schedule.keep_draws:
-            raise InputError("blocks of atoms have no worlds to write or keep", hint=said)
+            raise InputError("blocks of atoms have no worlds to write or keep", hint=hint)
         if options.sampling.estimator not in ("auto", "conditional"):
             raise InputError(
-                f"blocks of atoms average conditionals, so there is no estimator {options.sampling.estimator}", hint=said
+                f"blocks of atoms average conditionals, so there is no estimator {options.sampling.estimator}", hint=hint
             )
         if options.sampling.orbits != "auto":
             raise InputError("blocks of atoms have no orbits to average over", hint=WITH_NETWORKS)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from markovlogic.errors import Fault
     from markovlogic.grounding.predict import Sizes
     from markovlogic.methods.exact.planning import ExactPlan, ExactShare
-    from markovlogic.methods.exact.planning import Method as ExactWay
+    from markovlogic.methods.exact.planning import Method as ExactAlgorithm
     from markovlogic.methods.lifted.answer import Refusal, Work
     from markovlogic.methods.lifted.engines import EventPlans
     from markovlogic.methods.partition_analysis import PartitionAnalysis
@@ -106,7 +106,7 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """What is asked of a problem, in its own numbers."""
+    """The queries of a problem, by the numbers of its atoms."""
 
     reduced: ReducedProblem
     include_evidence: bool
@@ -375,7 +375,7 @@ class Analysis:
 
     @cached_property
     def query(self) -> ResolvedQuery:
-        """What is asked, in the numbers of what is solved."""
+        """The query, by the numbers of the atoms of the solved problem."""
         with self.watch("read"):
             resolved = self.questions.resolved
             if self.prepared.problem is self.whole.problem:
@@ -397,20 +397,20 @@ class Analysis:
 
     # ---- what methods plan by
 
-    def exact_plan(self, way: ExactWay) -> ExactPlan | str:
-        """How exact inference would go within the effort that planning may take; or why it would not."""
+    def exact_plan(self, algorithm: ExactAlgorithm) -> ExactPlan | str:
+        """The plan of exact inference, made within a bounded effort; or the reason why there is none."""
         from markovlogic.methods.exact.interaction import ONE_SECOND
         from markovlogic.methods.exact.planning import SAMPLE_INSTEAD, plan_exact
 
-        if way not in self._exact_plans:
+        if algorithm not in self._exact_plans:
             self.progress.stage("plan")
             limit, network = self.memory_limit, self.ground_network
             try:
-                found: ExactPlan | str = plan_exact(network, self.parts, method=way, memory_limit=limit, effort=ONE_SECOND)
+                found: ExactPlan | str = plan_exact(network, self.parts, method=algorithm, memory_limit=limit, effort=ONE_SECOND)
             except ResourceError as refusal:
                 found = str(refusal).removesuffix(SAMPLE_INSTEAD)
-            self._exact_plans[way] = found
-        return self._exact_plans[way]
+            self._exact_plans[algorithm] = found
+        return self._exact_plans[algorithm]
 
     def exact_share(self, seconds: float) -> ExactShare | None:
         """Components that are solved exactly within so many seconds all together, where that is not all of them."""
@@ -466,16 +466,16 @@ class Analysis:
 
     @cached_property
     def lifted(self) -> Work | Refusal:
-        """How the problem would be solved with nothing grounded, or why not."""
+        """The plan that grounds nothing, or the reason why there is none."""
         from markovlogic.methods.lifted.answer import Refusal
         from markovlogic.methods.lifted.engines import plan_lifted
 
         self.progress.stage("plan")
         try:
-            told = self.prepared.written_as_rules
+            as_rules = self.prepared.written_as_rules
         except UnsupportedError as refusal:
             return Refusal(refusal.faults[0].message)
-        return plan_lifted(told.problem, told.lowered)
+        return plan_lifted(as_rules.problem, as_rules.lowered)
 
     @cached_property
     def lifted_draws(self) -> Work | Refusal:
@@ -485,8 +485,8 @@ class Analysis:
 
         if isinstance(self.lifted, Refusal) or self.lifted.can_draw:
             return self.lifted
-        told = self.prepared.written_as_rules
-        return plan_lifted(told.problem, told.lowered, drawing=True)
+        as_rules = self.prepared.written_as_rules
+        return plan_lifted(as_rules.problem, as_rules.lowered, drawing=True)
 
     @cached_property
     def lifted_events(self) -> EventPlans:
@@ -494,8 +494,8 @@ class Analysis:
         from markovlogic.methods.lifted.engines import EventPlans
 
         events = [literals.tolist() for literals in self.query.cubes if len(literals) > 1]
-        told = self.prepared.written_as_rules
-        return EventPlans(told.problem, told.lowered, events)
+        as_rules = self.prepared.written_as_rules
+        return EventPlans(as_rules.problem, as_rules.lowered, events)
 
     @cached_property
     def reach(self) -> Reachability:

@@ -1,4 +1,4 @@
-"""What every method is: an entry that says what it needs and promises, what it would cost on a analysis, and how it answers."""
+"""The base of all methods: what a method needs and promises, what it would cost on an analysis, and how it solves it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Offer:
-    """What a method says when `auto` asks it: whether it takes the analysis, and why or why not."""
+    """A method's answer to `auto`: whether it takes the analysis, and why."""
 
     takes: bool
     reason: str
@@ -61,12 +61,12 @@ class InferOptions:
     proposals: Compressor | None = None  # what the method takes as a source of proposals
 
     def idle(self) -> list[str]:
-        """What was given about sampling and has nothing to do where nothing is drawn.
+        """The sampling options that the user gave, and that have no effect where nothing is drawn.
 
         A time limit holds for every method, and groups may be drawn where answers are not.
         """
         seed = self.sampling.seed is not None and getattr(self.compressor, "seed", None) == self.sampling.seed
-        return [said for said in self.sampling.given() if said != "--time-limit" and not (seed and said == "--seed")]
+        return [name for name in self.sampling.given() if name != "--time-limit" and not (seed and name == "--seed")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +135,11 @@ class Method(ABC):
         return ((self.networks[0], self.cost(analysis, options)),)
 
     def skip_in_auto(self, analysis: Analysis, options: InferOptions) -> bool:
-        """Whether `auto` need not even ask what it would cost: nothing is planned, and nothing loaded for that."""
+        """Whether `auto` passes over the method without its cost, so that nothing is planned or loaded."""
         return False
 
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer | None:
-        """What it says when `auto` asks; None: it is for those who request it by name."""
+        """Whether the method takes the problem, for `auto`. None: it runs only when requested by name."""
         return None
 
     def can_replace_stuck_chains(self, analysis: Analysis) -> bool:

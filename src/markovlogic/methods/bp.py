@@ -44,7 +44,7 @@ class BeliefPropagation(PropagationMethod):
     """Messages on the ground network."""
 
     def defaults(self) -> BP:
-        """As the name alone says."""
+        """The settings when the user gives only the name."""
         return BP()
 
     def cost(self, analysis: Analysis, options: InferOptions) -> Cost:

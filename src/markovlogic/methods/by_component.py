@@ -25,12 +25,12 @@ def plan_beside(analysis: Analysis, share: ExactShare, made: Plan, rest: Analysi
     components there are.
     """
     network, n_exact = analysis.ground_network, atoms_of(analysis, share)
-    told = f"{n_exact:,} of {network.n_atoms:,} atoms are in components that are cheap to solve exactly"
+    exact_part = f"{n_exact:,} of {network.n_atoms:,} atoms are in components that are cheap to solve exactly"
     own = made.cost if rest is not None else Cost(0.0, 0, "")
     seconds = None if own.seconds is None else own.seconds + share.work.seconds
     memory = max(own.memory_bytes or 0, analysis.peak_bytes(0), network.nbytes + share.work.memory_bytes)
-    cost = Cost(seconds, memory, f"{own.reason}; {told}" if own.reason else told)
-    whole = "; ".join(part for part in (reason, told, made.reason if rest is not None else "") if part)
+    cost = Cost(seconds, memory, f"{own.reason}; {exact_part}" if own.reason else exact_part)
+    whole = "; ".join(part for part in (reason, exact_part, made.reason if rest is not None else "") if part)
     if rest is not None:
         made = _in_stream(made, atom_name(rest.prepared.problem, 0))
     return replace(made, share=share, cost=cost, reason=whole)
@@ -64,13 +64,13 @@ def answer_by_component(analysis: Analysis, plan: Plan, rest: Analysis | None) -
     whole = analysis.of_all(None if other is None else found.log_z + other)
     stderr = None if whole.log_z is None else answer.account.log_z_stderr
     n_exact, n_atoms = atoms_of(analysis, share), analysis.ground_network.n_atoms
-    told = f"{n_exact:,} of {n_atoms:,} atoms are in components that are cheap to solve: their probabilities are exact"
+    exact_part = f"{n_exact:,} of {n_atoms:,} atoms are in components that are cheap to solve: their probabilities are exact"
     return replace(
         answer,
         atoms=atoms.with_rows(~is_exact, answer.atoms),
         events=events.with_rows(~sums, answer.events),
         account=replace(answer.account, log_z=whole.log_z, log_z_stderr=stderr),
-        remarks=(f"{told}; the others are sampled", *answer.remarks, *whole.remarks),
+        remarks=(f"{exact_part}; the others are sampled", *answer.remarks, *whole.remarks),
         query=query,
     )
 

@@ -42,10 +42,10 @@ class CountSumMethod(Method):
         return Offer(True, f"the compression made counts, and a sum over them is cheap: {cost.reason}")
 
     def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
-        """Nothing is left to decide; show a user who spoke about sampling that none is needed."""
+        """Nothing is left to decide. Notes list the sampling options that have no effect."""
         assert analysis.counts is not None
-        said = options.idle()
-        notes = (f"counts were summed over, so {', '.join(said)} had no effect",) if said else ()
+        unused = options.idle()
+        notes = (f"counts were summed over, so {', '.join(unused)} had no effect",) if unused else ()
         return Plan(self, analysis.counts.kind, reason, self.cost(analysis, options), notes=notes)
 
     def answer(self, analysis: Analysis, plan: Plan) -> Answer:

@@ -10,5 +10,5 @@ METHOD = ExactMethod(
     networks=(NetworkKind.GROUND,),
     promise=Guarantee.EXACT,
     listed=False,
-    way="enumerate",
+    algorithm="enumerate",
 )

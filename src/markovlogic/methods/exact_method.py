@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis
     from markovlogic.results.answers import Answer
 
-NO_DRAWS = "nothing was drawn and there is no sampling error"  # whatever may be said of the problem that was solved
+NO_DRAWS = "nothing was drawn and there is no sampling error"  # also true of a compressed problem
 
 
 @dataclass(frozen=True)
 class ExactMethod(Method):
-    """Sums over all worlds; `way` is the name of the one way to do it, or leaves the choice to each component."""
+    """Sums over all worlds; `algorithm` names one algorithm, or leaves the choice to each component."""
 
-    way: Literal["exact", "enumerate", "eliminate"] = "exact"
+    algorithm: Literal["exact", "enumerate", "eliminate"] = "exact"
 
     def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
         """By the plan that solving would follow."""
         if analysis.network is None:
             return Cost(None, None, "the network is too large for a plan of exact inference", possible=False)
-        plan = analysis.exact_plan(self.way)
+        plan = analysis.exact_plan(self.algorithm)
         if isinstance(plan, str):
             return Cost(None, None, plan, possible=False)
         afterwards = analysis.network.nbytes + plan.memory_bytes + ANSWER_ROW_BYTES * analysis.questions.rows
@@ -49,9 +49,9 @@ class ExactMethod(Method):
         return Offer(True, f"exact inference is cheap: {cost.reason}")
 
     def plan(self, analysis: Analysis, options: InferOptions, reason: str) -> Plan:
-        """Nothing is left to decide; show a user who spoke about sampling that none is needed."""
-        said = options.idle()
-        notes = (f"{NO_DRAWS}, so {', '.join(said)} had no effect",) if said else ()
+        """Nothing is left to decide. Notes list the sampling options that have no effect."""
+        unused = options.idle()
+        notes = (f"{NO_DRAWS}, so {', '.join(unused)} had no effect",) if unused else ()
         return Plan(self, NetworkKind.GROUND, reason, self.cost(analysis, options), notes=notes)
 
     def answer(self, analysis: Analysis, plan: Plan) -> Answer:
@@ -63,10 +63,12 @@ class ExactMethod(Method):
 
         network, progress = analysis.ground_network, analysis.progress
         with analysis.watch("sample"):
-            work, deadline = analysis.exact_plan(self.way), current()
+            work, deadline = analysis.exact_plan(self.algorithm), current()
             deadline.allowance = LONG  # there is no half of an exact answer
             if not isinstance(work, ExactPlan):  # chosen by name: planned without a bound on the effort
-                work = plan_exact(network, analysis.parts, method=self.way, memory_limit=analysis.memory_limit, progress=progress)
+                work = plan_exact(
+                    network, analysis.parts, method=self.algorithm, memory_limit=analysis.memory_limit, progress=progress
+                )
             if work.seconds <= SHORT_SECONDS:
                 deadline.allowance = SURE
             found = solve(network, plan=work, events=analysis.query.cubes, progress=progress)

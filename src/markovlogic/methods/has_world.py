@@ -1,4 +1,4 @@
-"""Whether a problem has any world, asked before a compression puts something else in its place."""
+"""Checks that a problem has a possible world, before a compression replaces the problem."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def require_world(prepared: PreparedProblem, resources: Resources) -> tuple[str,
     hard = replace(lowered, templates=tuple(template for template in lowered.templates if isinf(template.weight)))
     with database_for(resources.limit, resources.threads) as database:
         decided = decide(prepared.problem, hard, database, memory_limit=resources.memory_limit)
-        way = Grounding(decided.problem, hard, database, resources.limit)
-        if way.sizes.memory_bytes > resources.limit or way.sizes.seconds > REFINING_SECONDS:
+        grounding = Grounding(decided.problem, hard, database, resources.limit)
+        if grounding.sizes.memory_bytes > resources.limit or grounding.sizes.seconds > REFINING_SECONDS:
             return (UNCHECKED,)
         with rules_named(prepared.problem.model.rules):
-            start_worlds(way.network(), 1, np.random.SeedSequence(0), "satisfying")
+            start_worlds(grounding.network(), 1, np.random.SeedSequence(0), "satisfying")
     return ()

@@ -36,8 +36,8 @@ class LiftedBlockedMethod(SamplingMethod):
         """One array a predicate."""
         from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 
-        told = analysis.prepared.written_as_rules
-        return TensorNetwork.of(told.problem, told.lowered)
+        as_rules = analysis.prepared.written_as_rules
+        return TensorNetwork.of(as_rules.problem, as_rules.lowered)
 
     def _graph(self, analysis: Analysis, settings: MethodSettings | None) -> ClusterGraph:
         from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked

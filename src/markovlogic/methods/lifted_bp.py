@@ -50,7 +50,7 @@ class LiftedBeliefPropagation(PropagationMethod):
     """Messages on a quotient: of the problem by classes of constants, or of the ground network by its colours."""
 
     def defaults(self) -> LiftedBP:
-        """As the name alone says."""
+        """The settings when the user gives only the name."""
         return LiftedBP()
 
     def cost(self, analysis: Analysis, options: InferOptions) -> Cost:
@@ -88,15 +88,15 @@ class LiftedBeliefPropagation(PropagationMethod):
 
 
 def _work(analysis: Analysis, options: InferOptions) -> int | str:
-    """Forms of clauses and atoms to look at where nothing is grounded; or why something has to be."""
+    """The number of forms of clauses and atoms, if nothing is grounded; or the reason for grounding."""
     analysis = analysis.as_prepared
     if options.network is NetworkKind.GROUND:
         return "asked for"
     if any(item.joins_atoms for item in analysis.prepared.problem.query):
         return "a formula distinguishes its constants from the others"
     try:
-        told = analysis.prepared.written_as_rules
-        work = work_of(told.problem, told.lowered, analysis.symmetry.classes.class_of)
+        as_rules = analysis.prepared.written_as_rules
+        work = work_of(as_rules.problem, as_rules.lowered, analysis.symmetry.classes.class_of)
     except TooManyError as refusal:
         return str(refusal)
     except UnsupportedError as refusal:
@@ -115,8 +115,8 @@ def _by_classes(analysis: Analysis, rounds: Rounds) -> Found:
     prepared, progress = analysis.prepared, analysis.progress
     with analysis.watch("symmetry"):
         progress.stage("lift")
-        told = prepared.written_as_rules
-        lifted = lift(told.problem, told.lowered, analysis.symmetry.classes.class_of)
+        as_rules = prepared.written_as_rules
+        lifted = lift(as_rules.problem, as_rules.lowered, analysis.symmetry.classes.class_of)
     graph = lifted.graph
     remarks = [_lifted_to(graph.n_nodes, graph.n_factors, float(graph.members.sum()), "nothing was grounded")]
     if prepared.lowered.has_hard:
@@ -138,7 +138,7 @@ def _by_colours(analysis: Analysis, network: GroundNetwork, rounds: Rounds) -> F
     from markovlogic.symmetry.refinement import refine_network
 
     progress = analysis.progress
-    told: list[str] = []
+    remarks: list[str] = []
 
     def given(literals: Sequence[int]) -> AtomBeliefs:
         bias = network.atom_bias.copy()
@@ -151,12 +151,12 @@ def _by_colours(analysis: Analysis, network: GroundNetwork, rounds: Rounds) -> F
             colours = refine_network(known)
         with analysis.watch("sample"):
             graph = quotient(known, colours.atom, colours.clause)
-            if not told:
-                told.append(_lifted_to(graph.n_nodes, graph.n_factors, network.n_all, "by colours of the ground network"))
+            if not remarks:
+                remarks.append(_lifted_to(graph.n_nodes, graph.n_factors, network.n_all, "by colours of the ground network"))
             return AtomBeliefs(propagate(graph, rounds, progress), lambda atoms: colours.atom[atoms].astype(np.int64))
 
     found = found_on_network(analysis, network, given)
-    return replace(found, remarks=tuple(told))
+    return replace(found, remarks=tuple(remarks))
 
 
 def _lifted_to(n_nodes: int, n_factors: int, n_atoms: float, how: str) -> str:

@@ -86,9 +86,9 @@ class LiftedMethod(Method):
         """Whether worlds are drawn is all that is left to decide."""
         schedule = options.sampling.schedule(1) if options.sampling.worlds is not None else None
         used = {"--worlds", "--thin", "--draws", "--chains", "--seed"} if schedule is not None else set()
-        said = [name for name in options.idle() if name not in used]
+        unused = [name for name in options.idle() if name not in used]
         why = NO_DRAWS if schedule is None else "probabilities are not estimated from draws"
-        notes = (f"{why}, so {', '.join(said)} had no effect",) if said else ()
+        notes = (f"{why}, so {', '.join(unused)} had no effect",) if unused else ()
         cost = self.cost(analysis, options)
         if not cost.possible:
             reason = f"{reason}; would be refused: {cost.reason}"
@@ -134,7 +134,7 @@ class LiftedMethod(Method):
 
 
 def _rounded(analysis: Analysis, solution: Solution) -> tuple[str, ...]:
-    """What is said where floats lose digits; a conjunction is a ratio of two sums, whose logarithms are as large as log Z."""
+    """A concern where floats lose digits. A conjunction is a ratio of two sums, with logarithms as large as log Z."""
     conjunctions = any(len(literals) > 1 for literals in analysis.query.cubes)
     ratios = 2 * float(np.finfo(np.float64).eps) * abs(solution.log_z) if conjunctions else 0.0
     rounding = max(solution.rounding, ratios)
@@ -147,7 +147,7 @@ def _rounded(analysis: Analysis, solution: Solution) -> tuple[str, ...]:
 
 
 def _work(analysis: Analysis, *, drawing: bool) -> Work | Refusal:
-    """The plan that is taken. Where no engine gives draws, the one without: it says which rule is in the way of them."""
+    """The plan that is taken. Where no engine gives draws, the one without; it names the rule that prevents them."""
     return analysis.lifted_draws if drawing and not isinstance(analysis.lifted_draws, Refusal) else analysis.lifted
 
 

@@ -82,7 +82,7 @@ class PartitionAnalysis:
             return self.analysis.forecast.sizes
         with self.analysis.watch("ground"):
             self.analysis.progress.stage("predict")
-            return self._way.sizes
+            return self._grounding.sizes
 
     @cached_property
     def network(self) -> PartitionNetwork:
@@ -92,9 +92,9 @@ class PartitionAnalysis:
         problem, relations = self.problem, self.equivalences.relations
         current().allowance = LONG if self.sizes.seconds > SHORT_SECONDS else SURE
         with self.analysis.watch("ground"):
-            way = self._way if relations else self.analysis.forecast.grounding
+            grounding = self._grounding if relations else self.analysis.forecast.grounding
             at_hand = None if relations else self.analysis.network
-            ground = way.network(self.analysis.progress) if at_hand is None else at_hand
+            ground = grounding.network(self.analysis.progress) if at_hand is None else at_hand
             made = partition_network(problem, ground, relations, None if self.listed is None else self.listed.unlisted)
         current().allowance = SURE
         return made
@@ -127,6 +127,6 @@ class PartitionAnalysis:
         return confining(self.analysis.prepared.problem, only(self.network, self.parts, ~small))
 
     @cached_property
-    def _way(self) -> Grounding:
+    def _grounding(self) -> Grounding:
         lowered = self.equivalences.without_axioms(self.analysis.prepared.lowered)
         return Grounding(self.problem, lowered, self.analysis.workspace.database, self.analysis.memory_limit)

@@ -134,10 +134,10 @@ class PartitionMethod(SamplingMethod):
             answer = Answer(Values.exact(np.zeros(0)), Values.exact(np.zeros(0)), Guarantee.EXACT, Account(log_z=log_z))
         remarks = answer.remarks
         if n_solved := int(np.count_nonzero(solved.parts)):
-            told = (
+            remark = (
                 f"{n_solved:,} of {int(np.count_nonzero(wanted)):,} parts are small: their probabilities are sums over all worlds"
             )
-            remarks = (told, *remarks)
+            remarks = (remark, *remarks)
         return replace(answer, atoms=values.with_rows(~known, answer.atoms), remarks=remarks)
 
     def sampled(self, analysis: Analysis, plan: Plan, rest: Rest) -> Answer:
@@ -172,7 +172,7 @@ class Rest:
 
 
 def _with_chains(analysis: Analysis, options: InferOptions) -> InferOptions:
-    """What was given, and chains for atoms where there are no blocks and nobody said how many."""
+    """The options, with more chains where there are no blocks and the user gave no number of chains."""
     if options.sampling.chains is not None or analysis.partition.equivalences.relations:
         return options
     return replace(options, sampling=replace(options.sampling, chains=CHAINS_OF_ATOMS))

@@ -55,8 +55,10 @@ class Planned:
         plan, limit, needed = self.plan, self.analysis.memory_limit, self.plan.cost.memory_bytes
         if needed is None or needed <= limit:
             return None
-        fewer, n_asked = "", len(self.analysis.query.numbers)
-        fitting = f" (about {int(n_asked * limit / needed):,} of the {n_asked:,} atoms asked for would fit)" if n_asked else ""
+        fewer, n_queried = "", len(self.analysis.query.numbers)
+        fitting = (
+            f" (about {int(n_queried * limit / needed):,} of the {n_queried:,} atoms asked for would fit)" if n_queried else ""
+        )
         if plan.schedule is not None:
             fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, "
             if self.analysis.counts is not None:  # chains average conditionals there, and nothing else
@@ -125,7 +127,7 @@ def _chosen(
     reasons: list[str] = []
     must_count = options.network is NetworkKind.COUNTING
     for method in all_methods():
-        if not method.listed or method.skip_in_auto(analysis, options):  # a variant of one that was asked already
+        if not method.listed or method.skip_in_auto(analysis, options):  # a variant of one that came before
             continue
         if is_rest and not (method.samples and needs_network(method)):
             continue

@@ -98,9 +98,9 @@ class PropagationMethod(Method):
         return made
 
     def notes(self, options: InferOptions) -> tuple[str, ...]:
-        """Inform a user who spoke about sampling that there is none."""
-        said = options.idle()
-        return (f"belief propagation makes no draws, so {', '.join(said)} had no effect",) if said else ()
+        """Notes for a user who gave sampling options, which have no effect here."""
+        unused = options.idle()
+        return (f"belief propagation makes no draws, so {', '.join(unused)} had no effect",) if unused else ()
 
     def answer(self, analysis: Analysis, plan: Plan) -> Answer:
         """Marginals, and the Bethe approximation of log Z."""
@@ -159,20 +159,20 @@ def _doubts(network: GroundNetwork) -> tuple[str, ...]:
 
 def _concerns(found: Found, rounds: Rounds) -> tuple[str, ...]:
     beliefs = found.base.beliefs
-    told = []
+    concerns = []
     if not found.converged:
         which = "" if beliefs.converged else f", and one more would change a message's log-odds by {beliefs.residual:.2g}"
-        told.append(
+        concerns.append(
             f"messages have not settled after {beliefs.iterations} of at most {rounds.iterations} rounds{which}; "
             f"allow more rounds or time (--set iterations={10 * rounds.iterations}), damp them more "
             f"(--set damping={_more(rounds.damping):g}), or take a sampling method"
         )
     if beliefs.n_cut:
-        told.append(
+        concerns.append(
             f"{beliefs.n_cut:,} messages grew beyond all bounds: hard rules in loops, or weights of a million and more, make"
             " belief propagation sure of itself; take a sampling method"
         )
-    return tuple(told)
+    return tuple(concerns)
 
 
 def _more(damping: float) -> float:

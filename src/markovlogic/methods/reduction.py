@@ -178,18 +178,18 @@ def of_all(
     offered, remarks = log_z is not None, []
     if left is not None:
         names = ", ".join(left.predicates[:8]) + (", …" if len(left.predicates) > 8 else "")
-        told = f"{left.atoms:,} atoms were left out, as no rule ties them to the query: {names}"
+        remark = f"{left.atoms:,} atoms were left out, as no rule ties them to the query: {names}"
         hard = "one hard rule" if left.hard_rules == 1 else f"{left.hard_rules:,} hard rules"
-        remarks.append(f"{told}; {hard} about them went unchecked" if left.hard_rules else told)
+        remarks.append(f"{remark}; {hard} about them went unchecked" if left.hard_rules else remark)
         log_z = None if log_z is None or left.log_z is None else log_z + left.log_z
     if narrow is not None:
         from markovlogic.networks.components import part_of
 
         assert grounded is not None
         rest = None if log_z is None else _log_z_of(part_of(grounded, ~narrow.keep, log_constant=0.0), memory_limit)
-        told = f"{narrow.atoms:,} atoms were left out, in {narrow.components:,} components that the query does not reach"
+        remark = f"{narrow.atoms:,} atoms were left out, in {narrow.components:,} components that the query does not reach"
         unchecked = narrow.has_hard and rest is None
-        remarks.append(f"{told}; hard rules among them went unchecked" if unchecked else told)
+        remarks.append(f"{remark}; hard rules among them went unchecked" if unchecked else remark)
         log_z = None if log_z is None or rest is None else log_z + rest
     if offered and log_z is None:
         remarks.append(NO_LOG_Z)

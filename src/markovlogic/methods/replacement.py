@@ -1,4 +1,4 @@
-"""What a compression puts in place of a problem, and the way back to what was asked."""
+"""What a compression puts in place of a problem, and the way back to the original query."""
 
 from __future__ import annotations
 

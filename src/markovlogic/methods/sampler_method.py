@@ -89,8 +89,8 @@ class SamplingMethod(Method):
         made = options.settings if own else self._defaults()
         assert isinstance(made, Settings)
         if options.proposals is not None and self.proposes:
-            usual, said = vars(self._defaults())["source"], vars(made)["source"]
-            if said is not usual and not (isinstance(said, str) and said == usual):
+            usual, source = vars(self._defaults())["source"], vars(made)["source"]
+            if source is not usual and not (isinstance(source, str) and source == usual):
                 raise two_sources(self.name)
             made = replace(made, source=options.proposals)  # type: ignore[type-var]
         if self.proposes:

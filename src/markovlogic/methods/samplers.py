@@ -42,7 +42,7 @@ class GibbsMethod(SamplingMethod):
         return NetworkKind.COUNTING if counted < CHEAPER * grounded else NetworkKind.GROUND
 
     def _counting_fits(self, analysis: Analysis, options: InferOptions) -> bool:
-        """Whether relations and chains fit, whatever is asked of them."""
+        """Whether relations and chains fit into memory, whatever the query."""
         return counting_bytes(analysis, options.sampling.schedule(self.counting_chains).chains) <= analysis.memory_limit
 
     def cost_on(self, network: NetworkKind, analysis: Analysis, options: InferOptions) -> Cost:

@@ -89,9 +89,9 @@ def eliminate_shape(
         marginal[rows] = _backward(program, shape, conditionals, len(rows))
     probability = np.empty(len(events))
     for begin in range(0, len(events), step):
-        asked = events[begin : begin + step]
-        rows = np.array([event.row for event in asked])
-        clamp, sure = _clamps(program.model, asked)
+        some = events[begin : begin + step]
+        rows = np.array([event.row for event in some])
+        clamp, sure = _clamps(program.model, some)
         report = _part(advance, (shape.n_rows + begin) / work, len(rows) / work)
         log_part, _ = _forward(program, shape.bias[rows], shape.weight[rows], clamp, False, report)
         with np.errstate(invalid="ignore"):  # -inf less -inf where no world is possible: nan is right

@@ -61,8 +61,8 @@ def enumerate_shape(
     probability = np.empty(len(events))
     for row in range(shape.n_rows):
         report = partial(_report, advance, row, shape.n_rows)
-        asked = [i for i, event in enumerate(events) if event.row == row]
-        log_z[row], marginal[row], probability[asked] = _tiles(shape, row, variables, [events[i].literal for i in asked], report)
+        own = [i for i, event in enumerate(events) if event.row == row]
+        log_z[row], marginal[row], probability[own] = _tiles(shape, row, variables, [events[i].literal for i in own], report)
     return ShapeAnswer(log_z, marginal, probability)
 
 

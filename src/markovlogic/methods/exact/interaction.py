@@ -190,7 +190,7 @@ class _Tests:
 
 
 class _Choices:
-    """The variables of a component, and what each atom says about them."""
+    """The variables of a component, and the state of its variable in which each atom is true."""
 
     def __init__(self, shape: Shape) -> None:
         n_open, n_groups = shape.n_open, len(shape.group_start) - 1
@@ -245,12 +245,12 @@ class _Choices:
     def _joint(self, segment: Int64, state: Int64, sign: Int64, variable: Int64) -> tuple[Bool, Bool]:
         """For literals of one variable in one row: whether one of them is true in every state, and whether in any."""
         n_segments = len(variable)
-        said = np.unique(np.stack([segment, state, sign], axis=1)[state != NEVER], axis=0)
-        positive = np.bincount(said[said[:, 2] == 1, 0], minlength=n_segments)
-        negative = np.bincount(said[said[:, 2] == 0, 0], minlength=n_segments)
+        seen = np.unique(np.stack([segment, state, sign], axis=1)[state != NEVER], axis=0)
+        positive = np.bincount(seen[seen[:, 2] == 1, 0], minlength=n_segments)
+        negative = np.bincount(seen[seen[:, 2] == 0, 0], minlength=n_segments)
         both = np.zeros(n_segments, bool)
-        same = (said[1:, :2] == said[:-1, :2]).all(axis=1)
-        both[said[1:, 0][same]] = True
+        same = (seen[1:, :2] == seen[:-1, :2]).all(axis=1)
+        both[seen[1:, 0][same]] = True
         return both | (negative > 1) | (positive == self._all_states[variable]), (positive > 0) | (negative > 0)
 
 

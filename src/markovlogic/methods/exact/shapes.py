@@ -241,7 +241,7 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class ShapeAnswer:
-    """What a method says about all components of one shape."""
+    """The results of a method for all components of one shape."""
 
     log_z: Float64  # (n_rows,) without the network's constant; -inf where no world is possible, and the rest is nan there
     marginal: Float64  # (n_rows, n_open)

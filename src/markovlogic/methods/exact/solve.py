@@ -52,8 +52,8 @@ class QueryEvents:
         events: list[Event] = []
         if not self._joint:
             return numbers, events
-        asked = np.fromiter(self._joint, np.int64, len(self._joint))
-        for row in np.nonzero(np.isin(shape.component, asked))[0].tolist():
+        wanted = np.fromiter(self._joint, np.int64, len(self._joint))
+        for row in np.nonzero(np.isin(shape.component, wanted))[0].tolist():
             for number, literals in self._joint[int(shape.component[row])]:
                 at = np.searchsorted(shape.atom[row], np.array(literals) >> 1)
                 numbers.append(number)
@@ -61,11 +61,11 @@ class QueryEvents:
         return numbers, events
 
     def answered(self, numbers: Sequence[int], probability: Float64) -> None:
-        """Take in what a component says about its part of some events."""
+        """Multiply events by the probability of their part in a component."""
         np.multiply.at(self._probability, np.array(numbers, np.int64), probability)
 
     def probability(self, marginal: Float64) -> Float64:
-        """Probability of each event, once all components have answered."""
+        """Probability of each event, once all components are solved."""
         found = self._probability.copy()
         for number, literal in self._single:
             p = marginal[literal >> 1]
@@ -75,7 +75,7 @@ class QueryEvents:
 
 @dataclass(frozen=True, eq=False)
 class ExactAnswer:
-    """What exact inference says about a ground network."""
+    """The results of exact inference on a ground network."""
 
     log_z: float  # ln Σ exp(log weight) over all possible worlds, the network's constant included
     marginal: Float64  # (n_atoms,) P(atom is true); exactly 0 or 1 where hard clauses decide the atom
@@ -112,7 +112,7 @@ def solve(
         )
     if not np.diff(network.group_start).all():
         raise _no_world()
-    asked = QueryEvents(events, plan.parts, network.n_atoms)
+    query_events = QueryEvents(events, plan.parts, network.n_atoms)
     marginal = np.full(network.n_atoms, math.nan)
     bias = network.atom_bias[plan.independent_atoms]
     marginal[plan.independent_atoms] = np.exp(-np.logaddexp(0.0, -bias))
@@ -123,7 +123,7 @@ def solve(
     done = 0
     for one in plan.shapes:
         shape = one.shape
-        answer = _solve_shape(one, asked, partial(_report, progress, done, shape.n_rows))
+        answer = _solve_shape(one, query_events, partial(_report, progress, done, shape.n_rows))
         if np.isneginf(answer.log_z).any():
             raise _no_world()
         log_z.append(math.fsum(answer.log_z))
@@ -134,21 +134,21 @@ def solve(
     return ExactAnswer(
         log_z=math.fsum(log_z) + network.log_constant,
         marginal=marginal,
-        event_probability=asked.probability(marginal),
+        event_probability=query_events.probability(marginal),
         width=plan.width,
         used=used,
     )
 
 
-def _solve_shape(one: ShapePlan, asked: QueryEvents, advance: Callable[[float], None]) -> ShapeAnswer:
-    numbers, events = asked.of_shape(one.shape)
+def _solve_shape(one: ShapePlan, query_events: QueryEvents, advance: Callable[[float], None]) -> ShapeAnswer:
+    numbers, events = query_events.of_shape(one.shape)
     if isinstance(one.shape, Assorted):
         answer = enumerate_assorted(one.shape, events, advance=advance)
     elif one.elimination is None:
         answer = enumerate_shape(one.shape, events, advance=advance)
     else:
         answer = eliminate_shape(one.shape, one.elimination, events, advance=advance)
-    asked.answered(numbers, answer.event_probability)
+    query_events.answered(numbers, answer.event_probability)
     return answer
 
 

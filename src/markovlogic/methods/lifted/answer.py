@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from markovlogic.language.syntax import Constant, Term
 
-MOST_ROUNDING = 1e-11  # of marginals in floats; beyond it decimals take over where they are quick, else the run says so
+MOST_ROUNDING = 1e-11  # of marginals in floats; beyond it decimals take over where they are quick; else a concern is reported
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ class Atoms:
 
 
 class TooManyError(Exception):
-    """Constants fall into too many classes, or rules hold what is not lifted here; the message says which."""
+    """Constants fall into too many classes, or rules hold what is not lifted here. The message names the cause."""
 
 
 @dataclass(frozen=True, eq=False)

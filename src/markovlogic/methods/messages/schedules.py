@@ -123,7 +123,7 @@ FLOODED_PART = 4  # one in so many iterations
 HUB_WORK = 64  # neighbours of neighbours for each edge, from which on bounds cost more to keep than they save
 HEAP_EDGES = 1_000_000  # beyond, the heap's jumps through memory cost more than the rounds that it saves
 
-LARGE_MESSAGE = 100.0  # log-odds, beyond which messages have to settle more closely than the tolerance says
+LARGE_MESSAGE = 100.0  # log-odds, beyond which messages have to settle more closely than the tolerance
 NEARLY = 1 - 1e-6  # damped messages come near to where they are cut, and never to it
 LEAST_CHANGE = 4 * float(np.finfo(np.float64).eps)
 
@@ -200,7 +200,7 @@ def propagate(graph: FactorGraph, rounds: Rounds, progress: Progress = SILENT) -
 
 
 def _warm_up(progress: Progress) -> None:
-    """Compile the kernels on the first use on a machine, with a line that says so; time limits do not count it."""
+    """Compile the kernels on the first use on a machine, and report it. Time limits do not count it."""
     from markovlogic.kernels import are_cold
 
     if not are_cold(("flooding:flood", "flooding:bethe", "residual:speak")):
@@ -334,10 +334,10 @@ def _by_residual(run: _Messages, graph: FactorGraph, rounds: Rounds, progress: P
         if residual <= bound or made >= limit or over:
             return -(-made // n), residual
         order(*queue)
-        steps = asked = 0
-        while steps == asked and made < limit and not over:
-            asked = min(max(n, FEWEST_STEPS), limit - made)
-            steps = int(speak(run.arrays, around, queue, (rounds.damping, bound, asked), run.heard, run.message, run.room))
+        steps = wanted = 0
+        while steps == wanted and made < limit and not over:
+            wanted = min(max(n, FEWEST_STEPS), limit - made)
+            steps = int(speak(run.arrays, around, queue, (rounds.damping, bound, wanted), run.heard, run.message, run.room))
             made += steps
             run.listen()
             progress.advance(made / n)
@@ -345,7 +345,7 @@ def _by_residual(run: _Messages, graph: FactorGraph, rounds: Rounds, progress: P
 
 
 def _is_over() -> bool:
-    """Whether the time is over; raises where somebody asked the run to stop, since half-way messages are no answer."""
+    """Whether the time is over. Raises where the run was cancelled, since half-way messages are no answer."""
     cancellation.check()
     left = cancellation.current().left
     return left is not None and left <= 0

@@ -162,7 +162,7 @@ class _Reading:
                     joins = self._satisfied(template)
                 else:
                     own_literals = [literal for literal in template.literals if literal.predicate == self.name]
-                    # nothing is asked of the relation's own literals: that lists more, if anything
+                    # the relation's own literals are left out: that lists more pairs, if anything
                     others = tuple(literal for literal in template.literals if literal.predicate != self.name)
                     joins = [
                         (Pattern(others, template.equalities, template.variables, _variables(literal)), literal)
@@ -181,7 +181,7 @@ class _Reading:
         return any(literal.predicate == self.name for literal in literals)
 
     def _is_of_all(self, template: ClauseTemplate) -> bool:
-        """Whether a soft clause says the same, not together, of all pairs but those that closed predicates show."""
+        """Whether a soft clause is the same negative literal for all pairs but those that closed predicates show."""
         own = [literal for literal in template.literals if literal.predicate == self.name]
         if len(own) != 1 or own[0].positive or isinf(template.weight) or template.number is not None or template.idle:
             return False

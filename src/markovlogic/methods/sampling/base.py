@@ -126,7 +126,7 @@ class Sampler(Protocol):
         return None
 
     def unit_values(self, state: Any) -> npt.NDArray[np.float64]:
-        """(n_units, n_chains) what the last sweep says of each unit; only for samplers with `units`."""
+        """(n_units, n_chains) the value of each unit in the last sweep; only for samplers with `units`."""
         return np.zeros((0, self.n_chains))
 
     @property
@@ -135,7 +135,7 @@ class Sampler(Protocol):
         return None
 
     def log_z(self, states: Sequence[Any]) -> LogZ | str | None:
-        """Ln Z from the final states of all batches; a sentence that says why not, or None where a sampler never knows it."""
+        """Ln Z from the final states of all batches; or the reason why it is unknown; None where a sampler never knows it."""
         return None
 
     @property
@@ -153,7 +153,7 @@ class Sampler(Protocol):
         return Guarantee.EXACT
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
-        """Reasons, known to the sampler, not to trust the draws; each a sentence that says what to do."""
+        """Reasons, known to the sampler, not to trust the draws; each a sentence with the remedy."""
         return []
 
 

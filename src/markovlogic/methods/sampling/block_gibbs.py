@@ -35,15 +35,15 @@ class TypeGibbsSampler(CountSampler):
         """Modules of `kernels` that `step` needs."""
         return ("types",)
 
-    def start(self, way: str, rng: np.random.Generator) -> Int64:
+    def start(self, kind: str, rng: np.random.Generator) -> Int64:
         """All objects in the first or the last cell of their class, or spread."""
         own = self.network
         counts = np.zeros(own.n_cells, np.int64)
         for number, size in enumerate(own.class_size):
             low, high = own.class_start[number], own.class_start[number + 1]
-            share = rng.dirichlet(np.ones(high - low)) if way == "density" else np.full(high - low, 1.0 / (high - low))
-            if way in ("first", "last"):
-                counts[low if way == "first" else high - 1] = size
+            share = rng.dirichlet(np.ones(high - low)) if kind == "density" else np.full(high - low, 1.0 / (high - low))
+            if kind in ("first", "last"):
+                counts[low if kind == "first" else high - 1] = size
             else:
                 counts[low:high] = rng.multinomial(size, share)
         return counts
@@ -159,12 +159,12 @@ class BlockGibbsSampler(CountSampler):
             return blocks.EVERY  # nothing is ever selected: there is no evidence to adapt to, or nothing to draw
         return mode
 
-    def start(self, way: str, rng: np.random.Generator) -> Int64:
+    def start(self, kind: str, rng: np.random.Generator) -> Int64:
         """No atom true, all of them, or some."""
         most = self.network.most
-        if way in ("false", "true"):
-            return np.asarray(most * (way == "true"), np.int64)
-        return np.asarray(rng.binomial(most, 0.5 if way == "coins" else rng.random()), np.int64)
+        if kind in ("false", "true"):
+            return np.asarray(most * (kind == "true"), np.int64)
+        return np.asarray(rng.binomial(most, 0.5 if kind == "coins" else rng.random()), np.int64)
 
     def shares(self, counts: Int64) -> Float64:
         """Of the open atoms of a block; of a known one, of all its atoms."""
@@ -225,8 +225,8 @@ class BlockGibbsSampler(CountSampler):
         require_within(state.counts, 0, np.broadcast_to(own.most, state.counts.shape), "counts of blocks")
         short = (own.block_start[1:] == own.block_start[:-1]) & (own.most > 0) & (not own.alone)
         with np.errstate(over="ignore"):
-            told = 1.0 / (1.0 + np.exp(own.scale * own.step * state.seen))
-        if not (np.isnan(state.seen) | (short & (np.abs(told - state.value) <= DRIFT))).all():
+            chance = 1.0 / (1.0 + np.exp(own.scale * own.step * state.seen))
+        if not (np.isnan(state.seen) | (short & (np.abs(chance - state.value) <= DRIFT))).all():
             raise ValueError("chances of blocks do not belong to the fields that they were computed from")
         super().check(state)
 

@@ -16,7 +16,7 @@ LINEAR_SPAN = 600.0  # e^-600 is still a normal float64, with room for sums
 
 
 class Tables(NamedTuple):
-    """The table of each bucket, an elimination step; the kernels' `block_program` says how it is addressed."""
+    """The table of each bucket, an elimination step; the kernels' `block_program` describes how it is addressed."""
 
     block_start: Int64  # (n_blocks + 1,) buckets of each block
     bucket_variable: Int32

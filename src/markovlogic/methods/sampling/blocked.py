@@ -175,7 +175,7 @@ class BlockedSampler(Sampler):
         return np.flatnonzero(decided)
 
     def check(self, state: BlockedState) -> None:
-        """Worlds that are possible; `done` says which division is next, whatever its size."""
+        """Worlds that are possible; `done` is the number of the next division, whatever its size."""
         require_worlds(self.network, state.world, self.n_chains)
         require_generators(state.generator)
         require_within(state.done, 0, np.iinfo(np.int64).max - SWEEPS_PER_STEP, "sweeps done")

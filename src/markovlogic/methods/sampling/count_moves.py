@@ -44,7 +44,7 @@ class CountArm(NamedTuple):
     n_moves: int  # a sweep
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """In words."""
         return f"{self.source}, {self.most} atoms of {self.n_steps} at a time"
 
@@ -192,7 +192,7 @@ class CountSampler(Sampler):
     ways: ClassVar[tuple[str, ...]] = ()  # to start, which chains take in turn
 
     @abstractmethod
-    def start(self, way: str, rng: np.random.Generator) -> Int64:
+    def start(self, kind: str, rng: np.random.Generator) -> Int64:
         """Counts of one chain to start from."""
 
     @abstractmethod
@@ -209,7 +209,7 @@ class CountSampler(Sampler):
 
     @property
     def units(self) -> Units:
-        """What the network says."""
+        """The units of the network."""
         return Units(self.network.n_units, self.network.of_atom)
 
     def init(self, seed: np.random.SeedSequence, first: int = 0) -> CountState:
@@ -218,9 +218,9 @@ class CountSampler(Sampler):
 
         counts = np.zeros((self.n_chains, self.network.n_counts), np.int64)
         generators = np.empty((self.n_chains, 4), np.uint64)
-        for chain, (own, way) in enumerate(zip(seed.spawn(self.n_chains), self.starts(first), strict=True)):
+        for chain, (own, kind) in enumerate(zip(seed.spawn(self.n_chains), self.starts(first), strict=True)):
             start, moves = own.spawn(2)
-            counts[chain] = self.start(way, np.random.default_rng(start))
+            counts[chain] = self.start(kind, np.random.default_rng(start))
             generators[chain] = scalar_generator(moves)
         field = np.zeros(counts.shape)
         age = np.full(self.n_chains, FRESH, np.int64)

@@ -220,7 +220,7 @@ class Arm(Protocol):
         ...
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """How, in words."""
         ...
 
@@ -261,7 +261,7 @@ class ExchangeArm(NamedTuple):
     n_moves: int  # a sweep
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """In words."""
         return f"{self.source}, {self.n_pairs} at a time, {len(self.partners.member)} constants"
 

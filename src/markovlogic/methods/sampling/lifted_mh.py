@@ -320,7 +320,7 @@ class LiftedMHSampler(Sampler):
         return Guarantee.CORRECTED | self.base.guarantee(counts)
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
-        """What the base chain says, that moves alone do not reach every world, and that hardly any of them is accepted."""
+        """Concerns of the base chain, moves that do not reach every world, and moves that are hardly ever accepted."""
         found = []
         if self.settings.alpha > 0:
             found += self.base.concerns(counts)
@@ -341,7 +341,7 @@ class LiftedMHSampler(Sampler):
             if chosen == DROPPED:
                 found.append(f"{arms[0].about}: dropped")
             elif chosen >= 0:
-                found.append(f"{arms[chosen].about}: {arms[chosen].told}")
+                found.append(f"{arms[chosen].about}: {arms[chosen].description}")
         return found
 
 

@@ -54,7 +54,7 @@ class Orbital(Settings):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the search for symmetries said."""
+        """Notes of the search for symmetries."""
         return self.found
 
     @property

@@ -132,14 +132,14 @@ class PartitionSampler(Sampler):
         from markovlogic.methods.partition.layout import edge_bias
 
         room, edge = self._room(), self.network.edge
-        for chain, (way, child) in enumerate(zip(self.starts(first), orders.spawn(self.n_chains), strict=True)):
-            if way == "apart":
+        for chain, (kind, child) in enumerate(zip(self.starts(first), orders.spawn(self.n_chains), strict=True)):
+            if kind == "apart":
                 continue
             rng = np.random.default_rng(child)
             order = rng.permutation(len(edge))
-            if way == "greedy":
+            if kind == "greedy":
                 order = np.argsort(-edge_bias(self.network), kind="stable")
-            grow_blocks(self.layout, room, world, block, chain, edge[order], way == "greedy")
+            grow_blocks(self.layout, room, world, block, chain, edge[order], kind == "greedy")
         self._rooms.append(room)
 
     def starts(self, first: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ terms       clauses as sums of products of falsities, without equalities
 tensors     arrays with numbered axes
 program     the schematic run of theorem proving on a cluster, compiled once: which rule, on which variable, in which order
 schedule    a cluster's program run on arrays: node terms upwards, draws and expectations downwards
-messages    what the rest of the world says to a cluster: sums over unshared variables
+messages    what a cluster receives from the rest of the world: sums over unshared variables
 units       what is drawn at once: a cluster
 rows        how a predicate that theorem proving cannot draw whole is divided
 held        predicates of which terms do not show all: groups, quantifiers, hard rules

@@ -152,7 +152,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Bounds:
-    """α bounds time and β space, None: by the graph of single predicates; costs and couplings as the module says."""
+    """α bounds time and β space, None: by the graph of single predicates. For costs and couplings see the module."""
 
     alpha: float | None = None
     beta: float | None = None
@@ -277,7 +277,7 @@ class _Search:
         for cluster in clusters:
             seen = set()
             for message in messages_to(cluster, field.terms, literal=field.literal_messages):
-                seen |= {said for said in message.sent() if said[0] in field.arguments}
+                seen |= {part for part in message.sent() if part[0] in field.arguments}
             for predicate, kept, _ in seen:
                 total += prod(field.arguments[predicate][i] for i in kept)
         return total

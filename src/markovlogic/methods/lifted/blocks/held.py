@@ -1,11 +1,11 @@
 """Predicates of which terms do not show everything: their atoms are drawn one by one, or group by group, and never with others.
 
 Terms are soft clauses over atoms that are free of each other. An exclusive predicate has groups, a quantifier inside a formula
-stands for atoms that follow from others, and a hard rule leaves no weight to lose. What such a formula says concerns its own
-predicates alone; all others hear of those as of everybody, by their values.
+stands for atoms that follow from others, and a hard rule leaves no weight to lose. Such a formula concerns its own
+predicates alone; all others depend on their values, as on those of any predicate.
 
 With hard rules, moves must still reach every world. A predicate that is open throughout and has one sign in all hard clauses can
-satisfy all of its own for good; these are struck out, and so on. Where none is left, every two worlds are joined by a way of
+satisfy all of its own for good; these are struck out, and so on. Where none is left, every two worlds are joined by a path of
 single atoms: set those predicates one after the other to their sign, do the same in the other world, and go back. A cluster's
 draw can do whatever a draw of one of its atoms can.
 """
@@ -116,7 +116,7 @@ class ClusterUnit:
         self._still: dict[int, Tensor] = {}  # coefficients that nothing changes
 
     def coefficients(self, values: Mapping[str, Bools]) -> dict[int, Tensor]:
-        """What the rest of the world says, of every term."""
+        """The coefficients of all terms, given the rest of the world."""
         found = {}
         for number, message in enumerate(self.messages):
             tensor = self._still.get(number)

@@ -23,7 +23,7 @@ Choices = dict[int | str, Tensor]  # by axis: the terms of a count; by predicate
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What the evidence says of a predicate's atoms, one axis an argument; None where it says nothing of any."""
+    """The evidence about a predicate's atoms, one axis an argument; None where there is none."""
 
     true: npt.NDArray[np.float64] | None
     unknown: npt.NDArray[np.float64] | None
@@ -38,7 +38,7 @@ class Drawn:
 
 
 class Schedule:
-    """A program with what the evidence says; immutable."""
+    """A program with the evidence; immutable."""
 
     def __init__(self, program: Program, known: Mapping[str, Known], arguments: Mapping[str, tuple[int, ...]]) -> None:
         self.program, self.sizes = program, program.sizes

@@ -88,7 +88,7 @@ class TensorNetwork:
 
     @cached_property
     def known(self) -> dict[str, Known]:
-        """What the evidence says of the others."""
+        """The evidence about the other predicates."""
         found = {}
         for name in self.changing:
             statuses = self.problem.statuses[name]
@@ -125,7 +125,7 @@ class TensorNetwork:
         return found
 
     def of_open(self, name: str, array: npt.NDArray[Number]) -> npt.NDArray[Number]:
-        """What an array of a predicate (chains first) says of its open atoms, (n_chains, n_open)."""
+        """The values of a predicate's open atoms in its array (chains first), (n_chains, n_open)."""
         flat = array.reshape(len(array), self.problem.statuses[name].n_ground)
         return flat[:, self._codes[name]] if name in self._codes else flat
 
@@ -171,15 +171,15 @@ class TensorNetwork:
         bits = np.zeros((n_chains, self.n_atoms), np.bool_)
         for chain, own in enumerate(seed.spawn(n_chains)):
             rng = np.random.default_rng(own)
-            way = {"random": "coins", "false": "false"}.get(kind, self.way_of(first + chain))
-            if way == "density":
+            start = {"random": "coins", "false": "false"}.get(kind, self.way_of(first + chain))
+            if start == "density":
                 for name in self.changing:
                     numbers = self.problem.atoms.range_of(name)
                     bits[chain, numbers.start : numbers.stop] = rng.random(len(numbers)) < rng.random()
-            elif way == "coins":
+            elif start == "coins":
                 bits[chain] = rng.random(self.n_atoms) < 0.5
             else:
-                bits[chain] = way == "true"
+                bits[chain] = start == "true"
         return packed(bits)
 
     def digest(self, *, floats: bool) -> str:

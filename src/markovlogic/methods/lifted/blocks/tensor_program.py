@@ -23,7 +23,7 @@ from markovlogic.methods.lifted.blocks.tensor_terms import Factor
 
 @dataclass(frozen=True)
 class InnerTerm:
-    """What a term says of a cluster: its atoms there, and along which of their variables its coefficient varies."""
+    """A term of a cluster: its atoms there, and along which of their variables its coefficient varies."""
 
     number: int
     factors: tuple[Factor, ...]
@@ -95,7 +95,7 @@ Node = Parts | Each | Count | IndependentAtoms
 
 
 class Unliftable(Exception):
-    """No rule applies; says which atoms and variables stand in the way."""
+    """No rule applies. The message names the atoms and variables that prevent it."""
 
 
 @dataclass(frozen=True)

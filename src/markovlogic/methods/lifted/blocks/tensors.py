@@ -1,4 +1,4 @@
-"""What the rest of the world says to a cluster: for each term, how much the cluster loses where its own atoms are all false.
+"""Messages from the rest of the world to a cluster: for each term, the loss where all of the cluster's own atoms are false.
 
 [001] Theorem 2 sends each atom of the sender as a sum over the variables that it does not share with the receiver. That is right
 only while such a variable is in no other atom outside of the receiver (papers.md 2.2, 3.3): atoms that share one are
@@ -166,7 +166,7 @@ class Message:
 
     @property
     def is_right(self) -> bool:
-        """Whether it says what the rest of the world does: the literal reading sums variables too early where atoms share one."""
+        """Whether the message is exact: the literal reading sums variables too early where atoms share one."""
         return not self.literal or all(self._unseen(factor) == self._summed(factor) for factor in self.outside)
 
     def _alone(self, factor: Factor) -> set[str]:

@@ -1,4 +1,4 @@
-"""What each clause says about no object, one object, a pair of different objects, or counts of objects.
+"""Clauses sorted by what they join: no object, one, a pair of different objects, or counts of objects.
 
 A clause over two variables mentions one object where both are the same, and of a pair where they differ. A clause over three or
 more variables none of whose literals joins two of them is falsified by ∏ (number of objects that falsify each variable's part)
@@ -59,8 +59,8 @@ class JoinsThree(Exception):
 
     clause: FlatClause
 
-    def told(self, rules: Sequence[Rule]) -> str:
-        """For people: which formula, where, and which types its variables have."""
+    def describe(self, rules: Sequence[Rule]) -> str:
+        """A message for the user: which formula, where, and which types its variables have."""
         rule = rules[self.clause.rule]
         names = ", ".join(dict.fromkeys(name for name, _ in rule.types)) or ", ".join(self.clause.types)
         if any(number is not None for number in self.clause.pinned):

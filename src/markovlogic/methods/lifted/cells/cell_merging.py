@@ -201,7 +201,7 @@ def _powers(numbers: Numbers, values: Values, power: int) -> Values:
 
 
 def _sides(tables: Tables, factor: Factor) -> Bool:
-    """For each variable of a clause over counts, the profiles that falsify all that it says of it, (n_variables, n_profiles)."""
+    """For each variable of a clause over counts, the profiles that falsify its literals, (n_variables, n_profiles)."""
     layout, start = tables.layout, tables.start
     found = np.zeros((len(factor.types), int(start[-1])), np.bool_)
     for at, side in enumerate(factor.sides):

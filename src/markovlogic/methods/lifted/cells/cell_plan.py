@@ -105,7 +105,7 @@ class CellWork:
 
 
 def plan_cells(problem: Problem, lowered: LoweredModel) -> CellWork | Refusal:
-    """Plan, without grounding anything; or say which formula, variables or evidence stand in the way."""
+    """Plan, without grounding anything; or refuse, naming the formula, variables or evidence that prevent it."""
     try:
         flat, factors = written_out(problem, lowered)
         layout = layout_of(object_classes(problem, flat, factors.keys), factors)
@@ -113,7 +113,7 @@ def plan_cells(problem: Problem, lowered: LoweredModel) -> CellWork | Refusal:
     except TooLarge as reason:
         return Refusal(str(reason))
     except JoinsThree as found:
-        return Refusal(found.told(problem.model.rules))
+        return Refusal(found.describe(problem.model.rules))
 
 
 def written_out(problem: Problem, lowered: LoweredModel) -> tuple[FlatModel, Factors]:
@@ -161,7 +161,7 @@ def _work(layout: Layout, *, signed: bool) -> CellWork:
     tables_seconds = max((tables_cost(state.tables) for state in states), default=0.0)
     free = sum(not key.open_positions for key in layout.factors.keys)
     n_states = 2**free if len(states) == MOST_STATES_SEEN else len(states)
-    pairs = _asks_for_pairs(layout)
+    pairs = _queries_pairs(layout)
     costs = [[sum_cost(sums, pairs=pairs) for sums in state.sums] for state in states]
     vectors = max((cost.vectors for each in costs for cost in each), default=1.0)
     slower = SLOWER_IN_DECIMALS if signed else 2.0 if _may_round(layout) else 1.0
@@ -192,11 +192,11 @@ def _groundings(problem: Problem, types: Sequence[str]) -> float:
     return math.prod(float(len(problem.domains[of])) for of in types)
 
 
-def _asks_for_pairs(layout: Layout) -> bool:
+def _queries_pairs(layout: Layout) -> bool:
     """Whether the query needs atoms of two objects."""
     wide = {key.predicate for key in layout.links}
-    asked = set(queried_predicates(layout.objects.problem.query))
-    return bool(wide & asked)
+    queried = set(queried_predicates(layout.objects.problem.query))
+    return bool(wide & queried)
 
 
 def _counted(layout: Layout) -> str:

@@ -1,4 +1,4 @@
-"""One assignment of the 0-ary atoms, and the sum over everything else under it, with objects pinned to kinds where asked."""
+"""One assignment of the 0-ary atoms, and the sum over everything else under it, with objects pinned to kinds where requested."""
 
 from __future__ import annotations
 
