@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -88,17 +89,21 @@ def waterfall(found: Reasons) -> Any:
         steps.append((one.rule, at, at + one.log_odds, "raises it" if one.log_odds >= 0 else "lowers it"))
         at += one.log_odds
     steps.append((found.atom, 0.0, found.logit if math.isfinite(found.logit) else at, "total"))
-    values = [
-        {"step": f"{number}. {name}", "from": start, "to": end, "change": end - start, "kind": kind}
-        for number, (name, start, end, kind) in enumerate(steps)
-    ]
+    values: list[dict[str, Any]] = []
+    seen: Counter[str] = Counter()
+    for name, start, end, kind in steps:
+        seen[name] += 1  # one row a rule, even where two rules read the same
+        step = name if seen[name] == 1 else f"{name} ({seen[name]})"
+        values.append({"step": step, "from": start, "to": end, "change": end - start, "kind": kind})
     base = alt.Chart(alt.Data(values=values)).encode(
         y=alt.Y("step:N", sort=None, title=None, axis=alt.Axis(labelLimit=420)),
         tooltip=["step:N", alt.Tooltip("change:Q", format="+.4f")],
     )
     kinds = alt.Scale(domain=["raises it", "lowers it", "total"], range=[UP, DOWN, TOTAL])
     bars = base.mark_bar(height=16).encode(
-        x=alt.X("from:Q", title="log-odds"), x2="to:Q", color=alt.Color("kind:N", scale=kinds, legend=alt.Legend(title=None))
+        x=alt.X("from:Q", title="log-odds", scale=alt.Scale(padding=60)),
+        x2="to:Q",
+        color=alt.Color("kind:N", scale=kinds, legend=alt.Legend(title=None, orient="bottom")),
     )
     # the label stands right of the bar, whichever way the bar goes
     labels = (
