@@ -54,7 +54,7 @@ def test_sums_over_counts_are_right_where_that_is_said(random_problem):
         if not network.n_blocks or math.prod((network.most + 1).tolist()) > 2000:
             continue
         means = BlockSum(network).means()
-        np.testing.assert_allclose(means[: network.n_blocks + network.n_told], by_all_counts(network), atol=1e-9)
+        np.testing.assert_allclose(means[: network.n_blocks + network.n_summed], by_all_counts(network), atol=1e-9)
         if network.guarantee is Guarantee.EXACT:
             numbers = [at for item in prepared.problem.query for at in _numbers(prepared.problem, item)]
             np.testing.assert_allclose(np.sort(means[network.of_atom[sorted(set(numbers))]]), _wanted(truth, prepared), atol=1e-9)
@@ -68,7 +68,7 @@ def by_all_counts(network):
     law = np.exp(log - log.max())
     law /= law.sum()
     share = np.where(network.most > 0, every / np.maximum(network.most, 1), network.base)
-    return np.concatenate([law @ share, law @ network.told(every)])
+    return np.concatenate([law @ share, law @ network.summed_chances(every)])
 
 
 def _numbers(problem, item):

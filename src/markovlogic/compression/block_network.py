@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from markovlogic.compression.block_rows import Rows, ToldRows
+from markovlogic.compression.block_rows import Rows, SummedRows
 from markovlogic.compression.block_states import BlockStates, Reading
 from markovlogic.compression.partition import Partition
 from markovlogic.compression.shares import Blocks, Numbering
@@ -46,13 +46,13 @@ def block_network(prepared: PreparedProblem, partition: Partition, reading: Read
         check()
         if not any(literal.predicate in gone for literal in template.literals):
             rows.add(template)
-    told = [part for own in summed for part in add_summed(rows, own, told=own.predicate in asked)]
+    summed_rows = [part for own in summed for part in add_summed(rows, own, reported=own.predicate in asked)]
     start, literal, weight = rows.merged()
     has_count = np.repeat([array.predicate not in gone for array in numbering.arrays], np.diff(numbering.start))
     shown = has_count & (states.reported | (np.bincount(literal >> 1, minlength=len(states.size)) > 0))
     number = np.full(len(shown), -1, np.int64)
     number[shown] = np.arange(np.count_nonzero(shown))
-    summary_of = np.flatnonzero(~has_count & states.reported & (len(told) > 0))
+    summary_of = np.flatnonzero(~has_count & states.reported & (len(summed_rows) > 0))
     number[summary_of] = np.count_nonzero(shown) + np.arange(len(summary_of))
     literal = (2 * number[literal >> 1] + (literal & 1)).astype(np.int32)
     of_atom = np.zeros(len(problem.atoms), np.int32)  # of atoms that nobody asks about: never looked at, and may be many
@@ -82,28 +82,28 @@ def block_network(prepared: PreparedProblem, partition: Partition, reading: Read
             evidence=known / size,
             known_true=np.where(known > 0, true / np.maximum(known, 1), 0.5),
             guarantee=kept,
-            **_reported_forms(told, number, int(shown.sum()), len(summary_of)),
+            **_reported_forms(summed_rows, number, int(shown.sum()), len(summary_of)),
         )
     )
 
 
-def _reported_forms(told: Sequence[ToldRows], number: Int64, n_blocks: int, n_told: int) -> dict[str, Any]:
+def _reported_forms(summed_rows: Sequence[SummedRows], number: Int64, n_blocks: int, n_summed: int) -> dict[str, Any]:
     """Rows that describe atoms without counts, block by block; number: of blocks among those that are shown, then these."""
-    if not n_told:
+    if not n_summed:
         return {}
-    block = np.concatenate([part.block for part in told])
-    width = max(part.literal.shape[1] for part in told)
+    block = np.concatenate([part.block for part in summed_rows])
+    width = max(part.literal.shape[1] for part in summed_rows)
     literal = np.concatenate(
-        [np.pad(part.literal, ((0, 0), (0, width - part.literal.shape[1])), constant_values=-1) for part in told]
+        [np.pad(part.literal, ((0, 0), (0, width - part.literal.shape[1])), constant_values=-1) for part in summed_rows]
     )
-    weight = np.concatenate([part.weight for part in told])
+    weight = np.concatenate([part.weight for part in summed_rows])
     unit = number[block] - n_blocks
     order = np.argsort(unit, kind="stable")
     order = order[unit[order] >= 0]  # blocks without an open atom have nothing to show
     unit, literal, weight = unit[order], literal[order], weight[order]
     held = literal >= 0
     return {
-        "told_start": offsets(np.bincount(unit, minlength=n_told)),
+        "told_start": offsets(np.bincount(unit, minlength=n_summed)),
         "told_row_start": offsets(held.sum(axis=1)),
         "told_literal": (2 * number[literal[held] >> 1] + (literal[held] & 1)).astype(np.int32),
         "told_weight": weight,

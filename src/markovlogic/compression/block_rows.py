@@ -34,7 +34,7 @@ Atoms = Sequence[tuple[str, tuple[Term, ...], bool]]  # predicate, arguments and
 
 
 @dataclass(frozen=True, eq=False)
-class ToldRows:
+class SummedRows:
     """Parts of the chances of atoms that were summed out."""
 
     block: Int64  # (n,) which block of theirs
@@ -254,7 +254,7 @@ class Rows:
         alike = bool((array.count.max(axis=0) == array.size).all())
         return frozenset() if alike else frozenset(place[term] for term in args)
 
-    def told(
+    def summed_rows(
         self,
         own: tuple[str, Sequence[Term]],
         weight: float,
@@ -262,7 +262,7 @@ class Rows:
         place: Mapping[Term, int],
         axes: Sequence[Axis],
         edges: set[tuple[int, int]],
-    ) -> ToldRows:
+    ) -> SummedRows:
         """What describes an atom that has no block of its own: weight · ∏ falsities, for every tuple of groups that has some."""
         grid = self.grid(axes)
         shape = tuple(map(np.size, grid)) or (1,)
@@ -271,7 +271,7 @@ class Rows:
         value = np.broadcast_to(weight * falsity * (self._substitutions(axes, grid, edges) > 0), shape)
         kept = np.nonzero(value)
         rows = np.stack([one[kept] for one in literals], axis=1) if literals else np.zeros((len(kept[0]), 0), np.int64)
-        return ToldRows(np.broadcast_to(number, shape)[kept], rows, value[kept])
+        return SummedRows(np.broadcast_to(number, shape)[kept], rows, value[kept])
 
     def _domain_size(self, axis: Axis) -> int:
         return len(self._problem.domains[axis.type_name])

@@ -16,7 +16,7 @@ from math import prod
 
 import numpy as np
 
-from markovlogic.compression.block_rows import Atoms, Rows, ToldRows
+from markovlogic.compression.block_rows import Atoms, Rows, SummedRows
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate
 from markovlogic.problem import Problem
@@ -73,12 +73,12 @@ def _about(problem: Problem, template: ClauseTemplate, name: str) -> tuple[bool,
     return held[0].positive, tuple(others), template.weight * idle
 
 
-def add_summed(rows: Rows, own: Independent, *, told: bool) -> list[ToldRows]:
-    """Rows in the place of the clauses with the predicate; told: and what shows the chances of its atoms."""
+def add_summed(rows: Rows, own: Independent, *, reported: bool) -> list[SummedRows]:
+    """Rows in the place of the clauses with the predicate; reported: also the rows that give the chances of its atoms."""
     atoms: Atoms = [*(atom for _, others, _ in own.clauses for atom in others), (own.predicate, own.places, True)]
     of = rows.types_of(atoms)
     terms = list(of)
-    found: list[ToldRows] = []
+    found: list[SummedRows] = []
     for place in rows.patterns(terms, of, [args for _, args, _ in atoms], ()):
         axes = rows.axes(terms, of, place)
         if axes is None:
@@ -98,7 +98,7 @@ def add_summed(rows: Rows, own: Independent, *, told: bool) -> list[ToldRows]:
                     break  # an atom and its negation met
             else:
                 clauses.append((positive, false, weight))
-        if told and any(rows.mixed(*atom, place) for atom in distinct.values()):
+        if reported and any(rows.mixed(*atom, place) for atom in distinct.values()):
             rows.exact = False  # beside what is known an atom has another chance than beside what is open, and a block shows one
         grid = rows.grid(axes)
         true, open_ = rows.shares(own.predicate, own.places, place, grid)
@@ -114,11 +114,11 @@ def add_summed(rows: Rows, own: Independent, *, told: bool) -> list[ToldRows]:
             cube = tuple((*atom, not holds) for atom, holds in zip(distinct.values(), value, strict=True))
             if first is None:  # the products of all cubes add up to one: what the first loses, all lose
                 first = loss, chance
-                if told:
-                    found.append(rows.told((own.predicate, own.places), chance, (), place, axes, edges))
+                if reported:
+                    found.append(rows.summed_rows((own.predicate, own.places), chance, (), place, axes, edges))
                 rows.add_rows(np.zeros(1), cube, place, axes, edges, carried=carried)  # for what it says about exactness
                 continue
             rows.add_rows(loss - first[0], cube, place, axes, edges, carried=carried)
-            if told and chance != first[1]:
-                found.append(rows.told((own.predicate, own.places), chance - first[1], cube, place, axes, edges))
+            if reported and chance != first[1]:
+                found.append(rows.summed_rows((own.predicate, own.places), chance - first[1], cube, place, axes, edges))
     return found

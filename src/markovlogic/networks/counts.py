@@ -171,7 +171,7 @@ class BlockNetwork(CountNetwork):
     evidence: Float64  # (n_blocks,) share of known atoms
     known_true: Float64  # (n_blocks,) share of true atoms among known ones
     # blocks of atoms that were summed out have no count: their chance is Σ weight · ∏ falsities over rows of their own
-    told_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))  # (n_told + 1,) rows of each
+    told_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))  # (n_summed + 1,) rows of each
     told_row_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))
     told_literal: Int32 = field(default_factory=lambda: np.zeros(0, np.int32))
     told_weight: Float64 = field(default_factory=lambda: np.zeros(0))
@@ -194,10 +194,10 @@ class BlockNetwork(CountNetwork):
     @property
     def n_units(self) -> int:
         """A block shows its own mean; then come those that have no count."""
-        return self.n_blocks + self.n_told
+        return self.n_blocks + self.n_summed
 
     @property
-    def n_told(self) -> int:
+    def n_summed(self) -> int:
         """Blocks of atoms that were summed out and are requested."""
         return len(self.told_start) - 1
 
@@ -208,21 +208,21 @@ class BlockNetwork(CountNetwork):
 
     def decided(self, atoms: Int32) -> Bool:
         """Atoms of known blocks."""
-        most = np.concatenate([self.most, np.ones(self.n_told, np.int64)])
+        most = np.concatenate([self.most, np.ones(self.n_summed, np.int64)])
         return np.asarray(most[self.of_atom[atoms]] == 0, np.bool_)
 
-    def told(self, counts: Int64) -> Float64:
-        """(n_states, n_told) the chances of atoms that were summed out, in states (n_states, n_blocks)."""
+    def summed_chances(self, counts: Int64) -> Float64:
+        """(n_states, n_summed) the chances of atoms that were summed out, in states (n_states, n_blocks)."""
         share, length = self.base + self.step * counts, np.diff(self.told_row_start)
-        of_row = np.repeat(np.arange(self.n_told), np.diff(self.told_start))
-        found = np.zeros((len(counts), self.n_told))
+        of_row = np.repeat(np.arange(self.n_summed), np.diff(self.told_start))
+        found = np.zeros((len(counts), self.n_summed))
         for n in each_once(length).tolist():
             own = np.flatnonzero(length == n)
             literal = self.told_literal[self.told_row_start[own][:, None] + np.arange(n)]
             part = share[:, literal >> 1]
             value = np.where(literal & 1, 1.0 - part, part).prod(axis=2) * self.told_weight[own]
             for state in range(len(counts)):
-                found[state] += np.bincount(of_row[own], value[state], minlength=self.n_told)
+                found[state] += np.bincount(of_row[own], value[state], minlength=self.n_summed)
         return found
 
     def log_weights(self, counts: Int64) -> Float64:

@@ -98,19 +98,19 @@ class BlockSum:
         own = self.network
         length = np.diff(own.row_start)
         first = np.repeat(own.row_literal[own.row_start[:-1]] >> 1, length)
-        # what describes one block of summed-out atoms is looked at together
-        told, start = own.told_literal >> 1, own.told_row_start[own.told_start]
-        lead = np.repeat(told[np.minimum(start[:-1], max(len(told) - 1, 0))], np.diff(start)) if len(told) else told
-        one, other = np.concatenate([first, lead]), np.concatenate([own.row_literal >> 1, told])
+        # blocks that describe one block of summed-out atoms belong to one component
+        summed, start = own.told_literal >> 1, own.told_row_start[own.told_start]
+        lead = np.repeat(summed[np.minimum(start[:-1], max(len(summed) - 1, 0))], np.diff(start)) if len(summed) else summed
+        one, other = np.concatenate([first, lead]), np.concatenate([own.row_literal >> 1, summed])
         return _components(own.n_blocks, one.astype(np.int64), other.astype(np.int64))
 
     @cached_property
-    def _told(self) -> Int64:
-        """(n_told,) the component that describes each block of summed-out atoms; -1 where its chance is always the same."""
+    def _summed_component(self) -> Int64:
+        """(n_summed,) the component that describes each block of summed-out atoms; -1 where its chance is always the same."""
         own = self.network
         start = own.told_row_start[own.told_start]
         some = np.diff(start) > 0
-        found = np.full(own.n_told, -1, np.int64)
+        found = np.full(own.n_summed, -1, np.int64)
         found[some] = self._component[own.told_literal[start[:-1][some]] >> 1]
         return found
 
@@ -128,7 +128,7 @@ class BlockSum:
 
     @cached_property
     def cost(self) -> CountSum:
-        """What it takes; without a joint distribution there is nothing to sum over, unless blocks stand alone."""
+        """The cost. Without a joint distribution there is no sum, unless each block stands alone."""
         if not self.network.has_joint and any(len(blocks) > 1 for blocks, _ in self._parts):
             return CountSum(None, inf)
         states, cells = 0, 0.0
@@ -143,17 +143,17 @@ class BlockSum:
     def means(self) -> Float64:
         """(n_units,) the mean share of true atoms among the open ones of each block; of known blocks what is known."""
         own = self.network
-        found = np.concatenate([own.base, own.told(np.zeros((1, own.n_blocks), np.int64))[0]])
+        found = np.concatenate([own.base, own.summed_chances(np.zeros((1, own.n_blocks), np.int64))[0]])
         for blocks, rows in self._parts:
             check()
-            told = np.flatnonzero(self._told == self._component[blocks[0]])
-            if len(rows) or len(told):
-                found[np.concatenate([blocks, own.n_blocks + told])] = self._part_means(blocks, rows, told)
+            summed = np.flatnonzero(self._summed_component == self._component[blocks[0]])
+            if len(rows) or len(summed):
+                found[np.concatenate([blocks, own.n_blocks + summed])] = self._part_means(blocks, rows, summed)
             else:
                 found[blocks] = 0.5
         return found
 
-    def _part_means(self, blocks: Int64, rows: Int64, told: Int64) -> Float64:
+    def _part_means(self, blocks: Int64, rows: Int64, summed: Int64) -> Float64:
         """Of the blocks of a component, and of those without counts that it describes."""
         from scipy.special import gammaln
 
@@ -166,7 +166,7 @@ class BlockSum:
         base, step = own.base[blocks], own.step[blocks]
         if own.alone:
             base, step = np.zeros(len(blocks)), np.ones(len(blocks))
-        law = _Law(len(blocks) + len(told))
+        law = _Law(len(blocks) + len(summed))
         for count in _grid((most + 1).tolist(), max(1, PIECE // (4 * len(blocks) + len(rows) + len(own.told_literal)))):
             ways = (gammaln(most + 1.0) - gammaln(count + 1.0) - gammaln(most - count + 1.0)).sum(axis=1)
             share, loss = base + step * count, np.zeros(len(count))
@@ -174,10 +174,10 @@ class BlockSum:
                 part = share[:, place[literal >> 1]]
                 loss += np.where(literal & 1, 1.0 - part, part).prod(axis=2) @ weight
             values = count / most
-            if len(told):
+            if len(summed):
                 every = np.zeros((len(count), own.n_blocks), np.int64)
                 every[:, blocks] = count
-                values = np.concatenate([values, own.told(every)[:, told]], axis=1)
+                values = np.concatenate([values, own.summed_chances(every)[:, summed]], axis=1)
             law.add(ways - own.scale[blocks[0]] * loss, values)
         return np.clip(law.mean, 0.0, 1.0)  # rounding
 
@@ -194,7 +194,7 @@ class TypeSum:
 
     @cached_property
     def alike(self) -> Int64:
-        """(n_classes,) for each class the first that nothing shows from it: exchanging the two leaves every weight as it is."""
+        """(n_classes,) for each class the first that is like it: exchanging the two leaves every weight as it is."""
         own = self.network
         found, bins = np.arange(own.n_classes), dict[bytes, list[int]]()
         for number in range(own.n_classes):
@@ -232,7 +232,7 @@ class TypeSum:
         size = np.bincount(self.alike, own.class_size, minlength=own.n_classes)[first].astype(np.int64)
         for at, class_ in enumerate(first.tolist()):
             members = np.flatnonzero(self.alike == class_)
-            if len(members) > 1 and own.class_size[class_] == 1:  # what two members of the class say of each other
+            if len(members) > 1 and own.class_size[class_] == 1:  # the pair weights of two members of the class
                 inside = slice(int(start[at]), int(start[at + 1]))
                 pair[inside, inside] = own.pair[self._cells(class_), self._cells(int(members[1]))]
         return replace(own, class_start=start, class_size=size, cell_weight=own.cell_weight[cells], pair=pair)
@@ -251,7 +251,7 @@ class TypeSum:
 
     @cached_property
     def cost(self) -> CountSum:
-        """What it takes: every way to put the objects of a class into its cells."""
+        """The cost of a sum over all ways to put the objects of a class into its cells."""
         own, states, cells = self.merged, 0, 0.0
         for part in range(int(self._component.max(initial=-1)) + 1):
             classes, held = np.flatnonzero(self._component == part), self._held(part)

@@ -215,9 +215,9 @@ class BlockGibbsSampler(CountSampler):
 
     def unit_values(self, state: CountState) -> Float64:
         """The mean of an open atom of each block, given the rest; of atoms that were summed out too."""
-        if not self.network.n_told:
+        if not self.network.n_summed:
             return np.ascontiguousarray(state.value.T)
-        return np.concatenate([state.value.T, np.clip(self.network.told(state.counts), 0.0, 1.0).T])
+        return np.concatenate([state.value.T, np.clip(self.network.summed_chances(state.counts), 0.0, 1.0).T])
 
     def check(self, state: CountState) -> None:
         """Counts that blocks can have, and chances that follow from their fields."""
