@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SWEEPS = 60  # of a try, where nothing is said
 COOLING, GREEDY = (0.2, 8.0), 1e4  # inverse temperatures: from, to; and of the last sweeps
 GREEDY_SHARE = 0.15
-GREEDY_FIRST = 1  # the way of `methods.sampling.partition.WAYS` that the first try starts by
+GREEDY_FIRST = 1  # the entry of `methods.sampling.partition.STARTS` that the first try starts with
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What planning finds out about a prepared problem: values that know no more than they were made from.
+"""The results of planning a prepared problem: values that depend only on what they were made from.
 
 An `Analysis` is made of a problem that hard rules reduced, before anything is grounded. `grounded` gives another one that has the
 network. What takes long and may not be needed is computed when it is first read, and kept.
@@ -151,7 +151,7 @@ class Forecast:
 
     @cached_property
     def grounding(self) -> Grounding:
-        """The way to the ground network."""
+        """The plan of grounding."""
         own = self.workspace
         return Grounding(self.prepared.problem, self.prepared.lowered, own.database, own.memory_limit)
 
@@ -174,7 +174,7 @@ class Forecast:
 
     @property
     def needs(self) -> str:
-        """What grounding takes, for people."""
+        """What grounding takes, as a text for the user."""
         return f"grounding needs up to {show_bytes(self.sizes.memory_bytes)} and {self.sizes.seconds:,.0f} s"
 
     @property
@@ -184,7 +184,7 @@ class Forecast:
 
     @cached_property
     def outweighs(self) -> str | None:
-        """Why nobody should plan to do without the ground network unasked: many rules, few groundings each, and they fit."""
+        """A reason to use the ground network in `auto`: many rules with few groundings each, and they fit."""
         n_clauses = len(self.prepared.lowered.templates)
         few = n_clauses > MANY_RULES and sum(self.sizes.rows) <= FEW_GROUNDINGS * n_clauses
         if not few or not self.fits:
@@ -517,7 +517,7 @@ class Analysis:
 
     @cached_property
     def partition(self) -> PartitionAnalysis:
-        """What there is to know of equivalence relations."""
+        """What is found out about equivalence relations."""
         from markovlogic.methods.partition_analysis import PartitionAnalysis
 
         return PartitionAnalysis(self)

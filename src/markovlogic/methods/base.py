@@ -97,7 +97,7 @@ class Method(ABC):
     """One entry of the table; files of this package hold one each, as `METHOD`."""
 
     name: str  # on the command line
-    summary: str  # one line, for people
+    summary: str  # one line, for the user
     networks: tuple[NetworkKind, ...]  # what it can work on, the best first
     promise: Guarantee  # what it sets out with; what happens in a run may weaken it
     numbers: str = "exact"  # what its numbers are, where nothing is averaged
@@ -127,7 +127,7 @@ class Method(ABC):
         """What it would take: from predicted sizes, or from the ground network where there is one."""
 
     def network_for(self, analysis: Analysis, options: InferOptions) -> NetworkKind:
-        """The network that it would work on; found from predicted sizes, so that everybody who asks gets the same answer."""
+        """The network that it would work on; found from predicted sizes, so that all callers get the same one."""
         return self.networks[0]
 
     def costs(self, analysis: Analysis, options: InferOptions) -> tuple[tuple[NetworkKind, Cost], ...]:

@@ -57,7 +57,7 @@ class BeliefPropagation(PropagationMethod):
         return Plan(self, NetworkKind.GROUND, reason, self.cost(analysis, options), settings=settings, notes=self.notes(options))
 
     def found(self, analysis: Analysis, plan: Plan, rounds: Rounds) -> Found:
-        """Run the messages; where there are no loops, say that they are exact."""
+        """Run the messages; where there are no loops, remark that they are exact."""
         network, progress = analysis.ground_network, analysis.progress
         with analysis.watch("sample"):
             graph = ground_graph(network)

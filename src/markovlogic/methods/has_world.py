@@ -18,7 +18,7 @@ UNCHECKED = "the hard rules are too large to ground, so it was not checked wheth
 
 
 def require_world(prepared: PreparedProblem, resources: Resources) -> tuple[str, ...]:
-    """Refuse a problem whose hard rules and evidence allow no world; the notes say where that could not be checked.
+    """Refuse a problem whose hard rules and evidence allow no world; the notes name what could not be checked.
 
     A compression may merge or vote away the very facts that contradict a hard rule, so the original problem is checked.
     """

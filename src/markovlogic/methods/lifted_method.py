@@ -73,7 +73,7 @@ class LiftedMethod(Method):
         )
 
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer | None:
-        """Take what is cheap; say nothing where there is no way."""
+        """Take what is cheap; make no offer where lifting is not possible."""
         if not cost.possible:
             return Offer(False, "")
         if cost.seconds is None or cost.seconds > options.sampling.exact_seconds:

@@ -46,7 +46,7 @@ class PartitionMethod(SamplingMethod):
         return analysis.partition.network
 
     def skip_in_auto(self, analysis: Analysis, options: InferOptions) -> bool:
-        """There is nothing to say where no rule mentions an equivalence relation."""
+        """No offer where no rule mentions an equivalence relation."""
         return not analysis.partition.equivalences.relations and not analysis.partition.equivalences.misses
 
     def offer(self, analysis: Analysis, cost: Cost, options: InferOptions) -> Offer:

@@ -122,7 +122,7 @@ def _chosen(
     """The plan of the first method that takes the problem.
 
     only_fitting: where the ground network does not fit, those that come after the first one who needs it must be able to count.
-    is_rest: it is what is left of a problem whose other components are solved exactly, so that only chains are thought of.
+    is_rest: it is what is left of a problem whose other components are solved exactly, so that only chains are considered.
     """
     reasons: list[str] = []
     must_count = options.network is NetworkKind.COUNTING

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from markovlogic.results.answers import Answer, Values
     from markovlogic.results.queries import ResolvedQuery
 
-EXPECTED_ROUNDS = 60  # that a prediction counts on; how many it takes nobody knows before
+EXPECTED_ROUNDS = 60  # assumed by predictions; the true number is known only after a run
 LOADING = 0.3  # seconds until kernels that were compiled before are there
 EDGE_SECONDS, EDGE_BYTES, NODE_BYTES = 100e-9, 24, 80  # of a message and round; of messages, heap and totals, at most
 
@@ -59,7 +59,7 @@ class Messages(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What messages say of the questions."""
+    """The results of messages for the queries."""
 
     base: AtomBeliefs
     atoms: Float64  # of the open atoms that are requested
@@ -74,7 +74,7 @@ class Found:
 
 @dataclass(frozen=True)
 class PropagationMethod(Method):
-    """Messages between atoms and what ties them; subclasses say on which graph."""
+    """Messages between atoms and what ties them; subclasses choose the graph."""
 
     numbers: str = "bethe"
 
@@ -88,7 +88,7 @@ class PropagationMethod(Method):
 
     @abstractmethod
     def found(self, analysis: Analysis, plan: Plan, rounds: Rounds) -> Found:
-        """Run the messages and ask them."""
+        """Run the messages and compute the answers."""
 
     def settings(self, options: InferOptions) -> Messages:
         """What the user chose, or the defaults; refuses what makes no sense before anything long runs."""
@@ -181,7 +181,7 @@ def _more(damping: float) -> float:
 
 
 def _without_errors(probability: Float64) -> Values:
-    """Numbers whose error nobody knows: a standard error of 0 would be a promise."""
+    """Numbers with an unknown error: a standard error of 0 would be a promise."""
     from markovlogic.results.answers import Values
 
     nothing = np.full(len(probability), np.nan)

@@ -159,7 +159,7 @@ def _estimate_bytes(use: Use, lanes: int) -> float:
     return block + means + counts + series + ends
 
 
-SLOW = Rates(64e-6, 64e-6, single_steps=True)  # of a sampler in plain Python, which nobody has measured
+SLOW = Rates(64e-6, 64e-6, single_steps=True)  # of a sampler in plain Python that was not measured
 
 
 def counting_scale(analysis: Analysis) -> Scale:

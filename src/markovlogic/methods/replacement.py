@@ -39,7 +39,7 @@ def replaced(prepared: PreparedProblem, options: InferOptions, resources: Resour
 def analysis_with(
     prepared: PreparedProblem, options: InferOptions, resources: Resources, watch: Stopwatch, *, include_evidence: bool = False
 ) -> Iterator[Analysis]:
-    """The analysis of what the options say is solved: the problem, or what a compression puts in its place."""
+    """The analysis of the problem to solve: the original one, or what a compression puts in its place."""
     replacement = None
     if options.compressor is not None:
         with watch("compress"):

@@ -51,7 +51,7 @@ def two_sources(method: str) -> InputError:
 
 @dataclass(frozen=True)
 class SamplingMethod(Method):
-    """Chains with a target; settings of the sampler's own file say which."""
+    """Chains with a target. The settings in the sampler's own file name it."""
 
     home: tuple[str, str] = ("", "")  # module and class of the settings
     chains: int = 8  # by default
@@ -218,7 +218,7 @@ class SamplingMethod(Method):
         return self._answer(analysis, task, schedule, found, query.numbers)
 
     def _answer(self, analysis: Analysis, task: Task, schedule: Schedule, found: RunResult, numbers: Int64) -> Answer:
-        """What the chains say; numbers: of the problem's open atoms that their rows stand for."""
+        """The answer of the chains; numbers: of the problem's open atoms that their rows stand for."""
         from markovlogic.estimation.orbit_pools import remarks_on
         from markovlogic.problem.names import atom_name
         from markovlogic.results.answers import Answer

@@ -1,4 +1,4 @@
-"""The methods of the table that run chains: what each promises, takes and answers when auto asks."""
+"""The methods of the table that run chains: what each promises and takes, and what it offers to auto."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class GibbsMethod(SamplingMethod):
         return self.counting_chains if network is NetworkKind.COUNTING else self.chains
 
     def settings_on(self, network: NetworkKind, analysis: Analysis, options: InferOptions) -> Settings:
-        """On the counting network another sampler does what the settings say."""
+        """On the counting network another sampler follows the settings."""
         made = self.settings(options)
         if network is not NetworkKind.COUNTING:
             return made

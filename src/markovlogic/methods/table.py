@@ -1,4 +1,4 @@
-"""The table of methods, in the order in which users see them and in which `auto` asks them.
+"""The table of methods, in the order in which users see them and in which `auto` tries them.
 
 Each name stands for a reference "module:attribute" to a `Method`. Other packages add methods through the entry points
 `markovlogic.methods`. Reading the names loads nothing, so that help texts are quick.

@@ -72,7 +72,7 @@ def eliminate_shape(
     *,
     advance: Callable[[float], None] = lambda share: None,
 ) -> ShapeAnswer:
-    """Solve all components of a shape; `advance` hears which share of the work is done."""
+    """Solve all components of a shape; `advance` receives the share of the work that is done."""
     if shape.log2_worlds() == -math.inf:
         return impossible(shape, len(events))
     program = factor_program(shape, plan)

@@ -49,7 +49,7 @@ def enumerate_shape(
     *,
     advance: Callable[[float], None] = lambda share: None,
 ) -> ShapeAnswer:
-    """Solve all components of a shape by listing their worlds; `advance` hears which share of the work is done."""
+    """Solve all components of a shape by listing their worlds; `advance` receives the share of the work that is done."""
     if shape.log2_worlds() == -math.inf:
         return impossible(shape, len(events))
     variables = variables_of(shape)

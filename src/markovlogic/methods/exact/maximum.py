@@ -57,7 +57,7 @@ def best_listed(shape: Shape) -> ShapeOptimum:
 def best_eliminated(
     shape: Shape, plan: EliminationPlan, *, advance: Callable[[float], None] = lambda share: None
 ) -> ShapeOptimum:
-    """Eliminate all variables by maximum; `advance` hears which share of the work is done."""
+    """Eliminate all variables by maximum; `advance` receives the share of the work that is done."""
     weight, world = np.full(shape.n_rows, -math.inf), np.zeros((shape.n_rows, shape.n_open), bool)
     if shape.log2_worlds() == -math.inf:
         return ShapeOptimum(weight, world)

@@ -298,7 +298,7 @@ class _Bounds:
             raise self.refused(refusal, bits) from None
 
     def refused(self, refusal: ResourceError, bits: float | None = None) -> ResourceError:
-        """A refusal with what else was thought of, and advice."""
+        """A refusal with the other choices that were considered, and advice."""
         listed = f"; its 2^{bits:.0f} worlds are too many to list" if bits is not None and self.method == "exact" else ""
         if isinstance(refusal, EffortSpentError):
             listed = ""

@@ -57,7 +57,7 @@ class Work(Protocol):
 
     @property
     def reason(self) -> str:
-        """For people: how the problem is solved."""
+        """A text for the user: how the problem is solved."""
         ...
 
     @property

@@ -65,7 +65,7 @@ def _with(statuses: Statuses, facts: dict[int, int]) -> Statuses:
 Engine = Callable[[Problem, LoweredModel], Work | Refusal]
 
 ENGINES: tuple[Engine, ...] = (plan_cells, plan_proof)
-QUICK_SECONDS = 1.0  # a plan that good is taken without asking further: planning takes time too
+QUICK_SECONDS = 1.0  # a plan this fast is taken at once: planning takes time too
 
 
 def plan_lifted(problem: Problem, lowered: LoweredModel, *, drawing: bool = False) -> Work | Refusal:

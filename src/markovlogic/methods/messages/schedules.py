@@ -136,7 +136,7 @@ class ImpossibleError(Exception):
 
 @dataclass(frozen=True)
 class Rounds:
-    """How messages are sent; see `methods.bp.BP` for what users say."""
+    """How messages are sent; see `methods.bp.BP` for the users' settings."""
 
     damping: float = 0.5
     iterations: int = 1000
@@ -221,7 +221,7 @@ def _has_hubs(graph: FactorGraph) -> bool:
 
 
 class _Messages:
-    """The state: all messages, and what the atoms hear of them."""
+    """The state: all messages, and the sums that reach the atoms."""
 
     def __init__(self, graph: FactorGraph, damping: float) -> None:
         from markovlogic.kernels.messages import Heard, Room
@@ -237,7 +237,7 @@ class _Messages:
         self._forget(0)
 
     def _forget(self, side: int) -> None:
-        """Let atoms hear nothing but their biases."""
+        """Reset the atoms' sums to their biases."""
         bias, heard = self.graph.bias, self.heard
         heard.total[:, side] = np.where(np.isfinite(bias), bias, 0.0)
         heard.sure[:, 2 * side] = bias == -np.inf
@@ -255,7 +255,7 @@ class _Messages:
         return change
 
     def listen(self) -> None:
-        """Add up anew what atoms hear, without the rounding errors of many single changes."""
+        """Add up the atoms' sums anew, without the rounding errors of many single changes."""
         from markovlogic.kernels.flooding import listen
 
         self._forget(self.side)
@@ -263,7 +263,7 @@ class _Messages:
         self.check()
 
     def _certain(self) -> tuple[Bool, Bool]:
-        """Which nodes hear that they are certainly false, and certainly true."""
+        """Which nodes are certainly false by their messages, and which certainly true."""
         sure = self.heard.sure
         return sure[:, 2 * self.side] > 0, sure[:, 2 * self.side + 1] > 0
 

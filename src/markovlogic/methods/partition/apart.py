@@ -53,7 +53,7 @@ def treated_apart(network: PartitionNetwork, parts: Parts, most: float = LARGEST
         network, parts, most = loose, smaller, max(most, error_of_far)
     low, high, row = network.pairs
     bias = network.rows.atom_bias[row]
-    free = (bias <= LEAST_ODDS[0]) & np.isfinite(bias) & ~network.spoken_of[row]
+    free = (bias <= LEAST_ODDS[0]) & np.isfinite(bias) & ~network.mentioned[row]
     if not free.any():
         return Apart(network, parts, error_of_far, 0)
     base = parts_of(without(network, row[free]))

@@ -101,7 +101,7 @@ def classes_of(problem: Problem, relation: Equivalence, decided: Int8, unlisted:
 
 
 def _barred(problem: Problem, relation: Equivalence, node_of: Int32, false: Int64 | None) -> Int32:
-    """Pairs of nodes with a false atom between them; refuses one inside of a node. false: codes, None where nobody asks."""
+    """Pairs of nodes with a false atom between them; refuses one inside of a node. false: codes, None where not needed."""
     if false is None:
         return np.zeros((0, 2), np.int32)
     one, other = np.divmod(false, max(len(node_of), 1))

@@ -9,7 +9,7 @@ from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.networks.ground import signed_atom_rows
 from markovlogic.system.arrays import Float64, Int64, frozen, offsets
 
-EVEN = 0.1  # share of proposals for all pairs alike: where their own log-odds decide them, other clauses may say otherwise
+EVEN = 0.1  # share of proposals for all pairs alike: where their own log-odds decide them, other clauses may decide otherwise
 LEAST_LIKELY = 0.02  # of a pair, where nodes are drawn that move together
 
 

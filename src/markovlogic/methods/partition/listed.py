@@ -96,9 +96,9 @@ def completed(found: Listed, network: PartitionNetwork, likely: float = LIKELY, 
 
 
 def connected_by(network: PartitionNetwork, likely: float) -> Int32:
-    """(n_nodes,) parts that pairs with larger log-odds connect, or pairs that a clause speaks of."""
+    """(n_nodes,) parts that pairs with larger log-odds connect, or pairs that a clause mentions."""
     low, high, row = network.pairs
-    ties = (network.rows.atom_bias[row] > likely) | network.spoken_of[row]
+    ties = (network.rows.atom_bias[row] > likely) | network.mentioned[row]
     return connected_parts(network.n_nodes, low[ties], high[ties])[1]
 
 
@@ -138,7 +138,7 @@ def _all_pairs(part_of: Int32, n: int, largest: int) -> Int64:
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """What the rules say of the pairs of one relation."""
+    """The rules about the pairs of one relation."""
 
     problem: Problem
     lowered: LoweredModel

@@ -65,11 +65,11 @@ class PartitionNetwork:
         return node[upper], self.near_node[upper], self.near_row[upper]
 
     @property
-    def spoken_of(self) -> Bool:
+    def mentioned(self) -> Bool:
         """(n_all,) rows that a clause or a definition holds."""
-        spoken: Bool = np.diff(self.rows.atom_start) > 0
-        spoken[self.rows.definition_literal >> 1] = True
-        return spoken
+        found: Bool = np.diff(self.rows.atom_start) > 0
+        found[self.rows.definition_literal >> 1] = True
+        return found
 
     @property
     def has_far(self) -> bool:

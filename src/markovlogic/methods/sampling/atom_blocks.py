@@ -102,7 +102,7 @@ def _rows(network: GroundNetwork) -> tuple[Int64, Int32, Float64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtomBlocks:
-    """Blocks of open atoms that somebody chose; no atom is in two of them."""
+    """Chosen blocks of open atoms; no atom is in two of them."""
 
     start: Int64  # (n_blocks + 1,) offsets into atom
     atom: Int32

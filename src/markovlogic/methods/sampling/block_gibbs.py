@@ -1,6 +1,6 @@
 """Gibbs sampling of blocks of atoms: cgibbs and acgibbs of [000], and the count-valued chain of papers.md 3.12.
 
-[000] gives each block a selection probability, one less its share of evidence, and does not say what is done with it. Fixed
+[000] gives each block a selection probability, one less its share of evidence, and does not state its use. Fixed
 selection probabilities do not change where a chain ends up ("scan", "lazy"); only readings that put the evidence into the block
 do ("clamp", and "bang-bang", the minimiser of the paper's Eq. 5). See papers.md 2.6.
 """
@@ -28,7 +28,7 @@ class TypeGibbsSampler(CountSampler):
     """Counts are of cells, and the field of a cell is what an object in it weighs."""
 
     network: TypeNetwork
-    ways = ("first", "last", "even", "density")
+    start_kinds = ("first", "last", "even", "density")
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ class BlockGibbsSampler(CountSampler):
 
     network: BlockNetwork
     settings: BlockGibbs = of_default(default_factory=BlockGibbs)
-    ways = ("false", "true", "coins", "density")
+    start_kinds = ("false", "true", "coins", "density")
 
     @property
     def kernel_modules(self) -> tuple[str, ...]:

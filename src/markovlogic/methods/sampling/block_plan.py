@@ -108,7 +108,7 @@ def grown(variables: Variables, ties: Ties, width: int, n_divisions: int) -> lis
 
 
 def given(variables: Variables, ties: Ties, blocks: AtomBlocks) -> Plan:
-    """A division into the blocks that somebody chose; sites that are in none stand alone."""
+    """A division into the blocks that were chosen; sites that are in none stand alone."""
     chosen = [sites for sites in blocks.sites(variables) if len(sites)]
     parts = [_ordered(variables, sites, number) for number, sites in enumerate(chosen)]
     left = all_but(variables.n_sites, np.concatenate([np.zeros(0, np.int32), *chosen])).astype(np.int32)

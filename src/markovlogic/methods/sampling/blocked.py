@@ -34,7 +34,7 @@ class BlockedState(NamedTuple):
 
     world: Words  # (n_all,)
     generator: npt.NDArray[np.uint64]  # (n_chains, 4) one stream a chain
-    done: npt.NDArray[np.int64]  # (1,) sweeps made, which say what division is next
+    done: npt.NDArray[np.int64]  # (1,) sweeps made, which determine the next division
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ class CountSampler(Sampler):
 
     network: CountNetwork
     n_chains: int
-    ways: ClassVar[tuple[str, ...]] = ()  # to start, which chains take in turn
+    start_kinds: ClassVar[tuple[str, ...]] = ()  # which chains take in turn
 
     @abstractmethod
     def start(self, kind: str, rng: np.random.Generator) -> Int64:
@@ -230,7 +230,7 @@ class CountSampler(Sampler):
 
     def starts(self, first: int) -> tuple[str, ...]:
         """A word a chain."""
-        return tuple(self.ways[(first + chain) % len(self.ways)] for chain in range(self.n_chains))
+        return tuple(self.start_kinds[(first + chain) % len(self.start_kinds)] for chain in range(self.n_chains))
 
     def step(self, state: Any, sweeps: int, planes: Any = None, conditionals: Any = None, *, burn_in: bool = False) -> StepInfo:
         """Draw all counts, `sweeps` times over."""

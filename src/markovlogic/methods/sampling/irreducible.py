@@ -50,7 +50,7 @@ def single_site_reach(network: GroundNetwork) -> Reachability:
 
 
 def tied_atoms(network: GroundNetwork) -> Bool:
-    """(n_all,) the atoms, and values of groups, that clauses tie which no site can satisfy for good; none where nobody knows."""
+    """(n_all,) the atoms, and values of groups, that clauses tie which no site can satisfy for good; none where unknown."""
     part = hard_part(network)
     tied = np.zeros(network.n_all, np.bool_)
     found = None if part.is_empty else _peeled(part)

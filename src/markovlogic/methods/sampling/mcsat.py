@@ -200,7 +200,7 @@ class MCSAT(Settings):
 
     @property
     def has_conditionals(self) -> bool:
-        """Those of the sweeps; where hard rules may confine them they say nothing of moves that only slice steps make."""
+        """Those of the sweeps; where hard rules may confine them they do not cover moves that only slice steps make."""
         return self.alternate and not self.confined
 
     def bind(self, target: Target) -> MCSAT:
@@ -325,7 +325,7 @@ class MCSATSampler(Sampler):
         return Guarantee.UNBOUNDED if counts.get("parts_searched", 0) else Guarantee.EXACT
 
     def concerns(self, counts: dict[str, int]) -> list[str]:
-        """What the counters say against the draws."""
+        """Concerns about the draws that the counters give."""
         found = []
         searched, failed = counts.get("parts_searched", 0), counts.get("searches_failed", 0)
         if failed:

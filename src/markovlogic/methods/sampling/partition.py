@@ -23,7 +23,7 @@ from markovlogic.system.checkpoint_validation import require_generators
 if TYPE_CHECKING:
     from markovlogic.kernels.partition.layout import Chain, Layout
 
-WAYS = ("apart", "greedy", "together")  # how chains start, in turn
+STARTS = ("apart", "greedy", "together")  # how chains start, in turn
 
 
 class PartitionState(NamedTuple):
@@ -53,8 +53,8 @@ class Partition(Settings):
     def __post_init__(self) -> None:
         if self.scans < 0 or self.proposals < 0 or self.several < 0:
             raise InputError("Partition: scans, proposals and several must not be negative")
-        if self.start not in ("auto", *WAYS):
-            raise InputError(f"Partition: start is {self.start!r}, expected one of auto, {', '.join(WAYS)}")
+        if self.start not in ("auto", *STARTS):
+            raise InputError(f"Partition: start is {self.start!r}, expected one of auto, {', '.join(STARTS)}")
 
     @property
     def method(self) -> str:
@@ -146,7 +146,7 @@ class PartitionSampler(Sampler):
         """How each chain starts."""
         if self.settings.start != "auto":
             return (self.settings.start,) * self.n_chains
-        return tuple(WAYS[(first + chain) % len(WAYS)] for chain in range(self.n_chains))
+        return tuple(STARTS[(first + chain) % len(STARTS)] for chain in range(self.n_chains))
 
     def step(
         self,

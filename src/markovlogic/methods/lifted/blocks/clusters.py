@@ -187,7 +187,7 @@ class ClusterGraph:
         return tuple(_unit(cluster, field, known) for cluster in self.clusters)
 
     def lines(self) -> list[str]:
-        """The graph as text: one line a cluster, with its cost and those that it hears."""
+        """The graph as text: one line a cluster, with its cost and those that it depends on."""
         made = [
             f"cluster graph: time {self.time:,.0f} (bound {self.alpha:,.0f}), space {self.space:,.0f} (bound {self.beta:,.0f})"
         ]
@@ -264,7 +264,7 @@ class _Search:
         return self._time[cluster]
 
     def _time_of_held(self, cluster: tuple[str, ...], held: str) -> float:
-        """One step an atom; nobody else is drawn with them."""
+        """One step an atom; no other atom is drawn with it."""
         self._obstacle[cluster] = self.field.held[held]
         self._cells[cluster] = float(prod(self.field.arguments[held]))
         self._time[cluster] = self._cells[cluster] if len(cluster) == 1 else float("inf")

@@ -81,7 +81,7 @@ def _require_free_moves(problem: Problem, hard: Sequence[ClauseTemplate], behind
         for template in left:
             for literal in template.literals:
                 for name in behind.get(literal.predicate, ()):
-                    signs[name] = {True, False}  # nobody knows what it does there
+                    signs[name] = {True, False}  # its effect there is unknown
                 signs.setdefault(literal.predicate, set()).add(literal.positive)
         struck = {name for name, own in signs.items() if name in free and len(own) == 1}
         kept = [template for template in left if not any(literal.predicate in struck for literal in template.literals)]
@@ -122,7 +122,7 @@ class ClusterUnit:
             tensor = self._still.get(number)
             if tensor is None:
                 tensor = message.coefficient(values, self.changing, self.program.axis_of[number])
-                if not message.speaks(self.changing):
+                if not message.depends_on(self.changing):
                     self._still[number] = tensor
             found[number] = tensor
         return found

@@ -29,7 +29,7 @@ from markovlogic.system.arrays import Words, packed
 
 Number = TypeVar("Number", np.bool_, np.float64)
 
-WAYS = ("coins", "true", "false", "density")
+STARTS = ("coins", "true", "false", "density")
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,4 +197,4 @@ class TensorNetwork:
 
     def way_of(self, chain: int) -> str:
         """How chain number so and so of a run starts."""
-        return starts.way_of(chain) if self.is_bound else WAYS[chain % len(WAYS)]
+        return starts.way_of(chain) if self.is_bound else STARTS[chain % len(STARTS)]

@@ -180,7 +180,7 @@ class _Compiler:
         return Each(axis, self.node(terms, inner))
 
     def _countable(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> str | None:
-        """The predicate with the fewest atoms to count, whose free variables are nobody else's and distinguish nothing."""
+        """The predicate with the fewest atoms to count, whose free variables belong to it alone and distinguish nothing."""
         best: tuple[int, str] | None = None
         for name, at in places.items():
             n = prod(size for place, size in zip(at, self.arguments[name], strict=True) if place is None)

@@ -51,7 +51,7 @@ class FalseTerm:
 
 
 def terms_of(problem: Problem, lowered: LoweredModel, held: Mapping[str, str]) -> tuple[FalseTerm, ...]:
-    """All terms that somebody hears who is not `held`; refuses formulas with too many atoms of one predicate."""
+    """All terms with a predicate that is not `held`; refuses formulas with too many atoms of one predicate."""
     rules = problem.model.rules
     made: list[FalseTerm] = []
     for template in lowered.templates:

@@ -151,7 +151,7 @@ class Message:
                 seen.add(indicator.other)
         return tuple(name for name in own if name in seen)
 
-    def speaks(self, changing: Collection[str]) -> bool:
+    def depends_on(self, changing: Collection[str]) -> bool:
         """Whether it changes while chains run."""
         return any(factor.predicate in changing for factor in self.outside)
 

@@ -1,4 +1,4 @@
-"""What sums over cells stand on, whatever the 0-ary atoms say: keys about one object and about two, with statuses."""
+"""What sums over cells need, whatever the 0-ary atoms are: keys about one object and about two, with statuses."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _too_many(problem: Problem, of: str, count: int, mentioned: set[str]) -> str
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What is the same whatever the 0-ary atoms say: the keys about one object of each type, and statuses."""
+    """What is the same for all values of the 0-ary atoms: the keys about one object of each type, and statuses."""
 
     objects: Objects
     factors: Factors

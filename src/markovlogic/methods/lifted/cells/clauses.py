@@ -77,7 +77,7 @@ class FlatModel:
     written_out: frozenset[str]  # types
     types: Mapping[str, tuple[str, ...]]  # of every predicate, hidden ones too
     skolem: frozenset[str]  # predicates whose false atoms weigh −1
-    hidden: frozenset[str]  # predicates that no problem knows, Skolem ones among them
+    hidden: frozenset[str]  # predicates that are not in the problem, Skolem ones among them
     constant: float  # of log Z
     first_existential: int = 0  # the rule of the first definition with a Skolem predicate, if there is one
 

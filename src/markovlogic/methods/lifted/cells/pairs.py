@@ -49,7 +49,7 @@ class PairTable:
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """What clauses and exclusive arguments say about one pair."""
+    """The conditions of clauses and exclusive arguments for one pair."""
 
     shape: tuple[int, int]
     clauses: list[tuple[list[tuple[int, bool]], Bool, float]]  # links with signs, where the rest is false, weight

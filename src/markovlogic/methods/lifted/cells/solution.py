@@ -70,7 +70,7 @@ class Untouched:
 
 
 class CellSolution:
-    """What sums over cells say; sums are made when first needed, and kept."""
+    """The results of sums over cells. Sums are made when first needed, and kept."""
 
     def __init__(self, layout: Layout, numbers: Numbers, states: Sequence[State]) -> None:
         self.layout, self.numbers, self.states = layout, numbers, states

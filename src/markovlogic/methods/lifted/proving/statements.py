@@ -39,7 +39,7 @@ class Statement:
     types: tuple[str, ...]  # of the variables
     weight: float
     rule: int  # −1 for exclusive arguments
-    names: tuple[str, ...] = ()  # of the variables, for people
+    names: tuple[str, ...] = ()  # of the variables, for messages
 
 
 class Slice(NamedTuple):

@@ -62,14 +62,14 @@ class Condition(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "conditioning"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:
         """One for each such relation, those in most clauses first."""
         count = occurrences(theory)
         if not any(theory.relations):
-            return  # elimination has had its say
+            return  # elimination has been tried
         single = [r for r, blocks in enumerate(theory.relations) if not blocks]
         for relation in sorted(single, key=lambda r: -count[r])[:_TRIED]:
             yield _condition_option(theory, sizes, relation)
@@ -115,7 +115,7 @@ class Forced(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "unit propagation"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:
@@ -153,7 +153,7 @@ class Settled(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "settled"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:
@@ -202,7 +202,7 @@ class Units(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "independent atoms"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:

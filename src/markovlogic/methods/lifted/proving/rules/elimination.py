@@ -103,7 +103,7 @@ class Elimination(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "elimination"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:

@@ -48,7 +48,7 @@ class Parts(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "independent parts"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:
@@ -132,7 +132,7 @@ class Pairs(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "power rule over pairs"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:
@@ -208,7 +208,7 @@ class Grounding(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "partial grounding"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:

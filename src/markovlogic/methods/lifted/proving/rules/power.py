@@ -91,7 +91,7 @@ class Power(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "power rule" + " as printed" * self.literal
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:
@@ -257,7 +257,7 @@ class Binomial(Rule):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
         return "binomial rule"
 
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:

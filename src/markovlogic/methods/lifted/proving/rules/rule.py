@@ -37,7 +37,7 @@ class Rule(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """For people."""
+        """A text for the user."""
 
     @abstractmethod
     def options(self, theory: Theory, sizes: Sizes) -> Iterator[Option]:
