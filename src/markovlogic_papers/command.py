@@ -53,18 +53,18 @@ def reproduce(
     catalogue.chosen(name)
     if not output:
         raise InputError("reproduce needs -o DIR, where the files go")
-    said = {"data": data} if data else {}
+    settings = {"data": data} if data else {}
     for text in set_ or ():
         setting, equals, value = text.partition("=")
         if not equals or not setting.strip() or not value.strip():
             raise InputError(f"--set {text}: no {'value' if setting.strip() else 'name'}", hint="write NAME=VALUE")
         if setting.strip() == "data":
             raise InputError(f"--set {text}: the benchmarks have an option of their own", hint="write --data DIR")
-        said[setting.strip()] = value.strip().replace("‖", "||")
+        settings[setting.strip()] = value.strip().replace("‖", "||")
     from markovlogic.report.progress import shown_progress
     from markovlogic_papers.experiments.reproduce import reproduce as run_all
 
-    def tell(done: Done) -> None:
+    def report(done: Done) -> None:
         if quiet:
             return
         again = ", kept from before" if done.kept else ""
@@ -73,5 +73,5 @@ def reproduce(
         sys.stdout.flush()
 
     with shown_progress(quiet=quiet) as progress:
-        run_all(name, output, quick=quick, seed=seed, resume=resume, said=said, progress=progress, tell=tell)
+        run_all(name, output, quick=quick, seed=seed, resume=resume, settings=settings, progress=progress, report=report)
     return 0

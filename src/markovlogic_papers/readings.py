@@ -117,7 +117,7 @@ class KMeans(CarriedOver, OldOverNew, groupings.KMeans):
 
     @property
     def feature_kind(self) -> FeatureKind:
-        """As said."""
+        """The setting `features`."""
         return self.features
 
 
@@ -156,7 +156,7 @@ class DPMeans(CarriedOver, groupings.DPMeans):
 
     @property
     def feature_kind(self) -> FeatureKind:
-        """As said."""
+        """The setting `features`."""
         return self.features
 
     def search(self, points: dict[str, Float64], measure: Measure) -> Found:
@@ -270,7 +270,7 @@ class BMF(evidence_factors.BMF):
 
     @property
     def masks_unknown(self) -> bool:
-        """As said."""
+        """Whether factors ignore unknown atoms."""
         return self.unknown == "masked"
 
 
@@ -300,5 +300,5 @@ class LiftedBlocked(lifted_blocked.LiftedBlocked):
 
     @property
     def literal_messages(self) -> bool:
-        """As said."""
+        """Whether messages follow the paper's formula."""
         return self.messages == "literal"

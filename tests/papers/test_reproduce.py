@@ -141,9 +141,9 @@ def test_sizes_of_embeddings_and_seconds(tmp_path):
 
 
 def test_a_figure_joins_its_panels_and_resumption_keeps_them(tmp_path):
-    told = []
-    done = reproduce.reproduce("e18", tmp_path, quick=True, tell=told.append)
-    assert [d.id for d in done] == ["E18a", "E18b", "E18c", "E18d", "E18e", "E18"] and told == done
+    reported = []
+    done = reproduce.reproduce("e18", tmp_path, quick=True, report=reported.append)
+    assert [d.id for d in done] == ["E18a", "E18b", "E18c", "E18d", "E18e", "E18"] and reported == done
     columns = {"E18a": "rank", "E18b": "rhat", "E18c": "acceptance", "E18d": "sampler", "E18e": "largest_error"}
     for name, column in columns.items():
         check_files(tmp_path, name, column)
@@ -183,9 +183,9 @@ def test_the_same_seed_gives_the_same_numbers(tmp_path):
 
 def test_unknown_experiments_and_bad_directories_are_refused(tmp_path):
     with pytest.raises(InputError, match="E18c reads no benchmarks"):
-        reproduce.reproduce("E18c", tmp_path, said={"data": "somewhere"})
+        reproduce.reproduce("E18c", tmp_path, settings={"data": "somewhere"})
     with pytest.raises(InputError, match="holds no webkb"):
-        reproduce.reproduce("E2", tmp_path, said={"data": str(tmp_path)})
+        reproduce.reproduce("E2", tmp_path, settings={"data": str(tmp_path)})
     with pytest.raises(InputError, match="there is no experiment E17z"):
         reproduce.reproduce("E17z", tmp_path)
     (tmp_path / "file").write_text("")
@@ -199,37 +199,37 @@ def test_verdicts_and_charts_go_by_the_divergence_that_was_asked_for(tmp_path, n
     found = {}
     for direction, column in (("est||true", "kl_estimate_truth"), ("true||est", "kl_truth_estimate")):
         folder = tmp_path / column
-        reproduce.reproduce(name, folder, quick=True, said={"kl": direction})
+        reproduce.reproduce(name, folder, quick=True, settings={"kl": direction})
         table = Table.from_csv((folder / f"{name}.csv").read_text())
         assert table.column("kl") == table.column(column)
         summary = json.loads((folder / f"{name}.json").read_text())
         assert summary["settings"]["kl"] == direction
         found[direction] = summary["measured"]
     one, other = tmp_path / "kl_estimate_truth", {"kl": "true||est"}
-    assert not reproduce.reproduce(name, one, quick=True, said=other, resume=True)[0].kept
+    assert not reproduce.reproduce(name, one, quick=True, settings=other, resume=True)[0].kept
     if name == "E17b":  # whose numbers but seconds are those of the seed
         assert found["est||true"]["final_kl"] != found["true||est"]["final_kl"]
 
 
-def test_settings_of_scales_are_said_in_words(tmp_path):
-    reproduce.reproduce("E17b", tmp_path, quick=True, said={"runs": "2"})
+def test_settings_of_scales_are_given_as_text(tmp_path):
+    reproduce.reproduce("E17b", tmp_path, quick=True, settings={"runs": "2"})
     assert set(Table.from_csv((tmp_path / "E17b.csv").read_text()).column("run")) == {1, 2}
-    assert reproduce.reproduce("E17b", tmp_path, quick=True, said={"runs": "2"}, resume=True)[0].kept
+    assert reproduce.reproduce("E17b", tmp_path, quick=True, settings={"runs": "2"}, resume=True)[0].kept
     with pytest.raises(InputError, match=r"kl is 'sideways', expected one of est\|\|true, true\|\|est"):
-        reproduce.reproduce("E17b", tmp_path, quick=True, said={"kl": "sideways"})
+        reproduce.reproduce("E17b", tmp_path, quick=True, settings={"kl": "sideways"})
     with pytest.raises(InputError, match="--set runs=many: runs takes a whole number"):
-        reproduce.reproduce("E17b", tmp_path, quick=True, said={"runs": "many"})
+        reproduce.reproduce("E17b", tmp_path, quick=True, settings={"runs": "many"})
     with pytest.raises(InputError, match="E1 has no setting kl"):
-        reproduce.reproduce("E1", tmp_path, quick=True, said={"kl": "est||true"})
+        reproduce.reproduce("E1", tmp_path, quick=True, settings={"kl": "est||true"})
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "says"),
+    ("name", "settings", "says"),
     [
         ("E17b", {"runs": "0"}, "runs takes a whole number, 1 or more"),
         ("E17b", {"runs": "65"}, "E17b cannot be run with runs=65: a batch has 1 to 64 chains"),
-        ("E17b", {"draws": "100"}, "draws cannot be said in words"),
-        ("E1", {"weights": "1,2"}, "weights cannot be said in words"),
+        ("E17b", {"draws": "100"}, "draws cannot be given as text"),
+        ("E1", {"weights": "1,2"}, "weights cannot be given as text"),
         ("E10", {"tested": "24,24"}, "tested takes 3 values"),
         ("E10", {"benchmarks": "foo"}, "foo is unknown"),
         ("E13", {"evidence": "0.2"}, "0.2 is unknown"),
@@ -238,6 +238,6 @@ def test_settings_of_scales_are_said_in_words(tmp_path):
         ("E18e", {"pages": "6,"}, "--set pages=6,: pages takes whole numbers, separated by commas"),
     ],
 )
-def test_scales_that_make_no_sense_are_refused(tmp_path, name, said, says):
+def test_scales_that_make_no_sense_are_refused(tmp_path, name, settings, says):
     with pytest.raises(InputError, match=re.escape(says)):
-        reproduce.reproduce(name, tmp_path, quick=True, said=said)
+        reproduce.reproduce(name, tmp_path, quick=True, settings=settings)

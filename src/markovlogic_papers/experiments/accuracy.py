@@ -112,9 +112,9 @@ def run_family(
     verdicts: list[Verdict] = []
     for prepared in _readings(family, small_truth, scale, seed, progress):
         reading = replace(prepared, truth=replace(prepared.truth, kl=scale.kl))
-        own, told = _contest(reading, scale, seed, progress)
+        own, own_notes = _contest(reading, scale, seed, progress)
         found += own
-        notes += [f"{reading.name}: {note}" for note in told]
+        notes += [f"{reading.name}: {note}" for note in own_notes]
         ratios = {f"{reading.name}: {worse} over {good}": _ratio(own, good, worse) for good, worse in better}
         verdicts.append(at_least(ratios, 1, "error at equal seconds"))
         measured[reading.name] = {
@@ -188,12 +188,12 @@ def _contest(reading: Reading, scale: AccuracyScale, seed: int, progress: Progre
             if chains.seconds - before >= scale.seconds:
                 break
     answered(stage.prepared, LBP)  # loads what it needs
-    told = answered(stage.prepared, LBP)
+    messages = answered(stage.prepared, LBP)
     last = max(look.seconds for look in found)
-    for draws, seconds in ((0, told.seconds), (1, max(last, told.seconds))):  # a level in the chart
-        errors = reading.truth.errors(told.probability)
+    for draws, seconds in ((0, messages.seconds), (1, max(last, messages.seconds))):  # a level in the chart
+        errors = reading.truth.errors(messages.probability)
         found.append(Look(reading.name, objects, LBP, MESSAGES, 1, draws, seconds, *errors))
-    notes += [f"{LBP}: {remark}" for remark in told.remarks if "lifted to" not in remark]
+    notes += [f"{LBP}: {remark}" for remark in messages.remarks if "lifted to" not in remark]
     return found, notes
 
 

@@ -77,11 +77,13 @@ def run_engine(
     for name in scale.benchmarks:
         for number in range(scale.runs):
             task = task_of(name, scale, seed + number)
-            own, told = _scored(task, prepared(name, scale, seed + number), engine, measure, scale, seed + number, blocks=blocks)
+            own, record = _scored(
+                task, prepared(name, scale, seed + number), engine, measure, scale, seed + number, blocks=blocks
+            )
             rows += [(name, *row[:5], number, *row[5:]) for row in own]
-            checks[f"{name}, run {number}"] = told
-            refused += [(name, cell) for cell in told["corrected_does_not_fit"]]
-            why = why or next(iter(told["corrected_does_not_fit"].values()), "")
+            checks[f"{name}, run {number}"] = record
+            refused += [(name, cell) for cell in record["corrected_does_not_fit"]]
+            why = why or next(iter(record["corrected_does_not_fit"].values()), "")
             done += 1
             progress.advance(done, name)
     table = Table(COLUMNS, rows)
@@ -116,7 +118,7 @@ def _scored(
                 continue
             if right is not None:
                 rows.append(_row(CORRECTED, one, measure.score(gold, right.values), right))
-    told = {
+    record = {
         "data": task.world.source,
         "objects": task.world.objects(),
         "atoms": len(task.prepared.problem.atoms),
@@ -126,7 +128,7 @@ def _scored(
         "learned_in_seconds": task.learned_in,
         "corrected_does_not_fit": refused,
     }
-    return rows, told
+    return rows, record
 
 
 def _row(setting: str, one: Prepared, score: float, found: Solved) -> tuple[Any, ...]:
@@ -138,8 +140,8 @@ def does_not_fit(refused: Sequence[tuple[str, str]], why: str) -> tuple[str, ...
     if not refused:
         return ()
     times = Counter(refused)
-    told = "; ".join(f"{name}, {cell}, in {count} run{'s' * (count > 1)}" for (name, cell), count in times.items())
-    return (f"corrected means leave out what does not fit ({told}): {why.rstrip('.')}.",)
+    cells = "; ".join(f"{name}, {cell}, in {count} run{'s' * (count > 1)}" for (name, cell), count in times.items())
+    return (f"corrected means leave out what does not fit ({cells}): {why.rstrip('.')}.",)
 
 
 def _best_of(table: Table, measure: Measure) -> Table:

@@ -1,4 +1,4 @@
-"""A whole method, asked once: its numbers for the open atoms that are queried, and the seconds it took, planning included."""
+"""One run of a whole method: its numbers for the open atoms that are queried, and the seconds it took, planning included."""
 
 from __future__ import annotations
 

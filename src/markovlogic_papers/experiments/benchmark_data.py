@@ -58,7 +58,7 @@ class World:
         return FORMS[self.name]
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def queried(self) -> tuple[str, ...]:
         """Predicates that are no evidence."""
         return tuple(name for name in self.model.predicates if name not in self.form.given)
 
@@ -133,7 +133,7 @@ def parts_of(world: World, counts: tuple[int, ...], seed: int, *, others: float 
     rng = np.random.default_rng([seed, 17])
     n = len(world.domains[world.form.main])
     if sum(counts) > n:
-        raise InputError(f"{world.source} has {n} objects of {world.form.main}; {sum(counts)} are asked for")
+        raise InputError(f"{world.source} has {n} objects of {world.form.main}; {sum(counts)} are requested")
     free = np.ones(n, np.bool_)
     found = []
     for count in counts:

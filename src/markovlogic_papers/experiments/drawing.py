@@ -111,8 +111,8 @@ def caption(table: Table, drawn: Lines) -> str:
     if drawn.over is None:
         return ""
     counts = {what: _count(table, columns) for what, columns in ({"runs": (drawn.over,)} | dict(drawn.pooled)).items()}
-    told = [f"{count} {what}" for what, count in counts.items() if count > 1]
-    return f"line: mean over {' and '.join(told)}{'; band: their range' if drawn.band else ''}" if told else "one run"
+    counted = [f"{count} {what}" for what, count in counts.items() if count > 1]
+    return f"line: mean over {' and '.join(counted)}{'; band: their range' if drawn.band else ''}" if counted else "one run"
 
 
 def _dash(values: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:

@@ -144,13 +144,13 @@ def _errors(
     found: dict[str, Float64], truth: dict[str, Float64], status: dict[str, Any], *, keeps: bool = False
 ) -> tuple[float, float]:
     """Mean squared error over query atoms, and over all of them; keeps: known atoms have their own value, not their block's."""
-    asked, every = [], []
+    queried, every = [], []
     for name, own in found.items():
         error = (own - truth[name]) ** 2
         open_ = status[name] == UNKNOWN
-        asked.append(error[open_])
+        queried.append(error[open_])
         every.append(np.where(open_, error, 0.0) if keeps else error[~np.isnan(error)])
-    return float(np.concatenate(asked).mean()), float(np.concatenate(every).mean())
+    return float(np.concatenate(queried).mean()), float(np.concatenate(every).mean())
 
 
 def _measured(table: Table, scale: AdaptedScale) -> dict[str, Any]:

@@ -146,11 +146,11 @@ def _verdict(every: Table) -> Verdict:
             for name in (VG, BMF, RANDOM):
                 more[f"{evidence}, {weights}, {name} less NE"] = mean_interval(np.array(own[name]) - np.array(own[NE]))
             own |= {name: by_run(table, name, LITERAL, evidence=evidence, weights=weights) for name in (NE_SVD, GROUPS)}
-            told = [", ".join(f"{name} {np.mean(values):.3f}" for name, values in own.items())]
+            means = [", ".join(f"{name} {np.mean(values):.3f}" for name, values in own.items())]
             for setting in (OTHER, CORRECTED):
                 by = {name: by_run(table, name, setting, evidence=evidence, weights=weights) for name in (NE, NE_SVD, VG, GROUPS)}
-                told.append(f"{setting} " + ", ".join(f"{name} {np.mean(values):.3f}" for name, values in by.items()))
-            notes.append(f"{evidence}, {weights}: mean error over ratios {'; '.join(told)}")
+                means.append(f"{setting} " + ", ".join(f"{name} {np.mean(values):.3f}" for name, values in by.items()))
+            notes.append(f"{evidence}, {weights}: mean error over ratios {'; '.join(means)}")
     judged = at_least(more, 0, "error averaged over ratios")
     return Verdict(judged.word, (*judged.reasons, *notes))
 

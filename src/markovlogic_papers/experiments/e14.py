@@ -33,9 +33,9 @@ def run(scale: SyntheticScale, seed: int, progress: Progress) -> Outcome:
                 gaps[f"{evidence}, {weights}, {name}"] = {
                     m: _gap(table, of_vg, of_ne, embedded, evidence=evidence, weights=weights, rules=m) for m in scale.rules
                 }
-    told = {name: {str(m): mean_interval(own).as_dict() for m, own in by.items()} for name, by in gaps.items()}
+    intervals = {name: {str(m): mean_interval(own).as_dict() for m, own in by.items()} for name, by in gaps.items()}
     verdict = _verdict({name: by for name, by in gaps.items() if name.endswith(LITERAL)}, scale)
-    return Outcome(table, {"error of VG less that of NE": told, "truth": checks}, verdict, asdict(scale))
+    return Outcome(table, {"error of VG less that of NE": intervals, "truth": checks}, verdict, asdict(scale))
 
 
 def _gap(table: Table, of_vg: str, of_ne: str, embedded: str, **where: Any) -> list[float]:

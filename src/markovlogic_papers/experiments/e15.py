@@ -64,7 +64,7 @@ def run(scale: EmbeddingScale, seed: int, progress: Progress) -> Outcome:
             done += 1
             progress.advance(done, name)
     table = Table(COLUMNS, rows)
-    told = {
+    f1 = {
         setting: {
             name: {str(size): mean_interval(own).as_dict() for size, own in by_size(table, name, setting).items()}
             for name in scale.benchmarks
@@ -74,7 +74,7 @@ def run(scale: EmbeddingScale, seed: int, progress: Progress) -> Outcome:
     floor = {name: float(np.mean(floor_of(table, name))) for name in scale.benchmarks}
     judged = _verdict(table)
     verdict = Verdict(judged.word, (*judged.reasons, *does_not_fit(refused, why)))
-    return Outcome(table, {"f1": told, "f1 by search with all evidence": floor}, verdict, asdict(scale))
+    return Outcome(table, {"f1": f1, "f1 by search with all evidence": floor}, verdict, asdict(scale))
 
 
 def by_size(table: Table, name: str, setting: str) -> dict[int, list[float]]:

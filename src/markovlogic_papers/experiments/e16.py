@@ -86,8 +86,8 @@ def _verdict(table: Table) -> Verdict:
         }
         less = mean_interval(total[VG] - total[NE])
         faster.append("agrees" if less.low > 0 else "differs" if less.high < 0 else "unclear")
-        told = ", ".join(f"{name} {values.mean():.2f}" for name, values in total.items())
-        reasons.append(f"{benchmark}, {engine}: seconds in all {told}; after NE alone {(total[NE] - pre).mean():.2f}")
+        means = ", ".join(f"{name} {values.mean():.2f}" for name, values in total.items())
+        reasons.append(f"{benchmark}, {engine}: seconds in all {means}; after NE alone {(total[NE] - pre).mean():.2f}")
     small = within(shares, 0.0, SHARE, "pre-processing by NE over inference with all evidence")
     words = {small.word, *faster}
     word: Word = "differs" if "differs" in words else "agrees" if words == {"agrees"} else "unclear"

@@ -139,7 +139,8 @@ def _judge(found: Sequence[Solved], full: Mapping[int, int]) -> Verdict:
     wrong = [one for one in whole if one.error is None or one.error > SAME or one.guarantee != Guarantee.EXACT]
     largest = max((one.error for one in whole if one.error is not None), default=float("nan"))
     exact = Verdict(
-        "differs" if wrong else "agrees", (f"at full rank ({_told(full)}) the largest difference of a marginal is {largest:.1e}",)
+        "differs" if wrong else "agrees",
+        (f"at full rank ({_ranks_text(full)}) the largest difference of a marginal is {largest:.1e}",),
     )
     solved = [one for one in found if one.seconds is not None]
     correlation = float(np.mean([_rising(spearmanr, solved, pages) for pages in sorted({one.pages for one in solved})]))
@@ -152,7 +153,7 @@ def _judge(found: Sequence[Solved], full: Mapping[int, int]) -> Verdict:
     return Verdict(together_.word, (*together_.reasons, *refused))
 
 
-def _told(full: Mapping[int, int]) -> str:
+def _ranks_text(full: Mapping[int, int]) -> str:
     return ", ".join(f"{rank} for {pages} pages" for pages, rank in full.items())
 
 

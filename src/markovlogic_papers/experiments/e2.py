@@ -80,10 +80,10 @@ def run(scale: ClusteredScale, seed: int, progress: Progress) -> Outcome:
         for number in range(scale.runs):
             (part,) = parts_of(world, (max(4, round(scale.cut * n)),), seed + number, others=scale.cut)
             for share in scale.evidence:
-                own, told = _panel(partly_known(part, share, seed + number), scale, seed + number)
-                rhat = told["gold_mean_rhat"]
+                own, record = _panel(partly_known(part, share, seed + number), scale, seed + number)
+                rhat = record["gold_mean_rhat"]
                 rows += [(name, share, setting, sampler, number, *rest, rhat) for setting, sampler, *rest in own]
-                checks[f"{name}, {share:.0%} evidence, run {number}"] = told | {"objects": part.objects()}
+                checks[f"{name}, {share:.0%} evidence, run {number}"] = record | {"objects": part.objects()}
                 done += 1
                 progress.advance(done)
         checks[f"{name}, data"] = world.source

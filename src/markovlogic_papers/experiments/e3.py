@@ -156,12 +156,12 @@ def _verdict(found: list[Look], notes: list[str]) -> Verdict:
         ]
     visits = all(own[-1].visited >= 1 for (name, _), own in panels.items() if name == "er")
     mixes = all(own[-1].mean_rhat < MIXED for (name, _), own in panels.items() if name == "protein")
-    told = (
+    observed = (
         "ER: differs, Gibbs visits every atom where nothing is grounded" if visits else "ER: agrees, atoms are not visited",
         "Protein: differs, the chains come to agree" if mixes else "Protein: agrees, the chains have not come to agree",
     )
     word: Word = "unclear" if visits != mixes else "differs" if visits else "agrees"
-    return Verdict(word, (*told, *reasons, *notes))
+    return Verdict(word, (*observed, *reasons, *notes))
 
 
 TITLE = "E3: mixing on WebKB, Protein and ER, the Gelman-Rubin statistic over time"

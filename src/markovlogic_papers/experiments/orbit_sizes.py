@@ -18,10 +18,10 @@ def run_e17g(scale: sizes.SizeScale, seed: int, progress: Progress) -> Outcome:
     """
     found = sizes.arrivals(scale, False, seed, progress)
     lifted = {name: sizes.growth(found, name, "seconds") for name in (sizes.LIFTED_ONE, sizes.LIFTED_ALL)}
-    told = [f"{name}: seconds grow as people to the power {power}, not judged" for name, power in lifted.items()]
+    growths = [f"{name}: seconds grow as people to the power {power}, not judged" for name, power in lifted.items()]
     verdict = sizes.compare_growth(found, "seconds")
     more = {"lifted_growth_exponent": {name: power.as_dict() for name, power in lifted.items()}}
-    return sizes.size_outcome(found, "seconds", Verdict(verdict.word, (*verdict.reasons, *told)), scale, more)
+    return sizes.size_outcome(found, "seconds", Verdict(verdict.word, (*verdict.reasons, *growths)), scale, more)
 
 
 def run_e17h(scale: sizes.SizeScale, seed: int, progress: Progress) -> Outcome:

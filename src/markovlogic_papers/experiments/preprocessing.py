@@ -35,7 +35,7 @@ PRIOR = 1.0  # standard deviation of the weights
 class TaskScale:
     """Sizes, ratios, ranks and lengths; data: the folder of the benchmarks, empty where they are made."""
 
-    tested: tuple[int, int, int]  # pages, proteins and citations that are asked about
+    tested: tuple[int, int, int]  # pages, proteins and citations that are queried
     trained: tuple[int, int, int]  # those that weights are learned from
     runs: int  # parts anew
     ratios: tuple[float, ...] = (0.1, 0.2, 0.4, 0.6, 0.8)
@@ -51,14 +51,14 @@ class TaskScale:
 
 
 SMALL = TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), (5,), 4, 40, 1, 1, made=0.05, epochs=20)
-# a tenth of the benchmarks, as [002] has it; what grounds citations asks about fewer, since 130 of them have 3 million clauses
+# a tenth of the benchmarks, as [002] has it; engines that ground citations query fewer, since 130 of them have 3 million clauses
 TENTH = TaskScale((417, 178, 130), (834, 357, 130), 3, chains=8, draws=150, gold=3, tries=2)
 TENTH_GROUND = replace(TENTH, tested=(417, 178, 60))
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked of a part of a benchmark, under all its evidence."""
+    """The query about a part of a benchmark, under all its evidence."""
 
     name: str
     world: World
@@ -108,9 +108,9 @@ def task_of(name: str, scale: TaskScale, seed: int) -> Task:
     test, train = parts_of(world, (scale.tested[at], scale.trained[at]), seed, grown=name != "er")
     begun = time.process_time()
     every = evidence_of(train, tuple(train.model.predicates))
-    learned = learn(train.model, every, list(train.asked), prior=PRIOR, method="pseudolikelihood")
+    learned = learn(train.model, every, list(train.queried), prior=PRIOR, method="pseudolikelihood")
     seconds = time.process_time() - begun
-    prepared = prepare_problem(learned.model, evidence_of(test, test.form.given), list(test.asked))
+    prepared = prepare_problem(learned.model, evidence_of(test, test.form.given), list(test.queried))
     return Task(name, test, prepared, seconds)
 
 

@@ -47,19 +47,19 @@ def reproduce(
     quick: bool = False,
     seed: int = 0,
     resume: bool = False,
-    said: Mapping[str, str] = MappingProxyType({}),
+    settings: Mapping[str, str] = MappingProxyType({}),
     progress: Progress = SILENT,
-    tell: Callable[[Done], None] = lambda done: None,
+    report: Callable[[Done], None] = lambda done: None,
 ) -> list[Done]:
     """Run what `name` stands for and write `ID.csv`, `ID.png` and `ID.json` for each into the directory.
 
-    resume: keep experiments whose files are there, made with the same settings. said: settings of the scale in words, for those
-    that have them: `data`, the folder of the public benchmarks (without it experiments take made ones of the same form), `kl`,
-    `runs`. show: called when one is finished.
+    resume: keep experiments whose files are there, made with the same settings. settings: settings of the scale as text, for the
+    experiments that have them: `data`, the folder of the public benchmarks (without it experiments take made ones of the same
+    form), `kl`, `runs`. report: called when one is finished.
     """
     panels, figures = chosen(name)
-    scales = {panel: scale_from(experiment(panel), quick, said) for panel in panels}
-    for setting in said:
+    scales = {panel: scale_from(experiment(panel), quick, settings) for panel in panels}
+    for setting in settings:
         if not any(has_setting(scale, setting) for scale in scales.values()):
             what = "reads no benchmarks" if setting == "data" else f"has no setting {setting}"
             raise InputError(f"{name} {what}", hint=f"leave {'--data' if setting == 'data' else f'--set {setting}'} out")
@@ -71,24 +71,24 @@ def reproduce(
         if done is None:
             progress.stage(panel)
             begun = time.perf_counter()
-            outcome = _run(made, scale, seed, progress, said)
+            outcome = _run(made, scale, seed, progress, settings)
             done = _written(folder, made, outcome, quick, seed, time.perf_counter() - begun)
         finished.append(done)
-        tell(done)
+        report(done)
     for figure in figures:
         finished.append(_figure(folder, figure, quick, seed, [d for d in finished if d.id in panels_of(figure)]))
-        tell(finished[-1])
+        report(finished[-1])
     return finished
 
 
-def _run(made: Experiment, scale: Any, seed: int, progress: Progress, said: Mapping[str, str]) -> Outcome:
+def _run(made: Experiment, scale: Any, seed: int, progress: Progress, settings: Mapping[str, str]) -> Outcome:
     """What the experiment finds; numbers that fit each other no more, once some were changed, are the user's."""
     try:
         return made.run(scale, seed, progress)
     except (ValueError, IndexError, KeyError) as error:
-        if not said:
+        if not settings:
             raise
-        words = ", ".join(f"{name}={text}" for name, text in said.items())
+        words = ", ".join(f"{name}={text}" for name, text in settings.items())
         raise InputError(f"{made.id} cannot be run with {words}: {error}", hint="its other settings do not fit these") from error
 
 

@@ -19,10 +19,10 @@ def has_setting(scale: Any, name: str) -> bool:
     return any(field.name == name for field in fields(scale))
 
 
-def scale_from(made: Experiment, quick: bool, said: Mapping[str, str]) -> Any:
-    """How big the experiment is made: its own scale, with what was given of settings that it has."""
+def scale_from(made: Experiment, quick: bool, settings: Mapping[str, str]) -> Any:
+    """How big the experiment is made: its own scale, with the given values of the settings that it has."""
     scale = made.quick if quick else made.full
-    own = {name: text for name, text in said.items() if has_setting(scale, name)}
+    own = {name: text for name, text in settings.items() if has_setting(scale, name)}
     hints = get_type_hints(type(scale))
     for name, text in own.items():
         _require_plain(name, text, hints[name])
@@ -40,7 +40,7 @@ def _require_plain(name: str, text: str, hint: Any) -> None:
         return
     kinds = get_args(hint)
     if get_origin(hint) is not tuple or kinds[0] not in PLAIN:
-        raise InputError(f"--set {name}={text}: {name} cannot be said in words", hint="leave it out, or change it in Python")
+        raise InputError(f"--set {name}={text}: {name} cannot be given as text", hint="leave it out, or change it in Python")
     if kinds[-1] is not Ellipsis and len(text.split(",")) != len(kinds):
         raise InputError(f"--set {name}={text}: {name} takes {len(kinds)} values, separated by commas")
 

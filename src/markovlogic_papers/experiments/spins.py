@@ -38,15 +38,15 @@ def run_spins(family: str, scale: SpinScale, seed: int, progress: Progress) -> O
     """Gibbs against lifted MH, with and without the flip, on spins in an uneven field, for each coupling."""
     plain = set_stage(family, scale.size, scale.evidence, scale.problem_seed + seed, progress=progress)
     laps: dict[float, list[Lap]] = {}
-    told: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for coupling in scale.couplings:
         stage = _coupled(plain, coupling)
         solved = solve(stage.network, progress=progress)
         truth = Truth.exact(solved.marginal, f"exact: elimination of width {solved.width}")
         laps[coupling] = race(stage, _contenders(stage, scale), truth, scale, seed, progress)
-        told[str(coupling)] = _told(laps[coupling], scale, truth, stage)
+        measured[str(coupling)] = _measured(laps[coupling], scale, truth, stage)
     table = Table(SPIN_COLUMNS, [(coupling, *lap.row()) for coupling, own in laps.items() for lap in own])
-    return Outcome(table, {"couplings": told}, _judged(laps, scale), asdict(scale))
+    return Outcome(table, {"couplings": measured}, _judged(laps, scale), asdict(scale))
 
 
 def _coupled(stage: Stage, coupling: float) -> Stage:
@@ -73,7 +73,7 @@ def speedup(laps: Sequence[Lap], sampler: str, scale: RaceScale, what: str) -> I
     return ratio_interval([most[n + 1] if np.isinf(value) else value for n, value in enumerate(base)], own)
 
 
-def _told(laps: Sequence[Lap], scale: RaceScale, truth: Truth, stage: Stage) -> dict[str, Any]:
+def _measured(laps: Sequence[Lap], scale: RaceScale, truth: Truth, stage: Stage) -> dict[str, Any]:
     samplers = list(dict.fromkeys(lap.sampler for lap in laps))
     shortest = min(max(lap.seconds for lap in laps if lap.sampler == name) for name in samplers)
     return {

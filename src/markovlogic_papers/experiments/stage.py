@@ -1,4 +1,4 @@
-"""A generated problem, posed and grounded: what every experiment starts from."""
+"""A generated problem, prepared and grounded: every experiment starts from one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Stage:
 
     @property
     def problem(self) -> Problem:
-        """What is asked of which model under which evidence."""
+        """The model, the evidence and the query."""
         return self.prepared.problem
 
     @property

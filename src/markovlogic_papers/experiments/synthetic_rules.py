@@ -146,8 +146,8 @@ def exact_after(made: Compression) -> Float64:
         return exact_of_blocks(made.blocks)
     new = made.prepared.problem
     value = np.zeros(len(new.atoms))
-    asked = new.atoms.range_of("R")
-    value[asked.start : asked.stop] = exact_of_problem(made.prepared)[new.atoms.codes("R")]
+    queried = new.atoms.range_of("R")
+    value[queried.start : queried.stop] = exact_of_problem(made.prepared)[new.atoms.codes("R")]
     return made.projection.values(value)
 
 
