@@ -60,7 +60,7 @@ def record(name: str) -> dict[str, Any]:
         except mln.MarkovLogicError as refusal:
             found[f"problem {needs_problem}"] = str(refusal)
             continue
-        told: dict[str, Any] = {"told": made.told(), "atoms": len(made.prepared.problem.atoms), "alpha": made.alpha}
+        told: dict[str, Any] = {"told": made.description(), "atoms": len(made.prepared.problem.atoms), "alpha": made.alpha}
         told["facts"] = {key: len(facts) for key, facts in made.prepared.problem.evidence.facts.items()}
         if made.blocks is not None:
             told["blocks"] = [made.blocks.n_atoms, made.blocks.nbytes]

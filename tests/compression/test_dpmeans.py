@@ -86,12 +86,12 @@ def test_the_last_partition_that_meets_the_bounds_or_a_note_that_none_does(path)
         return search.by_radii() if path == "radii" else readings.by_schedule(search, return_broken=False)
 
     met = run(100, 1.5)
-    assert met.bounds.good and not met.told() and met.bounds.blocks >= 7
+    assert met.bounds.good and not met.unmet_bounds() and met.bounds.blocks >= 7
     unmet = run(8, 1e-6)
     assert unmet.bounds.small and not unmet.bounds.good
-    assert "no partition meets all bounds" in unmet.told() and "E_G" in unmet.told()
+    assert "no partition meets all bounds" in unmet.unmet_bounds() and "E_G" in unmet.unmet_bounds()
     nothing = run(2, 1e-6)  # even one cluster a type is too many
-    assert not nothing.bounds.small and "S_G" in nothing.told()
+    assert not nothing.bounds.small and "S_G" in nothing.unmet_bounds()
 
 
 def test_the_paper_s_own_ending_breaks_the_bound_that_it_returns_under():

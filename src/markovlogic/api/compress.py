@@ -205,7 +205,9 @@ def _made(
     progress.stage("compress")
     made, partition = _compressed(prepared, compressor)
     notes = (*opened, *prepared.notes_for(COMPRESSION), *partition.notes)
-    return Compressed(compressor.name, prepared.problem, made.prepared.problem, partition, made.guarantee, made.told(), notes)
+    return Compressed(
+        compressor.name, prepared.problem, made.prepared.problem, partition, made.guarantee, made.description(), notes
+    )
 
 
 def _compressed(prepared: PreparedProblem, compressor: Compressor) -> tuple[Compression, Partition]:

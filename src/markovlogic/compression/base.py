@@ -28,7 +28,7 @@ UNCOMPRESSED = "leave the compression out"
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """For open atoms of the original problem, where their values stand in the other one; found for those that are asked about."""
+    """For open atoms of the original problem, where their values stand in the other one; found for those that are queried."""
 
     old: Problem
     new: Problem
@@ -83,7 +83,7 @@ class Compression:
         same = all(len(domain) == len(domains[of]) for of, domain in self.prepared.problem.domains.items())
         return self.guarantee is Guarantee.EXACT and same
 
-    def told(self, bias: str = "") -> str:
+    def description(self, bias: str = "") -> str:
         """The line next to the results: what was merged or lost, what is promised, and how large the bias is.
 
         bias: what was measured of it; by default it is unknown, or there is none.
@@ -92,7 +92,7 @@ class Compression:
 
 
 def summary_line(summary: str, guarantee: Guarantee, bias: str = "") -> str:
-    """What a compression did, what is promised of the answers, and how large their bias is; bias: see `Compression.told`."""
+    """What a compression did, what is promised of the answers, and how large their bias is; see `description`."""
     true_target = guarantee in (Guarantee.EXACT, Guarantee.CORRECTED)
     size = "no bias" if true_target else bias or "the bias is unknown"
     return f"{summary} (guarantee {guarantee}, {size})"

@@ -34,10 +34,10 @@ def block_network(prepared: PreparedProblem, partition: Partition, reading: Read
         templates = tuple(t for t in templates if not isinf(t.weight) and all(x.predicate in there for x in t.literals))
     mentioned = {literal.predicate for template in templates for literal in template.literals}
     mentioned |= set(problem.statuses) if proposes else set()  # every atom is to be proposed
-    asked = set(queried_predicates(problem.query)) or mentioned  # without a query all are
-    _refuse(prepared, mentioned | asked, proposes=proposes)
+    queried = set(queried_predicates(problem.query)) or mentioned  # without a query all are
+    _refuse(prepared, mentioned | queried, proposes=proposes)
     blocks = Blocks(problem, partition, split=reading.split)
-    numbering = Numbering(blocks, tuple(name for name in problem.statuses if name in mentioned | asked))
+    numbering = Numbering(blocks, tuple(name for name in problem.statuses if name in mentioned | queried))
     states = BlockStates.of(numbering, reading)
     rows = Rows(problem, partition, numbering, states, reading)
     summed = independent(problem, templates) if reading.sums_out and not proposes else []
@@ -46,7 +46,7 @@ def block_network(prepared: PreparedProblem, partition: Partition, reading: Read
         check()
         if not any(literal.predicate in gone for literal in template.literals):
             rows.add(template)
-    summed_rows = [part for own in summed for part in add_summed(rows, own, reported=own.predicate in asked)]
+    summed_rows = [part for own in summed for part in add_summed(rows, own, reported=own.predicate in queried)]
     start, literal, weight = rows.merged()
     has_count = np.repeat([array.predicate not in gone for array in numbering.arrays], np.diff(numbering.start))
     shown = has_count & (states.reported | (np.bincount(literal >> 1, minlength=len(states.size)) > 0))
@@ -55,10 +55,10 @@ def block_network(prepared: PreparedProblem, partition: Partition, reading: Read
     summary_of = np.flatnonzero(~has_count & states.reported & (len(summed_rows) > 0))
     number[summary_of] = np.count_nonzero(shown) + np.arange(len(summary_of))
     literal = (2 * number[literal >> 1] + (literal & 1)).astype(np.int32)
-    of_atom = np.zeros(len(problem.atoms), np.int32)  # of atoms that nobody asks about: never looked at, and may be many
+    of_atom = np.zeros(len(problem.atoms), np.int32)  # of atoms outside the query: never read, and may be many
     for name in numbering.predicates:
         own = problem.atoms.range_of(name)
-        if len(own) and (proposes or name in asked):
+        if len(own) and (proposes or name in queried):
             of_atom[own.start : own.stop] = number[numbering.of_atoms(name, problem.atoms.codes(name))]
     forms = _forms(start, literal, weight, int(shown.sum()))
     known = numbering.joined([array.true + array.false for array in numbering.arrays])[shown]
@@ -103,10 +103,10 @@ def _reported_forms(summed_rows: Sequence[SummedRows], number: Int64, n_blocks: 
     unit, literal, weight = unit[order], literal[order], weight[order]
     held = literal >= 0
     return {
-        "told_start": offsets(np.bincount(unit, minlength=n_summed)),
-        "told_row_start": offsets(held.sum(axis=1)),
-        "told_literal": (2 * number[literal[held] >> 1] + (literal[held] & 1)).astype(np.int32),
-        "told_weight": weight,
+        "summed_start": offsets(np.bincount(unit, minlength=n_summed)),
+        "summed_row_start": offsets(held.sum(axis=1)),
+        "summed_literal": (2 * number[literal[held] >> 1] + (literal[held] & 1)).astype(np.int32),
+        "summed_weight": weight,
     }
 
 

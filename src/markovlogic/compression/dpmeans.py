@@ -158,8 +158,8 @@ class Found:
     clusters: dict[str, Clusters]
     bounds: Bounds
 
-    def told(self) -> str:
-        """One sentence where a bound is not met."""
+    def unmet_bounds(self) -> str:
+        """One sentence on the bounds that are not met; empty where all are."""
         if self.bounds.good:
             return ""
         what = []

@@ -142,20 +142,20 @@ class StatusArrays:
             if literal.predicate not in self._problem.statuses:  # hidden: never known
                 operands.append(Operand.constant(float(keeps)))
                 continue
-            told = TRUE if literal.positive else FALSE
-            key = (literal.predicate, told, keeps, literal.args)
+            satisfying = TRUE if literal.positive else FALSE
+            key = (literal.predicate, satisfying, keeps, literal.args)
             if key not in self._applied:
-                kept = self._status(literal.predicate, told, keeps_unknown=keeps)
+                kept = self._status(literal.predicate, satisfying, keeps_unknown=keeps)
                 self._applied[key] = _applied(kept, literal.args, self._problem, literal.predicate)
             operands.append(self._applied[key])
         return operands + [_equality(equality, types, self._problem.domains) for equality in template.equalities]
 
-    def _status(self, predicate: str, told: int, *, keeps_unknown: bool) -> Operand:
+    def _status(self, predicate: str, satisfying: int, *, keeps_unknown: bool) -> Operand:
         """1 where an atom's status does not make the literal true, and (unless unknown ones are kept) makes it false."""
-        key = (predicate, told, keeps_unknown)
+        key = (predicate, satisfying, keeps_unknown)
         if key not in self._made:
             statuses = self._problem.statuses[predicate]
-            kept = {FALSE + TRUE - told} | ({UNKNOWN} if keeps_unknown else set())
+            kept = {FALSE + TRUE - satisfying} | ({UNKNOWN} if keeps_unknown else set())
             self._made[key] = _operand(statuses, kept)
         return self._made[key]
 

@@ -173,7 +173,7 @@ class Grouping(Compressor, ABC):
                 hint="leave them out, or take --compress-as problem",
             )
         network, what = self.network(prepared, partition, into)
-        note = told(partition, network.guarantee)
+        note = merged_text(partition, network.guarantee)
         if network.guarantee is not Guarantee.EXACT and partition.merges:
             note += self._put_together(prepared.problem, partition)
         same = projection(prepared.problem, prepared.problem)
@@ -231,7 +231,7 @@ class Grouping(Compressor, ABC):
         other = replace(prepared, problem=made.problem)
         kept = Guarantee.EXACT if is_exact(made) else Guarantee.UNBOUNDED
         what = "" if kept is Guarantee.EXACT or not partition.merges else _overridden(made)
-        return Compression(other, made.projection, kept, told(partition, kept) + what, partition)
+        return Compression(other, made.projection, kept, merged_text(partition, kept) + what, partition)
 
 
 def for_worlds(compressor: Compressor, prepared: PreparedProblem) -> Compression:
@@ -290,7 +290,7 @@ def _never_meet(lowered: LoweredModel, problem: Problem, merged: set[str]) -> bo
     )
 
 
-def told(partition: Partition, kept: Guarantee) -> str:
+def merged_text(partition: Partition, kept: Guarantee) -> str:
     """What was merged."""
     shares = [
         f"{partition.n_groups(of):,} group{'s' * (partition.n_groups(of) != 1)} for {len(own):,} of {of}"

@@ -99,13 +99,13 @@ class DPMeans(Grouping):
         return replace(coarser, beta1=self.beta1 / 1e3) if self.beta1 else replace(coarser, detail=4 * self.detail)
 
     def partition(self, problem: Problem) -> Partition:
-        """The partition that the evidence asks for, or the coarsest that the bounds allow; with a note where none meets them."""
+        """The partition that the evidence calls for, or the coarsest that the bounds allow; with a note where none meets them."""
         lowered = lowered_of(problem)
         apart = held_apart(problem)
         features = features_of(problem, lowered, self.feature_kind)
         points = {of: own[~apart[of]] for of, own in features.points.items()}
         found = self.search(points, partial(self._bounds, problem, lowered))
-        note = found.told()
+        note = found.unmet_bounds()
         notes = (f"dpmeans: {note}",) if note else ()
         return self._partition(problem, found.clusters, (*notes, *features.notes))
 

@@ -112,7 +112,7 @@ class Shrinking:
         return tuple(QueryItem(item.text, self._wanted(item.wanted)) for item in self.prepared.problem.query)
 
     def _wanted(self, wanted: WantedAtoms | WantedFormula) -> WantedAtoms | WantedFormula:
-        """What is asked about groups; patterns become whole predicates, since only the rows of the original are reported."""
+        """What is queried about groups; patterns become whole predicates, since only the rows of the original are reported."""
         if isinstance(wanted, WantedAtoms):
             return WantedAtoms(wanted.predicate)
         atoms = tuple(

@@ -116,7 +116,7 @@ def add_summed(rows: Rows, own: Independent, *, reported: bool) -> list[SummedRo
                 first = loss, chance
                 if reported:
                     found.append(rows.summed_rows((own.predicate, own.places), chance, (), place, axes, edges))
-                rows.add_rows(np.zeros(1), cube, place, axes, edges, carried=carried)  # for what it says about exactness
+                rows.add_rows(np.zeros(1), cube, place, axes, edges, carried=carried)  # they decide `rows.exact`
                 continue
             rows.add_rows(loss - first[0], cube, place, axes, edges, carried=carried)
             if reported and chance != first[1]:

@@ -146,8 +146,8 @@ class _Model:
 
     def network(self) -> TypeNetwork:
         """All arrays."""
-        pair, asked = np.zeros((int(self.start[-1]),) * 2), set(queried_predicates(self.problem.query))
-        wanted = {key for key in self.layout.links if key.predicate in asked}
+        pair, queried = np.zeros((int(self.start[-1]),) * 2), set(queried_predicates(self.problem.query))
+        wanted = {key for key in self.layout.links if key.predicate in queried}
         links: list[tuple[Link, int, int, Float64]] = []
         for one, other in combinations_with_replacement(range(len(self.cells)), 2):
             check()
@@ -160,7 +160,7 @@ class _Model:
             links += [(link, one, other, chance) for link, chance in chances]
         coupled = np.array([bool(np.ptp(pair[self._own(at), self._own(at)]) > 0) for at in range(len(self.cells))], np.bool_)
         h = np.concatenate([np.zeros(0), *(np.asarray(own.weight, np.float64) for own in self.cells)])
-        units = _Units(self, links, asked)
+        units = _Units(self, links, queried)
         return frozen(
             TypeNetwork(
                 n_atoms=len(self.problem.atoms),
@@ -266,8 +266,8 @@ class _Model:
 class _Units:
     """Which means are reported, and how they follow from counts of cells."""
 
-    def __init__(self, model: _Model, links: Sequence[tuple[Link, int, int, Float64]], asked: set[str]) -> None:
-        self._model, self._asked = model, asked
+    def __init__(self, model: _Model, links: Sequence[tuple[Link, int, int, Float64]], queried: set[str]) -> None:
+        self._model, self._queried = model, queried
         self.count = 1  # unit 0 is one half
         self.single_unit: list[int] = []
         self.single_cell: list[int] = []
@@ -275,7 +275,7 @@ class _Units:
         layout = model.layout
         for class_, own in enumerate(layout.objects.classes):
             for key in layout.single[own.type_name]:
-                if key.predicate in asked:
+                if key.predicate in queried:
                     unit = self._single[class_, key] = self._new()
                     held = np.flatnonzero(model.cells[class_].truth[:, layout.column[own.type_name, key]]) + model.start[class_]
                     self.single_unit += [unit] * len(held)
@@ -305,7 +305,7 @@ class _Units:
         """The unit of every open atom of a queried predicate; others have none, and get the first."""
         problem = self._model.problem
         found = np.zeros(len(problem.atoms), np.int32)
-        for name in self._asked:
+        for name in self._queried:
             own = problem.atoms.range_of(name)
             if len(own):
                 args = decode(problem.atoms.codes(name), problem.statuses[name].sizes).astype(np.int64)

@@ -171,10 +171,10 @@ class BlockNetwork(CountNetwork):
     evidence: Float64  # (n_blocks,) share of known atoms
     known_true: Float64  # (n_blocks,) share of true atoms among known ones
     # blocks of atoms that were summed out have no count: their chance is Σ weight · ∏ falsities over rows of their own
-    told_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))  # (n_summed + 1,) rows of each
-    told_row_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))
-    told_literal: Int32 = field(default_factory=lambda: np.zeros(0, np.int32))
-    told_weight: Float64 = field(default_factory=lambda: np.zeros(0))
+    summed_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))  # (n_summed + 1,) rows of each
+    summed_row_start: Int64 = field(default_factory=lambda: np.zeros(1, np.int64))
+    summed_literal: Int32 = field(default_factory=lambda: np.zeros(0, np.int32))
+    summed_weight: Float64 = field(default_factory=lambda: np.zeros(0))
 
     @property
     def kind(self) -> NetworkKind:
@@ -199,7 +199,7 @@ class BlockNetwork(CountNetwork):
     @property
     def n_summed(self) -> int:
         """Blocks of atoms that were summed out and are requested."""
-        return len(self.told_start) - 1
+        return len(self.summed_start) - 1
 
     @property
     def has_joint(self) -> bool:
@@ -213,14 +213,14 @@ class BlockNetwork(CountNetwork):
 
     def summed_chances(self, counts: Int64) -> Float64:
         """(n_states, n_summed) the chances of atoms that were summed out, in states (n_states, n_blocks)."""
-        share, length = self.base + self.step * counts, np.diff(self.told_row_start)
-        of_row = np.repeat(np.arange(self.n_summed), np.diff(self.told_start))
+        share, length = self.base + self.step * counts, np.diff(self.summed_row_start)
+        of_row = np.repeat(np.arange(self.n_summed), np.diff(self.summed_start))
         found = np.zeros((len(counts), self.n_summed))
         for n in each_once(length).tolist():
             own = np.flatnonzero(length == n)
-            literal = self.told_literal[self.told_row_start[own][:, None] + np.arange(n)]
+            literal = self.summed_literal[self.summed_row_start[own][:, None] + np.arange(n)]
             part = share[:, literal >> 1]
-            value = np.where(literal & 1, 1.0 - part, part).prod(axis=2) * self.told_weight[own]
+            value = np.where(literal & 1, 1.0 - part, part).prod(axis=2) * self.summed_weight[own]
             for state in range(len(counts)):
                 found[state] += np.bincount(of_row[own], value[state], minlength=self.n_summed)
         return found

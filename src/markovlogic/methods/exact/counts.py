@@ -99,7 +99,7 @@ class BlockSum:
         length = np.diff(own.row_start)
         first = np.repeat(own.row_literal[own.row_start[:-1]] >> 1, length)
         # blocks that describe one block of summed-out atoms belong to one component
-        summed, start = own.told_literal >> 1, own.told_row_start[own.told_start]
+        summed, start = own.summed_literal >> 1, own.summed_row_start[own.summed_start]
         lead = np.repeat(summed[np.minimum(start[:-1], max(len(summed) - 1, 0))], np.diff(start)) if len(summed) else summed
         one, other = np.concatenate([first, lead]), np.concatenate([own.row_literal >> 1, summed])
         return _components(own.n_blocks, one.astype(np.int64), other.astype(np.int64))
@@ -108,10 +108,10 @@ class BlockSum:
     def _summed_component(self) -> Int64:
         """(n_summed,) the component that describes each block of summed-out atoms; -1 where its chance is always the same."""
         own = self.network
-        start = own.told_row_start[own.told_start]
+        start = own.summed_row_start[own.summed_start]
         some = np.diff(start) > 0
         found = np.full(own.n_summed, -1, np.int64)
-        found[some] = self._component[own.told_literal[start[:-1][some]] >> 1]
+        found[some] = self._component[own.summed_literal[start[:-1][some]] >> 1]
         return found
 
     @cached_property
@@ -167,7 +167,7 @@ class BlockSum:
         if own.alone:
             base, step = np.zeros(len(blocks)), np.ones(len(blocks))
         law = _Law(len(blocks) + len(summed))
-        for count in _grid((most + 1).tolist(), max(1, PIECE // (4 * len(blocks) + len(rows) + len(own.told_literal)))):
+        for count in _grid((most + 1).tolist(), max(1, PIECE // (4 * len(blocks) + len(rows) + len(own.summed_literal)))):
             ways = (gammaln(most + 1.0) - gammaln(count + 1.0) - gammaln(most - count + 1.0)).sum(axis=1)
             share, loss = base + step * count, np.zeros(len(count))
             for literal, weight in zip(literals, weights, strict=True):
