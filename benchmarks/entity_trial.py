@@ -197,7 +197,7 @@ def cora(how: str, prior: str, numbers: list[int], draws: int) -> None:
             own.add(dict(zip(found["constant"], found["cluster"], strict=True)), truth)
             own.add_loss({p: v for p, v in likely_pairs(chains, name).items() if p in fold.candidates[kind]}, truth)
         steps = ", ".join(f"{b - a:.0f} s" for a, b in itertools.pairwise([0.0, *took]))
-        print(f"// fold {number}: learning, scores, map, chains took {steps} of processor; map {best.told()}", flush=True)
+        print(f"// fold {number}: learning, scores, map, chains took {steps} of processor; map {best.description}", flush=True)
         print(f"// {[part.split(';')[0] for part in chains.concerns()][:1]}", flush=True)
     for (kind, what), own in tally.items():
         print(f"| {how} | {kind} | {what} | {own.row()} |", flush=True)

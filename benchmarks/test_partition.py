@@ -45,7 +45,7 @@ def test_the_most_probable_partition(method: str, tmp_path: Path) -> None:
     mln.maximize(rules, [facts], "Same", method=method, tries=1, flips=1)
     used = time.process_time()
     world = mln.maximize(rules, [facts], "Same", method=method, time_limit=60)
-    print(f"\nmap by {method}: {time.process_time() - used:.1f} s of processor, {world.told()}")
+    print(f"\nmap by {method}: {time.process_time() - used:.1f} s of processor, {world.description}")
 
 
 @pytest.mark.parametrize("command", ["infer", "cluster"])

@@ -80,7 +80,7 @@ def _others() -> Any:
     return [
         _shown(mln.symmetries(model, None, query)),
         _shown(model.evidence()),
-        [world.told(), repr(world), world.table().to_pydict(), world.gap, world.relative_gap],
+        [world.description, repr(world), world.table().to_pydict(), world.gap, world.relative_gap],
     ]
 
 

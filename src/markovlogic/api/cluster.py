@@ -229,8 +229,8 @@ class _Run:
         moving = np.zeros(self.network.n_nodes, np.bool_)
         moving[self.network.node] = True
         listed = np.diff(self.network.near_start) > 0
-        untold = moving & ~listed & (self.network.far > -np.inf) & self.network.ties  # of whom no candidate pair tells anything
-        right[untold[first + own.node_of]] = np.nan
+        unlisted = moving & ~listed & (self.network.far > -np.inf) & self.network.ties  # in no candidate pair
+        right[unlisted[first + own.node_of]] = np.nan
         return np.where(np.isnan(solved) | split, right, solved)
 
 

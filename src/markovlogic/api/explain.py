@@ -107,7 +107,9 @@ class Explanation:
         known = {name.replace("_", " "): sizes[name] for name in names if sizes.get(name) is not None}
         rows = [(name, f"{value:,}" if isinstance(value, int) else value) for name, value in known.items()]
         plan = self.plan
-        told = f"<p>plan: <b>{plan.method}</b>, network {plan.network}, estimator {plan.estimator}: {escape(plan.reason)}</p>"
+        plan_line = (
+            f"<p>plan: <b>{plan.method}</b>, network {plan.network}, estimator {plan.estimator}: {escape(plan.reason)}</p>"
+        )
         considered = [
             (
                 one.method,
@@ -119,7 +121,7 @@ class Explanation:
             for one in self.candidates
         ]
         methods = table_html(["method", "guarantee", "time", "memory", ""], considered, left=2, last=1)
-        return table_html(["size", ""], rows, left=1) + told + methods
+        return table_html(["size", ""], rows, left=1) + plan_line + methods
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as `explain --json` writes it."""

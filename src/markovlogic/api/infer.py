@@ -101,8 +101,8 @@ def infer(
         result = result.top(top)
     if concerns := result.concerns():
         # where the result is shown with its concerns, the warning only points to them
-        told = f"{len(concerns)} concerns about these numbers: result.concerns()" if in_notebook() else "; ".join(concerns)
-        warnings.warn(told, InferenceWarning, stacklevel=2)
+        message = f"{len(concerns)} concerns about these numbers: result.concerns()" if in_notebook() else "; ".join(concerns)
+        warnings.warn(message, InferenceWarning, stacklevel=2)
     return result
 
 
@@ -145,21 +145,21 @@ def _answered(
         if replacement.made.partition is not None and answer.guarantee is not Guarantee.EXACT:
             groups = replacement.made.partition
             bias = _bias(prepared, options, groups, resources, result, include_evidence=include_evidence)
-        return _told(result, options.compressor, replacement.made.summary, bias)
+        return _with_summary(result, options.compressor, replacement.made.summary, bias)
     if options.proposals is not None:
         from markovlogic.methods.sampling.base import Settings
 
         if isinstance(plan.settings, Settings):
-            return _told(result, options.proposals, plan.settings.proposing)
+            return _with_summary(result, options.proposals, plan.settings.proposing)
     return result
 
 
-def _told(result: Marginals, compressor: Compressor | None, summary: str, bias: str = "") -> Marginals:
+def _with_summary(result: Marginals, compressor: Compressor | None, summary: str, bias: str = "") -> Marginals:
     """The result with the line on what a compression did: first among the remarks, and in the record for files."""
     assert compressor is not None
-    told = summary_line(summary, result.guarantee, bias)
-    run = replace(result.run, compression=CompressionRecord(compressor.name, told))
-    return replace(result, run=run, remarks=(told, *result.remarks))
+    line = summary_line(summary, result.guarantee, bias)
+    run = replace(result.run, compression=CompressionRecord(compressor.name, line))
+    return replace(result, run=run, remarks=(line, *result.remarks))
 
 
 def _bias(
@@ -191,9 +191,9 @@ def _bias(
         before = finer
     moved = abs(before.probability - found.probability)
     noise = float((before.stderr**2 + found.stderr**2).mean() ** 0.5)
-    told = f", sampling error {noise:.1g}" if math.isfinite(noise) else ""
+    error = f", sampling error {noise:.1g}" if math.isfinite(noise) else ""
     last = f"{before.guarantee} there" if before.guarantee is Guarantee.EXACT else "what lies beyond is unknown"
     return (
-        f"measured bias {float(moved.mean()):.2g} on average and {float(moved.max()):.2g} at most{told}:"
+        f"measured bias {float(moved.mean()):.2g} on average and {float(moved.max()):.2g} at most{error}:"
         f" finer partitions move the answers by {', then '.join(steps)}; {last}"
     )

@@ -128,9 +128,13 @@ def _of_pairs(compared: ComparedRecords, row: Int64, pairs: Pairs) -> tuple[Floa
     a, b = row[pairs.one], row[pairs.other]
     code = np.minimum(a, b) * n + np.maximum(a, b)
     order = np.argsort(code)
-    asked = compared.one.astype(np.int64) * n + compared.other
-    at = order[np.minimum(np.searchsorted(code[order], asked), len(code) - 1)] if len(code) else np.zeros(len(asked), np.int64)
+    pair_code = compared.one.astype(np.int64) * n + compared.other
+    at = (
+        order[np.minimum(np.searchsorted(code[order], pair_code), len(code) - 1)]
+        if len(code)
+        else np.zeros(len(pair_code), np.int64)
+    )
     if not len(code):
-        return np.zeros(len(asked)), np.zeros(len(asked))
-    there = code[at] == asked
+        return np.zeros(len(pair_code)), np.zeros(len(pair_code))
+    there = code[at] == pair_code
     return np.where(there, pairs.probability[at], 0.0), np.where(there, pairs.stderr[at], 0.0)

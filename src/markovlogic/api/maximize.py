@@ -95,7 +95,7 @@ def maximize(
         work, resources = Work(chosen, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
         with memory_of_run(resources.limit):
             with watch("read"):
-                prepared = _asked(prepare_problem(model, evidence, query, assumed, progress=shown))
+                prepared = _with_query(prepare_problem(model, evidence, query, assumed, progress=shown))
             if compressor is None:
                 world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)
             else:
@@ -105,7 +105,7 @@ def maximize(
     return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 
 
-def _asked(prepared: PreparedProblem) -> PreparedProblem:
+def _with_query(prepared: PreparedProblem) -> PreparedProblem:
     """The problem with a query for all open atoms where there is none; a world has no answer to a formula."""
     problem = prepared.problem
     for item in problem.query:
@@ -212,8 +212,8 @@ def _by_partitions(analysis: Analysis, work: Work) -> _Found | None:
             found[rows] = of_codes(name, code) == TRUE
         return found
 
-    parts_asked = query_atoms(whole, include_evidence=questions.include_evidence, possible=possible)
-    atoms = tuple(replace(part, truth=of_codes(part.predicate, part.code)) for part in parts_asked)
+    query_parts = query_atoms(whole, include_evidence=questions.include_evidence, possible=possible)
+    atoms = tuple(replace(part, truth=of_codes(part.predicate, part.code)) for part in query_parts)
     return _Found(best, of_numbers, analysis, NetworkKind.NONE, atoms)
 
 
@@ -279,8 +279,8 @@ class _Smaller:
             made = for_worlds(self.compressor, self.prepared)
         if made.keeps(self.prepared):  # nothing to project or to polish, and what is proved stays proved
             found_whole = _solved(self.prepared, self.work, self.resources, self.watch, include_evidence=include_evidence)
-            return self._told(found_whole, made.summary)
-        smaller = _asked(replace(made.prepared, problem=replace(made.prepared.problem, query=())))
+            return self._with_summary(found_whole, made.summary)
+        smaller = _with_query(replace(made.prepared, problem=replace(made.prepared.problem, query=())))
         try:
             with share_of(current(), SHARE):
                 inner = _solved(smaller, self.work, self.resources, self.watch, include_evidence=False)
@@ -288,7 +288,7 @@ class _Smaller:
             found_without = _solved(self.prepared, self.work, self.resources, self.watch, include_evidence=include_evidence)
             why = "took too long" if isinstance(reason, OutOfTimeError) else "has no world"
             note = f"{made.summary}; the smaller problem {why}, so this is a world of the original model, found without it"
-            return self._told(found_without, note)
+            return self._with_summary(found_without, note)
         world = made.projection.world(_open_truth(smaller.problem, inner))
         with (
             analysis_of(self.prepared, self.resources, self.watch, include_evidence=include_evidence) as analysis,
@@ -299,13 +299,13 @@ class _Smaller:
             notes = () if made.partition is None else made.partition.notes
             found = replace(found, optimum=replace(found.optimum, remarks=(*notes, *found.optimum.remarks)))
             record = replace(_record(self.prepared, found, self.work), method=inner.run.method)
-            return self._told(_world(self.prepared.problem, analysis.query.atoms, found, record), made.summary)
+            return self._with_summary(_world(self.prepared.problem, analysis.query.atoms, found, record), made.summary)
 
-    def _told(self, world: World, summary: str) -> World:
+    def _with_summary(self, world: World, summary: str) -> World:
         """The world with the line on what the compression did, and in which model it is judged."""
-        told = f"{summary} (guarantee {world.guarantee}: weight and bound are of the original model)"
-        run = replace(world.run, compression=CompressionRecord(self.compressor.name, told))
-        return replace(world, run=run, remarks=(told, *world.remarks))
+        line = f"{summary} (guarantee {world.guarantee}: weight and bound are of the original model)"
+        run = replace(world.run, compression=CompressionRecord(self.compressor.name, line))
+        return replace(world, run=run, remarks=(line, *world.remarks))
 
     def _weighed(self, analysis: Analysis, world: Bool, inner: World, *, polish: bool) -> _Found:
         """The world as it weighs in the original model, polished on the network that fits."""
@@ -322,11 +322,12 @@ class _Smaller:
                 best = maximize_network(network, replace(self.work, method=map_method_named("maxwalksat")))
                 note = "the projected world breaks hard rules, and a walk from it did not mend them: this one was found elsewhere"
                 return _Found(replace(best, remarks=(note,)), lambda at: best.world[at], analysis, NetworkKind.GROUND)
-        told = "breaks hard rules" if found.before is None else f"weighs {found.before:.10g} in the original model"
+        outcome = "breaks hard rules" if found.before is None else f"weighs {found.before:.10g} in the original model"
         after = f", {found.log_weight:.10g} after one walk from it" if polish or found.before is None else ""
+        note = f"projected, the world of the smaller problem {outcome}{after}"
         optimum = Optimum(
             found.world, found.log_weight, found.bound, found.bound <= found.log_weight, inner.flips + found.flips,
-            inner.tries, {}, interrupted or current().cancelled, (f"projected, the world of the smaller problem {told}{after}",),
+            inner.tries, {}, interrupted or current().cancelled, (note,),
         )  # fmt: skip
         return _Found(optimum, lambda at: found.world[at], analysis, NetworkKind.GROUND)
 
@@ -348,9 +349,9 @@ class _Smaller:
                 limit=analysis.memory_limit,
             )
         bound = ceiling + float(np.maximum(network.soft, 0.0).sum())
-        told = "breaks hard rules" if before.obeyed < 0 else f"weighs {ceiling + before.log_weight:.10g} in the original model"
+        outcome = "breaks hard rules" if before.obeyed < 0 else f"weighs {ceiling + before.log_weight:.10g} in the original model"
         after = f", {ceiling + weight.log_weight:.10g} after greedy sweeps" if weight is not before else ""
-        note = f"nothing was grounded: projected, the world of the smaller problem {told}{after}"
+        note = f"nothing was grounded: projected, the world of the smaller problem {outcome}{after}"
         best, total = world, ceiling + weight.log_weight
         optimum = Optimum(best, total, max(bound, total), bound <= total, 0, 0, {}, interrupted, (note,))
         return _Found(optimum, lambda at: best[at], analysis, NetworkKind.COUNTING)

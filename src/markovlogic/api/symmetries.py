@@ -76,9 +76,9 @@ class SymmetryReport:
         for type_name, classes in self.constants().items():
             largest = classes[0] if classes else []
             rows.append((code_html(type_name), f"{len(classes):,}", f"{len(largest):,}", some_html(largest)))
-        told = f"<p>{self.atoms:,} open atoms in {self.orbits:,} orbits, the largest of {self.largest_orbit:,}</p>"
+        sizes = f"<p>{self.atoms:,} open atoms in {self.orbits:,} orbits, the largest of {self.largest_orbit:,}</p>"
         notes = "".join(dim_html(escape(note)) for note in self.notes)
-        return told + table_html(["type", "classes", "in the largest", ""], rows, left=1, last=1) + notes
+        return sizes + table_html(["type", "classes", "in the largest", ""], rows, left=1, last=1) + notes
 
     def as_dict(self) -> dict[str, Any]:
         """What `symmetries --json` writes."""

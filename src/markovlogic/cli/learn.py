@@ -129,7 +129,7 @@ def learn(
     if not quiet and _are_parts(evidence):
         joined = ",".join(evidence)
         show_message(f"note: each -e is a database of its own; tables of one database are joined by commas: -e {joined}")
-    said: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "method": method,
         "prior": prior,
         "keep_weights": keep_weights,
@@ -146,14 +146,14 @@ def learn(
         validated: CrossValidation | None = None
         if folds or hold_out is not None:
             validated = cross_validation.cross_validate(
-                model, list(evidence), query, hold_out=hold_out, progress=progress, **said | {"time_limit": for_folds}
+                model, list(evidence), query, hold_out=hold_out, progress=progress, **arguments | {"time_limit": for_folds}
             )
             record |= validated.as_dict()
             concerns += validated.concerns()
         if output is not None:
             left = limit.left if limit.left is None else max(limit.left, LEAST_SECONDS)
-            said["time_limit"] = left if validated is not None else time_limit
-            learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **said)
+            arguments["time_limit"] = left if validated is not None else time_limit
+            learned = learning.learn(model, list(evidence), query, hold_out=hold_out, progress=progress, **arguments)
             learned.save(output)
             record = learned.as_dict() | record
             concerns += learned.concerns()

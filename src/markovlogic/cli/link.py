@@ -150,7 +150,7 @@ def _write_stats(found: Linked, path: str) -> None:
     from markovlogic.report.files import atomic_file
     from markovlogic.system.measures import peak_memory
 
-    told = {
+    content = {
         **found.summary(),
         "columns": found.columns.to_pylist(),
         "blocking": found.blocking.to_pylist(),
@@ -160,4 +160,4 @@ def _write_stats(found: Linked, path: str) -> None:
         "peak_memory_bytes": peak_memory(),
     }
     with atomic_file(path) as file:
-        file.write(json.dumps(told, indent=1).encode() + b"\n")
+        file.write(json.dumps(content, indent=1).encode() + b"\n")

@@ -131,7 +131,7 @@ def _deliver(world: World, output: str | None, stats: str | None, *, quiet: bool
     if not quiet:
         where = "" if output is None else f"wrote {output}: "
         show_message(
-            f"{where}{len(world):,} true atom{'s' * (len(world) != 1)}, {world.told()}, {world.run.seconds['total']:.2f} s"
+            f"{where}{len(world):,} true atom{'s' * (len(world) != 1)}, {world.description}, {world.run.seconds['total']:.2f} s"
         )
         for remark in world.remarks:
             show_message(f"note: {remark}")

@@ -103,7 +103,7 @@ Compress = Annotated[
     typer.Option(
         "--compress",
         metavar=COMPRESSIONS,
-        help="Solve a smaller problem in place of the given one. This changes the result; the guarantee tells how.",
+        help="Solve a smaller problem in place of the given one. This changes the result; the guarantee shows how.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -152,10 +152,10 @@ MemoryLimit = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress and no notes.", rich_help_panel=OUTPUT)]
 
 
-def taken(said: Sequence[str], name: str, default: str) -> tuple[str, list[str]]:
-    """What `--set` says of one setting that is neither the method's nor the compression's, and all that it says of others."""
+def taken(texts: Sequence[str], name: str, default: str) -> tuple[str, list[str]]:
+    """The value of one setting of `--set` that is neither the method's nor the compression's; and the texts of all others."""
     found, rest = default, []
-    for text in said:
+    for text in texts:
         own, equals, value = text.partition("=")
         if equals and own.strip() == name:
             found = value.strip()

@@ -74,15 +74,15 @@ def compile_for(method: str) -> int:
     from markovlogic.problem.model import Model
 
     counting = NetworkKind.COUNTING
-    asked = [(AUTO, chains) for chains in CHAINS]
-    asked += [(counting, CHAINS[-1])] if counting in method_named(method).networks else []
+    combinations = [(AUTO, chains) for chains in CHAINS]
+    combinations += [(counting, CHAINS[-1])] if counting in method_named(method).networks else []
     runs = 0
     for text, query in MODELS.values():
-        for network, chains in asked:
-            said = {"method": method, "network": network, "chains": chains}
+        for network, chains in combinations:
+            options = {"method": method, "network": network, "chains": chains}
             with suppress(UnsupportedError), warnings.catch_warnings():
                 warnings.simplefilter("ignore", InferenceWarning)  # two draws are no answer
-                infer(Model.parse(text), None, query, **said, draws=2, burn_in=1, progress=False)  # type: ignore[arg-type]
+                infer(Model.parse(text), None, query, **options, draws=2, burn_in=1, progress=False)  # type: ignore[arg-type]
                 runs += 1
     return runs
 
@@ -100,19 +100,19 @@ def compile_variants() -> int:
     from markovlogic.problem.model import Model
 
     text, query = MODELS["soft rules"]
-    said: list[dict[str, Any]] = [
+    runs: list[dict[str, Any]] = [
         {"method": method.name, "estimator": estimator}
         for method in all_methods()
         if method.samples
         for estimator in ("sample", "orbit", "orbit-conditional")
     ]
-    said += [{"method": made} for made in (Gibbs(scan="random"), MCSAT(alternate=False), Orbital(base=MCSAT()))]
-    said += [{"method": made} for made in (Tempered(reweight=True), LiftedMH(flip=True), LiftedMH(propose="independent"))]
-    for chosen in said:
+    runs += [{"method": made} for made in (Gibbs(scan="random"), MCSAT(alternate=False), Orbital(base=MCSAT()))]
+    runs += [{"method": made} for made in (Tempered(reweight=True), LiftedMH(flip=True), LiftedMH(propose="independent"))]
+    for chosen in runs:
         with suppress(UnsupportedError, InputError), warnings.catch_warnings():
             warnings.simplefilter("ignore", InferenceWarning)
             infer(Model.parse(text), None, query, **chosen, draws=2, burn_in=1, progress=False)
-    return len(said)
+    return len(runs)
 
 
 def compile_compressions() -> int:

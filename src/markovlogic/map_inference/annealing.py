@@ -29,7 +29,7 @@ from markovlogic.system.cancellation import Deadline, current
 from markovlogic.system.measures import without_collection
 from markovlogic.system.progress import SILENT, Progress
 
-SWEEPS = 60  # of a try, where nothing is said
+SWEEPS = 60  # of a try, by default
 COOLING, GREEDY = (0.1, 8.0), 1e4  # inverse temperatures: from, to; and of the last sweeps
 GREEDY_SHARE = 0.15
 PIECE_SECONDS = 0.2

@@ -64,8 +64,8 @@ def solve_by_classes(prepared: PreparedProblem, class_of: Mapping[str, Int32]) -
     if n_classes * WORTH_IT > sizes:
         return f"{sizes:,} constants fall into {n_classes:,} classes"
     try:
-        told = prepared.written_as_rules
-        lifted = lift(told.problem, told.lowered, class_of)
+        rules = prepared.written_as_rules
+        lifted = lift(rules.problem, rules.lowered, class_of)
     except TooManyError as refusal:
         return str(refusal)
     except UnsupportedError as refusal:

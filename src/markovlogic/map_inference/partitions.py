@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from markovlogic.kernels.partition.layout import Layout
 
 
-SWEEPS = 60  # of a try, where nothing is said
+SWEEPS = 60  # of a try, by default
 COOLING, GREEDY = (0.2, 8.0), 1e4  # inverse temperatures: from, to; and of the last sweeps
 GREEDY_SHARE = 0.15
 GREEDY_FIRST = 1  # the entry of `methods.sampling.partition.STARTS` that the first try starts with
@@ -168,7 +168,7 @@ def maximize_partitions(network: PartitionNetwork, parts: Parts, work: Work) -> 
         tries=tries,
         used=dict(+used),
         interrupted=cancellation.current().cancelled,
-        remarks=(_told(network, used),),
+        remarks=(_remark(network, used),),
     )
 
 
@@ -184,7 +184,7 @@ def _compile(network: PartitionNetwork, parts: Parts, work: Work) -> None:
             search_partitions(network, nothing, parts, SearchSettings(tries=2, flips=1))
 
 
-def _told(network: PartitionNetwork, used: Counter[str]) -> str:
+def _remark(network: PartitionNetwork, used: Counter[str]) -> str:
     """One line on what was done."""
     names = " and ".join(each.relation.predicate for each in network.relations)
     are = "are equivalence relations" if len(network.relations) > 1 else "is an equivalence relation"

@@ -35,7 +35,7 @@ class Roof:
 
 
 def is_pairwise(network: GroundNetwork) -> bool:
-    """Whether roof duality can be asked: two literals a clause, no exclusive groups, no hidden atoms, nothing decided."""
+    """Whether roof duality applies: two literals a clause, no exclusive groups, no hidden atoms, nothing decided."""
     two = bool((np.diff(network.clause_start) == 2).all())
     return two and not network.n_groups and not network.n_hidden and bool(np.isfinite(network.atom_bias).all())
 

@@ -19,7 +19,7 @@ from markovlogic.system.cancellation import Deadline, current
 from markovlogic.system.progress import SILENT, Progress
 
 PIECE_SECONDS = 0.1
-FLIPS_AN_ATOM = 100  # of a try, where nothing is said
+FLIPS_AN_ATOM = 100  # of a try, by default
 LEAST_FLIPS = 500  # of a component, likewise
 UNIT_BITS = 58  # all costs together stay below 2 to this
 UNREACHED = np.iinfo(np.int64).max
@@ -207,12 +207,12 @@ class SearchResult:
     is_whole: bool  # every try went to its end
 
 
-def flips_of(net: SearchNetwork, said: int | None) -> Int64:
+def flips_of(net: SearchNetwork, flips: int | None) -> Int64:
     """Flips of a try in each component: what was given shared out by atoms, or so many an atom."""
     sizes = net.sizes
-    if said is None:
+    if flips is None:
         return np.maximum(LEAST_FLIPS, FLIPS_AN_ATOM * sizes).astype(np.int64)
-    return np.maximum(1, np.ceil(said * (sizes / max(int(sizes.sum()), 1)))).astype(np.int64)
+    return np.maximum(1, np.ceil(flips * (sizes / max(int(sizes.sum()), 1)))).astype(np.int64)
 
 
 def search(

@@ -129,7 +129,7 @@ class Optimum:
 
 
 class _StopError(Exception):
-    """The time is over, or somebody asked: what is found so far has to do."""
+    """The time is over or the run was cancelled: the best world so far is the answer."""
 
 
 def _must_stop() -> bool:

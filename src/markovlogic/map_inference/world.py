@@ -154,7 +154,8 @@ class World:
         own = {"log_weight": self.log_weight, "bound": self.bound, "gap": self.gap, "proved": self.is_optimal}
         return self.run.stats(self.guarantee) | own | {"tries": self.tries, "flips": self.flips}
 
-    def told(self) -> str:
+    @property
+    def description(self) -> str:
         """One line on what is known of the world."""
         weight = f"log weight {self.log_weight:.10g}"
         if self.is_optimal:
@@ -163,4 +164,4 @@ class World:
 
     def __repr__(self) -> str:
         compressed = "" if self.run.compression is None else f", compressed by {self.run.compression.name}"
-        return f"<world of {len(self):,} true atom{'s' * (len(self) != 1)} by {self.run.method}{compressed}: {self.told()}>"
+        return f"<world of {len(self):,} true atom{'s' * (len(self) != 1)} by {self.run.method}{compressed}: {self.description}>"
