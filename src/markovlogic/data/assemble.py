@@ -148,17 +148,17 @@ def assemble_facts(
         key = _sorted_distinct(key, 4 * n_ground)
     truth = (key & 3).astype(np.int8)
     code = key >> 2
-    said = Facts(decode(code, sizes), truth)  # soft facts are marked as such
-    facts = Facts(said.args, np.where(truth == SOFT, UNKNOWN, truth).astype(np.int8))
+    merged = Facts(decode(code, sizes), truth)  # soft facts are marked as such
+    facts = Facts(merged.args, np.where(truth == SOFT, UNKNOWN, truth).astype(np.int8))
 
     contrary = np.flatnonzero(code[1:] == code[:-1])
     pairs = [(at, at + 1) for at in contrary.tolist()]
     if any(predicate.exclusive):
         pairs += [pair for pair in conflicts(facts, sizes, predicate.exclusive) if code[pair[0]] != code[pair[1]]]
     if pairs:
-        _report(predicate, blocks, said, pairs, sizes, domains, place_of, faults)
+        _report(predicate, blocks, merged, pairs, sizes, domains, place_of, faults)
     elif any(block.soft is not None for block in blocks):
-        facts = _with_soft(predicate, SoftRows(blocks, sizes), said, facts, domains, place_of, faults)
+        facts = _with_soft(predicate, SoftRows(blocks, sizes), merged, facts, domains, place_of, faults)
     return frozen(facts)
 
 
@@ -187,7 +187,7 @@ def _numbered(
 def _with_soft(
     predicate: Predicate,
     rows: SoftRows,
-    said: Facts,
+    merged: Facts,
     facts: Facts,
     domains: dict[str, Domain],
     place_of: PlaceOf,
@@ -212,13 +212,13 @@ def _with_soft(
         faults.add(Fault(message, place(late), hint=hint))
 
     kept = rows.without_repeats(repeated)
-    is_soft = said.truth == SOFT
-    log_odds = np.zeros(len(said))
+    is_soft = merged.truth == SOFT
+    log_odds = np.zeros(len(merged))
     log_odds[is_soft] = rows.value[kept]
     facts = Facts(facts.args, facts.truth, log_odds)
     if not exclusive or not rows.is_share.any() or len(kept) < len(rows.code):
         return facts
-    is_share = np.zeros(len(said), bool)
+    is_share = np.zeros(len(merged), bool)
     is_share[is_soft] = rows.is_share[kept]
 
     def wrong_group(own: Int64, message: str, hint: str) -> None:

@@ -23,19 +23,19 @@ def query_postgres(address: str, query: str, name: str) -> Table:
     import pyarrow as pa
 
     dbapi = _driver()
-    asked = query.strip().rstrip(";")
+    statement = query.strip().rstrip(";")
     try:
         with dbapi.connect(address) as connection, connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION READ ONLY")
             with current().ending(cursor.adbc_cancel):
-                columns = ", ".join(_as_constant(field) for field in cursor.adbc_execute_schema(asked))
+                columns = ", ".join(_as_constant(field) for field in cursor.adbc_execute_schema(statement))
                 if not columns:
                     raise InputError(Fault("refused: this query returns no rows", Place(name), hint="a query is one SELECT"))
-                cursor.execute(f"SELECT {columns} FROM ({asked}\n) AS asked")
+                cursor.execute(f"SELECT {columns} FROM ({statement}\n) AS answer")
                 table = cursor.fetch_arrow_table()
             connection.rollback()
     except (dbapi.Error, pa.ArrowException) as error:
-        check()  # the driver was told to stop
+        check()  # raises where the run was cancelled: the driver then stops with an error
         raise InputError(_fault(error, name)) from None
     return Table(name, table.replace_schema_metadata(None).to_reader())
 
@@ -63,11 +63,11 @@ def _as_constant(field: pa.Field) -> str:
 
 
 def _fault(error: Exception, name: str) -> Fault:
-    """What the server says, in a line."""
+    """The server's message, in a line."""
     text = without_passwords(str(error))
     refused = any(words in text for words in ("read-only transaction", "multiple commands", "data-modifying"))
-    said = text.partition("ERROR:")[2] or text.partition("FATAL:")[2] or text.partition("failed:")[2] or text
-    message = " ".join(said.split("Query was:")[0].split())
+    answer = text.partition("ERROR:")[2] or text.partition("FATAL:")[2] or text.partition("failed:")[2] or text
+    message = " ".join(answer.split("Query was:")[0].split())
     message = message.removesuffix(".").partition(". SQLSTATE")[0] or first_line(error)
     if refused:
         return Fault(f"refused: {message}", Place(name), hint="a query is one SELECT")

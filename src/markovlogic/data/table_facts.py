@@ -227,7 +227,7 @@ def _read_batch(
     truth, soft = np.full(n_rows, TRUE, np.int8), None
     if saying:
         column, cells = table.columns[saying[0]], batch.column(saying[0])
-        truth, soft, expected = _said(column, cells, predicate)
+        truth, soft, expected = _truth_of_cells(column, cells, predicate)
         refuse(truth == BAD, lambda row: (f"column {column} holds {cells[row].as_py()!r}", expected))
         if predicate.is_real:
             good &= truth == SOFT  # where there is not a number there is nothing to say
@@ -240,7 +240,7 @@ def _kept(soft: SoftColumn | None, rows: npt.NDArray[np.int64]) -> SoftColumn | 
     return None if soft is None else SoftColumn(soft.value[rows], soft.is_share)
 
 
-def _said(column: str, cells: Any, predicate: Predicate) -> tuple[npt.NDArray[np.int8], SoftColumn | None, str]:
+def _truth_of_cells(column: str, cells: Any, predicate: Predicate) -> tuple[npt.NDArray[np.int8], SoftColumn | None, str]:
     """Truth of each row, BAD where it makes no sense, what soft rows say, and what was expected."""
     if column == TRUTH:
         return _truth(cells), None, "expected true, false, 1, 0, unknown, ? or nothing"
@@ -317,7 +317,7 @@ def _stripped(ids: npt.NDArray[np.int64], names: Any, column: str, table: Table)
         return ids, names
     first = names[int(np.flatnonzero(changed)[0])].as_py()
     note = f"{table.name}: outer spaces in column {column} were left out, as in {show_constant(first)}"
-    if note.partition(", as in")[0] not in (told.partition(", as in")[0] for told in table.notes):
+    if note.partition(", as in")[0] not in (earlier.partition(", as in")[0] for earlier in table.notes):
         table.notes.append(note)
     blank = changed & (pc.utf8_length(bare).to_numpy(zero_copy_only=False) == 0)
     return np.where((ids >= 0) & np.append(blank, False)[ids], -1, ids), bare

@@ -136,9 +136,9 @@ def query_sqlite(path: str, query: str, name: str) -> Table:
         finally:
             connection.close()
     except (sqlite3.Error, sqlite3.Warning) as error:
-        said = first_line(error)
-        refused = "not authorized" in said or "prohibited" in said or "one statement" in said
-        message = f"refused: {said}" if refused else f"cannot be read: {said}"
+        reason = first_line(error)
+        refused = "not authorized" in reason or "prohibited" in reason or "one statement" in reason
+        message = f"refused: {reason}" if refused else f"cannot be read: {reason}"
         raise InputError(Fault(message, Place(name), hint=ONE_SELECT if refused else "")) from None
     if not columns:
         raise InputError(Fault("refused: this query returns no rows", Place(name), hint=ONE_SELECT))
@@ -268,7 +268,7 @@ def _json_rows(data: bytes) -> Iterator[tuple[int, bytes]]:
     return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
 
 
-def _bad_line(path: str, data: bytes, told: str) -> Fault:
+def _bad_line(path: str, data: bytes, reason: str) -> Fault:
     """The first line that is no object, or whose columns have other types than before."""
     for number, line in _json_rows(data):
         try:
@@ -277,7 +277,7 @@ def _bad_line(path: str, data: bytes, told: str) -> Fault:
             return Fault(f"not JSON: {first_line(error)}", Place(path, number, 1), hint="expected one object a line")
         if not isinstance(value, dict):
             return Fault("not an object", Place(path, number, 1), hint='expected one object a line: {"a": "Ann", "b": "Bob"}')
-    return Fault(f"cannot be read as JSON lines: {told}", Place(path), hint="each key has values of one type in all lines")
+    return Fault(f"cannot be read as JSON lines: {reason}", Place(path), hint="each key has values of one type in all lines")
 
 
 def _open_parquet(path: str) -> Table:
@@ -307,10 +307,10 @@ def _queried_file(path: str, query: str, faults: FaultLog) -> Table:
     return query_table(open_table(path, path, faults), known, query, f"{path}:{query.strip()}")
 
 
-def _open_database(path: str, asked: str) -> Table:
+def _open_database(path: str, source: str) -> Table:
     """A table or query of a DuckDB or SQLite file, or of a PostgreSQL database, which is never written to."""
     known = without_passwords(path)
-    if not asked.strip():
+    if not source.strip():
         raise InputError(
             Fault("no table or query of it", Place(known), hint=f"write {known}:friends or {known}:SELECT a, b FROM friends")
         )
@@ -320,13 +320,13 @@ def _open_database(path: str, asked: str) -> Table:
                 pass
         except OSError as error:
             raise cannot_read(path, error, "a database") from None
-    is_query = asked.split(None, 1)[0].lower() in QUERY_WORDS and " " in asked.strip()
+    is_query = source.split(None, 1)[0].lower() in QUERY_WORDS and " " in source.strip()
     query = (
-        asked
+        source
         if is_query
-        else "SELECT * FROM " + ".".join('"' + part.replace('"', '""') + '"' for part in asked.strip().split("."))
+        else "SELECT * FROM " + ".".join('"' + part.replace('"', '""') + '"' for part in source.strip().split("."))
     )
-    name = f"{known}:{asked.strip()}"
+    name = f"{known}:{source.strip()}"
     if is_postgres(path):
         from markovlogic.data.postgres import query_postgres
 

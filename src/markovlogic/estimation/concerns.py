@@ -12,7 +12,7 @@ from markovlogic.system.arrays import Bool, Int64
 
 RHAT_BELOW = 1.01  # Vehtari et al. 2021, section 4
 EXPECTED_MOVES = 5.0
-DRIFT_ALARM = 1e-3  # chance that a run in equilibrium is said to drift
+DRIFT_ALARM = 1e-3  # chance that a run in equilibrium is reported to drift
 ENOUGH_CHAINS = 8  # whose means say how large the standard error is
 FINE = 0.01  # a standard error for which nobody makes more draws, however few of them are independent
 MANY = 30  # atoms that moved: fewer say little about how the chains mix

@@ -57,15 +57,15 @@ def kl_divergence(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
 
 
 def f1_of_true_atoms(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
-    """F1 of the atoms said to be true: two arrays of truth values (a world against the full-evidence most probable world).
+    """F1 of the atoms that are true: two arrays of truth values (a world against the full-evidence most probable world).
 
-    1 when neither has a true atom, since then nothing was missed and nothing wrongly said.
+    1 when neither has a true atom, since then nothing was missed and nothing was wrong.
     """
     p, q = np.asarray(true, np.bool_), np.asarray(estimate, np.bool_)
     if p.shape != q.shape:
         raise ValueError(f"shapes differ: {p.shape} and {q.shape}")
-    said = int(p.sum()) + int(q.sum())
-    return 2 * int((p & q).sum()) / said if said else 1.0
+    n_true = int(p.sum()) + int(q.sum())
+    return 2 * int((p & q).sum()) / n_true if n_true else 1.0
 
 
 def gelman_rubin_each(draws: npt.ArrayLike) -> Float64:

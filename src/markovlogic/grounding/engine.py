@@ -95,7 +95,7 @@ class Engine:
                 yield {name: numpy_numbers(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
 
     def row(self, sql: str) -> tuple[int, ...] | None:
-        """The first row of a query; may be asked while the batches of another are read."""
+        """The first row of a query; may be called while the batches of another are read."""
         with translate_duckdb_errors(), self._connection.cursor() as cursor:
             found: list[tuple[int, ...]] = cursor.execute(sql).fetchall()
             return found[0] if found else None

@@ -169,9 +169,9 @@ class _Reading:
                 if own.predicate != self.name or own.positive or not all(isinstance(arg, Variable) for arg in premise.args):
                     continue
                 given = dict(zip(premise.args, own.args, strict=True))
-                told = tuple(given.get(arg, arg) for arg in conclusion.args)
+                args = tuple(given.get(arg, arg) for arg in conclusion.args)
                 free = {arg for arg in conclusion.args if isinstance(arg, Variable)} - given.keys()
-                if not free and Literal(conclusion.predicate, told, not conclusion.positive) == guard:
+                if not free and Literal(conclusion.predicate, args, not conclusion.positive) == guard:
                     return True
         return False
 

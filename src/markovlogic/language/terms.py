@@ -1,4 +1,4 @@
-"""Terms and what is said of them: constants, variables, functions, sums; atoms, equalities and comparisons."""
+"""Terms (constants, variables, functions, sums) and what has terms: atoms, equalities and comparisons."""
 
 from __future__ import annotations
 

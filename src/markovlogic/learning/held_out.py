@@ -121,11 +121,11 @@ def marginal_log_likelihood(
         if cancellation.current().over:
             break
     share = (true + 0.5) / (SNAPSHOTS * CHAINS + 1)
-    said = np.log(np.where(database.truth, share, 1 - share))
+    log_share = np.log(np.where(database.truth, share, 1 - share))
     counts = ~database.hidden & ((network.counting.group < 0) | database.truth)
     if held is not None:
         counts &= held
-    return float(said[counts].sum()), chains.updates
+    return float(log_share[counts].sum()), chains.updates
 
 
 def all_together(networks: Sequence[WeightedNetwork], weights: Float64, seed: int) -> tuple[float, int]:
@@ -181,11 +181,11 @@ def _compared(ready: Prepared, parts: Sequence[Part], chosen: Chosen, seed: int,
         sizes = [int(ready.databases[at].truth.size if held is None else held.sum()) for at, held in part.judged]
         n_judged += len(part.others) * sum(sizes)
         progress.advance(number + 1)
-    told = (
+    note = (
         f"log-likelihood a left-out atom: {pseudo / max(n_judged, 1):.4f} with weights of the pseudo-likelihood,"
         f" {conditional / max(n_judged, 1):.4f} with those of the conditional likelihood"
     )
-    return replace(chosen, updates=drawn, goes_on=conditional > pseudo, notes=(told,))
+    return replace(chosen, updates=drawn, goes_on=conditional > pseudo, notes=(note,))
 
 
 def _climbed(ready: Prepared, part: Part, weights: Float64, penalty: Penalty, seed: int) -> tuple[Float64, int]:

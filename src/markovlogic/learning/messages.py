@@ -111,9 +111,9 @@ def undecided(task: Task, ready: Prepared, design: Design, weights: Float64, err
     return Messages(tuple(notes), tuple(worries))
 
 
-def _unbounded(task: Task, ready: Prepared, weights: Float64, errors: Float64, asked: Bool) -> Iterator[str]:
+def _unbounded(task: Task, ready: Prepared, weights: Float64, errors: Float64, informed: Bool) -> Iterator[str]:
     """Weights that nothing holds, though each alone is contradicted: together they part true from false, or are as one."""
-    free = asked & ~(errors < UNSURE)
+    free = informed & ~(errors < UNSURE)
     running = np.flatnonzero(free & (np.abs(weights) > LARGE)).tolist()
     if running:
         yield (

@@ -245,7 +245,7 @@ def design_of(
     grouped: list[tuple[Any, Float64, Bool, Int32]] = []
     lengths: list[Int64] = []
     for number, (counting, world) in enumerate(zip(countings, worlds, strict=True)):
-        told, found = _observed(counting, world)
+        settled, found = _observed(counting, world)
         n_atoms = len(world)
         offset = counting.offset.copy()
         kept = found.feature < 0
@@ -253,9 +253,9 @@ def design_of(
         matrix = sparse.csr_array((found.change[~kept], (found.atom[~kept], found.feature[~kept])), shape=(n_atoms, n_features))
         matrix.sum_duplicates()
         gone = np.zeros(n_atoms, bool) if left_out is None else left_out[number]
-        single = np.flatnonzero((counting.group < 0) & ~told.fixed & ~gone)
+        single = np.flatnonzero((counting.group < 0) & ~settled.fixed & ~gone)
         parts.append((matrix[single], offset[single], world[single], np.full(len(single), number, np.int32)))
-        atoms, length = _open_groups(counting, told.forbidden | gone)
+        atoms, length = _open_groups(counting, settled.forbidden | gone)
         grouped.append((matrix[atoms], offset[atoms], world[atoms], np.full(len(atoms), number, np.int32)))
         lengths.append(length)
     both = [*parts, *grouped]
@@ -272,16 +272,16 @@ def design_of(
 def _observed(counting: CountingRows, world: Bool) -> tuple[Decided, Changes]:
     """What hard rules leave of a world's atoms, and what each adds to counts; from clauses and from counted rules."""
     broken = f"{counting.database.name} breaks a hard rule of the model"
-    told, found = decided(counting, world, broken), changes(counting, world)
+    settled, found = decided(counting, world, broken), changes(counting, world)
     counted = counting.counted
     if counted is None:
-        return told, found
+        return settled, found
     if counted.is_broken(world):
         raise InputError(Fault(broken, hint=BREAKS))
     table = counted.table(world)
     more, by_counts = _decided_by_counts(counting, counted, table, world), _counted_changes(counted, table)
     return (
-        Decided(told.fixed | more.fixed, told.forbidden | more.forbidden),
+        Decided(settled.fixed | more.fixed, settled.forbidden | more.forbidden),
         Changes(
             np.concatenate([found.atom, by_counts.atom]),
             np.concatenate([found.feature, by_counts.feature]),

@@ -132,11 +132,11 @@ def _within(sized: Sequence[Sizes], budget: int) -> tuple[BlockingRule, ...]:
     return tuple(made)
 
 
-def given_rules(db: Database, records: Records, asked: Sequence[str]) -> tuple[BlockingRule, ...]:
+def given_rules(db: Database, records: Records, texts: Sequence[str]) -> tuple[BlockingRule, ...]:
     """Rules that the user gives: `surname, dob`, where `surname:3` takes the first letters."""
     by_name = {column.name: column for column in records.columns}
     made = []
-    for text in asked:
+    for text in texts:
         keys = []
         for part in text.split(","):
             found = PART.fullmatch(part)

@@ -75,11 +75,11 @@ def compare_records(
         one, other = blocking.pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
     else:
         rules, one, other = blocking.proposed_pairs(db, records, one_to_one=one_to_one, memory_limit=memory_limit)
-    told = read_labels(db, records, labels)
-    if told:
-        code = np.union1d(one.astype(np.int64) * records.n + other, told.pairs())
+    labelled = read_labels(db, records, labels)
+    if labelled:
+        code = np.union1d(one.astype(np.int64) * records.n + other, labelled.pairs())
         one, other = (code // records.n).astype(np.int32), (code % records.n).astype(np.int32)
-    known = told.of(one, other)
+    known = labelled.of(one, other)
     progress.stage("compare", len(one))
     level = compare(db, comparisons, one, other)
     n_all = _all_pairs(db, records, one_to_one=one_to_one)
@@ -109,7 +109,7 @@ def compare_records(
         if closing < ROUNDS:
             more = _unseen(records.n, one, other, score, apart)
         else:
-            tie = _ties(records.n, one, other, score, told) if apart is None else tie
+            tie = _ties(records.n, one, other, score, labelled) if apart is None else tie
             inside = np.setdiff1d(pairs_inside(tie, records.n), one.astype(np.int64) * records.n + other)
             more = ((inside // records.n).astype(np.int32), (inside % records.n).astype(np.int32))
         if not len(more[0]):
@@ -117,7 +117,7 @@ def compare_records(
         found = compare(db, comparisons, *more)
         one, other = np.concatenate([one, more[0]]), np.concatenate([other, more[1]])
         level, score = np.concatenate([level, found]), np.concatenate([score, learned.score(found)])
-    known = told.of(one, other)
+    known = labelled.of(one, other)
     kept = _listed(records.n, one, other, score) | (known == SAME) | (tie[one] == tie[other])
     named = db.arrow(f"SELECT {records.keys} AS key, id, source FROM record ORDER BY row")
     return ComparedRecords(

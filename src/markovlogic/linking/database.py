@@ -34,8 +34,8 @@ class Database:
     def arrow(self, sql: str) -> Any:
         """The rows of a query as an Arrow table."""
         with translate_duckdb_errors():
-            asked = self._connection.sql(sql)
-            return asked.to_arrow_table() if hasattr(asked, "to_arrow_table") else asked.fetch_arrow_table()
+            relation = self._connection.sql(sql)
+            return relation.to_arrow_table() if hasattr(relation, "to_arrow_table") else relation.fetch_arrow_table()
 
     def columns(self, sql: str) -> dict[str, Any]:
         """Columns of numbers without missing values."""

@@ -79,9 +79,9 @@ def read_records(
             notes.append(f"{source}: not in all tables and not compared: {', '.join(alone)}")
     if not shared:
         raise InputError("the tables have no column in common", hint="columns are matched by their names; rename them")
-    for asked in (*kinds, *((id_column,) if id_column else ())):
-        if asked not in shared:
-            raise InputError(f"there is no column {asked}; columns: {', '.join(shared)}", hint=nearest(asked, shared))
+    for needed in (*kinds, *((id_column,) if id_column else ())):
+        if needed not in shared:
+            raise InputError(f"there is no column {needed}; columns: {', '.join(shared)}", hint=nearest(needed, shared))
     for number, table in enumerate(read):
         db.put(f"table_{number}", table.select(shared))
     missing = ", ".join(text(value) for value in MISSING)
@@ -159,7 +159,7 @@ def _source_names(tables: Sequence[Any], names: Sequence[str]) -> tuple[str, ...
     return tuple(one if made.count(one) == 1 else f"{one}{made[: at + 1].count(one)}" for at, one in enumerate(made))
 
 
-def _id_column(db: Database, shared: Sequence[str], asked: str, n: int, kinds: Mapping[str, str]) -> str:
+def _id_column(db: Database, shared: Sequence[str], chosen: str, n: int, kinds: Mapping[str, str]) -> str:
     """The column whose values name the records of each table; empty where there is none."""
 
     def repeated(column: str) -> tuple[Any, ...] | None:
@@ -170,12 +170,12 @@ def _id_column(db: Database, shared: Sequence[str], asked: str, n: int, kinds: M
         )
         return found[0] if found else None
 
-    if asked:
-        wrong = repeated(asked)
+    if chosen:
+        wrong = repeated(chosen)
         if wrong is not None:
             what = "is missing in a record" if wrong[0] is None else f"{wrong[0]} stands in {wrong[1]} records of a table"
-            raise InputError(f"column {asked} is no id: {what}", hint="leave out --id, then records are numbered")
-        return asked
+            raise InputError(f"column {chosen} is no id: {what}", hint="leave out --id, then records are numbered")
+        return chosen
     for column in shared:
         if column not in kinds and (ID_NAME.search(column) or not column) and repeated(column) is None and n:
             return column

@@ -215,10 +215,10 @@ def require_worlds(network: GroundNetwork, world: Words, n_chains: int, *, hard:
         if (true_values != n_chains).any() or (np.bitwise_or.reduceat(members, start) != every).any():
             raise ValueError("an exclusive group of a world has no true value, or several")
     if network.n_hidden:
-        told = world.copy()
+        derived = world.copy()
         hidden = frozen(np.arange(network.n_atoms, network.n_all, dtype=np.int32))
-        compute_hidden(network.definition_start, network.definition_literal, network.n_atoms, hidden, told)
-        if ((told ^ world) & every).any():
+        compute_hidden(network.definition_start, network.definition_literal, network.n_atoms, hidden, derived)
+        if ((derived ^ world) & every).any():
             raise ValueError("hidden atoms of a world do not follow from the others")
     if hard and broken_word(network.clause_start, network.clause_literal, network.n_soft, world, n_chains):
         raise ValueError("a world breaks hard rules")

@@ -38,17 +38,17 @@ LEARNING = Purpose("summed over as hidden", "facts in the data, or a star before
 
 def assumed_notes(problem: Problem, opened: Sequence[str] = (), purpose: Purpose = INFERENCE) -> tuple[str, ...]:
     """Notes on a problem; opened: predicates that the user named as open."""
-    asked = {*queried_predicates(problem.query), *opened}
+    chosen = {*queried_predicates(problem.query), *opened}
     uses = _uses(problem)
     notes = [*problem.model.notes, *problem.evidence.notes]
-    notes += [_open_not_queried(problem, asked, purpose), _open_groups(problem, asked, purpose)]
+    notes += [_open_not_queried(problem, chosen, purpose), _open_groups(problem, chosen, purpose)]
     notes += [_capitals(problem, uses), *(_alike(problem, name, uses[name]) for name in problem.domains)]
     return tuple(note for note in notes if note)
 
 
-def _open_not_queried(problem: Problem, asked: set[str], purpose: Purpose) -> str:
-    """Predicates that are open because nothing is said about them."""
-    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)} - asked
+def _open_not_queried(problem: Problem, chosen: set[str], purpose: Purpose) -> str:
+    """Predicates that are open because they have no evidence and no declaration closes them."""
+    in_rules = {atom.predicate for rule in problem.model.rules for atom in atoms_of(rule.formula)} - chosen
     found = [
         (name, problem.statuses[name].n_open)
         for name, predicate in problem.model.predicates.items()
@@ -70,11 +70,11 @@ def _open_not_queried(problem: Problem, asked: set[str], purpose: Purpose) -> st
     return f"{shown} {why} open and {purpose.becomes}; {advice}"
 
 
-def _open_groups(problem: Problem, asked: set[str], purpose: Purpose) -> str:
+def _open_groups(problem: Problem, chosen: set[str], purpose: Purpose) -> str:
     """Exclusive predicates that nobody requested, some of whose groups have no true fact."""
     parts = []
     for groups in problem.groups:
-        if groups.predicate not in asked:
+        if groups.predicate not in chosen:
             predicate, sizes = problem.model.predicates[groups.predicate], problem.statuses[groups.predicate].sizes
             total = int(np.prod(group_sizes(sizes, predicate.exclusive), dtype=object))
             parts.append(f"{len(groups.start) - 1:,} of the {total:,} groups of {groups.predicate}")

@@ -118,8 +118,8 @@ def _with_numbers(model: Model, evidence: Evidence, domains: Domains) -> Evidenc
     return evidence if not found and len(given) == len(evidence.facts) else replace(evidence, facts={**given, **found})
 
 
-def _empty_domains(model: Model, domains: Domains, asked: Sequence[str]) -> list[Fault]:
-    """One fault for each type without constants that a rule's variable ranges over, or that an asked predicate takes."""
+def _empty_domains(model: Model, domains: Domains, queried: Sequence[str]) -> list[Fault]:
+    """One fault for each type without constants that a rule's variable ranges over, or that a queried predicate takes."""
     faults: dict[str, Fault] = {}
 
     def note(type_name: str, message: str, place: Place | None = None) -> None:
@@ -135,7 +135,7 @@ def _empty_domains(model: Model, domains: Domains, asked: Sequence[str]) -> list
                 f"type {type_name} has no constants, so {variable} of this formula ranges over nothing{text}",
                 rule.place,
             )
-    for name in asked:
+    for name in queried:
         predicate = model.predicates.get(name)
         for type_name in predicate.types if predicate else ():
             note(type_name, f"type {type_name} has no constants, so {name} has no ground atoms")

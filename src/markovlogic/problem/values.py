@@ -84,7 +84,7 @@ class NumberedAtoms(Pickled):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything that inference is asked: the model, what is known, what is open, what is wanted."""
+    """The input of inference: the model, what is known, what is open, what is wanted."""
 
     model: Model
     evidence: Evidence

@@ -105,9 +105,9 @@ def _compression(result: Marginals) -> str:
 
 
 def _facts(result: Marginals) -> str:
-    """What was asked and what was done, in lines."""
+    """The inputs of the run and what was done, in lines."""
     run = result.run
-    asked = {
+    inputs = {
         "model": run.sources[0] if run.sources else "",
         "evidence": ", ".join(run.sources[1:]),
         "query": ", ".join(run.query),
@@ -117,7 +117,7 @@ def _facts(result: Marginals) -> str:
     done = run.stats(result.guarantee)
     if run.compression is not None:
         done["compression"] = run.compression.name  # its line stands beside the guarantee
-    for key, value in {**{k: v for k, v in asked.items() if v}, **done}.items():
+    for key, value in {**{k: v for k, v in inputs.items() if v}, **done}.items():
         text = ", ".join(f"{k} {v:.3g}" for k, v in value.items()) if isinstance(value, dict) else str(value)
         lines.append(f"<tr><th>{html.escape(key.replace('_', ' '))}</th><td>{html.escape(text)}</td></tr>")
     return "".join(lines)

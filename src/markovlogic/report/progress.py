@@ -1,4 +1,4 @@
-"""How the advance of a run reaches the user: a bar on a terminal, a line every few seconds elsewhere, nothing when asked."""
+"""How the advance of a run reaches the user: a bar on a terminal, a line every few seconds elsewhere, nothing with `--quiet`."""
 
 from __future__ import annotations
 

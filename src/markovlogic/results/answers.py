@@ -89,20 +89,20 @@ class Replacement:
         return whole, replace(answer, atoms=answer.atoms.at(rows), kept=kept)
 
 
-def marginals(problem: Problem, asked: ResolvedQuery, answer: Answer, run: RunRecord) -> Marginals:
+def marginals(problem: Problem, query: ResolvedQuery, answer: Answer, run: RunRecord) -> Marginals:
     """Put names to numbers and sort the rows."""
-    predicates = tuple(part.predicate for part in asked.atoms)
+    predicates = tuple(part.predicate for part in query.atoms)
     domains = tuple(_domains(problem, name) for name in predicates)
     names = [
         atom_names(part.predicate, part.code, tuple(map(len, own)), own).cast(pa.large_string())
-        for part, own in zip(asked.atoms, domains, strict=True)
+        for part, own in zip(query.atoms, domains, strict=True)
     ]
-    names.append(arrow_texts([event.text for event in asked.events], large=True))
-    lengths = [len(part.code) for part in asked.atoms]
-    n_events = len(asked.events)
+    names.append(arrow_texts([event.text for event in query.events], large=True))
+    lengths = [len(part.code) for part in query.atoms]
+    n_events = len(query.events)
     predicate = np.append(np.repeat(np.arange(len(lengths)), lengths), np.full(n_events, EVENT)).astype(np.int32)
-    code = np.concatenate([*(part.code for part in asked.atoms), np.full(n_events, -1, np.int64)])
-    rows, is_open = _rows(asked, answer.atoms, answer.events)
+    code = np.concatenate([*(part.code for part in query.atoms), np.full(n_events, -1, np.int64)])
+    rows, is_open = _rows(query, answer.atoms, answer.events)
 
     name = pa.concat_arrays(names)
     order = pc.sort_indices(name)  # bytes of UTF-8 sort as code points do
@@ -128,7 +128,7 @@ def marginals(problem: Problem, asked: ResolvedQuery, answer: Answer, run: RunRe
         exclusive=tuple(problem.model.predicates[name].exclusive for name in predicates),
         whole=tuple(name in _whole(problem) for name in predicates),
         notes=answer.concerns,
-        remarks=(*asked.remarks, *answer.remarks),
+        remarks=(*query.remarks, *answer.remarks),
         draws=draws,
     )
 
@@ -143,14 +143,14 @@ def _domains(problem: Problem, name: str) -> tuple[Domain, ...]:
     return tuple(problem.domains[type_name] for type_name in problem.model.predicates[name].types)
 
 
-def _rows(asked: ResolvedQuery, atoms: Values, events: Values) -> tuple[Values, npt.NDArray[np.bool_]]:
+def _rows(query: ResolvedQuery, atoms: Values, events: Values) -> tuple[Values, npt.NDArray[np.bool_]]:
     """Values of all rows, atoms before events, what is known filled in; and which of the atoms are open."""
     nothing = np.zeros(0, np.int8)
-    truth = np.concatenate([nothing, *(part.truth for part in asked.atoms)])
+    truth = np.concatenate([nothing, *(part.truth for part in query.atoms)])
     is_open = truth == UNKNOWN
-    decided = [float(bool(event.known)) for event in asked.events]
-    estimated = np.append(is_open, [event.known is None for event in asked.events]).astype(bool)
-    negated = np.array([event.negated for event in asked.open_events], bool)
+    decided = [float(bool(event.known)) for event in query.events]
+    estimated = np.append(is_open, [event.known is None for event in query.events]).astype(bool)
+    negated = np.array([event.negated for event in query.open_events], bool)
     events = replace(events, probability=np.where(negated, 1.0 - events.probability, events.probability))
     known = Values.exact(np.append((truth == TRUE).astype(np.float64), decided))
     columns = []

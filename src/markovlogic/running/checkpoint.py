@@ -214,9 +214,9 @@ class Checkpoint:
 
 def sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The same manifest with a digest of everything else in it."""
-    told = {name: value for name, value in manifest.items() if name != "seal"}
-    text = json.dumps(told, sort_keys=True)
-    return told | {"seal": hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
+    content = {name: value for name, value in manifest.items() if name != "seal"}
+    text = json.dumps(content, sort_keys=True)
+    return content | {"seal": hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}
 
 
 def _fields(value: Any, name: str) -> dict[str, Any]:

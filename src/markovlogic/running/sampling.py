@@ -42,12 +42,12 @@ class Sampling:
 
     def given(self) -> list[str]:
         """Names of what was given, as the command line spells them."""
-        said = [name for name, value in vars(self).items() if value is not None and value is not False and value != "auto"]
-        return [ORBITS_OPTION if name == "orbits" else f"--{name.replace('_', '-')}" for name in said]
+        names = [name for name, value in vars(self).items() if value is not None and value is not False and value != "auto"]
+        return [ORBITS_OPTION if name == "orbits" else f"--{name.replace('_', '-')}" for name in names]
 
     def about_draws(self) -> list[str]:
         """Names of what was given that is about the draws themselves, so that exact inference could not do it."""
-        return [said for said in self.given() if said in ABOUT_DRAWS]
+        return [name for name in self.given() if name in ABOUT_DRAWS]
 
     @property
     def needs_draws(self) -> bool:

@@ -62,13 +62,13 @@ class Deadline:
         return self._refusal or (None if self.outer is None else self.outer.refusal)
 
     def cancel(self) -> None:
-        """Ask the run to stop; what it has found until then is its answer."""
+        """Stop the run soon; what it has found until then is its answer."""
         if self._cancelled_at is None:
             self._cancelled_at = time.monotonic()
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody asked the run to stop."""
+        """Whether the run was cancelled."""
         return self._cancelled_at is not None or (self.outer is not None and self.outer.cancelled)
 
     @property
@@ -81,7 +81,7 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Whether the time is over, or somebody asked the run to stop: what was found until now is the answer."""
+        """Whether the time is over or the run was cancelled: what was found until now is the answer."""
         left = self.left
         return self.cancelled or (left is not None and left <= 0)
 
@@ -213,5 +213,5 @@ def check() -> None:
 
 
 def interrupted() -> Interrupted:
-    """What to raise when somebody asked the run to stop and nothing was found yet."""
+    """What to raise when the run was cancelled before it found anything."""
     return Interrupted(f"interrupted: nothing was found yet, and {NOTHING_WRITTEN}")

@@ -22,7 +22,7 @@ from markovlogic.errors import ResourceError
 from markovlogic.system.cancellation import current
 
 LOOK_SECONDS = 0.02  # between looks where /proc gives the answer
-SLOW_LOOK_SECONDS = 0.25  # where a program has to be asked
+SLOW_LOOK_SECONDS = 0.25  # where it takes a program to find out
 PROGRAM_BYTES = 256 << 20  # of libraries and kernels, which nothing can do without
 BEYOND = 1.1  # times the limit: no run of the command line goes on beyond it
 _owns_process = False
@@ -92,8 +92,8 @@ def resident(pid: int | None = None) -> int:
 def _resident_by_ps(pid: int) -> int:
     """The same where there is no /proc, as on macOS."""
     try:
-        told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=False, timeout=5).stdout
-        return 1024 * int(told)
+        output = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, check=False, timeout=5).stdout
+        return 1024 * int(output)
     except (OSError, ValueError, subprocess.SubprocessError):
         return 0
 

@@ -36,8 +36,8 @@ def contradiction(clash: Clash, settled: Settled, hard: Sequence[ClauseTemplate]
             rule = problem.model.rules[side.rule]
             faults.append(needs_the_opposite(rule, name, wanted == TRUE, _words(against, problem)))
     if not faults:
-        told = f"the exclusive argument of {clash.predicate} cannot hold at {name}"
-        faults.append(Fault(f"no world satisfies the hard rules and the evidence: {told}", hint=_HINT))
+        clash_text = f"the exclusive argument of {clash.predicate} cannot hold at {name}"
+        faults.append(Fault(f"no world satisfies the hard rules and the evidence: {clash_text}", hint=_HINT))
     return faults
 
 
