@@ -202,7 +202,7 @@ class _Run:
         return atom_name(self.own.problem, int(self.number[self.sampled][np.flatnonzero(self.place == row)[0]]))
 
     def concerns(self) -> tuple[str, ...]:
-        """What chains say against their numbers."""
+        """Concerns about the numbers of chains."""
         return () if self.found is None else tuple(self.found.concerns(self._name, str))
 
     def notes(self) -> Iterator[str]:

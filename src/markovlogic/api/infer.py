@@ -115,7 +115,7 @@ def _answered(
         if (refusal := planned.too_large) is not None:
             raise refusal
         answer, plan, replacement = planned.answer(), planned.plan, analysis.replacement
-        current().has_answer, current().allowance = True, SURE  # from here on, whoever asks the run to stop gets it
+        current().has_answer, current().allowance = True, SURE  # from here on, a cancelled run returns it
         answer = replace(answer, remarks=(*prepared.notes, *plan.notes, *answer.remarks))
         query = answer.query or planned.analysis.query
         if replacement is not None:

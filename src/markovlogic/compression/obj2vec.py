@@ -98,7 +98,7 @@ class Obj2Vec(SharedRatio):
                 own[group.members] = number
             label[of] = own.astype(np.int32)
             stands[of] = np.array([group.chosen for group in groups], np.int64)
-            notes += _told(of, groups)
+            notes += _warnings(of, groups)
         return partition_of(problem, label, f"{self.source} ({made.name})", representative=stands, notes=tuple(notes))
 
     def embedded(self, problem: Problem, contexts: Contexts) -> Embedding:
@@ -344,8 +344,8 @@ def _tightest(heap: list[tuple[int, int]], alive: Bool, order: Any, distance: In
         heapq.heappush(heap, (now, chosen))
 
 
-def _told(of: str, groups: list[Group]) -> list[str]:
-    """Outliers end in the last group: say so where it is far wider than the others."""
+def _warnings(of: str, groups: list[Group]) -> list[str]:
+    """A note where the last group, which takes outliers, is far wider than the others."""
     sizes = [group.diameter for group in groups if len(group.members) > 1]
     if len(sizes) > 2 and sizes[-1] > 3 * max(float(np.median(sizes)), 1e-9):
         return [f"obj2vec: the last group of {of} holds what was left, {sizes[-1]:.2g} wide against {np.median(sizes):.2g}"]

@@ -93,7 +93,7 @@ def held_apart(problem: Problem) -> dict[str, Bool]:
 
 
 def singletons(problem: Problem, source: str) -> Partition:
-    """Nobody is merged."""
+    """No objects are merged."""
     return partition_of(problem, {}, source)
 
 

@@ -286,7 +286,7 @@ class Learned:
         return self.weights.to_pandas()
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the largest weights, after what speaks against them."""
+        """What notebooks show: the largest weights, after all concerns about them."""
         worries = "".join(f"<p>{html.escape(worry)}</p>" for worry in self.worries)
         return f"{worries}<p>{html.escape(repr(self)[1:-1])}</p>{self.weights._repr_html_()}"
 

@@ -45,7 +45,7 @@ BoundListener = Callable[[float, float], None]
 
 
 def ignore_bound(bound: float, weight: float) -> None:
-    """Show nobody."""
+    """Report no bounds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,7 @@ def search_partitions(
         state = sampler.init(seed, GREEDY_FIRST + number)
         tries += 1
         best.take(state.world)
-        own.has_answer = True  # whoever asks the run to stop gets it
+        own.has_answer = True  # a cancelled run returns it
         walk = _Walk(sampler, state)
         for at, beta in enumerate(betas):
             if _is_over(own):

@@ -183,7 +183,7 @@ class Walk:
             self.cost_of[tally[COMPONENT]] = tally[BEST_HARD], tally[BEST_COST]
 
     def run(self, deadline: Deadline) -> None:
-        """Walk to the end, or until the time is over or somebody asks to stop."""
+        """Walk to the end, or until the time is over or the run is cancelled."""
         piece = 1000
         while not self.is_over:
             begun = time.monotonic()

@@ -313,7 +313,7 @@ class _Run:
                 found = search(network, start, self._work.search, threads=self._work.threads, progress=self._work.progress)
             world = with_hidden(network, found.world)
             self.flips, self.tries = self.flips + found.flips, max(self.tries, found.tries)
-            own.has_answer, own.allowance = True, cancellation.SURE  # whoever asks the run to stop gets it
+            own.has_answer, own.allowance = True, cancellation.SURE  # a cancelled run returns it
         if not self._work.method.programs:
             self.used["maxwalksat"] += components(network).n_components
             return world, gap_of(network, world, most_conceivable(network))

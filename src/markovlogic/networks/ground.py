@@ -60,7 +60,7 @@ def _log_weights(network: GroundNetwork, atoms: npt.NDArray[np.int32], values: B
 
 
 def _neighbourhood(network: GroundNetwork, atoms: npt.NDArray[np.int32]) -> Neighbourhood:
-    """Kept with the network: whoever needs an atom asks again, in another world."""
+    """Kept with the network, since the same atom is needed again in other worlds."""
     kept, key = network.neighbourhoods, atoms.tobytes()
     found = kept.get(key)
     if found is None:

@@ -187,7 +187,7 @@ class Walk:
 
 
 def _pause_for_others(walk: Walk) -> None:
-    """Between two pieces: end where somebody requested it, and say why it takes long."""
+    """Between two pieces: stop a cancelled run, and report why it takes long."""
     own = cancellation.current()
     if own.cancelled:
         raise cancellation.interrupted()

@@ -23,7 +23,7 @@ _CONCERN = 'style="background: #fdf0dc; border-left: 4px solid #d58512; margin: 
 
 
 def marginals_html(result: Marginals) -> str:
-    """The most probable rows with bars, after everything that speaks against them."""
+    """The most probable rows with bars, after all concerns about them."""
     sampled = result.run.chains > 0
     concerns = result.concerns()
     parts = [_concern(agreement(result))] if sampled and not result.converged and not concerns else []

@@ -96,7 +96,7 @@ class LogLines:
             self._done, self._note = done, note
 
     def close(self) -> None:
-        """Say no more."""
+        """End the display."""
         self._closed.set()
         self._moved.set()
         self._thread.join(timeout=1.0)

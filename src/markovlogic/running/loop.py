@@ -167,7 +167,7 @@ class Loop:
         return self._batches[0].draws
 
     def go(self, total: int) -> None:
-        """Make rounds until something ends the run; `stopped` says what."""
+        """Make rounds until something ends the run; `stopped` names it."""
         pace, deadline = Pace(), self._limits.deadline
         if self._saving is not None:
             self._write(background=False)  # a directory that cannot be written is found out before anything is drawn
@@ -258,10 +258,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """While entered, the first signal only asks the run to stop; the second raises KeyboardInterrupt. Earlier handlers come back
+    """While entered, the first signal only cancels the run; the second raises KeyboardInterrupt. Earlier handlers come back
     at the end.
 
-    Signals reach the main thread only; in another thread this does nothing, and whoever owns the main thread asks the run.
+    Signals reach the main thread only; in another thread this does nothing, and the owner of the main thread cancels the run.
     """
 
     def __init__(self, deadline: Deadline) -> None:

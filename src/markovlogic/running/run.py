@@ -162,7 +162,7 @@ class _Waiting:
         self._begun = False
 
     def report(self, why: str) -> None:
-        """The search for a world says how it goes."""
+        """Show the progress of the search for a world."""
         if not self._begun:
             self._begun = True
             self._progress.stage("search")

@@ -1,4 +1,4 @@
-"""How long a run may go on: until its time is over, or until somebody asks it to stop.
+"""How long a run may go on: until its time is over, or until it is cancelled.
 
 Every stage checks between bounded pieces of work (`check`), and what cannot check (a query, a search in another process) is ended
 from outside (`ending`). The deadline of the run that goes on is a value that belongs to the context, so that it reaches the
@@ -44,8 +44,8 @@ class Deadline:
         if outer is not None:
             outer.inner = self
         self.allowance = READING
-        self.has_answer = False  # draws were made: whoever asks the run to stop gets them
-        self.listener: Callable[[str], None] | None = None  # hears why somebody has to wait
+        self.has_answer = False  # draws were made: a cancelled run returns them
+        self.listener: Callable[[str], None] | None = None  # is called with the reason for a wait
         self._begun = time.monotonic()
         self._spent = 0.0  # before this run began, and minus pauses
         self._paused_at: float | None = None
@@ -145,7 +145,7 @@ class Deadline:
         )
 
     def report_delay(self, why: str) -> None:
-        """Say why it takes long."""
+        """Report why it takes long."""
         if self.listener is not None:
             self.listener(why)
 

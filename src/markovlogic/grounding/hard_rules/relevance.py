@@ -55,7 +55,7 @@ def relevant(problem: Problem, lowered: LoweredModel, queried: Sequence[str]) ->
     dropped: list[ClauseTemplate] = []
     for template in lowered.templates:
         names = changing.intersection(literal.predicate for literal in template.literals)
-        # a hard rule about what is known is checked, whoever asks
+        # a hard rule about what is known is checked for every query
         (stays if kept.intersection(names) or (not names and isinf(template.weight)) else dropped).append(template)
     atoms = sum(problem.statuses[name].n_open for name in rest)
     if atoms <= WORTH_LEAVING and atoms + _rows(problem, dropped, lowered) <= WORTH_LEAVING:
