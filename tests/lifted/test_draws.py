@@ -84,6 +84,6 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 
 def test_existentials_are_refused_with_their_place() -> None:
     made = prepared("p = {A, B}\nT(p, p)\n0.5 EXIST y T(x, y)\n", query="T")
-    with pytest.raises(UnsupportedError, match="either sign") as refusal:
+    with pytest.raises(UnsupportedError, match="negative terms") as refusal:
         solution_of(made).draw(3, 0)
     assert refusal.value.faults[0].place is not None
