@@ -165,17 +165,3 @@ def test_atoms_that_chains_came_to_from_both_values() -> None:
     (remark,) = still_remarks(atoms, lambda row: f"P({row})", "query atoms", both)
     assert "3 of 3" in remark and "nearly certain" in remark
     assert len(told(atoms)) == 1  # nothing is known of the starts
-
-
-def test_atoms_that_kept_one_value_beside_many_that_mix() -> None:
-    """Nobody can act on them where all that moved agree; the twins: where these are few, or one of them does not."""
-    n = 40
-    never = np.arange(n) >= 35
-    atoms = replace(made([1.001] * 35 + [np.nan] * 5, never=never.tolist()), mean=np.where(never, 0.0, 0.2))
-    assert told(atoms) == [] and has_converged(atoms, undefined(0), Course("draws", 64, 100, False, None, ()))
-    (remark,) = still_remarks(atoms, lambda row: f"P({row})", "query atoms", Course("draws", 64, 100, False, None, ()))
-    assert "5 of 40" in remark and "P(35)" in remark and "the 35 that moved agree (worst R-hat 1.001)" in remark
-    assert len(told(replace(atoms, never_moved=np.arange(n) >= 25))) == 1
-    assert len(told(replace(atoms, rhat=np.where(np.arange(n) == 3, 1.02, atoms.rhat)))) == 2
-    assert len(told(atoms, chains=4)) == 1
-    assert len(told(atoms, sampler_concerns=("hard rules may confine",))) == 2

@@ -87,8 +87,8 @@ POOL_SERIES = (1 + 16 + 2 * 16) * POOL_COUNTS
 
 
 def slots(rows: int, n: int = 16) -> int:
-    """Counts of two bytes in 16 slots, of 20 chains."""
-    return n * rows * 20 * 2
+    """Counts of two bytes in 16 slots, of 20 chains, and two bytes for what the chains did in burn-in."""
+    return n * rows * 20 * 2 + rows * 20 * 2
 
 
 LIMITED = replace(USE, schedule=replace(USE.schedule, time_limit=1.0))
@@ -129,7 +129,7 @@ def test_bytes_of_pooled_conditionals() -> None:
     assert found == int(NETWORK + ANSWER + ENDS + tallies + 17 * POOL_COUNTS + ends)
     many = replace(POOLS, member_start=np.array([0, 2, 5000], np.int64), member=np.ones(5000, np.int32) * 9)
     large = RATES.memory_bytes(SCALE, replace(BOTH, pools=many))
-    assert large - found == 4 * 8 * 5000 * 8 - ends - 2 * 16 * 20 * (2 + 8)  # atoms 2 and 3 are not tallied
+    assert large - found == 4 * 8 * 5000 * 8 - ends - 2 * 16 * 20 * (2 + 8) - 2 * 20 * 2  # atoms 2 and 3 are not tallied
 
 
 def test_means_of_single_chains_are_kept_where_they_are_few() -> None:

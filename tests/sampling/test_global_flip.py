@@ -51,7 +51,7 @@ def test_draws_with_the_flip_stay_at_the_target(tmp_path, monkeypatch):
 def test_groups_and_quantifiers_are_refused(tmp_path):
     problem = prepared(EVIDENCE["scattered"], tmp_path)
     network = random_network(np.random.default_rng(4), len(problem.atoms), 14, groups=1)
-    with pytest.raises(InputError, match="no world"):
+    with pytest.raises(InputError, match="is not a world"):
         bound(problem, flip=True).build(network, 4)
     with pytest.raises(InputError, match="beside exchanges"):
         lifted_mh.LiftedMH(flip=True, propose="counts")

@@ -15,7 +15,6 @@ EXPECTED_MOVES = 5.0
 DRIFT_ALARM = 1e-3  # chance that a run in equilibrium is reported to drift
 ENOUGH_CHAINS = 8  # whose means say how large the standard error is
 FINE = 0.01  # a standard error for which nobody makes more draws, however few of them are independent
-MANY = 30  # atoms that moved: fewer say little about how the chains mix
 STARTS_APART = 4  # chains: fewer may all have started in one part of the worlds, and their conditionals know of no other
 STILL = "kept one value in every chain"
 APART = 0.1  # means that are distinguished by how chains started
@@ -139,23 +138,9 @@ def _unmoved(estimates: Estimates, expected: Bool | None) -> Bool:
 
 def _nearly_certain(atoms: Estimates, course: Course) -> Bool:
     """Query atoms that may keep one value: conditionals expect it, or several chains came to it from the other value."""
-    found = _arrived(atoms, course) | (atoms.never_moved if _others_mix(atoms, course) else np.zeros(len(atoms), bool))
+    found = _arrived(atoms, course)
     draws = course.conditional_draws
     return found if draws is None else found | _hardly_to_move(atoms, draws)
-
-
-def _others_mix(atoms: Estimates, course: Course) -> bool:
-    """Whether many atoms moved, and agree in every way, and nothing is known to confine the chains.
-
-    Then nobody can act on those that kept one value: more draws show a rarer value, and no other method is a better judge.
-    """
-    if course.conditional or course.chains < ENOUGH_CHAINS or course.sampler_concerns:
-        return False
-    moved = ~atoms.never_moved & np.isfinite(atoms.rhat)
-    if int(moved.sum()) < MANY or np.isinf(atoms.rhat).any() or _drifts(atoms, course.chains).any():
-        return False
-    fine = (atoms.ess >= ESS_ABOVE) | (atoms.stderr <= FINE)
-    return bool((atoms.rhat[moved] < RHAT_BELOW).all() and fine[moved].all())
 
 
 def _arrived(atoms: Estimates, course: Course) -> Bool:
@@ -210,13 +195,6 @@ def still_remarks(atoms: Estimates, name: Name, things: str, course: Course) -> 
         found.append(
             f"{int(came.sum())} of {len(came)} {things} kept one value in every chain, for example {name(row)}, though"
             " chains began with the other value too: it is nearly certain"
-        )
-    rest = never & ~still & ~came
-    if rest.any() and _others_mix(atoms, course):
-        row, moved = int(np.argmax(rest)), ~never & np.isfinite(atoms.rhat)
-        found.append(
-            f"{int(rest.sum())} of {len(rest)} {things} kept one value in every chain, for example {name(row)}: no draw speaks"
-            f" for the other value, and the {int(moved.sum())} that moved agree (worst R-hat {atoms.rhat[moved].max():.3f})"
         )
     return tuple(found)
 
