@@ -134,7 +134,10 @@ def test_a_million_atoms_fit_beside_the_sampler() -> None:
 
 
 def test_bytes_are_those_of_planes_slots_and_sums() -> None:
-    """Planes of 64 bytes a row and batch; counts of two or four, and two for burn-in; sums have slots where chains are not many or sweeps may drop."""
+    """Planes of 64 bytes a row and batch; counts of two or four, and two for burn-in.
+
+    Sums have slots where chains are not many or sweeps may drop.
+    """
     size = {"n_all": 6, "n_query": 3, "n_events": 2, "draws": 70}
     assert tally_bytes(**size, n_chains=20, conditional=False) == (6 + 2) * 64 + 17 * 5 * 20 * 2
     assert tally_bytes(**size, n_chains=65, conditional=False) == 2 * (6 + 2) * 64 + 17 * 5 * 65 * 2

@@ -19,7 +19,7 @@ OFFERING = """from markovlogic.methods.base import Offer
 @dataclass(frozen=True)
 class Offering(SamplingMethod):
     def offer(self, case, cost, wish):
-        return Offer(True, "it offered itself")
+        return Offer(True, "it offered itself", alone=True)
 
 
 """

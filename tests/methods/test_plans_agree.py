@@ -75,8 +75,8 @@ def test_what_explain_says_of_the_benchmarks_is_planned(name: str) -> None:
             wanted = InferOptions(Sampling(), method)
             told = explanation(explained, wanted).plan
             try:
-                plan = make_plan(run, wanted).plan
+                made = make_plan(run, wanted)
             except mln.ResourceError:
                 assert "refused" in told.reason
                 continue
-            assert (told.method, told.network, told.estimator) == (plan.method.name, plan.network, plan.estimator_name)
+            assert (told.method, told.network, told.estimator) == (made.main, made.plan.network, made.plan.estimator_name)

@@ -46,6 +46,7 @@ class Offer:
 
     takes: bool
     reason: str
+    alone: bool = False  # it also takes the components that are cheap to solve exactly
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def _chosen(
             reasons += [offer.reason] if offer.reason else []
             if offer.takes:
                 on_network = needs_network(method) and method.network_for(analysis, options) is NetworkKind.GROUND
-                if not is_rest and method.samples and on_network and analysis.network is not None:
+                if not (is_rest or offer.alone) and method.samples and on_network and analysis.network is not None:
                     shared = _with_share(analysis, options, "; ".join(reasons))
                     if shared is not None:
                         return shared
