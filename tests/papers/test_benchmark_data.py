@@ -64,7 +64,7 @@ def test_evidence_is_what_is_true_of_the_world():
 def test_what_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match="holds no er"):
         world_of("er", str(tmp_path), 0)
-    with pytest.raises(InputError, match="are asked for"):
+    with pytest.raises(InputError, match="are requested"):
         parts_of(world_of("er", "", 0, scale=0.01), (1000,), 0)
 
 
