@@ -12,7 +12,6 @@ from markovlogic.language.lint import Finding, decided_rules, in_order, lint, sh
 from markovlogic.language.load import load
 from markovlogic.language.lower import lower
 from markovlogic.language.syntax import Model
-from markovlogic.language.templates import LoweredModel
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, prepare_problem
 from markovlogic.system.measures import default_limit
 
@@ -44,7 +43,7 @@ def check(
             rows[template.rule] = rows.get(template.rule, 0) + n_rows
         for number in [rule for rule, n_rows in rows.items() if 0 < n_rows <= FEW_ROWS][:FEW_RULES]:
             try:
-                network = Grounding(hard, _only(lowered, number), database, default_limit()).network()
+                network = Grounding(hard, lowered.of_rule(number), database, default_limit()).network()
             except InputError as error:  # the evidence breaks it
                 found += [Finding("broken-rule", fault) for fault in error.faults]
             else:
@@ -54,13 +53,3 @@ def check(
     found += unused_evidence(source, given)
     found += shared_types(source, {name: tuple(domain.names) for name, domain in problem.domains.items()})
     return in_order(found)
-
-
-def _only(lowered: LoweredModel, rule: int) -> LoweredModel:
-    """The clauses of one rule."""
-    return replace(
-        lowered,
-        templates=tuple(template for template in lowered.templates if template.rule == rule),
-        definitions=tuple(definition for definition in lowered.definitions if definition.rule == rule),
-        numbers=tuple(number for number in lowered.numbers if number.rule == rule),
-    )

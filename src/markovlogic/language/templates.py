@@ -12,7 +12,7 @@ Grounding decides, from the evidence, whether a ground H needs an atom of its ow
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markovlogic.language.syntax import Term
 
@@ -103,6 +103,15 @@ class LoweredModel:
     def has_numbers(self) -> bool:
         """Whether numbers multiply weights of any clause."""
         return any(template.number is not None for template in self.templates) or bool(self.numbers)
+
+    def of_rule(self, rule: int) -> LoweredModel:
+        """The clauses, definitions and numbers of one rule; constants of all rules stay."""
+        return replace(
+            self,
+            templates=tuple(template for template in self.templates if template.rule == rule),
+            definitions=tuple(definition for definition in self.definitions if definition.rule == rule),
+            numbers=tuple(number for number in self.numbers if number.rule == rule),
+        )
 
     @property
     def has_hard(self) -> bool:

@@ -57,7 +57,7 @@ def local_network(problem: Problem, lowered: LoweredModel, target: int, database
     plain = replace(problem, soft={})
     made = []
     for rule in sorted(rule for rule, n_rows in rows.items() if n_rows):
-        own = Grounding(plain, only(lowered, rule), database, memory_limit).network()
+        own = Grounding(plain, lowered.of_rule(rule), database, memory_limit).network()
         made.append((rule, part_of(own, _with_hidden(own, keep), log_constant=0.0)))
     soft = soft_log_odds(problem)
     mine = keep[soft.atom]
@@ -72,16 +72,6 @@ def _with_hidden(network: GroundNetwork, keep: Bool) -> Bool:
         literal = network.definition_literal[network.definition_start[hidden] : network.definition_start[hidden + 1]]
         found[network.n_atoms + hidden] = bool(len(literal)) and bool(found[literal[0] >> 1])
     return found
-
-
-def only(lowered: LoweredModel, rule: int) -> LoweredModel:
-    """The clauses of one rule."""
-    return replace(
-        lowered,
-        templates=tuple(template for template in lowered.templates if template.rule == rule),
-        definitions=tuple(definition for definition in lowered.definitions if definition.rule == rule),
-        numbers=tuple(number for number in lowered.numbers if number.rule == rule),
-    )
 
 
 def _joined(
