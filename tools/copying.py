@@ -40,27 +40,10 @@ class Copy:
         shutil.copytree(package / KERNELS, kept)
         try:
             source.write_text(text)
-            self._drop_compiled(source)
             yield
         finally:
             shutil.rmtree(package / KERNELS)
             kept.rename(package / KERNELS)
-
-    def _drop_compiled(self, source: Path) -> None:
-        """Forget what was compiled from a kernel's file or from files that import it, and say that the rest is current.
-
-        The package would drop all compiled kernels when any of them changes, which is right and slow.
-        """
-        from markovlogic.kernels import sources_digest
-
-        kernels = self.project / "src" / PACKAGE / KERNELS
-        module = ".".join(source.relative_to(self.project / "src").with_suffix("").parts)
-        for user in self.tests.importers(module.removesuffix(".__init__")):
-            file = self.tests.sources[user]
-            for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*.nb[ic]"):
-                compiled.unlink()
-        (kernels / "__pycache__").mkdir(exist_ok=True)
-        (kernels / "__pycache__" / "kernels.digest").write_text(sources_digest(kernels))
 
 
 def copy_project(project: Path, into: Path) -> Copy:
