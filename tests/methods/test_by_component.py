@@ -29,6 +29,7 @@ from markovlogic.methods.options import options_of
 from markovlogic.methods.reduction import with_whole_formulas
 from markovlogic.methods.table import method_named
 from markovlogic.problem.names import atom_name
+from markovlogic.results.answers import Answer, combine
 from markovlogic.system.measures import Stopwatch
 
 LARGEST_Z = 6.0  # of some dozen atoms: a false alarm in one of 10^6 runs, were intervals normal
@@ -73,11 +74,32 @@ def check(made: RandomProblem, seed: int) -> bool:
             value = (here.truth == 1).astype(float)
             value[here.number >= 0] = answer.atoms.probability[at]
             np.testing.assert_allclose(value, true.marginal[there.number], atol=1e-9)
+        check_combined(analysis, answer, seed)
         names = {atom_name(of.problem, number): number for number in range(len(of.problem.atoms))}
         for event, found in zip(analysis.query.open_events, answer.events.probability, strict=True):
             found = 1 - found if event.negated else found
             assert found == pytest.approx(chance(event.text, names, true), abs=1e-9), event.text
         return True
+
+
+def check_combined(analysis: Analysis, whole: Answer, seed: int) -> None:
+    """Three parts that are answered one by one, and combined, answer as two did."""
+    parts, n_atoms, exact = analysis.parts, analysis.ground_network.n_atoms, method_named("exact")
+    of_component = np.random.default_rng(seed + 1).integers(0, 3, parts.n_components)
+    of_component[~with_whole_formulas(analysis.query, parts, of_component == 1) & (of_component == 1)] = 0
+    of_component[~with_whole_formulas(analysis.query, parts, of_component == 2) & (of_component == 2)] = 0
+    answers = []
+    for number in range(3):
+        own = analysis.part(of_component == number)
+        answers.append(exact.answer(own, exact.plan(own, options_of("exact"), "")))
+    found = combine(analysis.query, of_component[parts.component_of[:n_atoms]], answers)
+    np.testing.assert_allclose(found.atoms.probability, whole.atoms.probability, atol=1e-12)
+    np.testing.assert_allclose(found.events.probability, whole.events.probability, atol=1e-12)
+    assert found.account.log_z is not None and whole.account.log_z is not None
+    left_out = 0.0 if analysis.narrowed is None else analysis.of_all(0.0).log_z
+    assert left_out is None or found.account.log_z + left_out == pytest.approx(
+        whole.account.log_z - analysis.ground_network.log_constant, abs=1e-8
+    )
 
 
 def chance(text: str, names: dict[str, int], true: Any) -> float:

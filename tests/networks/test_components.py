@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.oracle.worlds import random_network
+from tests.oracle.worlds import all_worlds, random_network
 
-from markovlogic.networks.components import components
+from markovlogic.networks.components import components, split
 from markovlogic.networks.ground import GroundNetwork, network_of
 
 
@@ -72,3 +72,25 @@ def test_arrays_are_read_only():
 def test_an_edge_that_occurs_256_times_is_an_edge():
     found = components(network_of(258, [(1.0, [0, 2, 2 * a]) for a in range(2, 258)]))
     assert found.n_components == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_networks_of_components_have_the_marginals_of_the_whole(seed):
+    network = random_network(np.random.default_rng(seed), 9, 3, longest=3, groups=1, hidden=1)
+    parts = components(network)
+    whole, log_z = all_worlds(network), network.log_constant
+    for number, part in enumerate(split(network, parts)):
+        alone = all_worlds(part.network)
+        log_z += alone.log_z
+        np.testing.assert_array_equal(part.atom, parts.atom[parts.start[number] : parts.start[number + 1]])
+        open_ones = part.atom[part.atom < network.n_atoms]
+        np.testing.assert_allclose(alone.marginal[: len(open_ones)], whole.marginal[open_ones], atol=1e-12)
+    assert log_z == pytest.approx(whole.log_z, abs=1e-12)
+
+
+def test_only_the_components_of_these_numbers_in_their_order():
+    network = random_network(np.random.default_rng(3), 20, 5, longest=3, groups=2, hidden=2)
+    parts = components(network)
+    every = list(split(network, parts))
+    numbers = np.random.default_rng(0).permutation(parts.n_components)[:4].tolist()
+    assert [one.atom.tolist() for one in split(network, parts, numbers)] == [every[n].atom.tolist() for n in numbers]

@@ -23,7 +23,7 @@ from markovlogic.methods.exact.interaction import ONE_SECOND, Effort
 from markovlogic.methods.exact.maximum import ShapeOptimum, best_eliminated, best_listed, can_list
 from markovlogic.methods.exact.shapes import Shape, shapes_of
 from markovlogic.methods.exact.widths import MOST_WIDTH, plan_elimination
-from markovlogic.networks.components import Part, Parting, components
+from markovlogic.networks.components import Part, components, split
 from markovlogic.networks.conflicts import Conflict, NoWorldError, no_world, propagates
 from markovlogic.networks.ground import NO_RULES, GroundNetwork
 from markovlogic.networks.hard_part import HardPart, hard_part
@@ -56,10 +56,8 @@ def is_impossible(part: HardPart) -> bool:
     if not propagates(part, value):
         return True
     rest = restricted(_network(part), value).network
-    parts = components(rest)
-    parting = Parting(rest, parts)
-    for number in range(parts.n_components):
-        found = maximize_program(parting.part(number).network, None)
+    for one in split(rest, components(rest)):
+        found = maximize_program(one.network, None)
         if found.world is None and found.is_optimal:
             return True
     return False
@@ -260,10 +258,9 @@ class _Run:
         if not left.network.n_all:
             return 0.0
         parts = components(left.network)
-        parting, gap = Parting(left.network, parts), 0.0
+        gap = 0.0
         self._work.progress.stage("maximum flow", parts.n_components)
-        for number in range(parts.n_components):
-            part = parting.part(number)
+        for done, part in enumerate(split(left.network, parts), 1):
             if not is_pairwise(part.network):
                 continue
             found = roof(part.network)
@@ -272,7 +269,7 @@ class _Run:
             world, more = self._after_flow(part, found.value, found.bound)
             value[left.atom[part.atom]] = world
             gap += more
-            self._work.progress.advance(number + 1)
+            self._work.progress.advance(done)
         return gap
 
     def _after_flow(self, part: Part, value: Int8, bound: float) -> tuple[Bool, float]:
@@ -322,12 +319,10 @@ class _Run:
 
     def by_programs(self, network: GroundNetwork, world: Bool, *, is_known: bool) -> tuple[Bool, float]:
         """The best world of each component, small ones first, from the known one on."""
-        parts, gap = components(network), 0.0
-        parting, progress = Parting(network, parts), self._work.progress
+        parts, gap, progress = components(network), 0.0, self._work.progress
         progress.stage("integer program", parts.n_components)
         order = np.argsort(np.diff(parts.start), kind="stable")
-        for done, number in enumerate(order.tolist()):
-            part = parting.part(number)
+        for done, part in enumerate(split(network, parts, order.tolist())):
             known = world[part.atom] if is_known else None
             if known is not None and not gap_of(part.network, known, most_conceivable(part.network)):
                 self.used["maxwalksat"] += 1

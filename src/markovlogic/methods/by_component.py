@@ -10,7 +10,7 @@ import numpy as np
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, Plan
 from markovlogic.problem.names import atom_name
-from markovlogic.results.answers import Answer, Values
+from markovlogic.results.answers import Answer, Values, combine
 from markovlogic.results.marginals import Account
 
 if TYPE_CHECKING:
@@ -48,31 +48,23 @@ def answer_by_component(analysis: Analysis, plan: Plan, rest: Analysis | None) -
 
     assert plan.share is not None
     query, share = analysis.query, plan.share
-    is_exact = share.components[analysis.parts.component_of[query.numbers]]
-    first = np.array([one.cubes[0][0] >> 1 for one in query.open_events], np.int64)
-    sums = share.components[analysis.parts.component_of[first]]
-    summed = replace(query, events=tuple(one for one, own in zip(query.open_events, sums, strict=True) if own))
     with analysis.watch("sample"):
-        found = solve(analysis.ground_network, plan=share.work, events=summed.cubes, progress=analysis.progress)
-    atoms = Values.exact(found.marginal[query.numbers])
-    events = Values.exact(np.zeros(len(sums))).with_rows(sums, Values.exact(summed.summed(found.event_probability)))
-    if rest is None:
-        whole = analysis.of_all(found.log_z)
-        return Answer(atoms, events, Guarantee.EXACT, Account(log_z=whole.log_z), remarks=whole.remarks)
-    answer = plan.method.answer(rest, replace(plan, share=None))
-    other = answer.account.log_z
-    whole = analysis.of_all(None if other is None else found.log_z + other)
-    stderr = None if whole.log_z is None else answer.account.log_z_stderr
-    n_exact, n_atoms = atoms_of(analysis, share), analysis.ground_network.n_atoms
-    exact_part = f"{n_exact:,} of {n_atoms:,} atoms are in components that are cheap to solve: their probabilities are exact"
-    return replace(
-        answer,
-        atoms=atoms.with_rows(~is_exact, answer.atoms),
-        events=events.with_rows(~sums, answer.events),
-        account=replace(answer.account, log_z=whole.log_z, log_z_stderr=stderr),
-        remarks=(f"{exact_part}; the others are sampled", *answer.remarks, *whole.remarks),
-        query=query,
-    )
+        part_of = np.where(share.components[analysis.parts.component_of[: analysis.ground_network.n_atoms]], 0, 1)
+        own = tuple(one for one in query.open_events if part_of[one.cubes[0][0] >> 1] == 0)
+        asked = replace(query, events=own)
+        found = solve(analysis.ground_network, plan=share.work, events=asked.cubes, progress=analysis.progress)
+    atoms = Values.exact(found.marginal[query.numbers[part_of[query.numbers] == 0]])
+    events = Values.exact(asked.summed(found.event_probability))
+    answer = Answer(atoms, events, Guarantee.EXACT, Account(log_z=found.log_z))
+    if rest is not None:
+        n_exact, n_atoms = np.count_nonzero(part_of == 0), len(part_of)
+        remark = f"{n_exact:,} of {n_atoms:,} atoms are in components that are cheap to solve: their probabilities are exact"
+        answer = replace(answer, remarks=(f"{remark}; the others are sampled",))
+        answer = combine(query, part_of, [answer, plan.method.answer(rest, replace(plan, share=None))])
+    whole, account = analysis.of_all(answer.account.log_z), answer.account
+    stderr = None if whole.log_z is None else account.log_z_stderr
+    account = replace(account, log_z=whole.log_z, log_z_stderr=stderr)
+    return replace(answer, account=account, remarks=(*answer.remarks, *whole.remarks))
 
 
 def _in_stream(plan: Plan, name: str) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -118,25 +119,19 @@ class Part:
     atom: Int32  # (n_all of the part,)
 
 
-class Parting:
-    """A network on the way to its components, each cut out in time proportional to its own size."""
+def split(network: GroundNetwork, parts: Components, numbers: Iterable[int] | None = None) -> Iterator[Part]:
+    """Components as networks of their own, all or those of these numbers, each made in time proportional to its size.
 
-    def __init__(self, network: GroundNetwork, parts: Components) -> None:
-        self._network, self._parts = network, parts
-        self._local = np.empty(network.n_all, np.int32)
-        self._local[parts.atom] = np.arange(network.n_all) - np.repeat(parts.start[:-1], np.diff(parts.start))
-        owner = parts.component_of[network.group_atom[network.group_start[:-1]]] if network.n_groups else np.zeros(0, np.int32)
-        self._group = np.argsort(owner, kind="stable")
-        self._group_start = offsets(np.bincount(owner, minlength=parts.n_components))
-
-    def part(self, number: int) -> Part:
-        """Cut a component out; nothing outside of it shares a clause, a group or a definition with it."""
-        network, parts, local = self._network, self._parts, self._local
+    Nothing outside of a component shares a clause, a group or a definition with it.
+    """
+    local = np.empty(network.n_all, np.int32)
+    local[parts.atom] = np.arange(network.n_all) - np.repeat(parts.start[:-1], np.diff(parts.start))
+    group_start, group = _members(parts.component_of[network.group_atom[network.group_start[:-1]]], parts.n_components)
+    for number in range(parts.n_components) if numbers is None else numbers:
         atom = parts.atom[parts.start[number] : parts.start[number + 1]]
         clause = parts.clause[parts.clause_start[number] : parts.clause_start[number + 1]].astype(np.int64)
-        groups = self._group[self._group_start[number] : self._group_start[number + 1]]
-        made = _cut(network, atom, clause, groups, local)
-        return Part(made, atom)
+        groups = group[group_start[number] : group_start[number + 1]].astype(np.int64)
+        yield Part(_cut(network, atom, clause, groups, local), atom)
 
 
 def _cut(network: GroundNetwork, atom: Vertices, clause: Int64, group: Int64, number: Int32) -> GroundNetwork:

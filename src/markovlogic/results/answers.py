@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, WantedAtoms
 from markovlogic.results.marginals import EVENT, Account, Draws, Marginals, RunRecord
 from markovlogic.results.queries import ResolvedQuery, spread
-from markovlogic.system.arrays import Bool, Float64
+from markovlogic.system.arrays import Bool, Float64, Int64
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compression
@@ -47,6 +50,14 @@ class Values:
             columns[name][rows] = vars(others)[name]
         return Values(**columns)
 
+    @staticmethod
+    def combined(part_of: Int64, parts: Sequence[Values]) -> Values:
+        """Values of several parts as one list; part_of: (n,) the part that each row is of, whose rows keep their order."""
+        place = np.empty(len(part_of), np.int64)
+        place[np.argsort(part_of, kind="stable")] = np.arange(len(part_of))
+        every = {name: np.concatenate([vars(part)[name] for part in parts]) for name in Values.__dataclass_fields__}
+        return Values(**every).at(place)
+
     def at(self, rows: npt.NDArray[np.integer[Any]]) -> Values:
         """Some rows of it."""
         return Values(self.probability[rows], self.stderr[rows], self.rhat[rows], self.ess[rows])
@@ -68,6 +79,24 @@ class Answer:
     kept: npt.NDArray[np.bool_] | None = None  # (n_chains, n_draws, n_atoms) draws of `ResolvedQuery.numbers`
     thin: int = 1
     query: ResolvedQuery | None = None  # what the values answer, where it is not the query of the analysis
+
+
+def combine(query: ResolvedQuery, part_of: Int64, answers: Sequence[Answer]) -> Answer:
+    """The answer to a query, from those of parts of a problem that no rule ties together.
+
+    part_of: (n_atoms,) the part of each open atom, the same for all atoms of a formula of the query. Part k was asked
+    `of_atoms(query, part_of == k)`. Draws are not combined.
+    """
+    first = np.array([one.cubes[0][0] >> 1 for one in query.open_events], np.int64)
+    return Answer(
+        Values.combined(part_of[query.numbers], [one.atoms for one in answers]),
+        Values.combined(part_of[first], [one.events for one in answers]),
+        functools.reduce(operator.or_, [one.guarantee for one in answers]),
+        functools.reduce(Account.beside, [one.account for one in answers]),
+        tuple(text for one in answers for text in one.concerns),
+        tuple(text for one in answers for text in one.remarks),
+        query=query,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,6 +75,33 @@ class Account:
     continued_with: str | None = None  # the method that `auto` went over to
     iterations: int | None = None  # rounds of messages
 
+    def beside(self, other: Account) -> Account:
+        """The account of two parts of a problem that no rule ties together, from that of each."""
+
+        def given(name: str) -> list[Any]:
+            return [own for own in (getattr(self, name), getattr(other, name)) if own is not None]
+
+        logs, errors = given("log_z"), given("log_z_stderr")
+        approximate = [one.log_z if one.log_z_bethe is None else one.log_z_bethe for one in (self, other)]
+        is_known, is_approximate = len(logs) == 2, bool(given("log_z_bethe")) and None not in approximate
+        return Account(
+            chains=max(self.chains, other.chains),
+            draws=max(self.draws, other.draws),
+            burn_in=max(self.burn_in, other.burn_in),
+            updates=self.updates + other.updates,
+            seed=next(iter(given("seed")), None),
+            log_z=sum(logs) if is_known else None,
+            log_z_stderr=math.hypot(*errors) if is_known and errors else None,
+            log_z_bethe=math.fsum(value for value in approximate if value is not None) if is_approximate else None,
+            acceptance=min(given("acceptance"), default=None),
+            bound=max(given("bound"), default=None),
+            resumed_at=min(given("resumed_at"), default=None),
+            interrupted=self.interrupted or other.interrupted,
+            converged=all(given("converged")) if given("converged") else None,
+            continued_with=self.continued_with or other.continued_with,
+            iterations=max(given("iterations"), default=None),
+        )
+
 
 @dataclass(frozen=True)
 class CompressionRecord:
