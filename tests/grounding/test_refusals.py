@@ -16,7 +16,7 @@ from tests.grounding.made import problem_of, rule
 from markovlogic.data.evidence import FALSE, TRUE
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.grounding import ground as ground_module
-from markovlogic.grounding.engine import Engine, engine
+from markovlogic.grounding.backends import Engine, engine
 from markovlogic.grounding.ground import ground
 from markovlogic.grounding.predict import predict
 from markovlogic.language.syntax import Variable

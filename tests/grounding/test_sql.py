@@ -7,9 +7,11 @@ import pytest
 from tests.grounding.made import problem_of
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
+from markovlogic.grounding.backends.base import POSTGRESQL, Dialect
+from markovlogic.grounding.backends.duckdb import DUCKDB
 from markovlogic.grounding.plan import Pattern, Plan, plan
 from markovlogic.grounding.predict import problem_relations
-from markovlogic.grounding.sql import DUCKDB, POSTGRESQL, Dialect, query
+from markovlogic.grounding.sql import query
 from markovlogic.language.syntax import Constant, Variable
 from markovlogic.language.templates import EqualityLiteral, Literal
 

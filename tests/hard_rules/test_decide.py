@@ -15,7 +15,7 @@ from tests.strategies import RandomProblem, problems
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
 from markovlogic.errors import InputError
 from markovlogic.grounding import surviving
-from markovlogic.grounding.engine import engine
+from markovlogic.grounding.backends import engine
 from markovlogic.grounding.ground import ground
 from markovlogic.grounding.hard_rules import Decided, Decider, decide, propagate
 from markovlogic.problem import Statuses

@@ -49,7 +49,7 @@ def dummy(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("grounded")
 
     monkeypatch.setattr("markovlogic.grounding.ground.Grounding.network", never)
-    monkeypatch.setattr("markovlogic.grounding.engine.Engine.load", never)
+    monkeypatch.setattr("markovlogic.grounding.backends.Engine.load", never)
 
 
 @pytest.mark.parametrize("method", ["auto", "dummy"])

@@ -12,7 +12,7 @@ import numpy as np
 from markovlogic.api.infer import infer
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.errors import InputError
-from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.ground import database_for
 from markovlogic.language.show import show_formula
 from markovlogic.methods.analysis import Resources

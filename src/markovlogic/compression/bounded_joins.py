@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from markovlogic.grounding.backends import Engine, engine
 from markovlogic.system.arrays import Float64
 from markovlogic.system.cancellation import check
 
@@ -23,21 +24,19 @@ if TYPE_CHECKING:
 
 def joined_counts(piece: Sequence[Operand], target: str, sizes: Mapping[str, int]) -> Float64:
     """(size of target,) the sum over the piece's other variables of the product of its arrays."""
-    import duckdb
-
     names = {name for operand in piece for name in operand.variables} - {target}
     found = np.zeros(sizes[target])
-    with duckdb.connect(":memory:", config={"threads": 1}) as engine:
+    with engine(threads=1) as database:
         for number, operand in enumerate(piece):
             columns = {f"a{at}": np.ascontiguousarray(operand.index[:, at]) for at in range(len(operand.variables))}
-            engine.register(f"t{number}", {**columns, "value": operand.value})
+            database.put(f"t{number}", {**columns, "value": operand.value})
         for chosen in _subsets(len(piece)):
             check()
             rest = prod(operand.base for number, operand in enumerate(piece) if number not in chosen)
             if rest:
                 bound = {name for number in chosen for name in piece[number].variables}
                 rest *= prod(sizes[name] for name in names - bound)
-                found += rest * _term(engine, {number: piece[number] for number in chosen}, target, sizes[target])
+                found += rest * _term(database, {number: piece[number] for number in chosen}, target, sizes[target])
     return found
 
 
@@ -45,7 +44,7 @@ def _subsets(n: int) -> Iterator[tuple[int, ...]]:
     return chain.from_iterable(combinations(range(n), k) for k in range(n + 1))
 
 
-def _term(engine: Any, chosen: Mapping[int, Operand], target: str, size: int) -> Float64:
+def _term(database: Engine, chosen: Mapping[int, Operand], target: str, size: int) -> Float64:
     """Products of exceptions, added up by the object in the target's place; by all of them where no table has it."""
     if not chosen:
         return np.ones(size)
@@ -65,7 +64,7 @@ def _term(engine: Any, chosen: Mapping[int, Operand], target: str, size: int) ->
     value = " * ".join(f"s{number}.value" for number in chosen)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     text = f"SELECT {place.get(target, '0')} AS object, SUM({value}) AS total FROM {', '.join(tables)}{where} GROUP BY object"
-    rows = engine.execute(text).fetchnumpy()
     made = np.zeros(size)
-    made[np.asarray(rows["object"], np.int64)] = np.asarray(rows["total"], np.float64)
+    for rows in database.batches(text):
+        made[rows["object"].astype(np.int64)] = rows["total"].astype(np.float64)
     return made if target in place else np.full(size, made.sum())

@@ -8,6 +8,7 @@ which nothing is known to be true are left out of a join, so that formulas which
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
@@ -18,6 +19,7 @@ import numpy as np
 from markovlogic.compression.features import StatusArrays
 from markovlogic.compression.grouping import lowered_of
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
+from markovlogic.grounding.backends import engine
 from markovlogic.language.syntax import Atom, Constant, Rule, Variable, atoms_of
 from markovlogic.problem import Problem
 from markovlogic.system.arrays import Int64, each_once
@@ -173,17 +175,16 @@ class _Joins:
     """Joins of true facts, in one database for all rules."""
 
     def __init__(self, problem: Problem) -> None:
-        import duckdb
-
         self._problem = problem
-        self._engine = duckdb.connect(":memory:", config={"threads": 1})
+        self._open = ExitStack()
+        self._engine = self._open.enter_context(engine(threads=1))
         self._tables: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._engine.close()
+        self._open.close()
 
     def counted(self, atoms: Sequence[Atom], one: str, other: str) -> Int64:
         """Rows (object, object, number of groundings) of two variables."""
@@ -215,8 +216,10 @@ class _Joins:
                     place[term.name] = column
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         query = text.format(*(place[name] for name in names), f"{', '.join(tables)}{where}", most)
-        found = self._engine.execute(query).fetchnumpy()
-        return np.stack([np.asarray(found[f"c{at}"], np.int64) for at in range(width)], axis=1)
+        parts = [
+            np.stack([rows[f"c{at}"].astype(np.int64) for at in range(width)], axis=1) for rows in self._engine.batches(query)
+        ]
+        return np.concatenate([np.empty((0, width), np.int64), *parts])
 
     def _table(self, predicate: str) -> str:
         if predicate not in self._tables:
@@ -224,7 +227,7 @@ class _Joins:
             args = decode(statuses.code[statuses.status == TRUE], statuses.sizes).astype(np.int64)
             columns = {f"a{i}": np.ascontiguousarray(args[:, i]) for i in range(args.shape[1])}
             self._tables[predicate] = f"true{len(self._tables)}"
-            self._engine.register(self._tables[predicate], columns or {"a": np.zeros(len(args), np.int64)})
+            self._engine.put(self._tables[predicate], columns or {"a": np.zeros(len(args), np.int64)})
         return self._tables[predicate]
 
 

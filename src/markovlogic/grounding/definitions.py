@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain
-from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.plan import Pattern, plan
 from markovlogic.grounding.relations import Relation, table_name
 from markovlogic.grounding.rows import Rows, canonical, concatenated, expanded, order_of

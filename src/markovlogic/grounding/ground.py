@@ -12,8 +12,8 @@ import numpy as np
 
 from markovlogic.errors import Fault, InputError, ResourceError
 from markovlogic.grounding.assemble import Assembler, Contradiction
+from markovlogic.grounding.backends import Engine, engine
 from markovlogic.grounding.definitions import Nodes, ground_definition
-from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.plan import Argument, Pattern, Plan, plan
 from markovlogic.grounding.predict import Sizes, groundings_of, pattern_of, predict_with, problem_relations, unit_access, unit_of
 from markovlogic.grounding.relations import Relation

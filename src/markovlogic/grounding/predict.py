@@ -11,8 +11,8 @@ from math import isinf, prod
 import numpy as np
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, decode
+from markovlogic.grounding.backends import Engine, engine
 from markovlogic.grounding.definitions import INLINED_AT_MOST, INLINED_SAVING, negated
-from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.plan import Access, Argument, Part, Pattern, Plan, plan
 from markovlogic.grounding.relations import Relation, relations_of
 from markovlogic.grounding.rows import Rows
@@ -122,13 +122,13 @@ class _Counts:
         bound = _cover_bound(part)
         if len(part.joins) == 1 or bound < _WORTH_COUNTING // 10:
             return bound
-        return min(bound, self._count(count_query(part), part, bound))
+        return min(bound, self._count(count_query(part, self.engine.dialect), part, bound))
 
     def filtered(self, part: Part, bound: int) -> int:
         """Rows of a part with its filters, where the budget allows to count them."""
         if not part.filters or bound < _WORTH_COUNTING or bound / _JOINED_A_SECOND > self.deadline - time.monotonic():
             return bound
-        return min(bound, self._count(full_count_query(part), part, bound))
+        return min(bound, self._count(full_count_query(part, self.engine.dialect), part, bound))
 
     def _count(self, sql: str, part: Part, bound: int) -> int:
         if sql not in self._known:

@@ -7,28 +7,11 @@ every literal that can stay open: its positive literal, or its atom's code (see 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from markovlogic.data.evidence import FALSE, TRUE
+from markovlogic.grounding.backends.base import Dialect
 from markovlogic.grounding.plan import Access, Argument, Part, Plan
 
 _INTEGERS = 2**62
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What is not the same in every database."""
-
-    name: str
-    range_table: str  # a table expression with one column v, the integers 0..n-1
-
-    def integers(self, n: int) -> str:
-        """The integers 0..n-1 as a table with the column v."""
-        return self.range_table.format(n=n, last=n - 1)
-
-
-DUCKDB = Dialect("duckdb", "(SELECT CAST(range AS INTEGER) AS v FROM range({n}))")
-POSTGRESQL = Dialect("postgresql", "(SELECT CAST(g AS INTEGER) AS v FROM generate_series(0, {last}) AS g)")
 
 
 def needs_rank(access: Access) -> bool:
@@ -36,7 +19,7 @@ def needs_rank(access: Access) -> bool:
     return access.way == "left" and access.relation.is_open
 
 
-def query(plan: Plan, dialect: Dialect = DUCKDB, *, numbers: dict[str, int] | None = None) -> str:
+def query(plan: Plan, dialect: Dialect, *, numbers: dict[str, int] | None = None) -> str:
     """The query of a plan that has parts; `numbers` gives the columns of kept variables their numbers."""
     numbers = numbers or {}
     steps = [f"part{i} AS (\n{_indented(_part(part, dialect, numbers))}\n)" for i, part in enumerate(plan.parts)]
@@ -51,7 +34,7 @@ def query(plan: Plan, dialect: Dialect = DUCKDB, *, numbers: dict[str, int] | No
     return f"WITH {', '.join(steps)}\nSELECT {', '.join(columns) or '1 AS one'}\nFROM {source}"
 
 
-def violation_query(plan: Plan, dialect: Dialect = DUCKDB) -> tuple[str, tuple[str, ...]]:
+def violation_query(plan: Plan, dialect: Dialect) -> tuple[str, tuple[str, ...]]:
     """A query for one substitution, the first in order, in which every literal is falsified; and its variables."""
     names: list[str] = []
     selected, tables = [], []
@@ -66,13 +49,13 @@ def violation_query(plan: Plan, dialect: Dialect = DUCKDB) -> tuple[str, tuple[s
     return text, tuple(names)
 
 
-def count_query(part: Part, dialect: Dialect = DUCKDB) -> str:
+def count_query(part: Part, dialect: Dialect) -> str:
     """How many rows the inner joins of a part give, without its domains and filters."""
     bare = Part(part.joins, (), (), (), _bound_pairs(part), (), True)
     return f"SELECT COUNT(*)\n{_from(bare, dialect, _places(bare), [])}"
 
 
-def full_count_query(part: Part, dialect: Dialect = DUCKDB) -> str:
+def full_count_query(part: Part, dialect: Dialect) -> str:
     """How many substitutions of a part satisfy none of its literals."""
     return f"SELECT COUNT(*)\n{_from(part, dialect, _places(part), [])}"
 

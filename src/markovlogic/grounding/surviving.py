@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from markovlogic.data.evidence import UNKNOWN
 from markovlogic.errors import Fault
-from markovlogic.grounding.engine import Columns, Engine
+from markovlogic.grounding.backends import Columns, Engine
 from markovlogic.grounding.plan import Access, Argument, Part, Pattern, Plan
 from markovlogic.grounding.relations import MISSING
 from markovlogic.grounding.rows import Rows, concatenated, from_columns
@@ -173,7 +173,7 @@ def surviving(engine: Engine, pattern: Pattern, plan: Plan) -> Iterator[Batch]:
             yield _batch(pattern, plan, columns, n)
         return
     engine.load(plan)
-    for columns in engine.batches(query(plan, numbers=numbers)):
+    for columns in engine.batches(query(plan, engine.dialect, numbers=numbers)):
         yield _batch(pattern, plan, columns, len(next(iter(columns.values()))))
 
 
@@ -233,7 +233,7 @@ def broken_by_evidence(
         return None
     if found.parts:
         database.load(found)
-        sql, names = violation_query(found)
+        sql, names = violation_query(found, database.dialect)
         row = database.row(sql)
         if row is None:
             return None

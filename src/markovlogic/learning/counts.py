@@ -15,8 +15,8 @@ import numpy as np
 
 from markovlogic.data.evidence import Domain
 from markovlogic.errors import Fault, InputError, ResourceError, UnsupportedError
+from markovlogic.grounding.backends import Engine, engine
 from markovlogic.grounding.definitions import Nodes, ground_definition
-from markovlogic.grounding.engine import Engine, engine
 from markovlogic.grounding.plan import Pattern, plan
 from markovlogic.grounding.predict import Sizes, predict_with, problem_relations
 from markovlogic.grounding.relations import Relation

@@ -13,7 +13,7 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, cod
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.hard_rules import decide
 from markovlogic.language.syntax import Model, atoms_of
 from markovlogic.language.templates import LoweredModel

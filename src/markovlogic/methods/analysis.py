@@ -16,7 +16,7 @@ import numpy as np
 
 from markovlogic.data.arrow import atom_names
 from markovlogic.errors import ResourceError, UnsupportedError
-from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.methods.base import Cost
 from markovlogic.methods.reduction import (

@@ -21,7 +21,7 @@ from markovlogic.problem.query import queried_predicates
 from markovlogic.system.arrays import Bool, frozen
 
 if TYPE_CHECKING:
-    from markovlogic.grounding.engine import Engine
+    from markovlogic.grounding.backends import Engine
     from markovlogic.networks.components import Components
     from markovlogic.networks.ground import GroundNetwork
     from markovlogic.results.queries import ResolvedQuery

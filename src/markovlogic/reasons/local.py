@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.ground import Grounding
 from markovlogic.language.templates import LoweredModel
 from markovlogic.methods.reduction import with_open

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markovlogic.data.evidence import TRUE
 from markovlogic.errors import Fault
-from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.hard_rules.known import falsified
 from markovlogic.grounding.hard_rules.settled import Clash, Decider, Settled
 from markovlogic.grounding.plan import Pattern, plan

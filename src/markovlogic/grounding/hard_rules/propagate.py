@@ -24,7 +24,7 @@ import numpy as np
 
 from markovlogic.data.evidence import FALSE, TRUE, n_values
 from markovlogic.errors import InputError
-from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.hard_rules.contradictions import contradiction
 from markovlogic.grounding.hard_rules.factors import factors
 from markovlogic.grounding.hard_rules.known import falsified, falsified_at, falsifying, is_ever_falsified

@@ -15,7 +15,7 @@ from math import isinf
 import numpy as np
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN
-from markovlogic.grounding.engine import Engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.plan import Pattern, plan
 from markovlogic.grounding.predict import problem_relations, rows_bound
 from markovlogic.grounding.relations import Relation

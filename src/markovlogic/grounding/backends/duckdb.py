@@ -1,11 +1,11 @@
-"""DuckDB, in process: tables in, columns out; works within a memory limit and spills to a directory that is always removed."""
+"""DuckDB, in process: works within a memory limit and spills to a directory that is always removed."""
 
 from __future__ import annotations
 
 import atexit
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -16,23 +16,23 @@ import numpy.typing as npt
 
 from markovlogic.data.arrow import numpy_numbers
 from markovlogic.errors import ResourceError
-from markovlogic.grounding.plan import Plan
-from markovlogic.grounding.relations import Relation
+from markovlogic.grounding.backends.base import Columns, Dialect, Engine
 from markovlogic.system import cancellation
 from markovlogic.system.temporary import TemporaryFolder, remove_abandoned
 
-Columns = dict[str, npt.NDArray[np.integer]]
-
+DUCKDB = Dialect("duckdb", "(SELECT CAST(range AS INTEGER) AS v FROM range({n}))")
 FOLDERS = "markovlogic-"  # how names of temporary folders begin
 _BATCH = 1_000_000  # rows fetched at once
 
 
-class Engine:
-    """A database, opened when it is first needed, and the tables that were put into it so far."""
+class DuckDB(Engine):
+    """A database in memory, opened when it is first needed."""
+
+    dialect = DUCKDB
 
     def __init__(self, settings: dict[str, Any]) -> None:
+        super().__init__()
         self._settings = settings
-        self._loaded: set[str] = set()
         self._at_end = ExitStack()
 
     @cached_property
@@ -54,23 +54,22 @@ class Engine:
         """End the connection and remove what it wrote to disk."""
         self._at_end.close()
 
-    def load(self, plan: Plan) -> None:
-        """Put the tables that a plan joins into the database, those that are not there yet."""
-        for part in plan.parts:
-            for access in (*part.joins, *part.filters):
-                if access.table not in self._loaded:
-                    self._load(access.table, access.relation)
-
-    def _load(self, table: str, relation: Relation) -> None:
-        if table == relation.table:
-            columns = relation.columns()
-        else:
-            columns = relation.surviving_columns(positive=table.endswith("_not_true"))
-        self._connection.register("columns_of_" + table, columns)
-        with translate_duckdb_errors():
-            self._connection.execute(f"CREATE TABLE {table} AS SELECT * FROM columns_of_{table}")
+    def put(self, table: str, columns: Mapping[str, npt.NDArray[Any]] | Any) -> None:
+        """Make a table of columns by name, or of an Arrow table."""
+        given = {name: np.ascontiguousarray(own) for name, own in columns.items()} if isinstance(columns, Mapping) else columns
+        self._connection.register("columns_of_" + table, given)
+        self.run(table, f"SELECT * FROM columns_of_{table}")
         self._connection.unregister("columns_of_" + table)
+
+    def run(self, table: str, sql: str) -> None:
+        """Make a table of the rows of a query."""
+        self.execute(f"CREATE OR REPLACE TABLE {table} AS {sql}")
         self._loaded.add(table)
+
+    def execute(self, sql: str) -> None:
+        """Run a statement that gives no rows."""
+        with translate_duckdb_errors():
+            self._connection.execute(sql)
 
     def drop(self, tables: Iterable[str]) -> None:
         """Take tables out of the database, those that are there."""
@@ -78,14 +77,24 @@ class Engine:
             self._connection.execute(f"DROP TABLE {table}")
             self._loaded.remove(table)
 
-    def batches(self, sql: str) -> Iterator[Columns]:
-        """The rows of a query, column by column, in batches."""
+    def arrow(self, sql: str) -> Any:
+        """A reader of the rows of a query."""
         with translate_duckdb_errors():
             relation = self._connection.sql(sql)
             # the method has another name in older versions
-            reader = (
-                relation.to_arrow_reader(_BATCH) if hasattr(relation, "to_arrow_reader") else relation.fetch_arrow_reader(_BATCH)
-            )
+            if hasattr(relation, "to_arrow_reader"):
+                return relation.to_arrow_reader(_BATCH)
+            return relation.fetch_arrow_reader(_BATCH)
+
+    def columns(self, sql: str) -> dict[str, Any]:
+        """All rows of a query, column by column; numbers without missing values."""
+        with translate_duckdb_errors():
+            table = self.arrow(sql).read_all()
+        return {name: numpy_numbers(table[name].combine_chunks()) for name in table.column_names}
+
+    def batches(self, sql: str) -> Iterator[Columns]:
+        """The rows of a query, column by column, in batches."""
+        reader = self.arrow(sql)
         while True:
             with translate_duckdb_errors():
                 batch = next(reader, None)
@@ -94,11 +103,11 @@ class Engine:
             if batch.num_rows:
                 yield {name: numpy_numbers(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
 
-    def row(self, sql: str) -> tuple[int, ...] | None:
-        """The first row of a query; may be called while the batches of another are read."""
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a small result; may be called while the batches of another query are read."""
         with translate_duckdb_errors(), self._connection.cursor() as cursor:
-            found: list[tuple[int, ...]] = cursor.execute(sql).fetchall()
-            return found[0] if found else None
+            found: list[tuple[Any, ...]] = cursor.execute(sql).fetchall()
+            return found
 
     def count(self, sql: str, seconds: float) -> int | None:
         """The number that a counting query gives; None when it takes longer than `seconds`."""
@@ -145,20 +154,12 @@ def translate_duckdb_errors() -> Iterator[None]:
         raise
 
 
-@contextmanager
-def engine(memory_limit: int, threads: int | None = None) -> Iterator[Engine]:
-    """An empty database that takes at most so many bytes of memory; what it wrote to disk is gone when the block ends."""
-    settings: dict[str, Any] = {
-        "memory_limit": f"{max(memory_limit, 64 << 20)}B",
-        "preserve_insertion_order": False,
-        # plans put the small table on the right of every left join; DuckDB thinks cross products small and would build on them
-        "disabled_optimizers": "build_side_probe_side",
-    }
+def open_duckdb(memory_limit: int | None = None, threads: int | None = None, **more: Any) -> DuckDB:
+    """An empty database that takes at most so many bytes of memory; it is to be closed."""
+    settings: dict[str, Any] = dict(more)
+    if memory_limit is not None:
+        settings["memory_limit"] = f"{max(memory_limit, 64 << 20)}B"
     if threads is not None:
         settings["threads"] = threads
     remove_abandoned(FOLDERS, Path(tempfile.gettempdir()))  # also where this run will need none of its own
-    database = Engine(settings)
-    try:
-        yield database
-    finally:
-        database.close()
+    return DuckDB(settings)
