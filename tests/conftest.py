@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import shutil
 import signal
 
 import pytest
@@ -18,6 +19,24 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(cancellation, "time", made)
     return made
+
+
+BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser; tests that need it skip, by name, where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed", exc_type=ImportError)
+    if BROWSER is None:
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as started:
+        try:
+            made = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        except playwright.Error as error:
+            pytest.skip(f"{BROWSER} does not start: {str(error).splitlines()[0]}")
+        yield made
+        made.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

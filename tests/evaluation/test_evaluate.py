@@ -135,7 +135,7 @@ def test_command(result: mln.Marginals, truth_file: Path, tmp_path: Path, capsys
     assert read["overall"]["rows"] == 8 and read["predicates"]["Flag"]["auc_roc"] is None
     assert read == mln.evaluate(result, truth_file).as_dict()
     assert (tmp_path / "o.csv").read_text().startswith("predicate,rows,true,log_loss,brier,cll,auc_pr,auc_roc,f1,threshold")
-    assert "<table>" in (tmp_path / "o.html").read_text()
+    assert '"calibration": {"columns"' in (tmp_path / "o.html").read_text()
     assert main(["evaluate", str(tmp_path / "r.csv"), str(truth_file), "-o", f"{tmp_path}/o.doc"]) == 2
     assert main(["evaluate", str(tmp_path / "nothing.csv"), str(truth_file)]) == 2
 

@@ -69,6 +69,15 @@ def infer(
             ".txt: lines `Atom probability`. `-`: standard output."
         ),
     ] = None,
+    explained: Annotated[
+        int,
+        typer.Option(
+            "--why",
+            metavar="N",
+            help="Explain N atoms in the .html page: those that -q names, then the most uncertain.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = 0,
     stats: options.Stats = None,
     quiet: options.Quiet = False,
 ) -> int:
@@ -76,18 +85,21 @@ def infer(
     limit = options.memory_size(memory_limit)
     options.check_sampling(chains, draws, burn_in, seed, thin, time_limit, target_stderr)
     options.at_least(top, 1, "--top")
+    options.at_least(explained, 0, "--why")
 
     from markovlogic.api import infer as api
     from markovlogic.cli.options import read_settings
     from markovlogic.data.sources import without_passwords
-    from markovlogic.errors import InferenceWarning
-    from markovlogic.report.files import check_ending
+    from markovlogic.errors import InferenceWarning, InputError
+    from markovlogic.report.files import check_ending, is_page
     from markovlogic.report.progress import shown_progress
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     check_outputs((output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
         check_ending(output)
+    if explained and (output is None or not is_page(output)):
+        raise InputError("--why puts explanations on a page", hint="add -o FILE.html, or explain one atom with mln why")
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are printed below
         result = api.infer(
@@ -121,17 +133,17 @@ def infer(
             progress=progress,
         )
     result = replace(result, run=replace(result.run, command=without_passwords(shlex.join(["mln", *sys.argv[1:]]))))
-    return _deliver(result, output, stats, quiet=quiet)
+    return _deliver(result, output, stats, explained, quiet=quiet)
 
 
-def _deliver(result: Marginals, output: str | None, stats: str | None, *, quiet: bool) -> int:
+def _deliver(result: Marginals, output: str | None, stats: str | None, explained: int, *, quiet: bool) -> int:
     """Write the files, or show the table; say how the numbers came about and whether to trust them."""
-    from markovlogic.report.files import STANDARD_OUTPUT, atomic_file, write_lines, write_result, write_stats
+    from markovlogic.report.files import STANDARD_OUTPUT, atomic_file, write_lines, write_stats
 
     if stats is not None:
         write_stats(result, stats)
     if output is not None:
-        write_result(result, output)
+        result.report(output, why=explained)
         if not quiet:
             from markovlogic.report.tables import summary
 

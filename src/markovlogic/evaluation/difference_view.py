@@ -12,6 +12,7 @@ import numpy as np
 from markovlogic.evaluation.difference import Difference
 from markovlogic.evaluation.view import GREY, write_view
 from markovlogic.report.notebook import table_html
+from markovlogic.report.view_data import numbers, view_data
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -113,4 +114,22 @@ def difference_chart(found: Difference) -> Any:
 def write(found: Difference, path: str | os.PathLike[str]) -> None:
     """Write a comparison; the name's ending says how. CSV has a row for each atom that differs."""
     rows = [HEAD, *((row[0], *(repr(value) for value in row[1:])) for row in differing(found, None))]
-    write_view(path, found, rows, "Two results compared", html_tables(found), found.notes)
+    data = view_data("Two results compared", concerns=found.notes, comparison=comparison_data(found))
+    write_view(path, found, rows, data)
+
+
+def comparison_data(found: Difference) -> dict[str, Any]:
+    """A comparison as pages show it: what differs, and of the rest as many atoms as a chart has room for."""
+    n_shown = min(len(found.atom), max(DOTS, len(found)))  # those that differ come first
+    return {
+        "first": os.path.basename(found.first),
+        "second": os.path.basename(found.second),
+        "n_atoms": len(found.atom),
+        "atom": found.atom[:n_shown].to_pylist(),
+        "before": numbers(found.before[:n_shown]),
+        "after": numbers(found.after[:n_shown]),
+        "differs": found.differs[:n_shown].tolist(),
+        "predicates": [{"predicate": name, **of} for name, of in found.by_predicate().items()],
+        "only_first": len(found.only_first),
+        "only_second": len(found.only_second),
+    }

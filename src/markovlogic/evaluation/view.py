@@ -17,6 +17,8 @@ from markovlogic.evaluation.clusters import ClusterEvaluation
 from markovlogic.evaluation.evaluate import Evaluation
 from markovlogic.evaluation.scores import BINS, Scores
 from markovlogic.report.files import atomic_file
+from markovlogic.report.page import page
+from markovlogic.report.view_data import view_data
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -112,13 +114,28 @@ def calibration_chart(found: Evaluation) -> Any:
 
 def write(found: Evaluation, path: str | os.PathLike[str]) -> None:
     """Write an evaluation; the name's ending says how."""
-    write_view(path, found, _rows(found), "Evaluation", html_table(found), found.notes)
+    write_view(path, found, _rows(found), view_data("Evaluation", concerns=found.notes, calibration=calibration_data(found)))
+
+
+def calibration_data(found: Evaluation) -> dict[str, Any]:
+    """Scores and calibration as pages show them."""
+    shown = shown_columns(found)
+    scores = [
+        {"predicate": name, **{key: value for key, value in of.as_dict().items() if key in shown}}
+        for name, of in found.rows().items()
+    ]
+    bins = [
+        {"predicate": name, "predicted": part.predicted, "true": part.true, "atoms": part.rows}
+        for name, of in found.by_predicate.items()
+        for part in of.calibration
+    ]
+    return {"columns": [[name, COLUMNS[name]] for name in shown], "scores": scores, "bins": bins}
 
 
 def write_view(
-    path: str | os.PathLike[str], found: Any, rows: Iterable[Sequence[Any]], title: str, tables: str, notes: Sequence[str]
+    path: str | os.PathLike[str], found: Any, rows: Iterable[Sequence[Any]], data: Mapping[str, Any] | None = None
 ) -> None:
-    """Write something that has `as_dict` and `chart`: as JSON, as CSV from its rows, as a page or as the chart alone."""
+    """Write something that has `as_dict` and `chart`: as JSON, as CSV from its rows, as the page of its data, or the chart."""
     check_ending(path)
     ending = Path(path).suffix.lower()
     if ending == ".json":
@@ -128,7 +145,8 @@ def write_view(
         csv.writer(text, lineterminator="\n").writerows(rows)
         content = text.getvalue().encode()
     elif ending == ".html":
-        content = _page(title, tables, notes, found.chart()).encode()
+        assert data is not None
+        content = page(data).encode()
     else:
         out = io.BytesIO() if ending == ".png" else io.StringIO()
         found.chart().save(out, format=ending[1:], **({"scale_factor": 2} if ending == ".png" else {}))
@@ -150,7 +168,7 @@ def write_clusters(found: ClusterEvaluation, path: str) -> None:
     rows: list[tuple[str, ...]] = [("kind", "scores", "precision", "recall", "f1")]
     for kind, what, *numbers in found.rows():
         rows.append((kind, what, *("" if math.isnan(value) else repr(value) for value in numbers)))
-    write_view(path, found, rows, "", "", found.notes)
+    write_view(path, found, rows)
 
 
 def clusters_table(found: ClusterEvaluation) -> RenderableType:
@@ -179,21 +197,6 @@ def _rows(found: Evaluation) -> Iterator[Sequence[Any]]:
         yield [name, *("" if isinstance(v, float) and math.isnan(v) else repr(v) for v in values)]
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 1080px; color: #1c2733; }}
-table {{ border-collapse: collapse; }} th, td {{ padding: .15rem .9rem .15rem 0; text-align: right; }}
-th:first-child, td:first-child {{ text-align: left; }} thead th {{ border-bottom: 1px solid #9aa5b1; }}</style>
-<script>{script}</script></head><body>
-<h1>{title}</h1>
-{tables}
-{notes}
-<div id="chart"></div>
-<script>vegaEmbed("#chart", {spec}, {{actions: true}});</script>
-</body></html>
-"""
-
-
 def html_table(found: Evaluation) -> str:
     """The scores as an HTML table."""
     shown = shown_columns(found)
@@ -203,16 +206,3 @@ def html_table(found: Evaluation) -> str:
     )
     head = "".join(f"<th>{title}</th>" for title in ("predicate", *(COLUMNS[column] for column in shown)))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _page(title: str, tables: str, notes: Sequence[str], chart: Any) -> str:
-    """One file that needs no network."""
-    from markovlogic.report.page import vega
-
-    return _PAGE.format(
-        script=vega(),
-        title=title,
-        tables=tables,
-        notes="".join(f"<p>{html.escape(note)}</p>" for note in notes),
-        spec=json.dumps(chart.to_dict()).replace("<", "\\u003c"),
-    )

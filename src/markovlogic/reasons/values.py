@@ -25,6 +25,27 @@ class GroundReason:
 
 
 @dataclass(frozen=True)
+class Neighbour:
+    """A ground rule that holds the atom, with the atoms that it ties to it."""
+
+    rule: str
+    place: str
+    literals: tuple[str, ...]  # those that the evidence leaves open
+    facts: tuple[str, ...]  # known ones
+    log_odds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for programs."""
+        return {
+            "rule": self.rule,
+            "place": self.place,
+            "literals": list(self.literals),
+            "facts": list(self.facts),
+            "log_odds": self.log_odds,
+        }
+
+
+@dataclass(frozen=True)
 class Contribution:
     """What one rule, or soft evidence, adds to the log-odds of an atom."""
 
@@ -67,6 +88,7 @@ class Reasons:
     decided: tuple[Step, ...] = ()  # the chain of rules and facts, where these decide the atom
     changed: tuple[str, ...] = ()  # facts that were assumed instead of what is known
     before: Reasons | None = None  # without these changes
+    neighbourhood: tuple[Neighbour, ...] = ()  # the largest parts first
     notes: tuple[str, ...] = ()
     concerns: tuple[str, ...] = ()
 
@@ -87,6 +109,7 @@ class Reasons:
             "contributions": [one.as_dict() for one in self.contributions],
             "decided": [{"literal": s.literal, "by": s.by, "place": s.place, "needs": list(s.needs)} for s in self.decided],
             "changed": list(self.changed),
+            "neighbourhood": [one.as_dict() for one in self.neighbourhood],
             "notes": list(self.notes),
             "concerns": list(self.concerns),
         }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markovlogic.evaluation.view import write_view
 from markovlogic.reasons.values import Contribution, Reasons
 from markovlogic.report.notebook import table_html
+from markovlogic.report.view_data import view_data
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -146,4 +147,4 @@ def write(found: Reasons, path: str | os.PathLike[str]) -> None:
         weight = "" if one.weight is None else repr(one.weight)
         numbers = (one.log_odds, one.stderr, one.without, one.without_stderr)
         rows.append((one.rule, one.place, weight, *map(repr, numbers), one.n_groundings))
-    write_view(path, found, rows, f"Why {found.atom}?", html_table(found), (*found.notes, *found.concerns))
+    write_view(path, found, rows, view_data(f"Why {found.atom}?", reasons=[found.as_dict()]))

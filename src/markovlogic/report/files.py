@@ -10,7 +10,7 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -243,8 +243,22 @@ def _list(args: tuple[str | None, ...], predicate: str | None) -> str:
 def write_html(result: Marginals, file: BinaryIO) -> None:
     """A page that opens without a network."""
     from markovlogic.report.page import page
+    from markovlogic.report.view_data import result_data
 
-    file.write(page(result).encode())
+    file.write(page(result_data(result)).encode())
+
+
+def write_page(data: Mapping[str, Any], path: str | Path) -> None:
+    """Write the page of a view's data, whole or not at all."""
+    from markovlogic.report.page import page
+
+    with atomic_file(path) as file:
+        file.write(page(data).encode())
+
+
+def is_page(path: str | Path) -> bool:
+    """Whether a name is that of a page."""
+    return Path(str(path)).suffix.lower() in (".html", ".htm")
 
 
 _WRITERS: dict[str, Callable[[Marginals, BinaryIO], None]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -421,9 +421,17 @@ class Marginals(Pickled):
         """Altair chart of the marginals with error bars; a histogram and the most probable atoms where there are many."""
         return view("chart")(self)
 
-    def report(self, path: str | Path) -> None:
-        """Write the result to a file, by the name's ending: .html, .csv, .parquet, .json; without one, Alchemy's lines."""
-        view("write_result")(self, path)
+    def report(self, path: str | Path, *, why: int | Sequence[str] = 0, truth: Any = None, other: Any = None) -> None:
+        """Write the result to a file, by the name's ending: .html, .csv, .parquet, .json; without one, Alchemy's lines.
+
+        A page also holds what the rest wants. why: explanations of so many atoms, those that the query names and then the most
+        uncertain, or of the atoms listed. truth: as for `mln.evaluate`, shown as calibration. other: a result to compare with.
+        """
+        view("report_result")(self, path, why, truth, other)
+
+    def explore(self, *, why: int | Sequence[str] = 0, truth: Any = None, other: Any = None) -> Any:
+        """A live view for notebooks (extra `notebook`): select an atom to see why. Arguments are those of `report`."""
+        return view("explore_result")(self, why, truth, other)
 
     def to_arviz(self) -> Any:
         """The kept draws as an xarray DataTree with the group `posterior`, as ArviZ reads it."""
