@@ -1,7 +1,6 @@
 """The line next to compressed results: what was done, what is promised and how large the bias is, wherever results go."""
 
 import json
-import re
 
 import pyarrow.parquet
 import pytest
