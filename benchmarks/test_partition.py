@@ -14,7 +14,8 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.generate import make, write
-from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.analysis import analysis_of
+from markovlogic.methods.resources import Resources
 from markovlogic.methods.sampling.partition import Partition
 from markovlogic.problem.prepare import prepare_problem
 from markovlogic.system.measures import Stopwatch, peak_memory

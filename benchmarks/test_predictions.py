@@ -21,10 +21,11 @@ import pytest
 
 from markovlogic.errors import MarkovLogicError
 from markovlogic.generate import make, write
-from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.analysis import analysis_of
 from markovlogic.methods.base import Plan
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import make_plan
+from markovlogic.methods.resources import Resources
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
 from markovlogic.problem.prepare import prepare_problem

@@ -20,8 +20,9 @@ from markovlogic.errors import InputError
 from markovlogic.grounding.ground import ground
 from markovlogic.grounding.hard_rules import relevance
 from markovlogic.methods import analysis as analyses
-from markovlogic.methods.analysis import Analysis, Resources, analysis_of
+from markovlogic.methods.analysis import Analysis, analysis_of
 from markovlogic.methods.reduction import Reduction
+from markovlogic.methods.resources import Resources
 from markovlogic.methods.table import TABLE, method_named
 from markovlogic.problem.names import atom_name
 from markovlogic.problem.prepare import PreparedProblem

@@ -13,10 +13,11 @@ from tests.messages.test_lifted import SYMMETRIC
 
 import markovlogic as mln
 from markovlogic.generate import make, write
-from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.analysis import analysis_of
 from markovlogic.methods.messages.schedules import _is_over
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import make_plan
+from markovlogic.methods.resources import Resources
 from markovlogic.problem.prepare import prepare_problem
 from markovlogic.system.cancellation import Deadline
 from markovlogic.system.measures import Stopwatch

@@ -18,7 +18,7 @@ import markovlogic as mln
 from markovlogic.errors import InputError, MarkovLogicError
 from markovlogic.grounding.ground import ground
 from markovlogic.methods import analysis as analyses
-from markovlogic.methods.analysis import Analysis, Resources, analysis_of
+from markovlogic.methods.analysis import Analysis, analysis_of
 from markovlogic.methods.base import Cost, InferOptions, Method, Offer
 from markovlogic.methods.by_component import answer_by_component, plan_beside
 from markovlogic.methods.exact import planning
@@ -27,6 +27,7 @@ from markovlogic.methods.exact_method import ExactMethod
 from markovlogic.methods.lifted_method import LiftedMethod
 from markovlogic.methods.options import options_of
 from markovlogic.methods.reduction import with_whole_formulas
+from markovlogic.methods.resources import Resources
 from markovlogic.methods.table import method_named
 from markovlogic.problem.names import atom_name
 from markovlogic.results.answers import Answer, combine

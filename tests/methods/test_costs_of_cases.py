@@ -11,9 +11,11 @@ import pytest
 import markovlogic as mln
 from markovlogic.estimation.estimator import Estimator
 from markovlogic.methods import analysis as analysis_module
-from markovlogic.methods.analysis import Analysis, Resources, Scale, analysis_of
+from markovlogic.methods.analysis import Analysis, analysis_of
 from markovlogic.methods.base import InferOptions
+from markovlogic.methods.forecast import Scale
 from markovlogic.methods.rates import Use
+from markovlogic.methods.resources import Resources
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import method_named
 from markovlogic.networks.base import NetworkKind

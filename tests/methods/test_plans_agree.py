@@ -9,9 +9,10 @@ import pytest
 import markovlogic as mln
 from markovlogic.api.explain import explanation
 from markovlogic.generate import NAMES, make, write
-from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.analysis import analysis_of
 from markovlogic.methods.base import InferOptions
 from markovlogic.methods.planner import make_plan
+from markovlogic.methods.resources import Resources
 from markovlogic.methods.table import TABLE, all_methods, method_named
 from markovlogic.problem.prepare import prepare_problem
 from markovlogic.running.sampling import Sampling

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from markovlogic.generate import make, write
-from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.analysis import analysis_of
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import make_plan
 from markovlogic.methods.rates import Use
+from markovlogic.methods.resources import Resources
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
 from markovlogic.networks.base import NetworkKind

@@ -7,7 +7,7 @@ import pytest
 
 from markovlogic.estimation.estimator import Estimator
 from markovlogic.estimation.orbit_pools import OrbitPools
-from markovlogic.methods.analysis import Scale
+from markovlogic.methods.forecast import Scale
 from markovlogic.methods.rates import Rates, Use
 from markovlogic.running import worker_pool
 from markovlogic.running.sampling import Schedule

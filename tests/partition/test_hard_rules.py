@@ -7,7 +7,8 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.errors import UnsupportedError
-from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.analysis import analysis_of
+from markovlogic.methods.resources import Resources
 from markovlogic.problem.prepare import prepare_problem
 from markovlogic.system.measures import Stopwatch
 

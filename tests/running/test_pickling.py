@@ -14,12 +14,13 @@ import pytest
 from tests.running.made import all_atoms, random_network
 
 import markovlogic as mln
-from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.analysis import analysis_of
 from markovlogic.methods.base import Plan
 from markovlogic.methods.exact.planning import plan_share
 from markovlogic.methods.exact.solve import solve
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import make_plan
+from markovlogic.methods.resources import Resources
 from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.ground import GroundNetwork

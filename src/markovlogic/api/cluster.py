@@ -11,7 +11,7 @@ import numpy as np
 from markovlogic.data.evidence import FALSE, TRUE
 from markovlogic.errors import InputError, UnsupportedError
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.analysis import Analysis, Resources, analysis_of
+from markovlogic.methods.analysis import Analysis, analysis_of
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.partition.apart import treated_apart
 from markovlogic.methods.partition.clusters import Clusters, Pairs, exactly_right, least_disagreeing
@@ -19,17 +19,17 @@ from markovlogic.methods.partition.exact import blocks_exactly, solve_parts
 from markovlogic.methods.partition.parts import only
 from markovlogic.methods.partition_analysis import PartitionAnalysis
 from markovlogic.methods.partition_method import METHOD
+from markovlogic.methods.resources import resources_of
 from markovlogic.methods.sampling.partition import Partition
 from markovlogic.methods.sampling.partition_reach import confining
 from markovlogic.problem.names import atom_name
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, prepare_problem
-from markovlogic.report.progress import progress_of
 from markovlogic.results.answers import Values
 from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, each_once
-from markovlogic.system.cancellation import SURE, Deadline, current
-from markovlogic.system.measures import Stopwatch, memory_of_run
+from markovlogic.system.cancellation import SURE, current
+from markovlogic.system.measures import Stopwatch
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -110,13 +110,11 @@ def cluster(
     predicate = predicate.strip()
     sampling = Sampling(chains, draws, burn_in, seed, time_limit, target_stderr)
     assumed, watch = Assumptions(open_, closed, closed_types), Stopwatch()
-    with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
-        resources = Resources(memory_limit, threads, shown)
-        with memory_of_run(resources.limit):
-            with watch("read"):
-                prepared = prepare_problem(model, evidence, predicate, assumed, progress=shown)
-            with analysis_of(prepared, resources, watch) as analysis:
-                found = _clustered(analysis, predicate, sampling)
+    with resources_of(time_limit=time_limit, memory_limit=memory_limit, threads=threads, progress=progress) as resources:
+        with watch("read"):
+            prepared = prepare_problem(model, evidence, predicate, assumed, progress=resources.progress)
+        with analysis_of(prepared, resources, watch) as analysis:
+            found = _clustered(analysis, predicate, sampling)
     return replace(found, notes=(*prepared.notes, *found.notes), seconds=watch.stop())
 
 

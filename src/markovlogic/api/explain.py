@@ -11,19 +11,18 @@ import numpy as np
 
 from markovlogic.language import syntax
 from markovlogic.language.load import load
-from markovlogic.methods.analysis import Analysis, Resources
+from markovlogic.methods.analysis import Analysis
 from markovlogic.methods.base import Cost, InferOptions, Method, MethodSettings, Plan
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import Planned, make_plan
 from markovlogic.methods.reduction import Rest, rest_of
 from markovlogic.methods.replacement import analysis_with
+from markovlogic.methods.resources import resources_of
 from markovlogic.methods.table import AUTO, all_methods
 from markovlogic.networks.base import NetworkKind
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, Queries, prepare_problem
-from markovlogic.report.progress import progress_of
 from markovlogic.running.sampling import Sampling
-from markovlogic.system.cancellation import Deadline, current
-from markovlogic.system.measures import Stopwatch, memory_of_run, show_bytes
+from markovlogic.system.measures import Stopwatch, show_bytes
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -182,18 +181,16 @@ def explain(
     )
     options = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
+    with resources_of(time_limit=time_limit, memory_limit=memory_limit, threads=threads, progress=progress) as resources:
         source = model if isinstance(model, syntax.Model) else load(model)
         n_without = sum(rule.weight is None for rule in source.rules)
         if n_without:
             rules = tuple(replace(rule, weight=1.0) if rule.weight is None else rule for rule in source.rules)
             note = f"{n_without:,} rule{'s' * (n_without > 1)} without a weight: sized as if the weight were 1"
             source = replace(source, rules=rules, notes=(note, *source.notes))
-        resources = Resources(memory_limit, threads, shown)
-        with memory_of_run(resources.limit):
-            prepared = prepare_problem(source, evidence, query, assumed, progress=shown)
-            with analysis_with(prepared, options, resources, Stopwatch(), include_evidence=include_evidence) as analysis:
-                return explanation(analysis, options)
+        prepared = prepare_problem(source, evidence, query, assumed, progress=resources.progress)
+        with analysis_with(prepared, options, resources, Stopwatch(), include_evidence=include_evidence) as analysis:
+            return explanation(analysis, options)
 
 
 def explanation(analysis: Analysis, options: InferOptions) -> Explanation:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 from markovlogic.compression.base import summary_line
 from markovlogic.errors import InferenceWarning, InputError
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.analysis import Resources
 from markovlogic.methods.base import InferOptions, MethodSettings
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import final_plan
 from markovlogic.methods.replacement import analysis_with
+from markovlogic.methods.resources import Resources, resources_of
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
-from markovlogic.report.progress import in_notebook, progress_of
+from markovlogic.report.progress import in_notebook
 from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
-from markovlogic.system.cancellation import SURE, Deadline, current
-from markovlogic.system.measures import Stopwatch, memory_of_run, peak_memory
+from markovlogic.system.cancellation import SURE, current
+from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -88,12 +88,10 @@ def infer(
     options = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
-    with progress_of(progress) as shown, Deadline(sampling.seconds, outer=current()).of_this_run():
-        resources = Resources(memory_limit, threads, shown)
-        with memory_of_run(resources.limit):
-            with watch("read"):
-                prepared = prepare_problem(model, evidence, query, assumed, progress=shown)
-            result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
+    with resources_of(time_limit=time_limit, memory_limit=memory_limit, threads=threads, progress=progress) as resources:
+        with watch("read"):
+            prepared = prepare_problem(model, evidence, query, assumed, progress=resources.progress)
+        result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
     run = replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory())
     result = replace(result, run=run, prepared=prepared)

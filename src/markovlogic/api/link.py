@@ -15,11 +15,9 @@ from markovlogic.linking.database import database
 from markovlogic.linking.linked import Linked
 from markovlogic.linking.model import LinkModel, rules, tables
 from markovlogic.methods.partition.clusters import Pairs
-from markovlogic.report.progress import progress_of
+from markovlogic.methods.resources import resources_of
 from markovlogic.running.sampling import Sampling
 from markovlogic.system.arrays import Float64, Int32, Int64
-from markovlogic.system.cancellation import Deadline, current, time_limit_of
-from markovlogic.system.measures import default_limit
 from markovlogic.system.progress import Progress
 
 # of parts that are too large to be solved exactly: as many draws as visits of pairs allow
@@ -48,9 +46,8 @@ def link(
     `id, cluster` of some records; such pairs are facts, and weights are learned from them.
     """
     given = (table, *more)
-    with Deadline(time_limit_of(time_limit), outer=current()).of_this_run(), progress_of(progress) as shown:
-        limit = memory_limit or default_limit()
-        with database(limit) as db:
+    with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=progress) as resources:
+        with database(resources.limit) as db:
             compared = compare_records(
                 db,
                 given,
@@ -61,10 +58,10 @@ def link(
                 one_to_one=one_to_one,
                 labels=labels,
                 seed=seed or 0,
-                memory_limit=limit,
-                progress=shown,
+                memory_limit=resources.limit,
+                progress=resources.progress,
             )
-        return _decided(compared, one_to_one, Sampling(seed=seed), memory_limit, shown)
+        return _decided(compared, one_to_one, Sampling(seed=seed), memory_limit, resources.progress)
 
 
 def _decided(

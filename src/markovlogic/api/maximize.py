@@ -21,13 +21,15 @@ from markovlogic.map_inference.settings import AUTO, NOISE, MapMethod, SearchSet
 from markovlogic.map_inference.single_occurrence import Reduction, reduced
 from markovlogic.map_inference.solve import Optimum, Work, maximize_network, memory_needed
 from markovlogic.map_inference.world import TrueAtoms, World
-from markovlogic.methods.analysis import MANY_ROWS, Analysis, Resources, analysis_of
+from markovlogic.methods.analysis import Analysis, analysis_of
+from markovlogic.methods.forecast import MANY_ROWS
 from markovlogic.methods.has_world import require_world
 from markovlogic.methods.no_world import rules_named
 from markovlogic.methods.partition.exact import small_parts
 from markovlogic.methods.partition.listed import apart_at_best
 from markovlogic.methods.partition.parts import only, parts_of
 from markovlogic.methods.partition_analysis import PartitionAnalysis
+from markovlogic.methods.resources import Resources, resources_of
 from markovlogic.methods.sampling.partition_reach import confining
 from markovlogic.networks.base import NetworkKind
 from markovlogic.networks.counting.moves import greedy, weight_of
@@ -36,12 +38,11 @@ from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, Wan
 from markovlogic.problem.assumed import MAXIMIZATION
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
 from markovlogic.problem.query import query_atoms
-from markovlogic.report.progress import progress_of
 from markovlogic.results.marginals import Account, CompressionRecord, RunRecord
 from markovlogic.results.queries import ResolvedQuery, projected, resolved_query
 from markovlogic.system.arrays import Bool, Int8, Int64, each_once
-from markovlogic.system.cancellation import SURE, Deadline, OutOfTimeError, current, time_limit_of
-from markovlogic.system.measures import Stopwatch, memory_of_run, peak_memory, too_large
+from markovlogic.system.cancellation import SURE, OutOfTimeError, current
+from markovlogic.system.measures import Stopwatch, peak_memory, too_large
 from markovlogic.system.progress import Progress
 
 SHARE = 0.5  # of the time that is left, for a program over kinds of atoms
@@ -84,23 +85,20 @@ def maximize(
     settings = SearchSettings(
         chosen.tries if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
     )
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit must be above 0, not {time_limit:g}")
     compressor = compressor_of(compress, rank, ratio, seed)
     if compressor is not None:
         refuse_unused(compressor, TO_MAXIMIZE)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
-    with progress_of(progress) as shown, Deadline(time_limit_of(time_limit), outer=current()).of_this_run():
-        work, resources = Work(chosen, settings, memory_limit, threads, shown), Resources(memory_limit, threads, shown)
-        with memory_of_run(resources.limit):
-            with watch("read"):
-                prepared = _with_query(prepare_problem(model, evidence, query, assumed, progress=shown))
-            if compressor is None:
-                world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)
-            else:
-                own = _Smaller(prepared, compressor, work, resources, watch)
-                world = own.world(polish=polish, include_evidence=include_evidence)
+    with resources_of(time_limit=time_limit, memory_limit=memory_limit, threads=threads, progress=progress) as resources:
+        work = Work(chosen, settings, memory_limit, threads, resources.progress)
+        with watch("read"):
+            prepared = _with_query(prepare_problem(model, evidence, query, assumed, progress=resources.progress))
+        if compressor is None:
+            world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)
+        else:
+            own = _Smaller(prepared, compressor, work, resources, watch)
+            world = own.world(polish=polish, include_evidence=include_evidence)
         world = replace(world, remarks=(*prepared.notes_for(MAXIMIZATION), *world.remarks))
     return replace(world, run=replace(world.run, seconds=watch.stop(), peak_memory_bytes=peak_memory()))
 

@@ -15,10 +15,10 @@ from markovlogic.errors import InputError
 from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.ground import database_for
 from markovlogic.language.show import show_formula
-from markovlogic.methods.analysis import Resources
 from markovlogic.methods.base import MethodSettings
 from markovlogic.methods.has_world import require_world
 from markovlogic.methods.reduction import Reduction, reduce_problem
+from markovlogic.methods.resources import Resources, resources_of
 from markovlogic.problem import Problem, QueryItem, WantedAtoms
 from markovlogic.problem.changed import changed_evidence
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
@@ -28,8 +28,6 @@ from markovlogic.reasons.instances import chain_of, facts_behind, open_literal, 
 from markovlogic.reasons.local import SOFT_EVIDENCE, LocalNetwork, local_network
 from markovlogic.reasons.sampled import SampledPath, sample, without_rules
 from markovlogic.reasons.values import Contribution, GroundReason, Neighbour, Reasons
-from markovlogic.system.cancellation import Deadline, current, time_limit_of
-from markovlogic.system.measures import default_limit
 
 GROUNDINGS = 5
 NEIGHBOURS = 16  # ground rules around the atom that are shown
@@ -85,11 +83,10 @@ def why_of(
     **sampling: Any,
 ) -> Reasons:
     """As `why`, of a prepared problem; known: the atom's probability and standard error, where it was inferred."""
-    limit = default_limit() if memory_limit is None else memory_limit
-    options = {"method": method, "memory_limit": limit, "clause_weights": prepared.clause_weights, **sampling}
     problem = prepared.problem
     target = _atom_of(problem, atom)
-    with Deadline(time_limit_of(time_limit), outer=current()).of_this_run():
+    with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=False) as resources:
+        options = {"method": method, "memory_limit": resources.limit, "clause_weights": prepared.clause_weights, **sampling}
         found = _explained(prepared, target, options, groundings, known)
         if not changes:
             return found

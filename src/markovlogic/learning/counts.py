@@ -15,10 +15,10 @@ import numpy as np
 
 from markovlogic.data.evidence import Domain
 from markovlogic.errors import Fault, InputError, ResourceError, UnsupportedError
-from markovlogic.grounding.backends import Engine, engine
+from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.definitions import Nodes, ground_definition
 from markovlogic.grounding.plan import Pattern, plan
-from markovlogic.grounding.predict import Sizes, predict_with, problem_relations
+from markovlogic.grounding.predict import Sizes, problem_relations
 from markovlogic.grounding.relations import Relation
 from markovlogic.grounding.rows import Rows, canonical, concatenated
 from markovlogic.grounding.surviving import Batch, joined, surviving
@@ -26,15 +26,17 @@ from markovlogic.language.templates import ClauseTemplate
 from markovlogic.learning.counted import CountedRules, Wanted, counted_numbers, counted_rules
 from markovlogic.learning.databases import Database, decided_database
 from markovlogic.learning.features import FeatureIndex, LearningRule, LearningRules, parted
+from markovlogic.methods.analysis import analysis_of
+from markovlogic.methods.forecast import Forecast
+from markovlogic.methods.reduction import Reduction
+from markovlogic.methods.resources import Resources, Workspace
 from markovlogic.problem.numbers import signed_at, variables_of
+from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.soft import soft_log_odds
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, all_but, each_once, offsets
-from markovlogic.system.measures import default_limit, show_bytes
-from markovlogic.system.progress import SILENT, Progress
+from markovlogic.system.measures import Stopwatch, show_bytes
 
-_DATABASE_SHARE = 0.5
-_COUNTING_SECONDS = 2.0
 _BYTES_A_LITERAL = 40  # of what is made of the rows
 _MOST_EXPANDED = 5_000_000  # literals of clauses that stand for negated quantified parts
 
@@ -69,34 +71,31 @@ def count_rows(
     index: FeatureIndex,
     *,
     wanted: Wanted = Wanted.CLAUSES,
-    memory_limit: int | None = None,
-    progress: Progress = SILENT,
+    resources: Resources | None = None,
 ) -> CountingRows:
     """Ground what the evidence leaves open of every rule, rule by rule, or count it; refuses what would not fit the memory limit.
 
     What hard rules and evidence decide is taken for evidence first.
     """
-    limit = default_limit() if memory_limit is None else memory_limit
-    with engine(int(_DATABASE_SHARE * limit)) as at:
-        database = decided_database(database, rules.lowered, at, memory_limit)
-        grounded, numbers = _chosen(rules, database, at, wanted, limit)
-        made = _ground(grounded, database, index, at, progress)
+    given = PreparedProblem(database.problem, rules=rules.lowered)
+    reduction = Reduction.BY_RULES if rules.lowered.has_hard else Reduction.NONE
+    with analysis_of(given, resources or Resources(), Stopwatch(), reduction=reduction) as analysis:
+        database = decided_database(database, analysis.prepared.problem)
+        grounded, numbers = _chosen(rules, database, analysis.forecast, wanted)
+        made = _ground(grounded, database, index, analysis.workspace)
     if not numbers:
         return made
     counted = counted_rules(parted(rules, numbers)[0], database, index)
     return replace(made, counted=counted, met=made.met | counted.numbers)
 
 
-def _chosen(
-    rules: LearningRules, database: Database, at: Engine, wanted: Wanted, limit: int
-) -> tuple[LearningRules, frozenset[int]]:
+def _chosen(rules: LearningRules, database: Database, forecast: Forecast, wanted: Wanted) -> tuple[LearningRules, frozenset[int]]:
     """The rules that are grounded, and the numbers of those that are not. Raises ResourceError where that does not fit."""
-    relations = problem_relations(database.problem)
-    sizes = predict_with(at, database.problem, rules.lowered, relations, _COUNTING_SECONDS, {})
+    sizes, limit = forecast.sizes, forecast.workspace.memory_limit
     numbers = counted_numbers(rules, database, sizes, wanted, fits=_needed(sizes) <= limit)
     grounded = parted(rules, numbers)[1] if numbers else rules
     if numbers:
-        sizes = predict_with(at, database.problem, grounded.lowered, relations, _COUNTING_SECONDS, {})
+        sizes = replace(forecast, prepared=replace(forecast.prepared, rules=grounded.lowered)).sizes
     if _needed(sizes) > limit:
         raise ResourceError(_too_large(grounded, database, sizes.rows, _needed(sizes), limit), needed=_needed(sizes), limit=limit)
     return grounded, numbers
@@ -106,9 +105,9 @@ def _needed(sizes: Sizes) -> int:
     return sizes.memory_bytes + _BYTES_A_LITERAL * sizes.literals_at_most
 
 
-def _ground(rules: LearningRules, database: Database, index: FeatureIndex, at: Engine, progress: Progress) -> CountingRows:
-    problem = database.problem
-    templates = rules.lowered.templates
+def _ground(rules: LearningRules, database: Database, index: FeatureIndex, workspace: Workspace) -> CountingRows:
+    problem, templates = database.problem, rules.lowered.templates
+    at, progress = workspace.database, workspace.progress
     progress.stage(f"ground {database.name}", max(1, len(templates)))
     work = _Work(at, database, dict(problem_relations(problem)), Nodes(len(problem.atoms)), index)
     for number, definition in enumerate(rules.lowered.definitions):

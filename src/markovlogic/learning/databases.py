@@ -13,10 +13,7 @@ from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, cod
 from markovlogic.data.readers import read_evidence
 from markovlogic.data.sources import evidence_sources
 from markovlogic.errors import Fault, InputError, Place
-from markovlogic.grounding.backends import Engine
-from markovlogic.grounding.hard_rules import decide
 from markovlogic.language.syntax import Model, atoms_of
-from markovlogic.language.templates import LoweredModel
 from markovlogic.problem import Problem, pose
 from markovlogic.problem.assumed import LEARNING, assumed_notes
 from markovlogic.problem.query import queried_predicates, resolve_query
@@ -142,12 +139,9 @@ def database_of(model: Model, evidence: Evidence, targets: Sequence[str], name: 
     return frozen(Database(name, problem, truth, hidden, excluded))
 
 
-def decided_database(database: Database, lowered: LoweredModel, at: Engine, memory_limit: int | None) -> Database:
-    """The database in which all that evidence and hard rules decide is evidence; raises InputError where data say otherwise."""
-    if not lowered.has_hard:
-        return database
+def decided_database(database: Database, found: Problem) -> Database:
+    """The database in which what was found to be decided is evidence; raises InputError where data say otherwise."""
     problem = database.problem
-    found = decide(problem, lowered, at, memory_limit=memory_limit).problem
     if found is problem:
         return database
     stays = [np.zeros(0, np.int64)]

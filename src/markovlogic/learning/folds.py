@@ -26,7 +26,7 @@ from markovlogic.problem.prepare import Models, Queries
 from markovlogic.report.progress import progress_of
 from markovlogic.results.marginals import Marginals
 from markovlogic.system.arrays import Bool, frozen
-from markovlogic.system.cancellation import Deadline, time_limit_of
+from markovlogic.system.cancellation import Deadline
 from markovlogic.system.progress import SILENT, Progress
 
 LEARNING_SHARE = 0.6  # of a fold's time
@@ -62,7 +62,7 @@ class _Turns:
     """One time limit for all folds: each gets an equal part of what is left, most of it for learning."""
 
     def __init__(self, limit: float | None, n_turns: int) -> None:
-        self._limit = Deadline(time_limit_of(limit))
+        self._limit = Deadline(limit)
         self._to_come = n_turns
         self._ends = 0.0  # what is left of the whole when the turn ends
 

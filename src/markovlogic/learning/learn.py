@@ -24,12 +24,12 @@ from markovlogic.learning.optimise import Chosen, cross_validated, maximise
 from markovlogic.learning.preparing import Prepared, Task, prepared
 from markovlogic.learning.priors import Penalty, Prior, PriorChoice, penalty_of, prior_choice
 from markovlogic.learning.pseudolikelihood import Design
+from markovlogic.methods.resources import Resources, resources_of
 from markovlogic.problem.prepare import Models, Queries
-from markovlogic.report.progress import progress_of
 from markovlogic.system import measures
 from markovlogic.system.arrays import Bool, Float64
-from markovlogic.system.cancellation import Deadline, current, part_of_time, time_limit_of
-from markovlogic.system.measures import Stopwatch, default_limit, memory_of_run, peak_memory
+from markovlogic.system.cancellation import current, part_of_time
+from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.progress import Progress
 
 PSEUDO, CD, NEWTON, PERCEPTRON, AUTO = "pseudolikelihood", "cd", "newton", "perceptron", "auto"
@@ -74,15 +74,14 @@ def learn(
         raise InputError(f"hold_out={hold_out} is less than 2", hint="5 hides a fifth of the query facts at a time")
     choice = prior_choice(prior)
     watch = Stopwatch(STAGES)
-    limit = time_limit_of(time_limit)
-    allowed = default_limit() if memory_limit is None else memory_limit
-    with progress_of(progress) as shown, Deadline(limit, outer=current()).of_this_run(), memory_of_run(allowed):
+    with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=progress) as resources:
+        shown = resources.progress
         with watch("read"):
             shown.stage("read")
             source = model if isinstance(model, syntax.Model) else load(model)
             given = read_databases(source, evidence, closed_types=closed_types, progress=shown)
-        task = Task(source, given, targets_of(source, given, query), keep_weights, memory_limit, hold_out)
-        return _learned(task, method, choice, seed, watch, shown)
+        task = Task(source, given, targets_of(source, given, query), keep_weights, hold_out)
+        return _learned(task, method, choice, seed, resources, watch)
 
 
 def _wanted(method: str, databases: Sequence[Database]) -> Wanted:
@@ -92,9 +91,10 @@ def _wanted(method: str, databases: Sequence[Database]) -> Wanted:
     return {PSEUDO: Wanted.CHANGES, AUTO: Wanted.CLAUSES_IF_THEY_FIT}.get(method, Wanted.CLAUSES)
 
 
-def _learned(task: Task, method: str, choice: PriorChoice, seed: int, watch: Stopwatch, progress: Progress) -> Learned:
-    ready = prepared(task, lambda databases: _wanted(method, databases), watch, progress)
+def _learned(task: Task, method: str, choice: PriorChoice, seed: int, resources: Resources, watch: Stopwatch) -> Learned:
+    ready = prepared(task, lambda databases: _wanted(method, databases), resources, watch)
     notes: list[str] = []
+    progress = resources.progress
     with watch("learn"):
         progress.stage("pseudo-likelihood")
         worlds, updates = [one.truth for one in ready.databases], 0

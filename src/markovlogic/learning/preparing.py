@@ -16,10 +16,10 @@ from markovlogic.learning.counts import CountingRows, count_rows
 from markovlogic.learning.databases import Database, database_of
 from markovlogic.learning.features import FeatureIndex, LearningRules, prepare
 from markovlogic.learning.pseudolikelihood import Design, design_of
+from markovlogic.methods.resources import Resources
 from markovlogic.system.arrays import Bool
 from markovlogic.system.cancellation import SURE, current
 from markovlogic.system.measures import Stopwatch
-from markovlogic.system.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,6 @@ class Task:
     evidence: Sequence[Evidence]
     targets: tuple[str, ...]
     keep_weights: bool
-    memory_limit: int | None
     hold_out: int | None = None  # parts of the query facts, by which couplings are chosen
 
 
@@ -88,7 +87,7 @@ def _is_literal(formula: syntax.Formula) -> bool:
     return isinstance(formula, syntax.Atom) or (isinstance(formula, syntax.Not) and isinstance(formula.body, syntax.Atom))
 
 
-def prepared(task: Task, wanted_by: Callable[[Sequence[Database]], Wanted], watch: Stopwatch, progress: Progress) -> Prepared:
+def prepared(task: Task, wanted_by: Callable[[Sequence[Database]], Wanted], resources: Resources, watch: Stopwatch) -> Prepared:
     """Ground or count all rules in all databases. wanted_by: what will be done with the counts of these databases."""
     with watch("ground"):
         rules = prepare(task.model, keep_weights=task.keep_weights)
@@ -96,9 +95,7 @@ def prepared(task: Task, wanted_by: Callable[[Sequence[Database]], Wanted], watc
         names = [_name(one, at) for at, one in enumerate(task.evidence)]
         databases = [database_of(task.model, one, task.targets, name) for one, name in zip(task.evidence, names, strict=True)]
         wanted = wanted_by(databases)
-        countings = [
-            count_rows(rules, one, index, wanted=wanted, memory_limit=task.memory_limit, progress=progress) for one in databases
-        ]
+        countings = [count_rows(rules, one, index, wanted=wanted, resources=resources) for one in databases]
         networks = [weighted_network(one, len(index)) for one in countings]
     current().allowance = SURE  # from here on weights can always be reported
     return Prepared(rules, [one.database for one in countings], countings, index, networks)

@@ -9,8 +9,9 @@ import numpy as np
 
 from markovlogic.grounding.ground import Grounding, database_for
 from markovlogic.grounding.hard_rules import decide
-from markovlogic.methods.analysis import REFINING_SECONDS, Resources
+from markovlogic.methods.forecast import REFINING_SECONDS
 from markovlogic.methods.no_world import rules_named
+from markovlogic.methods.resources import Resources
 from markovlogic.networks.starts import start_worlds
 from markovlogic.problem.prepare import PreparedProblem
 

@@ -10,8 +10,8 @@ import numpy as np
 from markovlogic.errors import UnsupportedError
 from markovlogic.estimation.estimator import NAMED
 from markovlogic.guarantee import Guarantee
-from markovlogic.methods.analysis import REFINING_SECONDS, Scale
 from markovlogic.methods.base import Cost, InferOptions, Offer, Plan
+from markovlogic.methods.forecast import REFINING_SECONDS, Scale
 from markovlogic.methods.partition.exact import small_parts, solve_parts
 from markovlogic.methods.partition.parts import only
 from markovlogic.methods.rates import Rates, Use

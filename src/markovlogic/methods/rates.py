@@ -18,7 +18,8 @@ from markovlogic.results.answers import ANSWER_ROW_BYTES
 if TYPE_CHECKING:
     from markovlogic.estimation.estimator import Estimator
     from markovlogic.estimation.orbit_pools import OrbitPools
-    from markovlogic.methods.analysis import Analysis, Scale
+    from markovlogic.methods.analysis import Analysis
+    from markovlogic.methods.forecast import Scale
     from markovlogic.running.sampling import Schedule
 
 SWEEPS_A_STEP = 32
@@ -164,7 +165,7 @@ SLOW = Rates(64e-6, 64e-6, single_steps=True)  # of a sampler in plain Python th
 
 def counting_scale(analysis: Analysis) -> Scale:
     """How large the counting network is."""
-    from markovlogic.methods.analysis import Scale
+    from markovlogic.methods.forecast import Scale
 
     atoms = len(analysis.forecast.prepared.problem.atoms)
     return Scale(atoms, atoms, 0, 0, analysis.forecast.counting_plan.network_bytes, predicted=False)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from markovlogic.methods.analysis import Analysis, Resources, analysis_of
+from markovlogic.methods.analysis import Analysis, analysis_of
 from markovlogic.methods.base import InferOptions
 from markovlogic.methods.reduction import Reduction
+from markovlogic.methods.resources import Resources
 from markovlogic.results.answers import Replacement
 from markovlogic.results.queries import distinct, projected, resolved_query
 

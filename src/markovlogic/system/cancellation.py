@@ -38,7 +38,7 @@ class Deadline:
     """One run's; `outer` is that of whoever started it, and cancelling that one cancels this one too."""
 
     def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
-        self.seconds = seconds
+        self.seconds = time_limit_of(seconds)
         self.outer = outer
         self.inner: Deadline | None = None  # of the run that was started last
         if outer is not None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from markovlogic.data.evidence import TRUE
-from markovlogic.methods.analysis import Resources, analysis_of
+from markovlogic.methods.analysis import analysis_of
 from markovlogic.methods.options import options_of
 from markovlogic.methods.planner import make_plan
+from markovlogic.methods.resources import Resources
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.problem.query import resolve_query
 from markovlogic.system.arrays import Float64
