@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import markovlogic as mln
-from markovlogic.methods import analysis as analysis_module
+from markovlogic.methods import forecast
 from markovlogic.methods.planner import needs_network
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.table import all_methods, method_named
@@ -55,7 +55,7 @@ def test_variants_are_candidates_where_they_were_asked_for() -> None:
 
 
 def test_a_grounding_that_takes_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysis_module, "REFINING_SECONDS", 0.0)
+    monkeypatch.setattr(forecast, "REFINING_SECONDS", 0.0)
     told = mln.explain(*problem(), QUERY, method="gibbs")
     assert (told.clauses, told.literals, told.components, told.largest_component) == (None,) * 4
     assert told.clauses_at_most is not None and told.clauses_at_most >= 6
@@ -91,7 +91,7 @@ def test_a_plan_that_was_made_without_the_network_is_made_again_with_it(method: 
     """
     options = {"method": method, "draws": 20, "chains": 4, "seed": 1}
     soon = mln.infer(*problem(), QUERY, **options)
-    monkeypatch.setattr(analysis_module, "REFINING_SECONDS", 0.0)
+    monkeypatch.setattr(forecast, "REFINING_SECONDS", 0.0)
     late = mln.infer(*problem(), QUERY, **options)
     assert method_named(method).samples and late.run.clauses == soon.run.clauses == 6
     if method != "orbital":

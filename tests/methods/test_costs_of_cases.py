@@ -10,7 +10,7 @@ import pytest
 
 import markovlogic as mln
 from markovlogic.estimation.estimator import Estimator
-from markovlogic.methods import analysis as analysis_module
+from markovlogic.methods import forecast
 from markovlogic.methods.analysis import Analysis, analysis_of
 from markovlogic.methods.base import InferOptions
 from markovlogic.methods.forecast import Scale
@@ -76,7 +76,7 @@ def test_a_cost_is_that_of_the_rates() -> None:
 
 
 def test_what_takes_long_to_ground_has_no_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysis_module, "REFINING_SECONDS", 0.0)
+    monkeypatch.setattr(forecast, "REFINING_SECONDS", 0.0)
     with opened() as analysis:
         assert not analysis.forecast.can_refine
         cost = gibbs().cost(analysis, WISH)
