@@ -16,7 +16,7 @@ import markovlogic as mln
 from markovlogic.data.readers import read_evidence
 from markovlogic.grounding.ground import database_for, ground
 from markovlogic.language.equivalence import equivalences
-from markovlogic.methods.partition import apart, exact, listed
+from markovlogic.methods.partition import apart, block_sums, exact, listed
 from markovlogic.methods.partition.layout import layout_of, room_for
 from markovlogic.methods.partition.network import PartitionNetwork, partition_network
 from markovlogic.problem import pose
@@ -135,6 +135,7 @@ LARGEST_Z = 6.0
 @pytest.mark.parametrize("seed", range(6))
 def test_chains_agree_with_all_partitions(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact, "MOST_NODES", 0)
+    monkeypatch.setattr(block_sums, "MOST_NODES", 0)
     made = Made.of(seed)
     found = made.clustered(tmp_path, chains=8, draws=2000, seed=seed)
     assert found.guarantee == "exact" and worst(made, found)[1] < LARGEST_Z
@@ -142,6 +143,7 @@ def test_chains_agree_with_all_partitions(seed: int, tmp_path: Path, monkeypatch
 
 def test_the_check_of_chains_notices_another_weight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact, "MOST_NODES", 0)
+    monkeypatch.setattr(block_sums, "MOST_NODES", 0)
     made = Made.of(3)
     found = made.clustered(tmp_path, chains=8, draws=2000)
     assert worst(Made(**{**vars(made), "far": made.far - 0.2}), found)[1] > LARGEST_Z

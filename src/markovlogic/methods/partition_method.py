@@ -12,6 +12,7 @@ from markovlogic.estimation.estimator import NAMED
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Offer, Plan
 from markovlogic.methods.forecast import REFINING_SECONDS, Scale
+from markovlogic.methods.partition.block_sums import surely_summed
 from markovlogic.methods.partition.exact import small_parts, solve_parts
 from markovlogic.methods.partition.parts import only
 from markovlogic.methods.rates import Rates, Use
@@ -103,7 +104,9 @@ class PartitionMethod(SamplingMethod):
     ) -> tuple[Estimator, OrbitPools | None, tuple[str, ...]]:
         """Orbits are pooled where they were requested, or where no part is going to be solved otherwise."""
         if options.sampling.estimator == "auto" and _is_soon(analysis):
-            small = small_parts(analysis.partition.network, analysis.partition.parts, analysis.partition.parts_in_query)
+            own = analysis.partition
+            small = small_parts(own.network, own.parts, own.parts_in_query)
+            small |= surely_summed(own.network, own.parts, own.parts_in_query)
             if (_solves(schedule) and small.any()) or analysis.partition.network.n_nodes > MOST_TWINS:
                 options = replace(options, sampling=replace(options.sampling, estimator="sample"))
         return super()._estimator(analysis, options, schedule, settings)

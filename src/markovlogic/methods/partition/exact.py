@@ -1,4 +1,4 @@
-"""Parts of a network that are small enough for a visit of all their worlds."""
+"""Parts of a network that are cheap enough for a sum over all their worlds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from markovlogic.kernels.partition.layout import Chain, Layout
+from markovlogic.methods.partition.block_sums import BlockSums, sum_by_blocks
 from markovlogic.methods.partition.layout import layout_of, room_for
 from markovlogic.methods.partition.network import PartitionNetwork
 from markovlogic.methods.partition.parts import Parts
@@ -34,6 +35,7 @@ class Solved:
     log_z: float  # where these are all parts in which anything moves
     top: Float64  # (n_parts,) largest log-weight of a world of each, against the world in which nothing is placed
     total: Float64  # (n_parts,) sum of exp(log-weight - top)
+    sums: BlockSums  # of those of these parts that were summed by blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +70,9 @@ def small_parts(network: PartitionNetwork, parts: Parts, wanted: Bool) -> Bool:
 
 
 def solve_parts(network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadline_share: float | None = None) -> Solved:
-    """Visit all worlds of the parts that are wanted and small enough; wanted: (n_parts,).
+    """Sum over all worlds of the parts that are wanted and cheap enough; wanted: (n_parts,).
 
+    Parts whose pairs weigh by themselves are summed by blocks, others by a visit of all worlds.
     deadline_share: of the time that is left to the run, after which the other parts are left alone.
     """
     left_at_first = current().left
@@ -80,8 +83,11 @@ def solve_parts(network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadli
     marginal, log_z = np.zeros(network.n_all), visit.log_weight
     done, worlds_left = np.zeros(parts.n_parts, np.bool_), MOST_IN_ALL + WORLDS_A_NODE * len(network.node)
     top, total = np.zeros(parts.n_parts), np.ones(parts.n_parts)
+    sums = sum_by_blocks(network, parts, visit.net, wanted, marginal, stop)
+    done[sums.part] = True
+    log_z += float(sums.log_z.sum())
     room = visit.room(int(np.diff(places.start).max(initial=0)))
-    part = np.flatnonzero(small_parts(network, parts, wanted))
+    part = np.flatnonzero(small_parts(network, parts, wanted & ~done))
     # the first chunk is empty: the first use of the method compiles what others need
     for begin in range(-PARTS_AT_ONCE, len(part), PARTS_AT_ONCE):
         own = part[max(begin, 0) : begin + PARTS_AT_ONCE] if begin >= 0 else part[:0]
@@ -97,7 +103,7 @@ def solve_parts(network: PartitionNetwork, parts: Parts, wanted: Bool, *, deadli
         log_z += float((found[fits, 1] + np.log(found[fits, 2])).sum())
     marginal /= total[parts.of_row]
     marginal[network.rows.atom_bias == np.inf] = 1.0
-    return frozen(Solved(done, marginal, log_z, top, total))
+    return frozen(Solved(done, marginal, log_z, top, total, sums))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +188,15 @@ def blocks_exactly(network: PartitionNetwork, parts: Parts, solved: Solved, labe
     places, visit = _places(network, parts), _prepared(network, parts)
     part_of, moving = parts.of_node[first_node : first_node + len(label)], np.zeros(network.n_nodes, np.bool_)
     moving[network.node] = True
-    mine = np.flatnonzero(solved.parts[part_of] & moving[first_node : first_node + len(label)])
+    solves = solved.parts[part_of] & moving[first_node : first_node + len(label)]
+    right, summed = np.full(len(label), np.nan), solved.sums.bit[first_node : first_node + len(label)] >= 0
+    mine = np.flatnonzero(solves & summed)
+    if len(mine):
+        _, one, inverse = np.unique(label[mine], return_index=True, return_inverse=True)
+        mask = np.zeros(len(one), np.uint64)
+        np.bitwise_or.at(mask, inverse, np.uint64(1) << solved.sums.bit[first_node + mine].astype(np.uint64))
+        right[mine] = solved.sums.shares_of(part_of[mine[one]].astype(np.int64), mask)[inverse]
+    mine = np.flatnonzero(solves & ~summed)
     mine = mine[np.argsort(label[mine], kind="stable")]
     first = np.flatnonzero(np.diff(label[mine], prepend=-1))
     part, share = part_of[mine[first]], np.zeros(len(first))
@@ -206,6 +220,5 @@ def blocks_exactly(network: PartitionNetwork, parts: Parts, solved: Solved, labe
             pinned,
             share[own],
         )
-    right = np.full(len(label), np.nan)
     right[mine] = np.repeat(share / solved.total[part], np.diff(start))
     return right

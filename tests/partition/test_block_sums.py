@@ -1,0 +1,97 @@
+"""Sums by blocks: held against sums over all set partitions, on random pairs with and without unlisted ones."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import markovlogic as mln
+from markovlogic.methods.partition import block_sums
+
+AXIOMS = "Same(r, r)\nCand(r, r)\nSame(x, x).\nSame(x, y) => Same(y, x).\nSame(x, y) ^ Same(y, z) => Same(x, z).\n"
+N = 8
+
+
+def random_pairs(seed: int) -> tuple[np.ndarray, str, str]:
+    """(n, n) log-odds of pairs (-inf: impossible), rules and facts."""
+    rng = np.random.default_rng([seed, 28])
+    far = -float(rng.uniform(0.5, 3)) if seed % 2 else float("-inf")
+    weight, facts = np.full((N, N), far), ""
+    for a, b in itertools.combinations(range(N), 2):
+        if rng.random() < rng.choice([0.25, 0.6]):
+            weight[a, b] = rng.normal(0.5, 2.5)
+            facts += f"Cand(R{a}, R{b})\n{1 / (1 + np.exp(-weight[a, b]))} Same(R{a}, R{b})\n"
+    rule = "Same(x, y) => x = y v Cand(x, y) v Cand(y, x)"
+    rules = f"{-far / 2!r} {rule}\n" if seed % 2 else f"{rule}.\n"
+    return weight, f"r = {{{', '.join(f'R{i}' for i in range(N))}}}\n{AXIOMS}{rules}", facts
+
+
+def all_labels(n: int) -> list[tuple[int, ...]]:
+    """All partitions, as labels."""
+    if n == 0:
+        return [()]
+    return [(*label, new) for label in all_labels(n - 1) for new in range(max(label, default=-1) + 2)]
+
+
+def expected(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs together, all partitions and how likely each is."""
+    labels = np.array(all_labels(N))
+    same = labels[:, :, None] == labels[:, None, :]
+    upper = np.triu(np.ones((N, N), bool), 1)
+    total = np.where(same & upper, weight, 0.0).sum(axis=(1, 2))
+    share = np.exp(total - total.max())
+    share /= share.sum()
+    return np.einsum("w,wij->ij", share, same), labels, share
+
+
+def largest_error(seed: int, folder: Path, weight: np.ndarray | None = None) -> float:
+    own, rules, facts = random_pairs(seed)
+    (folder / "m.db").write_text(facts)
+    found = mln.cluster(mln.Model.parse(rules), folder / "m.db", "Same", progress=False)
+    assert found.guarantee == "exact" and found.converged is None
+    true, labels, share = expected(own if weight is None else weight)
+    number = [int(name[1:]) for name in found.domain.names]
+    pairs = found.pairs
+    errors = [abs(p - true[number[a], number[b]]) for a, b, p in zip(pairs.one, pairs.other, pairs.probability, strict=True)]
+    label = np.empty(N, int)
+    label[number] = found.clusters.label
+    for row, likely in zip(number, found.clusters.probability, strict=True):
+        right = ((labels == labels[:, row : row + 1]) == (label == label[row])).all(axis=1)
+        errors.append(abs(likely - share[right].sum()))
+    return max(errors)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pairs_and_clusters_equal_sums_over_all_partitions(seed: int, tmp_path: Path) -> None:
+    assert largest_error(seed, tmp_path) < 1e-9
+
+
+def test_the_oracle_notices_another_weight(tmp_path: Path) -> None:
+    for seed in range(4):
+        weight = random_pairs(seed)[0]
+        weight[np.isfinite(weight)] += 0.01
+        assert largest_error(seed, tmp_path, weight) > 1e-4
+
+
+def test_what_costs_too_much_is_left_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("MOST_STEPS", "MOST_STATES", "MOST_BLOCKS"):
+        monkeypatch.setattr(block_sums, limit, 4)
+        assert largest_error(3, tmp_path) < 1e-9  # by a visit of all worlds
+
+
+def test_room_for_blocks_is_found_in_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty parts of four records, and room for the blocks of three at once."""
+    text = AXIOMS + "Same(x, y) => x = y v Cand(x, y) v Cand(y, x).\n"
+    facts = "".join(
+        f"Cand(R{p}{a}, R{p}{b})\n0.6 Same(R{p}{a}, R{p}{b})\n" for p in range(20) for a in "ABCD" for b in "ABCD" if a < b
+    )
+    (tmp_path / "m.db").write_text(facts)
+    found = mln.cluster(mln.Model.parse(text), tmp_path / "m.db", "Same", progress=False)
+    monkeypatch.setattr(block_sums, "KEPT_AT_ONCE", 47)
+    again = mln.cluster(mln.Model.parse(text), tmp_path / "m.db", "Same", progress=False)
+    assert len(set(found.pairs.probability.round(12))) == 1
+    np.testing.assert_array_equal(found.pairs.probability, again.pairs.probability)
+    np.testing.assert_array_equal(found.clusters.probability, again.clusters.probability)
