@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -14,17 +15,21 @@ import pytest
 from tests.running.made import all_atoms, random_network
 
 import markovlogic as mln
-from markovlogic.methods.analysis import analysis_of
-from markovlogic.methods.base import Plan
+from markovlogic.methods.analysis import Ground, analysis_of
+from markovlogic.methods.base import Offer, Plan
+from markovlogic.methods.exact import planning
 from markovlogic.methods.exact.planning import plan_share
 from markovlogic.methods.exact.solve import solve
+from markovlogic.methods.exact_method import ExactMethod
+from markovlogic.methods.lifted_method import LiftedMethod
 from markovlogic.methods.options import options_of
-from markovlogic.methods.planner import make_plan
+from markovlogic.methods.planner import Planned, final_plan, make_plan
+from markovlogic.methods.reduction import Reduction
 from markovlogic.methods.resources import Resources
 from markovlogic.methods.sampling.gibbs import Gibbs
 from markovlogic.networks.counting.network import CountingNetwork
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.problem.prepare import prepare_problem
+from markovlogic.problem.prepare import PreparedProblem, prepare_problem
 from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Sampling, Schedule
 from markovlogic.system.measures import Stopwatch
@@ -115,6 +120,52 @@ def test_results_come_back_the_same(tmp_path: Path) -> None:
     back = again(result)
     assert_same_value(result, back)
     assert list(back) == list(result) and back["Smokes(Ann)"] == result["Smokes(Ann)"]
+
+
+MIXED = """
+person = {A, B, C, D, E, F, G, H, I, J, K, L}
+S(person)
+Knows(person, person)
+0.9 Knows(x, y) ^ S(x) => S(y)
+0.3 S(x)
+"""
+FACTS = "Knows(A,B)\n" + "".join(f"Knows({a},{b})\n" for a in "EFGHIJKL" for b in "EFGHIJKL" if a < b)
+
+
+def probabilities(prepared: PreparedProblem, network: GroundNetwork, plan: Plan) -> tuple[np.ndarray, int]:
+    """What a plan gives on a network that was grounded elsewhere; and how many kernels were compiled for it."""
+    with analysis_of(prepared, Resources(threads=1), Stopwatch(), reduction=Reduction.NONE) as analysis:
+        analysis = replace(analysis, ground=Ground(network, analysis))
+        rest = None if plan.share is None else analysis.part(~plan.share.components)
+        found = Planned(plan, analysis, rest).answer().atoms.probability
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("markovlogic.kernels")]
+    kernels = {id(one): one for module in modules for one in vars(module).values() if hasattr(one, "stats")}
+    return found, sum(sum(one.stats.cache_misses.values()) for one in kernels.values())
+
+
+def test_a_mixed_plan_gives_the_same_in_another_process_and_compiles_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+    """Some components are summed and others sampled; with few steps for exact planning the largest one is left to chains."""
+    monkeypatch.setattr(planning, "MOST_WIDTH", 3)
+    monkeypatch.setattr(planning, "MOST_WORLDS", 8)
+    for kind in (ExactMethod, LiftedMethod):
+        monkeypatch.setattr(kind, "offer", lambda *_: Offer(False, ""))
+    (tmp_path / "model.mln").write_text(MIXED)
+    (tmp_path / "facts.db").write_text(FACTS)
+    prepared = prepare_problem(tmp_path / "model.mln", tmp_path / "facts.db", "S")
+    with analysis_of(prepared, Resources(threads=1), Stopwatch(), reduction=Reduction.NONE) as analysis:
+        planned = final_plan(analysis, options_of("auto", "auto", Sampling(chains=5, draws=60, seed=3)))
+        assert planned.methods == {"exact": 4, "gibbs": 8}
+        answer, network = planned.answer(), planned.analysis.ground_network
+        assert_same_value((planned.analysis.query, answer), again((planned.analysis.query, answer)))
+        assert again(planned.analysis.target).network.digest(floats=True) == network.digest(floats=True)
+    sent = (prepared, network, planned.plan)
+    assert_same_value(sent, again(sent))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        there, n_compiled = pool.submit(probabilities, *sent).result()
+    np.testing.assert_array_equal(there, answer.atoms.probability)
+    assert n_compiled == 0
+    other = replace(planned.plan, schedule=replace(planned.plan.schedule, seed=4))
+    assert not np.array_equal(probabilities(prepared, network, other)[0], answer.atoms.probability)
 
 
 def means(task: Task) -> np.ndarray:

@@ -14,12 +14,12 @@ import numpy.typing as npt
 from markovlogic.errors import InputError, ResourceError, nearest
 from markovlogic.language.integers import INTEGER, LESS, Relation, is_built_in
 from markovlogic.language.syntax import known_of, show_constant
-from markovlogic.system.arrays import Int64, frozen
+from markovlogic.system.arrays import Int64, Pickled, frozen
 from markovlogic.system.views import view
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class Domain(Pickled):
     """The constants of one type; a constant's number is its position."""
 
     type_name: str
@@ -55,7 +55,7 @@ MOST_ATOMS = 1 << 61  # of one predicate: a code with its truth beside it still 
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class Facts(Pickled):
     """The facts about one predicate, sorted by code (see `codes`), each atom once; arrays are read-only."""
 
     args: npt.NDArray[np.int32]  # (n_facts, arity) constant numbers

@@ -21,6 +21,7 @@ from markovlogic.problem import Problem, pose
 from markovlogic.problem.assumed import INFERENCE, Purpose, assumed_notes
 from markovlogic.problem.pose import listed_names
 from markovlogic.problem.soft import WrittenAsRules, written_as_rules
+from markovlogic.system.arrays import Pickled
 from markovlogic.system.progress import SILENT, Progress
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Assumptions:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedProblem:
+class PreparedProblem(Pickled):
     """A problem and how weights are divided among the clauses of its formulas."""
 
     problem: Problem

@@ -15,7 +15,7 @@ from markovlogic.language.propositional import Node, conj, disj, iff, negate
 from markovlogic.language.query import ParsedItem, parse_query
 from markovlogic.language.syntax import And, Atom, Constant, Equal, Formula, Iff, Implies, Model, Not, Or, show_constant
 from markovlogic.problem.values import GroundAtom, Problem, QueryItem, WantedAtoms, WantedFormula
-from markovlogic.system.arrays import Int64, each_once
+from markovlogic.system.arrays import Int64, Pickled, each_once
 
 
 def resolve_query(model: Model, domains: Domains, query: str | Sequence[str] | None) -> tuple[QueryItem, ...]:
@@ -159,7 +159,7 @@ def most_rows(problem: Problem, possible: Problem | None = None) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class QueryAtoms:
+class QueryAtoms(Pickled):
     """The atoms of one predicate that a query needs, by code."""
 
     predicate: str

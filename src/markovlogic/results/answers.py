@@ -19,7 +19,7 @@ from markovlogic.guarantee import Guarantee
 from markovlogic.problem import Problem, WantedAtoms
 from markovlogic.results.marginals import EVENT, Account, Draws, Marginals, RunRecord
 from markovlogic.results.queries import ResolvedQuery, spread
-from markovlogic.system.arrays import Bool, Float64, Int64
+from markovlogic.system.arrays import Bool, Float64, Int64, Pickled
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compression
@@ -28,7 +28,7 @@ ANSWER_ROW_BYTES = 300  # of a row of the answer: its names in several orders, i
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class Values(Pickled):
     """Probabilities and their errors, for some list of atoms or events; all arrays have one length."""
 
     probability: Float64
@@ -67,7 +67,7 @@ NO_ACCOUNT = Account()
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Answer(Pickled):
     """What a method found: values of `ResolvedQuery.numbers`, of the cubes of `open_events`, and how they came about."""
 
     atoms: Values

@@ -17,14 +17,14 @@ from markovlogic.errors import ResourceError
 from markovlogic.language.propositional import MAX_CUBES, Node, TooManyCubes, negate, orthogonal_cubes, renamed, variables_of
 from markovlogic.problem import Problem, QueryAtoms, QueryItem, WantedAtoms, WantedFormula, query_atoms
 from markovlogic.problem.query import matching_codes, most_rows
-from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64, each_once, offsets
+from markovlogic.system.arrays import Bool, Float64, Int8, Int32, Int64, Pickled, each_once, offsets
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Projection
 
 
 @dataclass(frozen=True, eq=False)
-class QueryEvent:
+class QueryEvent(Pickled):
     """A ground formula of the query, with what is known substituted.
 
     A method has to estimate how probable it is that one of the `cubes` (conjunctions of literals 2·atom + sign) holds. No two of
@@ -60,7 +60,7 @@ def _cubes(node: Node) -> list[Int32] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class ResolvedQuery:
+class ResolvedQuery(Pickled):
     """Everything that a result reports."""
 
     atoms: tuple[QueryAtoms, ...]
