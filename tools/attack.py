@@ -10,6 +10,8 @@ import argparse
 import math
 import os
 import random
+import shutil
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -133,6 +135,29 @@ class Attack:
             atom = self.rng.choice(atoms)
             run = partial(mln.why, self.model, self.evidence, shown(atom), query=self.case.query)
             yield from self.check(f"why {shown(atom)}", run, partial(self.contributions, atom))
+
+    def remembered(self) -> Iterator[str]:
+        """A run with a state, and runs after changes that keep what they can."""
+        maker, folder = Maker(self.rng, Features()), tempfile.mkdtemp()
+        maker.has_numbers = maker.has_known = maker.is_strong = True
+        maker.has_soft = bool(self.case.soft)
+        maker.usable = sorted({*self.case.names, "P", "Q"})
+        method = self.rng.choice(("auto", "auto", "auto", "exact", "gibbs", "mcsat"))
+        options: dict[str, Any] = {"method": method, "state": os.path.join(folder, "state")}
+        if method in ("gibbs", "mcsat"):
+            options |= {"chains": self.rng.choice((16, 64)), "draws": 400, "seed": self.seed}
+        try:
+            own = self
+            for step in range(4):
+                for fault in own.check(f"{method}, step {step}", partial(own.infer, **options), own.estimates_or_exact):
+                    yield fault if fault == REFUSED else f"{fault}\n{own.case.model_text}{own.case.evidence_text}"
+                own = Attack(maker.changed(own.case), self.seed, Path(folder))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def estimates_or_exact(self, result: Any) -> str:
+        """Marginals, within their errors where they were sampled."""
+        return self.estimates(result) if result.run.draws else self.marginals(result)
 
     # ---- comparisons: what is wrong, empty where nothing is
 
@@ -297,6 +322,7 @@ FAMILIES = {
     "symmetry": Family(Features(), Attack.symmetries),
     "known": Family(Features(known=1.0), Attack.exact),
     "why": Family(Features(), Attack.explained),
+    "state": Family(Features(), Attack.remembered),
 }
 
 

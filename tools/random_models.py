@@ -6,6 +6,7 @@ values an atom. The judge shares no code with the engine, neither parser nor gro
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import random
@@ -368,6 +369,69 @@ class Maker:
         if rng.random() < 0.25:
             made.event = self._event(sorted(made.queried))
         return made
+
+    def changed(self, case: Case) -> Case:
+        """The same case after a change of facts, soft evidence, numbers, constants, rules or weights; still with few worlds."""
+        while True:
+            made = copy.deepcopy(case)
+            self.domains = made.domains
+            for _ in range(self.rng.choice((1, 1, 2, 4))):
+                self._change(made)
+            kept = all(_named(rule.formula) <= _typed(rule.formula) for rule in made.rules)
+            if kept and 1 < made.n_worlds <= MOST_WORLDS and made.rules:
+                return made
+
+    def _change(self, made: Case) -> None:
+        rng = self.rng
+        kind = rng.choice(("fact", "fact", "fact", "weight", "rule", "drop rule", "constant", "drop constant", "number", "group"))
+        if kind == "fact":
+            name = rng.choice(made.names)
+            atom = (name, tuple(rng.choice(self.domains[t]) for t in PREDICATES[name]))
+            if name != EXCLUSIVE:
+                known = atom in made.facts or atom in made.soft or atom in made.opened
+                made.facts.pop(atom, None), made.soft.pop(atom, None), made.opened.discard(atom)
+                drawn = rng.random()
+                if drawn < 0.5 or not known:
+                    made.facts[atom] = rng.random() < 0.6
+                elif drawn < 0.65:
+                    made.opened.add(atom)
+                elif drawn < 0.8 and self.has_soft:
+                    made.soft[atom] = rng.choice((0.75, 0.4, 0.9))
+        elif kind == "group" and EXCLUSIVE in made.names:
+            one = rng.choice(self.domains["thing"])
+            atoms = [(EXCLUSIVE, (one, value)) for value in self.domains["kind"]]
+            for atom in atoms:
+                made.facts.pop(atom, None), made.soft.pop(atom, None), made.opened.discard(atom)
+            self._group(made, atoms)
+        elif kind == "weight":
+            soft = [rule for rule in made.rules if not rule.is_hard]
+            if soft:
+                rng.choice(soft).weight = rng.choice((0.7, -1.1, 1.6, 0.25))
+        elif kind == "rule":
+            made.rules.append(self._rule())
+        elif kind == "drop rule" and len(made.rules) > 1:
+            made.rules.pop(rng.randrange(len(made.rules)))
+        elif kind == "constant":
+            new = [name for name in "ABCDEFG" if name not in self.domains["thing"]]
+            self.domains["thing"].append(new[0]) if new else None
+        elif kind == "drop constant" and len(self.domains["thing"]) > 1:
+            self._forget(made, self.domains["thing"].pop())
+        elif kind == "number" and made.numbers:
+            made.numbers[rng.choice(sorted(made.numbers))] = rng.choice((2.0, -1.0, 0.5, 0.0))
+
+    @staticmethod
+    def _forget(made: Case, name: str) -> None:
+        for atoms in (made.facts, made.soft, made.numbers):
+            for atom in [atom for atom in atoms if name in atom[1]]:
+                del atoms[atom]
+        made.opened = {atom for atom in made.opened if name not in atom[1]}
+        made.rules = [rule for rule in made.rules if name not in text_of(rule.formula)]
+        made.rules = [rule for rule in made.rules if rule.factor is None or name not in rule.factor[1]]
+        if made.event is not None and name in text_of(made.event):
+            made.event = None
+        kept = [item for item in made.query if name not in item.partition("(")[2]] or ["P"]
+        if kept != made.query:  # the formula may name a predicate that nothing else of the query does
+            made.query, made.event = kept, None
 
     def _query(self, names: list[str]) -> list[str]:
         rng = self.rng

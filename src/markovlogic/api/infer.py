@@ -61,6 +61,8 @@ def infer(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
     keep_draws: bool = False,
+    state: str | os.PathLike[str] | None = None,
+    state_limit: int | None = None,
     memory_limit: int | None = None,
     include_evidence: bool = False,
     top: int | None = None,
@@ -76,6 +78,8 @@ def infer(
     stays the model. orbits: the symmetries that chains and estimators use, twin, refined or automorphism. What is None takes its
     default: as many chains as the method's entry in the table says, 1000 draws, a quarter of them as burn-in before, seed 0, no
     limits.
+    state: a folder with what an earlier run left; only components that changed are run again, and the folder is written anew.
+    state_limit: bytes that it may take.
     top: keep so many rows, those with the largest probabilities, of each predicate or pattern of the query.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
@@ -86,12 +90,20 @@ def infer(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
     options = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
+    if state is not None:
+        from markovlogic.api.session import answered_with_state, refuse_beside_state
+
+        refuse_beside_state(options)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
     watch = Stopwatch()
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, threads=threads, progress=progress) as resources:
         with watch("read"):
             prepared = prepare_problem(model, evidence, query, assumed, progress=resources.progress)
-        result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
+        if state is None:
+            result = _answered(prepared, options, resources, watch, include_evidence=include_evidence)
+        else:
+            own = (prepared, options, resources, watch, state, state_limit)
+            result = answered_with_state(*own, include_evidence=include_evidence)
     # only now is it known what naming and sorting the rows took
     run = replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory())
     result = replace(result, run=run, prepared=prepared)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from markovlogic.estimation.diagnostics import Estimates, student_quantile
 from markovlogic.system.arrays import Bool, Int64
@@ -87,9 +88,7 @@ def estimate_concerns(
             "make more draws"
         )
     ess = np.nan_to_num(estimates.ess, nan=np.inf)
-    few = ess < ESS_ABOVE
-    if course.chains >= ENOUGH_CHAINS:
-        few &= ~(estimates.stderr <= FINE)
+    few = _few(estimates, course)
     low = int(few.sum())
     if low:
         row = int(np.argmin(np.where(few, ess, np.inf)))
@@ -106,6 +105,21 @@ def estimate_concerns(
             "either that value is nearly certain or the chains cannot move; compare the result of another method"
         )
     return found
+
+
+DOUBTS = ("chains disagree", "chains have not settled", "there are few independent draws", "no chain ever moved")
+
+
+def doubts_of(atoms: Estimates, course: Course) -> npt.NDArray[np.uint8]:
+    """What is doubtful about each row, as `run_concerns` judges it: bit k stands for `DOUBTS[k]`."""
+    if not len(atoms):
+        return np.zeros(0, np.uint8)
+    unmoved = _unmoved(atoms, _nearly_certain(atoms, course))
+    found = (_disagree(atoms), _drifts(atoms, course.chains), _few(atoms, course), unmoved)
+    total = np.zeros(len(atoms), np.uint8)
+    for bit, bad in enumerate(found):
+        total |= bad.astype(np.uint8) << np.uint8(bit)
+    return total
 
 
 def has_converged(atoms: Estimates, events: Estimates, course: Course) -> bool:
@@ -128,6 +142,12 @@ def _drifts(estimates: Estimates, chains: int) -> Bool:
         return np.zeros(len(estimates), np.bool_)
     limit = student_quantile(chains - 1, 1 - DRIFT_ALARM / (2 * len(estimates)))
     return np.abs(np.nan_to_num(estimates.drift, nan=0.0)) > limit
+
+
+def _few(estimates: Estimates, course: Course) -> Bool:
+    """Rows with few independent draws; those with a small standard error need no more."""
+    few = np.nan_to_num(estimates.ess, nan=np.inf) < ESS_ABOVE
+    return few & ~(estimates.stderr <= FINE) if course.chains >= ENOUGH_CHAINS else few
 
 
 def _unmoved(estimates: Estimates, expected: Bool | None) -> Bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from markovlogic.methods.exact.planning import ExactShare
     from markovlogic.results.answers import Answer
     from markovlogic.running.sampling import Sampling, Schedule
+    from markovlogic.running.warm import Ended
 
 
 @runtime_checkable
@@ -85,6 +86,7 @@ class Plan(Pickled):
     notes: tuple[str, ...] = ()
     details: tuple[str, ...] = ()  # lines that `explain` shows under the plan
     share: ExactShare | None = None  # components that are solved exactly; the rest of the plan is for the others
+    warm: Ended | None = None  # what chains of an earlier run ended with, for those of this one to begin with
     fallback: Plan | None = None  # what chains that disagree after burn-in give way to, where `auto` chose
 
     @property

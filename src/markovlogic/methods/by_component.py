@@ -32,7 +32,7 @@ def plan_beside(analysis: Analysis, share: ExactShare, made: Plan, rest: Analysi
     cost = Cost(seconds, memory, f"{own.reason}; {exact_part}" if own.reason else exact_part)
     whole = "; ".join(part for part in (reason, exact_part, made.reason if rest is not None else "") if part)
     if rest is not None:
-        made = _in_stream(made, atom_name(rest.prepared.problem, 0))
+        made = in_stream(made, atom_name(rest.prepared.problem, 0))
     return replace(made, share=share, cost=cost, reason=whole)
 
 
@@ -64,12 +64,13 @@ def answer_by_component(analysis: Analysis, plan: Plan, rest: Analysis | None) -
     whole, account = analysis.of_all(answer.account.log_z), answer.account
     stderr = None if whole.log_z is None else account.log_z_stderr
     account = replace(account, log_z=whole.log_z, log_z_stderr=stderr)
-    return replace(answer, account=account, remarks=(*answer.remarks, *whole.remarks))
+    remarks = (*answer.remarks, *whole.remarks)
+    return replace(answer, account=account, remarks=remarks, log_z_of=found.component_log_z)
 
 
-def _in_stream(plan: Plan, name: str) -> Plan:
+def in_stream(plan: Plan, name: str) -> Plan:
     """The plan with draws of its own, also for what its chains may give way to."""
     if plan.schedule is None:
         return plan
-    fallback = None if plan.fallback is None else _in_stream(plan.fallback, name)
+    fallback = None if plan.fallback is None else in_stream(plan.fallback, name)
     return replace(plan, schedule=replace(plan.schedule, stream=name), fallback=fallback)

@@ -79,6 +79,7 @@ class ExactMethod(Method):
             Guarantee.EXACT,
             Account(log_z=whole.log_z),
             remarks=whole.remarks,
+            log_z_of=found.component_log_z,
         )
 
 

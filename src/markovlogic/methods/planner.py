@@ -92,6 +92,16 @@ def final_plan(analysis: Analysis, options: InferOptions) -> Planned:
     return Planned(made.plan.method.plan(grounded, options, made.plan.reason), grounded)
 
 
+def plan_of_part(part: Analysis, options: InferOptions) -> Planned:
+    """The plan for some components of a ground network: exact where it is cheap, else by the chosen method or by chains."""
+    if options.method is not None:
+        return Planned(options.method.plan(part, options, "asked for"), part)
+    shared = _with_share(part, options, "")
+    made = shared or _chosen(part, options, explaining=False, only_fitting=True, is_rest=True)
+    assert made is not None  # chains take any ground network
+    return made
+
+
 def make_plan(analysis: Analysis, options: InferOptions, *, explaining: bool = False) -> Planned:
     """What to do; grounds on the way where the plan needs the network, unless that is long and only explained."""
     if analysis.counts is not None:

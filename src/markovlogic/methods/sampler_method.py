@@ -207,6 +207,7 @@ class SamplingMethod(Method):
             plan.estimator,
             plan.pools,
             analysis.prepared.fingerprint if schedule.checkpoint is not None else "",
+            plan.warm,
         )
         if plan.fallback is not None:
             schedule = replace(schedule, gives_up=True)
@@ -263,6 +264,9 @@ class SamplingMethod(Method):
             kept=found.kept,
             thin=found.thin,
             query=analysis.query,
+            doubts=found.doubts if len(found.atoms) == len(analysis.query.numbers) else None,
+            about_all=found.sampler_concerns,
+            ended=found.ended,
         )
 
 

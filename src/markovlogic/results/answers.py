@@ -23,6 +23,7 @@ from markovlogic.system.arrays import Bool, Float64, Int64, Pickled
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compression
+    from markovlogic.running.warm import Ended
 
 ANSWER_ROW_BYTES = 300  # of a row of the answer: its names in several orders, its numbers
 
@@ -53,10 +54,8 @@ class Values(Pickled):
     @staticmethod
     def combined(part_of: Int64, parts: Sequence[Values]) -> Values:
         """Values of several parts as one list; part_of: (n,) the part that each row is of, whose rows keep their order."""
-        place = np.empty(len(part_of), np.int64)
-        place[np.argsort(part_of, kind="stable")] = np.arange(len(part_of))
-        every = {name: np.concatenate([vars(part)[name] for part in parts]) for name in Values.__dataclass_fields__}
-        return Values(**every).at(place)
+        every = {name: in_order(part_of, [vars(part)[name] for part in parts]) for name in Values.__dataclass_fields__}
+        return Values(**every)
 
     def at(self, rows: npt.NDArray[np.integer[Any]]) -> Values:
         """Some rows of it."""
@@ -79,6 +78,15 @@ class Answer(Pickled):
     kept: npt.NDArray[np.bool_] | None = None  # (n_chains, n_draws, n_atoms) draws of `ResolvedQuery.numbers`
     thin: int = 1
     query: ResolvedQuery | None = None  # what the values answer, where it is not the query of the analysis
+    doubts: npt.NDArray[np.uint8] | None = None  # of each row of `atoms`, see `estimation.concerns.doubts_of`; None: no doubt
+    about_all: tuple[str, ...] = ()  # those of the concerns that are not about single rows
+    ended: Ended | None = None  # the last worlds of chains, by numbers of the analysis
+    log_z_of: Float64 | None = None  # (n_components,) of the components that were solved exactly, nan elsewhere
+
+    @property
+    def doubts_of_rows(self) -> npt.NDArray[np.uint8]:
+        """One a row."""
+        return np.zeros(len(self.atoms.probability), np.uint8) if self.doubts is None else self.doubts
 
 
 def combine(query: ResolvedQuery, part_of: Int64, answers: Sequence[Answer]) -> Answer:
@@ -96,7 +104,24 @@ def combine(query: ResolvedQuery, part_of: Int64, answers: Sequence[Answer]) -> 
         tuple(text for one in answers for text in one.concerns),
         tuple(text for one in answers for text in one.remarks),
         query=query,
+        doubts=in_order(part_of[query.numbers], [one.doubts_of_rows for one in answers]),
+        about_all=tuple(text for one in answers for text in one.about_all),
+        ended=next(
+            (
+                replace(one.ended, atom=np.flatnonzero(part_of == part)[one.ended.atom])
+                for part, one in enumerate(answers)
+                if one.ended is not None
+            ),
+            None,
+        ),
     )
+
+
+def in_order(part_of: Int64, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Rows of several parts as one list; part_of: (n,) the part that each row is of, whose rows keep their order."""
+    place = np.empty(len(part_of), np.int64)
+    place[np.argsort(part_of, kind="stable")] = np.arange(len(part_of))
+    return np.concatenate(parts)[place]
 
 
 @dataclass(frozen=True, eq=False)

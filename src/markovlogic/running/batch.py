@@ -13,6 +13,7 @@ from markovlogic.estimation.diagnostics import Series
 from markovlogic.estimation.early import EarlyLooks
 from markovlogic.estimation.tallies import Counting, Saved, Tallies
 from markovlogic.methods.sampling.base import SWEEPS_PER_STEP, Sampler
+from markovlogic.running.warm import WarmStart, warm_worlds
 from markovlogic.system.arrays import Int32, Words
 from markovlogic.system.checkpoint_validation import Restored, require_lanes, whole_number
 
@@ -134,6 +135,7 @@ class Batch:
         counting: Counting,
         observers: Sequence[Observer],
         first: int = 0,
+        warm: WarmStart | None = None,
     ) -> None:
         self.number, self.sampler = number, sampler
         self.burn_in = burn_in
@@ -142,6 +144,7 @@ class Batch:
         self.updates = 0
         self.counts: dict[str, int] = {}
         self._seed, self._first = seed, first  # the number of the first chain among all chains of the run
+        self._warm, self._warm_lanes = warm, 0  # worlds of an earlier run, and a word of the chains that start with them
         self.tallies = Tallies(counting, sampler.n_chains)
         self.units: Series | None = None
         self.early: EarlyLooks | None = None
@@ -164,11 +167,17 @@ class Batch:
     @property
     def starts(self) -> tuple[str, ...]:
         """How each chain started, by a word."""
-        return self.sampler.starts(self._first)
+        words = self.sampler.starts(self._first)
+        return tuple("warm" if self._warm_lanes >> lane & 1 else word for lane, word in enumerate(words))
 
     def start(self) -> None:
         """Give the chains their first worlds, which may take a search."""
         self.state: Any = self.sampler.init(self._seed, self._first)
+        if self._warm is not None:
+            seed, n_chains = self._seed.spawn(1)[0], self.sampler.n_chains
+            world, self._warm_lanes = warm_worlds(self._warm, self.state.world, self._first, n_chains, seed)
+            self.state = self.sampler.with_worlds(self.state, world)
+            self.state = self.sampler.with_learned(self.state, self._warm.ended.learned)
         self._began: npt.NDArray[np.uint64] = self.state.world.copy()
 
     def began_true(self, atoms: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:

@@ -63,8 +63,8 @@ class Loaded(NamedTuple):
 class Checkpoint:
     """One directory; at most one process uses it at a time."""
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
+    def __init__(self, directory: Path, what: str = "checkpoint") -> None:
+        self.directory, self._what = directory, what
         self._stored: dict[str, Stored] = {}
         self._number = 0
         self._writer: threading.Thread | None = None
@@ -73,17 +73,30 @@ class Checkpoint:
             directory.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
-            raise InputError(f"checkpoint directory {directory} cannot be used: {error.strerror}") from error
+            raise InputError(f"{what} directory {directory} cannot be used: {error.strerror}") from error
         if not try_lock(self._lock):
             os.close(self._lock)
             raise InputError(
-                f"checkpoint {directory} is in use by another process", hint="wait until it ends, or give another directory"
+                f"{what} {directory} is in use by another process", hint="wait until it ends, or give another directory"
             )
 
     def close(self) -> None:
         """Let others use the directory."""
         self.wait()
         os.close(self._lock)
+
+    def damaged(self, why: str) -> InputError:
+        """The error of a directory that cannot be used."""
+        what = f"{self._what} cannot be {'resumed' if self._what == 'checkpoint' else 'used'}: {why}"
+        return InputError(Fault(what, Place(str(self.directory)), hint="remove the directory to start anew"))
+
+    def _no_room(self, error: OSError) -> ResourceError:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        what = "the disk is full" if full else error.strerror or str(error)
+        after = ", continue with --resume" if self._what == "checkpoint" else ""
+        return ResourceError(
+            f"{self._what} {self.directory} could not be written: {what}; the {self._what} before it is intact{after}"
+        )
 
     def exists(self) -> bool:
         """Whether there is something to resume."""
@@ -94,7 +107,7 @@ class Checkpoint:
         try:
             manifest = _fields(json.loads((self.directory / MANIFEST).read_text(encoding="utf-8")), "the whole")
             if manifest["format"] != FORMAT:
-                raise damaged(self.directory, f"its format is {manifest['format']!r}, this version reads {FORMAT}")
+                raise self.damaged(f"its format is {manifest['format']!r}, this version reads {FORMAT}")
             if sealed(manifest) != manifest:
                 raise ValueError("it was changed after it was written")
             stored = {name: _stored(name, row) for name, row in _fields(manifest["arrays"], "arrays").items()}
@@ -105,9 +118,9 @@ class Checkpoint:
             self._number = number
             return Loaded(_fields(manifest["run"], "run"), _fields(manifest["facts"], "facts"), arrays)
         except OSError as error:
-            raise damaged(self.directory, f"{error.filename or MANIFEST} cannot be read: {error.strerror}") from error
+            raise self.damaged(f"{error.filename or MANIFEST} cannot be read: {error.strerror}") from error
         except (ValueError, KeyError, TypeError, MemoryError, RecursionError) as error:
-            raise damaged(self.directory, f"{MANIFEST} makes no sense: {error}") from error
+            raise self.damaged(f"{MANIFEST} makes no sense: {error}") from error
 
     def _read(self, stored: Mapping[str, Stored]) -> dict[str, Array]:
         arrays: dict[str, Array] = {}
@@ -116,12 +129,12 @@ class Checkpoint:
             with open(self.directory / place.part, "rb") as file:
                 # before memory is taken for what a part cannot hold
                 if place.offset + math.prod(place.shape) * dtype.itemsize > os.fstat(file.fileno()).st_size:
-                    raise damaged(self.directory, f"array {name!r} in {place.part} is cut short")
+                    raise self.damaged(f"array {name!r} in {place.part} is cut short")
                 array = np.empty(place.shape, dtype)
                 raw = _bytes_of(array)
                 file.seek(place.offset)
                 if len(raw) and (file.readinto(raw) != len(raw) or zlib.crc32(raw) != place.checksum):
-                    raise damaged(self.directory, f"array {name!r} in {place.part} is damaged")
+                    raise self.damaged(f"array {name!r} in {place.part} is damaged")
             arrays[name] = array
         return arrays
 
@@ -167,7 +180,7 @@ class Checkpoint:
             try:
                 self._write(text, kept, changed)
             except OSError as error:
-                self._failure = _no_room(self.directory, error)
+                self._failure = self._no_room(error)
             except BaseException as error:  # shown by `check`
                 self._failure = error
 
@@ -262,17 +275,3 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def damaged(directory: Path, why: str) -> InputError:
-    """The error of a checkpoint that cannot be used."""
-    return InputError(
-        Fault(f"checkpoint cannot be resumed: {why}", Place(str(directory)), hint="remove the directory to start anew")
-    )
-
-
-def _no_room(directory: Path, error: OSError) -> ResourceError:
-    what = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) else error.strerror or str(error)
-    return ResourceError(
-        f"checkpoint {directory} could not be written: {what}; the checkpoint before it is intact, continue with --resume"
-    )

@@ -17,7 +17,7 @@ from markovlogic.estimation.tallies import Saved
 from markovlogic.kernels import are_cold
 from markovlogic.methods.sampling.base import Sampler
 from markovlogic.running.batch import Batch
-from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged, require_same_run
+from markovlogic.running.checkpoint import Checkpoint, Loaded, require_same_run
 from markovlogic.running.run_result import Estimating
 from markovlogic.running.sampling import Schedule
 from markovlogic.running.worker_pool import WorkerPool
@@ -163,7 +163,7 @@ class Loop:
             if self.stopped == "disagreement" and not self._chains_disagree():
                 raise ValueError("it states that chains disagreed, but its draws do not show that")
         except (KeyError, ValueError, TypeError) as error:
-            raise damaged(store.directory, f"its contents do not fit this run: {error}") from error
+            raise store.damaged(f"its contents do not fit this run: {error}") from error
         return self._batches[0].draws
 
     def go(self, total: int) -> None:

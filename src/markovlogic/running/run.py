@@ -19,14 +19,16 @@ from markovlogic.estimation.tallies import Counting, Cubes, Events
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.sampling.base import CHAINS_PER_BATCH, Sampler, Settings, Units, total_counts
 from markovlogic.networks.base import Network
+from markovlogic.networks.ground import GroundNetwork
 from markovlogic.running.batch import Batch, KeepDraws, Observer
-from markovlogic.running.checkpoint import Checkpoint, Loaded, damaged
+from markovlogic.running.checkpoint import Checkpoint, Loaded
 from markovlogic.running.loop import Interrupts, Limits, Loop, Recording, Saving, warm_up
 from markovlogic.running.run_result import Estimating, RunResult
 from markovlogic.running.sampling import Schedule
+from markovlogic.running.warm import Ended, WarmStart
 from markovlogic.running.worker_pool import WorkerPool, cores
 from markovlogic.running.worlds import WorldsSink
-from markovlogic.system.arrays import Int32, Pickled, offsets
+from markovlogic.system.arrays import Int32, Pickled, frozen, offsets
 from markovlogic.system.cancellation import SURE, Deadline, current, interrupted
 from markovlogic.system.progress import SILENT, Progress
 
@@ -48,6 +50,7 @@ class Task(Pickled):
     estimator: Estimator = NAMED["sample"]
     pools: OrbitPools | None = None
     fingerprint: str = ""
+    warm: Ended | None = None  # what an earlier run ended with, for chains on the ground network to begin with
 
     @property
     def event_rows(self) -> Events:
@@ -176,7 +179,7 @@ def _recording(schedule: Schedule, store: Checkpoint | None, loaded: Loaded | No
     try:
         return Recording.continued(loaded.facts)
     except (KeyError, ValueError, TypeError) as error:
-        raise damaged(store.directory, f"its contents do not fit this run: {error}") from error
+        raise store.damaged(f"its contents do not fit this run: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +224,23 @@ def _result(task: Task, schedule: Schedule, loop: Loop, estimating: Estimating, 
         starts=tuple(word for batch in batches for word in batch.starts),
         began_true=None if distinct[0].units else np.sum([batch.began_true(task.query_atoms) for batch in batches], axis=0),
         log_z=distinct[0].log_z([batch.state for batch in batches]) if batches[0].draws else None,
+        ended=_ended(task, batches),
     )
+
+
+def _ended(task: Task, batches: Sequence[Batch]) -> Ended | None:
+    """The last worlds of all chains, where chains have worlds of a ground network."""
+    if not isinstance(task.network, GroundNetwork):
+        return None
+    n_atoms, first = task.network.n_atoms, offsets([batch.sampler.n_chains for batch in batches])
+    words = np.zeros((n_atoms, -(-int(first[-1]) // 64)), np.uint64)
+    for batch, begin in zip(batches, first[:-1].tolist(), strict=True):
+        world = batch.state.world[:n_atoms]
+        words[:, begin // 64] |= world << np.uint64(begin % 64)
+        if begin % 64 and begin // 64 + 1 < words.shape[1]:
+            words[:, begin // 64 + 1] |= world >> np.uint64(64 - begin % 64)
+    learned = batches[0].sampler.learned([batch.state for batch in batches])
+    return frozen(Ended(np.arange(n_atoms), words, int(first[-1]), learned))
 
 
 def _opened(schedule: Schedule, stack: ExitStack) -> Checkpoint | None:
@@ -313,7 +332,10 @@ def _batches(
     counting = task.counting(recording, schedule.chains, samplers[0].units, in_bytes=in_bytes)
     samplers, counting = _narrowed(samplers, counting)
     first = offsets([sampler.n_chains for sampler in samplers])
+    network, warm = task.network, None
+    if task.warm is not None and isinstance(network, GroundNetwork):
+        warm = WarmStart(network, task.warm)
     return [
-        Batch(number, sampler, own_seed, recording.burn_in, counting, observers, int(first[number]))
+        Batch(number, sampler, own_seed, recording.burn_in, counting, observers, int(first[number]), warm)
         for number, (sampler, own_seed) in enumerate(zip(samplers, seeds, strict=True))
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.estimation.concerns import Course, has_converged, run_concerns, still_remarks
+from markovlogic.estimation.concerns import Course, doubts_of, has_converged, run_concerns, still_remarks
 from markovlogic.estimation.diagnostics import Estimates, with_decided
 from markovlogic.estimation.estimator import Estimator
 from markovlogic.estimation.orbit_estimates import batch_estimates, chosen_rows, orbit_estimates
@@ -18,6 +18,7 @@ from markovlogic.estimation.tallies import Tallies
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.sampling.base import LogZ
 from markovlogic.running.batch import Batch
+from markovlogic.running.warm import Ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,7 @@ class RunResult:
     pooling: PoolObserver | None = None  # counts of the orbits, where they were pooled
     starts: tuple[str, ...] = ()  # how each chain started, by a word
     began_true: npt.NDArray[np.int64] | None = None  # (n_query_atoms,) chains in which the atom was true at the start
+    ended: Ended | None = None  # the last worlds of the chains
     log_z: LogZ | str | None = None  # from the same chains, where the sampler knows it; a sentence that says why not
 
     @property
@@ -77,6 +79,11 @@ class RunResult:
     def converged(self) -> bool:
         """Whether chains agree, have moved and have stopped drifting."""
         return has_converged(self.atoms, self.events, self.course)
+
+    @property
+    def doubts(self) -> npt.NDArray[np.uint8]:
+        """(n_query_atoms,) what is doubtful about each row, see `estimation.concerns.doubts_of`."""
+        return doubts_of(self.atoms, self.course)
 
     def concerns(
         self, atom_name: Callable[[int], str] | None = None, event_name: Callable[[int], str] | None = None

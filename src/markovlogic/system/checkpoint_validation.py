@@ -48,6 +48,13 @@ class Restored:
             raise ValueError(f"array {full} holds {array.max()}, expected {high} or less")
         return array
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """That of the array of this name."""
+        array = self._left.get(self._prefix + name)
+        if array is None:
+            raise ValueError(f"array {self._prefix}{name} is missing")
+        return array.shape
+
     def like(self, name: str, other: Array) -> Array:
         """The array of this name, which has the type and the shape of another."""
         return self.take(name, other.dtype, other.shape)

@@ -81,6 +81,7 @@ class ExactAnswer:
     marginal: Float64  # (n_atoms,) P(atom is true); exactly 0 or 1 where hard clauses decide the atom
     event_probability: Float64  # (n_events,)
     width: int  # largest width that elimination met, 0 where it was not used
+    component_log_z: Float64  # (n_components,) of each, without the constant; nan where it was not solved
     used: Mapping[str, int]  # components by method: "closed form" (atoms without clauses), "enumerate", "eliminate"
 
 
@@ -117,6 +118,9 @@ def solve(
     bias = network.atom_bias[plan.independent_atoms]
     marginal[plan.independent_atoms] = np.exp(-np.logaddexp(0.0, -bias))
     log_z = [float(np.logaddexp(0.0, bias[np.isfinite(bias)]).sum())]
+    of_component = np.full(plan.parts.n_components, math.nan)
+    finite = np.where(np.isfinite(bias), bias, -np.inf)
+    of_component[plan.parts.component_of[plan.independent_atoms]] = np.logaddexp(0.0, finite)
     used = {"closed form": len(plan.independent_atoms), "enumerate": 0, "eliminate": 0}
     if plan.shapes:
         progress.stage("exact inference", sum(one.shape.n_rows for one in plan.shapes))
@@ -127,6 +131,7 @@ def solve(
         if np.isneginf(answer.log_z).any():
             raise _no_world()
         log_z.append(math.fsum(answer.log_z))
+        of_component[shape.component] = answer.log_z
         marginal[shape.atom] = answer.marginal
         used["enumerate" if one.elimination is None else "eliminate"] += shape.n_rows
         done += shape.n_rows
@@ -136,6 +141,7 @@ def solve(
         marginal=marginal,
         event_probability=query_events.probability(marginal),
         width=plan.width,
+        component_log_z=of_component,
         used=used,
     )
 

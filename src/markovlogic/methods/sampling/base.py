@@ -8,7 +8,7 @@ Settings and samplers name these protocols as their base classes: what most of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -109,6 +109,19 @@ class Sampler(Protocol):
         A sweep that is split over several calls gives the same draws as one call.
         """
         ...
+
+    def with_worlds(self, state: Any, world: Words) -> Any:
+        """A state to start from with other worlds, which are possible ones; world: (n_all,)."""
+        state.world[:] = world
+        return state
+
+    def learned(self, states: Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
+        """What the chains of all batches found out in burn-in and a later run of the same kind may begin with."""
+        return {}
+
+    def with_learned(self, state: Any, learned: Mapping[str, npt.NDArray[Any]]) -> Any:
+        """A state to start from with what an earlier run found out, where it fits."""
+        return state
 
     def check(self, state: Any) -> None:
         """Refuse, with a ValueError, a state that was read back from a file and that `step` could not have left behind.

@@ -9,7 +9,7 @@ then each lane may turn its world over, which joins phases that heat alone does 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -178,6 +178,25 @@ class TemperedSampler(Sampler):
         )
         self._arrange(state)
         self._show(state)
+        return state
+
+    def with_worlds(self, state: TemperedState, world: Words) -> TemperedState:
+        """On the coldest rung of each ladder."""
+        for ladder, lane in enumerate(state.lane_of[:, -1].tolist()):
+            bit = (world >> np.uint64(ladder)) & np.uint64(1)
+            state.base.world[:] = (state.base.world & ~(np.uint64(1) << np.uint64(lane))) | (bit << np.uint64(lane))
+        self._show(state)
+        return state
+
+    def learned(self, states: Sequence[TemperedState]) -> dict[str, npt.NDArray[Any]]:
+        """Where the rungs are."""
+        return {"beta": states[0].beta.copy()}
+
+    def with_learned(self, state: TemperedState, learned: Mapping[str, npt.NDArray[Any]]) -> TemperedState:
+        """Rungs where an earlier run had them; burn-in moves them on."""
+        beta = learned.get("beta")
+        if beta is not None and beta.shape == state.beta.shape:
+            state.beta[:] = beta
         return state
 
     def step(

@@ -1,0 +1,246 @@
+"""What a state holds: answers by atom, digests by component, and the last worlds of chains; and the folder that it lies in."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from markovlogic._version import __version__
+from markovlogic.errors import Fault, InputError, Place
+from markovlogic.estimation.tallies import Saved
+from markovlogic.language.syntax import Model
+from markovlogic.results.answers import Values
+from markovlogic.running.checkpoint import Checkpoint
+from markovlogic.running.warm import Ended
+from markovlogic.state.keys import mixed
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, UInt64, Words, frozen
+from markovlogic.system.checkpoint_validation import Restored
+
+FORMAT = 1  # to be raised when states are written differently
+NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """The run that gave the answers of some components."""
+
+    method: str
+    guarantee: str
+    network: str
+    estimator: str
+    options: str  # what else its answers depend on; nothing where they are exact
+    chains: int = 0
+    draws: int = 0
+    burn_in: int = 0
+    seed: int | None = None
+    converged: bool | None = None
+    concerns: tuple[str, ...] = ()  # that are not about single atoms
+    made_at: float = 0.0  # seconds since 1970
+
+
+@dataclass(frozen=True)
+class KeptEvent:
+    """The answer to a formula of the query; digest: of the components that it is about, added up."""
+
+    digest: tuple[int, int]
+    probability: float
+    stderr: float
+    rhat: float | None
+    ess: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Everything that a later run may use. Atoms are sorted by the first half of their keys."""
+
+    key: UInt64  # (n, 2)
+    component: Int32  # (n,) into the columns below
+    value: Float64  # (n, 4) probability, stderr, R-hat, ESS; nan where nobody asked
+    answered: Bool  # (n,)
+    doubt: np.ndarray  # (n,) uint8, see `estimation.concerns.DOUBTS`
+    digest: UInt64  # (n_components, 2)
+    run_of: Int32  # (n_components,)
+    log_z: Float64  # (n_components,) nan where it is not known
+    world_row: Int32  # (n,) row of `worlds`, NOWHERE where there is none
+    worlds: Words  # (n_rows, n_words)
+    chains: int  # of these worlds
+    learned: Mapping[str, np.ndarray] = field(default_factory=dict)
+    runs: tuple[KeptRun, ...] = ()
+    events: Mapping[str, KeptEvent] = field(default_factory=dict)
+    predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name to types, of the model that it is of
+
+    @staticmethod
+    def nothing() -> Kept:
+        """Of a state that is new."""
+        none = np.zeros(0, np.int32)
+        keys, words = np.zeros((0, 2), np.uint64), np.zeros((0, 1), np.uint64)
+        no_bytes = np.zeros(0, np.uint8)
+        return Kept(keys, none, np.zeros((0, 4)), np.zeros(0, np.bool_), no_bytes, keys, none, np.zeros(0), none, words, 0)
+
+    def find(self, key: UInt64) -> Int64:
+        """(n,) the row of each key, NOWHERE where it is not there."""
+        if not len(self.key):
+            return np.full(len(key), NOWHERE, np.int64)
+        at = np.minimum(np.searchsorted(self.key[:, 0], key[:, 0]), len(self.key) - 1)
+        return np.where((self.key[at] == key).all(axis=1), at, NOWHERE)
+
+    def find_component(self, digest: UInt64) -> Int64:
+        """(n,) the component of each digest, NOWHERE where it is not there."""
+        if not len(self.digest):
+            return np.full(len(digest), NOWHERE, np.int64)
+        order = np.argsort(self.digest[:, 0], kind="stable")
+        at = order[np.minimum(np.searchsorted(self.digest[order, 0], digest[:, 0]), len(order) - 1)]
+        return np.where((self.digest[at] == digest).all(axis=1), at, NOWHERE)
+
+    def values(self, row: Int64) -> Values:
+        """The answers of some rows."""
+        return Values(*np.ascontiguousarray(self.value[row].T))
+
+    def ended(self, key: UInt64) -> Ended | None:
+        """Worlds of these atoms that chains ended with, as far as there are any; None where there are none."""
+        row = self.find(key)
+        place = np.where(row == NOWHERE, NOWHERE, self.world_row[row] if len(self.world_row) else NOWHERE)
+        atom = np.flatnonzero(place != NOWHERE)
+        if not len(atom):
+            return None
+        return frozen(Ended(atom, self.worlds[place[atom]], self.chains, dict(self.learned)))
+
+    def require_fits(self, model: Model, place: str) -> None:
+        """Refuse the state of another model: one that declares none of its predicates as this one does."""
+        own = {name: tuple(one.types) for name, one in model.predicates.items()}
+        if self.predicates and not any(own.get(name) == types for name, types in self.predicates.items()):
+            raise InputError(
+                Fault("the state is of another model: they have no predicate in common", Place(place), hint="give another folder")
+            )
+
+    @property
+    def nbytes(self) -> int:
+        """Of all arrays."""
+        return sum(array.nbytes for array in (*_arrays(self).values(), *self.learned.values()))
+
+    def without_worlds(self) -> Kept:
+        """The same without worlds to start from."""
+        return replace(
+            self, world_row=np.full(len(self.key), NOWHERE, np.int32), worlds=np.zeros((0, 1), np.uint64), chains=0, learned={}
+        )
+
+
+_COLUMNS = ("key", "component", "value", "answered", "doubt", "digest", "run_of", "log_z", "world_row", "worlds")
+
+
+def _arrays(kept: Kept) -> dict[str, np.ndarray]:
+    return {name: getattr(kept, name) for name in _COLUMNS}
+
+
+class StateFolder:
+    """A folder that holds a state; one process uses it at a time, and it is written whole or not at all."""
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        self._store = Checkpoint(self.directory, "state")
+
+    def close(self) -> None:
+        """Let others use it."""
+        self._store.close()
+
+    def __enter__(self) -> StateFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load(self) -> Kept | None:
+        """What it holds; None where it is new. A damaged one, or one of another version, is an InputError."""
+        if not self._store.exists():
+            return None
+        loaded = self._store.load()
+        version = loaded.run.get("version")
+        if loaded.run.get("state") != FORMAT or version != __version__:
+            raise InputError(
+                Fault(
+                    f"the state was written by markovlogic {version}, this is {__version__}",
+                    Place(str(self.directory)),
+                    hint="remove the folder, or give another one: the next run makes it anew",
+                )
+            )
+        try:
+            return _restored(loaded.facts, Restored(loaded.arrays))
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._store.damaged(str(error)) from error
+
+    def save(self, kept: Kept, limit: int | None = None) -> str:
+        """Write it in place of what was there; a note on what was left out to keep to a limit of bytes, or nothing."""
+        note = ""
+        if limit is not None and kept.nbytes > limit:
+            kept, note = kept.without_worlds(), "worlds to start from were left out of the state, to keep to --state-limit"
+        if limit is not None and kept.nbytes > limit:
+            kept, note = Kept.nothing(), "nothing was kept in the state, as the answers alone are beyond --state-limit"
+        facts = {
+            "chains": kept.chains,
+            "runs": [vars(run) for run in kept.runs],
+            "events": {text: vars(event) for text, event in kept.events.items()},
+            "predicates": kept.predicates,
+            "learned": sorted(kept.learned),
+            "saved_at": time.time(),
+        }
+        arrays = _arrays(kept) | {f"learned.{name}": array for name, array in kept.learned.items()}
+        saved = [Saved(name, array, 0) for name, array in arrays.items()]
+        run = {"state": FORMAT, "version": __version__}
+        self._store.write(run, json.loads(json.dumps(facts)), saved, background=False)
+        return note
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the folder says of itself: version, time, size on disk."""
+        loaded = self._store.load()
+        size = sum(path.stat().st_size for path in self.directory.iterdir() if path.is_file())
+        return {"version": loaded.run.get("version"), "saved_at": loaded.facts.get("saved_at"), "bytes": size}
+
+
+def _restored(facts: Mapping[str, Any], arrays: Restored) -> Kept:
+    n, m = (arrays.shape(name)[0] for name in ("component", "run_of"))
+    n_worlds, n_words = arrays.shape("worlds")
+    runs = tuple(KeptRun(**{**row, "concerns": tuple(row["concerns"])}) for row in facts["runs"])
+    events = {text: KeptEvent(**{**row, "digest": tuple(row["digest"])}) for text, row in facts["events"].items()}
+    kept = Kept(
+        key=arrays.take("key", np.uint64, (n, 2)),
+        component=arrays.take("component", np.int32, (n,), low=0, high=max(m - 1, 0)),
+        value=arrays.take("value", np.float64, (n, 4)),
+        answered=arrays.take("answered", np.bool_, (n,)),
+        doubt=arrays.take("doubt", np.uint8, (n,)),
+        digest=arrays.take("digest", np.uint64, (m, 2)),
+        run_of=arrays.take("run_of", np.int32, (m,), low=0, high=max(len(runs) - 1, 0)),
+        log_z=arrays.take("log_z", np.float64, (m,)),
+        world_row=arrays.take("world_row", np.int32, (n,), low=NOWHERE, high=n_worlds - 1),
+        worlds=arrays.take("worlds", np.uint64, (n_worlds, n_words)),
+        chains=int(facts["chains"]),
+        learned={name: arrays.take(f"learned.{name}", np.float64, arrays.shape(f"learned.{name}")) for name in facts["learned"]},
+        runs=runs,
+        events=events,
+        predicates={name: tuple(types) for name, types in facts["predicates"].items()},
+    )
+    if (kept.key[1:, 0] < kept.key[:-1, 0]).any() or kept.chains > 64 * n_words:
+        raise ValueError("keys are out of order, or worlds have too few chains")
+    return kept
+
+
+def digest_of_all(digests: UInt64) -> tuple[int, int]:
+    """One digest of several components."""
+    first, second = (int(x) for x in mixed(digests.sum(axis=0, dtype=np.uint64)))
+    return first, second
+
+
+def concerns_about_kept(doubts: Sequence[tuple[str, int, str]]) -> tuple[str, ...]:
+    """Sentences on answers that are kept from earlier runs and were doubtful there: what, how many, an example."""
+    return tuple(
+        f"answers kept from an earlier run are doubtful: {what} for {count:,} query atoms, for example {example};"
+        " run again with more draws and another --state, or none"
+        for what, count, example in doubts
+    )

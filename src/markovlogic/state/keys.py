@@ -1,0 +1,120 @@
+"""Keys of atoms and digests of components, made of names: they stay the same when numbers of constants and atoms change.
+
+A key is two 64-bit hashes. A digest adds up the hashes of what a component consists of, so that order does not matter; two
+different components share one with a probability of about 2^-128.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+import numpy as np
+
+from markovlogic.data.evidence import decode
+from markovlogic.networks.components import Components
+from markovlogic.networks.ground import GroundNetwork
+from markovlogic.problem import Problem
+from markovlogic.system.arrays import Float64, Int32, Int64, UInt64, offsets
+
+DECIMALS = 11  # of a weight that count; the order in which weights are added up may change those beyond
+_ODD = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SIGN, _CLAUSE, _GROUP, _HIDDEN, _BIAS = (np.uint64(0xA24BAED4963EE407 * k % 2**64) for k in (1, 3, 5, 7, 9))
+
+
+def mixed(x: UInt64) -> UInt64:
+    """Each number as another one whose bits depend on all of its bits."""
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+def text_keys(texts: Iterable[str]) -> UInt64:
+    """(n, 2) the key of each text."""
+    found = b"".join(hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts)
+    return np.frombuffer(found, np.dtype("<u8")).astype(np.uint64).reshape(-1, 2)
+
+
+class ConstantKeys:
+    """Keys of the constants of each type, made when they are first needed."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._of_type: dict[str, UInt64] = {}
+
+    def of_type(self, type_name: str) -> UInt64:
+        """(n_constants, 2)."""
+        found = self._of_type.get(type_name)
+        if found is None:
+            found = self._of_type[type_name] = text_keys(self._problem.domains[type_name].names)
+        return found
+
+    def of_codes(self, predicate: str, code: Int64) -> UInt64:
+        """(n, 2) keys of a predicate's atoms, open or not."""
+        args = decode(code, self._problem.statuses[predicate].sizes)
+        key = np.repeat(text_keys([predicate]), len(code), axis=0)
+        for position, type_name in enumerate(self._problem.model.predicates[predicate].types):
+            own = self.of_type(type_name)[args[:, position]]
+            key = np.column_stack([mixed(key[:, lane] * np.uint64(_ODD[lane]) + own[:, lane]) for lane in (0, 1)])
+        return key
+
+    def of_open_atoms(self) -> UInt64:
+        """(n_atoms, 2) keys of all open atoms of the problem, by number."""
+        atoms = self._problem.atoms
+        parts = [self.of_codes(name, atoms.codes(name)) for name in atoms.predicates]
+        return np.concatenate([np.zeros((0, 2), np.uint64), *parts])
+
+
+def component_digests(network: GroundNetwork, parts: Components, atom_keys: UInt64) -> UInt64:
+    """(n_components, 2) what each component is, by names: its atoms with biases, clauses with weights, and exclusive groups."""
+    return np.column_stack([_digests(network, parts, atom_keys[:, lane]) for lane in (0, 1)])
+
+
+def _digests(network: GroundNetwork, parts: Components, atom_key: UInt64) -> UInt64:
+    key = _with_hidden(network, atom_key)
+    of_atom = mixed(key + mixed(_bits(network.atom_bias) + _BIAS))
+    total = _row_sums(of_atom[parts.atom], parts.start)
+    clause = _row_sums(_literal_keys(key, network.clause_literal), network.clause_start)
+    clause = mixed(clause + mixed(_bits(network.clause_weight) + _CLAUSE))
+    total += _row_sums(clause[parts.clause], parts.clause_start)
+    if network.n_groups:
+        group = mixed(_row_sums(mixed(key[network.group_atom]), network.group_start) + _GROUP)
+        owner = parts.component_of[network.group_atom[network.group_start[:-1]]]
+        order = np.argsort(owner, kind="stable")
+        total += _row_sums(group[order], offsets(np.bincount(owner, minlength=parts.n_components)))
+    return mixed(total)
+
+
+def _with_hidden(network: GroundNetwork, key: UInt64) -> UInt64:
+    """Keys of all atoms; a hidden one is named after its definition, which may mention hidden ones before it."""
+    if not network.n_hidden:
+        return key
+    start, literal = network.definition_start, network.definition_literal
+    found = np.concatenate([key, np.zeros(network.n_hidden, np.uint64)])
+    known = np.zeros(network.n_all, np.bool_)
+    known[: network.n_atoms] = True
+    while not known.all():
+        left = np.flatnonzero(~known) - network.n_atoms
+        unknown = np.concatenate([[0], np.cumsum(~known[literal >> 1])])
+        ready = left[unknown[start[left + 1]] == unknown[start[left]]]
+        sums = _row_sums(_literal_keys(found, literal), start)[ready]
+        found[network.n_atoms + ready] = mixed(sums + _HIDDEN)
+        known[network.n_atoms + ready] = True
+    return found
+
+
+def _literal_keys(key: UInt64, literal: Int32) -> UInt64:
+    return mixed(key[literal >> 1] + (literal & 1).astype(np.uint64) * _SIGN)
+
+
+def _bits(weight: Float64) -> UInt64:
+    rounded: UInt64 = (np.round(weight, DECIMALS) + 0.0).view(np.uint64)
+    return rounded
+
+
+def _row_sums(value: UInt64, start: Int64) -> UInt64:
+    """The sum of each row, modulo 2^64."""
+    before = np.concatenate([np.zeros(1, np.uint64), np.cumsum(value, dtype=np.uint64)])
+    found: UInt64 = before[start[1:]] - before[start[:-1]]
+    return found
