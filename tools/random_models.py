@@ -389,7 +389,7 @@ class Maker:
             atom = (name, tuple(rng.choice(self.domains[t]) for t in PREDICATES[name]))
             if name != EXCLUSIVE:
                 known = atom in made.facts or atom in made.soft or atom in made.opened
-                made.facts.pop(atom, None), made.soft.pop(atom, None), made.opened.discard(atom)
+                self._clear(made, [atom])
                 drawn = rng.random()
                 if drawn < 0.5 or not known:
                     made.facts[atom] = rng.random() < 0.6
@@ -399,9 +399,8 @@ class Maker:
                     made.soft[atom] = rng.choice((0.75, 0.4, 0.9))
         elif kind == "group" and EXCLUSIVE in made.names:
             one = rng.choice(self.domains["thing"])
-            atoms = [(EXCLUSIVE, (one, value)) for value in self.domains["kind"]]
-            for atom in atoms:
-                made.facts.pop(atom, None), made.soft.pop(atom, None), made.opened.discard(atom)
+            atoms: list[Atom] = [(EXCLUSIVE, (one, value)) for value in self.domains["kind"]]
+            self._clear(made, atoms)
             self._group(made, atoms)
         elif kind == "weight":
             soft = [rule for rule in made.rules if not rule.is_hard]
@@ -413,11 +412,18 @@ class Maker:
             made.rules.pop(rng.randrange(len(made.rules)))
         elif kind == "constant":
             new = [name for name in "ABCDEFG" if name not in self.domains["thing"]]
-            self.domains["thing"].append(new[0]) if new else None
+            self.domains["thing"] += new[:1]
         elif kind == "drop constant" and len(self.domains["thing"]) > 1:
             self._forget(made, self.domains["thing"].pop())
         elif kind == "number" and made.numbers:
             made.numbers[rng.choice(sorted(made.numbers))] = rng.choice((2.0, -1.0, 0.5, 0.0))
+
+    @staticmethod
+    def _clear(made: Case, atoms: list[Atom]) -> None:
+        for atom in atoms:
+            made.facts.pop(atom, None)
+            made.soft.pop(atom, None)
+            made.opened.discard(atom)
 
     @staticmethod
     def _forget(made: Case, name: str) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from markovlogic.api.infer import infer
     from markovlogic.api.link import link
     from markovlogic.api.maximize import maximize
+    from markovlogic.api.session import Session
     from markovlogic.api.symmetries import symmetries
     from markovlogic.api.why import why
     from markovlogic.compression.evidence_factors import BMF
@@ -83,6 +84,7 @@ _HOME = {
     "Partition": "methods.sampling.partition",
     "RandomGroups": "compression.groupings",
     "ResourceError": "errors",
+    "Session": "api.session",
     "Tempered": "methods.sampling.tempered",
     "Twins": "compression.groupings",
     "UnsupportedError": "errors",
@@ -131,6 +133,7 @@ __all__ = [
     "Partition",
     "RandomGroups",
     "ResourceError",
+    "Session",
     "Tempered",
     "Twins",
     "UnsupportedError",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
     from markovlogic.compression.into import CompressAs
     from markovlogic.compression.partition import Partition
+    from markovlogic.state.kept import StateInMemory
 
 
 def infer(
@@ -61,7 +62,7 @@ def infer(
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
     keep_draws: bool = False,
-    state: str | os.PathLike[str] | None = None,
+    state: str | os.PathLike[str] | StateInMemory | None = None,
     state_limit: int | None = None,
     memory_limit: int | None = None,
     include_evidence: bool = False,

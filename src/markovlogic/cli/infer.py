@@ -52,6 +52,8 @@ def infer(
             rich_help_panel=options.SAMPLING,
         ),
     ] = False,
+    state: options.State = None,
+    state_limit: options.StateLimit = None,
     include_evidence: options.IncludeEvidence = False,
     top: Annotated[
         int | None,
@@ -127,6 +129,8 @@ def infer(
             thin=thin,
             checkpoint=checkpoint,
             resume=resume,
+            state=state,
+            state_limit=options.memory_size(state_limit, "--state-limit"),
             memory_limit=limit,
             include_evidence=include_evidence,
             top=top,

@@ -77,6 +77,8 @@ OWN = {
     "check": "markovlogic.cli.check:check",
     "format": "markovlogic.cli.check:format_",
     "lsp": "markovlogic.cli.lsp:lsp",
+    "state": "markovlogic.cli.state:state",
+    "watch": "markovlogic.cli.watch:watch",
     "generate": "markovlogic.cli.generate:generate",
     "warm-up": "markovlogic.cli.warm_up:warm_up",
 }

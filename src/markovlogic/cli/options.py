@@ -168,14 +168,14 @@ _UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([KMGT]?I?)B?\s*", re.IGNORECASE)
 
 
-def memory_size(text: str | None) -> int | None:
+def memory_size(text: str | None, option: str = "--memory-limit") -> int | None:
     """Bytes of `4GB`, `1.5GiB`, `500MB` or a bare number of bytes."""
     if text is None:
         return None
     found = _SIZE.fullmatch(text)
     size = float(found[1]) * _UNITS[found[2].upper()] if found and found[2].upper() in _UNITS else 0.0
     if size < 1:
-        raise InputError(f"--memory-limit {text} is not a size of memory", hint="write 4GB, 500MB or a number of bytes")
+        raise InputError(f"{option} {text} is not a size of memory", hint="write 4GB, 500MB or a number of bytes")
     return int(size)
 
 
@@ -291,6 +291,26 @@ Checkpoint = Annotated[
     typer.Option(
         metavar="DIR",
         help="Save the run in this directory from time to time, so that --resume can continue it.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+
+
+State = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Keep answers and worlds in this directory. A later run with other facts, rules or weights runs only the components "
+        "that changed.",
+        rich_help_panel=SAMPLING,
+    ),
+]
+StateLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--state-limit",
+        metavar="SIZE",
+        help="Most that --state may take, for example 500MB. Worlds are left out first.",
         rich_help_panel=SAMPLING,
     ),
 ]

@@ -206,12 +206,7 @@ class _Run:
         if self.stays.any():
             account = replace(account, log_z=whole.log_z, log_z_stderr=None if whole.log_z is None else account.log_z_stderr)
             remarks = (*remarks, *whole.remarks)
-        size = np.bincount(self._of_atom, minlength=self.parts.n_components)
-        methods: dict[str, int] = {}
-        for number, one in enumerate(kept.runs):
-            atoms = int(size[kept.run_of == number].sum())
-            if atoms:
-                methods[one.method] = methods.get(one.method, 0) + atoms
+        methods = kept.atoms_by_method()
         main = max(methods, key=lambda name: methods[name]) if methods else "exact"
         latest = max(kept.runs, key=lambda run: (bool(run.chains), run.made_at)) if kept.runs else None
         return Remembered(

@@ -112,6 +112,16 @@ class Kept:
             return None
         return frozen(Ended(atom, self.worlds[place[atom]], self.chains, dict(self.learned)))
 
+    def atoms_by_method(self) -> dict[str, int]:
+        """Number of open atoms by the method that gave their answers."""
+        size = np.bincount(self.component, minlength=len(self.digest))
+        found: dict[str, int] = {}
+        for number, run in enumerate(self.runs):
+            atoms = int(size[self.run_of == number].sum())
+            if atoms:
+                found[run.method] = found.get(run.method, 0) + atoms
+        return found
+
     def require_fits(self, model: Model, place: str) -> None:
         """Refuse the state of another model: one that declares none of its predicates as this one does."""
         own = {name: tuple(one.types) for name, one in model.predicates.items()}
@@ -137,6 +147,30 @@ _COLUMNS = ("key", "component", "value", "answered", "doubt", "digest", "run_of"
 
 def _arrays(kept: Kept) -> dict[str, np.ndarray]:
     return {name: getattr(kept, name) for name in _COLUMNS}
+
+
+class StateInMemory:
+    """A state that ends with its process."""
+
+    directory = "memory"
+
+    def __init__(self) -> None:
+        self._kept: Kept | None = None
+
+    def __enter__(self) -> StateInMemory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def load(self) -> Kept | None:
+        """What it holds."""
+        return self._kept
+
+    def save(self, kept: Kept, limit: int | None = None) -> str:
+        """Take it in place of what was there."""
+        self._kept = kept
+        return ""
 
 
 class StateFolder:
