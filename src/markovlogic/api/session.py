@@ -16,9 +16,9 @@ from markovlogic.data.updates import updated
 from markovlogic.errors import InputError, nearest
 from markovlogic.language.load import load
 from markovlogic.language.syntax import Model
-from markovlogic.methods.analysis import Resources
 from markovlogic.methods.base import InferOptions
 from markovlogic.methods.replacement import analysis_with
+from markovlogic.methods.resources import Resources
 from markovlogic.problem.prepare import Evidences, Models, PreparedProblem, Queries
 from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import Marginals, RunRecord
