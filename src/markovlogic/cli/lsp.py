@@ -24,7 +24,7 @@ def server() -> Any:
     except ImportError:
         raise InputError("the language server needs pygls", hint="pip install 'markovlogic[lsp]'") from None
     from markovlogic.language.formatting import format_text
-    from markovlogic.language.outline import Outline
+    from markovlogic.language.outline import CONSTANT, PREDICATE, TYPE, VARIABLE, Outline
 
     made = LanguageServer("mln", __version__)
 
@@ -106,12 +106,14 @@ def server() -> Any:
 
     def completion(given: types.CompletionParams) -> types.CompletionList:
         own = outline(given.text_document.uri)
+        kinds = {
+            PREDICATE: types.CompletionItemKind.Function, TYPE: types.CompletionItemKind.Class,
+            CONSTANT: types.CompletionItemKind.Constant, VARIABLE: types.CompletionItemKind.Variable,
+        }  # fmt: skip
         items = [
-            types.CompletionItem(name, kind=types.CompletionItemKind.Function, detail=f"{name}({', '.join(atom.args)})")
-            for name, atom in own.predicates.items()
+            types.CompletionItem(one.name, kind=kinds.get(one.kind, types.CompletionItemKind.Keyword), detail=one.detail or None)
+            for one in own.completions(offset(own, given.position))
         ]
-        items += [types.CompletionItem(name, kind=types.CompletionItemKind.Class) for name in own.types]
-        items += [types.CompletionItem(word, kind=types.CompletionItemKind.Keyword) for word in ("EXIST", "FORALL")]
         return types.CompletionList(is_incomplete=False, items=items)
 
     handlers: dict[str, Callable[..., Any]] = {

@@ -34,6 +34,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("lint", "validate"), "check"),
     **dict.fromkeys(("fmt", "pretty"), "format"),
     **dict.fromkeys(("compare",), "diff"),
+    **dict.fromkeys(("serve", "ui", "gui"), "studio"),
 }
 _NO_COMMAND = re.compile(r"No such command '([^']*)'")
 UNWRITTEN = {errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -79,6 +80,7 @@ OWN = {
     "lsp": "markovlogic.cli.lsp:lsp",
     "state": "markovlogic.cli.state:state",
     "watch": "markovlogic.cli.watch:watch",
+    "studio": "markovlogic.cli.studio:studio",
     "generate": "markovlogic.cli.generate:generate",
     "warm-up": "markovlogic.cli.warm_up:warm_up",
 }

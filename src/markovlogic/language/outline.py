@@ -28,6 +28,7 @@ from markovlogic.language.tokens import (
 )
 from markovlogic.language.typing import build_model
 
+MOST_CONSTANTS = 200  # that are offered
 PREDICATE, TYPE, CONSTANT, VARIABLE = "predicate", "type", "constant", "variable"
 _KEYWORDS = frozenset({"EXIST", "Exist", "exist", "FORALL", "Forall", "forall", "v", "inf", "real"})
 
@@ -52,6 +53,15 @@ class Problem:
     end: int
     is_error: bool
     name: str = ""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A name that fits at a place, and what it is."""
+
+    name: str
+    kind: str
+    detail: str = ""
 
 
 class Outline:
@@ -178,6 +188,41 @@ class Outline:
             for one in self.symbols
             if (one.name, one.kind) == (symbol.name, symbol.kind) and (one.kind != VARIABLE or one.statement == symbol.statement)
         ]
+
+    def completions(self, offset: int) -> list[Completion]:
+        """What fits at an offset: inside of an atom constants and variables of its type, elsewhere predicates."""
+        names = (WORD, NAME)  # one that ends here is being written
+        before = [token for token in self.tokens if token.end < offset + (token.kind not in names)]
+        depth, argument = 0, 0
+        for at in range(len(before) - 1, -1, -1):
+            kind = before[at].kind
+            if kind in (NEWLINE, BLANK) and depth == 0 and argument == 0 and self._ends_statement(at):
+                break
+            if kind == "(" and depth == 0:
+                if at and before[at - 1].kind in (WORD, NAME) and before[at - 1].text in self.predicates:
+                    return self._arguments(self.predicates[before[at - 1].text], argument, before[at].start)
+                break
+            depth += (kind == ")") - (kind == "(")
+            argument += kind == "," and depth == 0
+        found = [
+            Completion(name, PREDICATE, f"{name}({', '.join(atom.args)})" if atom.args else name)
+            for name, atom in sorted(self.predicates.items())
+        ]
+        found += [Completion(name, TYPE, "type") for name in sorted(self.types)]
+        return [*found, Completion("EXIST", "keyword"), Completion("FORALL", "keyword")]
+
+    def _arguments(self, atom: LoneAtom, argument: int, offset: int) -> list[Completion]:
+        """Variables of the statement and constants of the argument's type."""
+        if argument >= len(atom.args):
+            return []
+        wanted = atom.args[argument]
+        line = self.source.line_of(offset)
+        statement = next((one.statement for one in self.symbols if self.source.line_of(one.start) == line), -1)
+        own = {one.name for one in self.symbols if one.kind == VARIABLE and one.statement == statement}
+        declared = self.types.get(wanted)
+        constants = self.model.constants.get(wanted, ()) if self.model is not None else declared.constants if declared else ()
+        found = [Completion(name, VARIABLE, wanted) for name in sorted(own)]
+        return found + [Completion(name, CONSTANT, wanted) for name in list(constants)[:MOST_CONSTANTS]]
 
     def definition(self, symbol: Symbol) -> Place | None:
         """Where a predicate or a type is declared."""

@@ -33,13 +33,18 @@ class WrittenRule:
     note: str = ""
 
 
-def learned_text(model: syntax.Model, written: Mapping[int, Sequence[WrittenRule]], head: Sequence[str]) -> str:
-    """The whole file. written: by the rule's number in the model; rules that are not listed stay as they are."""
+def learned_text(
+    model: syntax.Model, written: Mapping[int, Sequence[WrittenRule]], head: Sequence[str], text: str | None = None
+) -> str:
+    """The whole file. written: by the rule's number in the model; rules that are not listed stay as they are.
+
+    text: of the file, where it is not saved yet.
+    """
     lines = [f"// {line}" for line in head] + [""]
     try:
         if model.marks_variables:  # rules that are written anew have no marks, and the two would be mixed
             return "\n".join(lines) + _plain(model, written)
-        source = read_source(model.source)
+        source = read_source(model.source) if text is None else Source(model.source, text)
     except Exception:  # rules from text: there is no file whose comments could be kept
         return "\n".join(lines) + _plain(model, written)
     return "\n".join(lines) + "\n".join(_file(source, model, written, set())) + "\n"
@@ -239,8 +244,11 @@ class Learned:
             found.setdefault(one.number, []).append(one)
         return found
 
-    def text(self) -> str:
-        """The rule file with the learned weights; comments and order are those of the source."""
+    def text(self, source: str | None = None) -> str:
+        """The rule file with the learned weights; comments and order are those of the source.
+
+        source: the file's text, where it is not saved yet.
+        """
         written: dict[int, Sequence[WrittenRule]] = {
             number: [WrittenRule(one.rule, one.stderr, "" if one.informed else "the data say nothing about it") for one in ones]
             for number, ones in self._by_rule().items()
@@ -250,7 +258,7 @@ class Learned:
             f"given {', '.join(self.targets)} by {self.method}; prior: {self.prior}",
         ]
         head[1] = f"for {', '.join(self.targets)} given the rest, by {self.method}; prior: {self.prior}"
-        return learned_text(self.source, written, head)
+        return learned_text(self.source, written, head, source)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule file."""

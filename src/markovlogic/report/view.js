@@ -489,7 +489,7 @@ export function explore(root, data, host = {}) {
   const top = h("header");
   const draw = () => {
     const now = state.data;
-    top.replaceChildren(...[now.title ? h("div", {class: "head"}, h("h1", {}, now.title), now.guarantee ? h("span", {class: "word", title: now.guarantee.meaning}, now.guarantee.word) : null) : null,
+    top.replaceChildren(...[now.title || now.guarantee ? h("div", {class: "head"}, now.title ? h("h1", {}, now.title) : null, now.guarantee ? h("span", {class: "word", title: now.guarantee.meaning}, now.guarantee.word) : null) : null,
       now.summary ? h("p", {class: "dim"}, now.summary) : null, now.guarantee ? h("p", {class: "dim meaning"}, now.guarantee.meaning) : null, now.compression ? h("p", {class: "compression"}, now.compression) : null,
       ...now.concerns.map(text => h("p", {class: "concern"}, text))].filter(Boolean));
     show(state.panel);

@@ -1,0 +1,1 @@
+"""The studio: a local page to edit rules, run them, explore and explain results."""
