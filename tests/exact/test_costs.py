@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from markovlogic.methods.exact.elimination import CHUNK
 from markovlogic.methods.exact.enumeration import FEW_WORLDS, TILE
 from markovlogic.methods.exact.planning import components_cost, elimination_cost, enumeration_cost
 from markovlogic.methods.exact.shapes import Shape
-from markovlogic.methods.exact.widths import EliminationPlan, Order
+from markovlogic.methods.exact.widths import CHUNK, EliminationPlan, Order
 from markovlogic.networks.ground import network_of
 
 OPEN, HIDDEN, SOFT, CLAUSES, LITERALS, ROWS = 5, 2, 3, 4, 7, 1000

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from markovlogic.compression.base import summary_line
 from markovlogic.errors import InferenceWarning, InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import InferOptions, MethodSettings
@@ -167,6 +166,8 @@ def _answered(
 
 def _with_summary(result: Marginals, compressor: Compressor | None, summary: str, bias: str = "") -> Marginals:
     """The result with the line on what a compression did: first among the remarks, and in the record for files."""
+    from markovlogic.compression.base import summary_line
+
     assert compressor is not None
     line = summary_line(summary, result.guarantee, bias)
     run = replace(result.run, compression=CompressionRecord(compressor.name, line))

@@ -41,18 +41,20 @@ def compressor_of(
 
     seed: of the run, which the compressor draws from unless it has one of its own.
     """
-    from markovlogic.compression.base import seeded
-
     given = _given(rank, ratio)
     if wanted is not None and not isinstance(wanted, str):
         if given:
             name = next(iter(given))
             raise InputError(f"a {name} beside {wanted!r}", hint=f"give it to the settings: {type(wanted).__name__}({name}=…)")
+        from markovlogic.compression.base import seeded
+
         return seeded(wanted, seed)
     if wanted is None or wanted == NONE:
         for name in given:
             raise InputError(f"--{name} is a setting of --compress", hint="name the compression, or leave it out")
         return None
+    from markovlogic.compression.base import seeded
+
     made = compressor_named(wanted)
     _check_given(made, given)
     return seeded(replace(made, **given), seed)  # type: ignore[type-var]

@@ -32,8 +32,7 @@ from markovlogic.estimation.substitutions import (
     sequence_orbit,
 )
 from markovlogic.estimation.tallies import Cubes, Saved
-from markovlogic.symmetry.automorphisms import NetworkGroup
-from markovlogic.symmetry.groups import GeneratedGroup, RenamingGroup
+from markovlogic.symmetry.groups import RenamingGroup
 from markovlogic.system.arrays import Float64, Int32, Int64, Pickled, Words, each_once, offsets, short_digest
 from markovlogic.system.checkpoint_validation import Restored
 
@@ -99,7 +98,7 @@ def orbit_pools(
 
     renamings: tried first for events, since their orbits of events need no list.
     """
-    label = _literal_orbits(group)
+    label = group.literal_orbits()
     size = np.bincount(label, minlength=1)
     orbit = label[2 * query_atoms + 1]
     wanted = each_once(orbit[size[orbit] > 1])
@@ -112,18 +111,6 @@ def orbit_pools(
     groups = [group] if renamings is None or renamings is group else [renamings, group]
     counts = tuple(_first_count(groups, event) for event in events)
     return OrbitPools(np.asarray(query_atoms, np.int32), pool_of[orbit], start, member, counts, group.orbits().source)
-
-
-def _literal_orbits(group: AtomGroup) -> Int64:
-    """(2·n_atoms,) the orbit of each literal of an open atom."""
-    if isinstance(group, NetworkGroup):
-        literal_label = group.literal_label[: 2 * group.n_atoms]
-        return np.unique(literal_label, return_inverse=True)[1].astype(np.int64)
-    orbits = group.orbits()
-    label = np.empty(2 * len(orbits.orbit_of), np.int64)
-    label[1::2] = orbits.orbit_of
-    label[0::2] = orbits.orbit_of + orbits.n_orbits
-    return label
 
 
 def _first_count(groups: Sequence[AtomGroup], event: Cubes) -> Count | None:
@@ -142,18 +129,9 @@ def _cube_count(group: AtomGroup, cube: npt.NDArray[np.integer]) -> CubeCount | 
     if isinstance(group, RenamingGroup):
         pattern = pattern_of(group.problem, group.classes, cube)
         return count_of(pattern) if pattern.members else None
-    images = _literal_generators(group)
+    images = group.literal_generators()
     orbit = sequence_orbit(images, cube, most=LISTED_READS // max(len(cube), 1)) if images else None
     return None if orbit is None or len(orbit) < 2 else ListedCount(Conjunctions(orbit))
-
-
-def _literal_generators(group: AtomGroup) -> list[Int32]:
-    """Generators as images of literals."""
-    if isinstance(group, GeneratedGroup):
-        return [np.stack([2 * image, 2 * image + 1], axis=1).ravel() for image in group.generators]
-    if isinstance(group, NetworkGroup):
-        return list(group.group.generators())
-    return []
 
 
 class PoolObserver:

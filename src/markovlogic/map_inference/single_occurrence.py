@@ -21,8 +21,7 @@ import numpy.typing as npt
 from markovlogic.data.evidence import Domain, codes, decode
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import ClauseTemplate, Definition, Literal, LoweredModel
-from markovlogic.problem import Problem, Statuses
-from markovlogic.problem.changed import with_statuses
+from markovlogic.problem import Problem, Statuses, with_statuses
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.system.arrays import Bool, Int8, Int64, each_once, frozen
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SWEEPS_A_STEP = 32
 _NUMBER = 8  # bytes of a float64
-_LOADING = 0.3  # seconds until kernels that were compiled before are there
+LOADING = 0.3  # seconds until kernels that were compiled before are there
 _STEP = 1e-4  # seconds of Python a step of a batch
 _POOL_CELL, _POOL_MEMBER = 8e-9, 20e-9  # seconds a draw: of a pool's chain, of a member that is counted in all chains
 _CELL, _POOLED_CELL = 30e-9, 100e-9  # seconds of the estimates, once: a query atom's chain, and where conditionals are pooled
@@ -111,7 +111,7 @@ class Rates:
             cells, counted = schedule.chains * pools.n_pools, batches * len(pools.member)
             draws += schedule.draws * (_POOL_CELL * cells + _POOL_MEMBER * counted)
         ends = use.cells * (_POOLED_CELL if pools is not None and use.estimator.conditional else _CELL)
-        begins = _LOADING + self.prepare * (scale.literals + scale.rows)
+        begins = LOADING + self.prepare * (scale.literals + scale.rows)
         return begins + (sweeps + draws) / at_once + ends
 
     def _tallied(self, scale: Scale, use: Use) -> int:

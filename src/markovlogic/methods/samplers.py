@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from markovlogic.estimation.estimator import Estimator
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.base import Cost, InferOptions, Offer, Plan
-from markovlogic.methods.rates import Rates, Use, counting_bytes, counting_rates, counting_scale
+from markovlogic.methods.rates import LOADING, Rates, Use, counting_bytes, counting_rates, counting_scale
 from markovlogic.methods.sampler_method import SamplingMethod
 from markovlogic.methods.sampling.base import Settings
 from markovlogic.methods.sampling.irreducible import Reachability
@@ -32,12 +32,14 @@ class GibbsMethod(SamplingMethod):
         """Count where grounding does not fit, or where it would take much longer, all chains considered."""
         if options.network is not None:
             return options.network
+        use = Use(options.sampling.schedule(self.chains), Estimator(), 0, 0, None)
+        grounded = analysis.forecast.sizes.seconds + self.rates.seconds(analysis.forecast.scale, use)
+        if analysis.forecast.fits and CHEAPER * grounded <= LOADING:  # which counting takes, too: it is not even planned
+            return NetworkKind.GROUND
         if analysis.forecast.outweighs is not None or analysis.forecast.uncountable is not None:
             return NetworkKind.GROUND
         if not analysis.forecast.fits:
             return NetworkKind.COUNTING if self._counting_fits(analysis, options) else NetworkKind.GROUND
-        use = Use(options.sampling.schedule(self.chains), Estimator(), 0, 0, None)
-        grounded = analysis.forecast.sizes.seconds + self.rates.seconds(analysis.forecast.scale, use)
         counted = counting_rates(analysis).seconds(counting_scale(analysis), use)
         return NetworkKind.COUNTING if counted < CHEAPER * grounded else NetworkKind.GROUND
 

@@ -5,7 +5,6 @@ Exclusive arguments, `?` facts and `--open`/`--closed` are all folded into that 
 needs to know them (grounding, symmetry, networks, results). Open atoms are numbered predicate by predicate, by code.
 """
 
-from markovlogic.problem.changed import with_statuses
 from markovlogic.problem.pose import pose
 from markovlogic.problem.query import QueryAtoms, query_atoms
 from markovlogic.problem.statuses import AtomIndex, Statuses
@@ -19,6 +18,7 @@ from markovlogic.problem.values import (
     WantedAtoms,
     WantedFormula,
 )
+from markovlogic.problem.worlds import with_statuses
 
 __all__ = [
     "AtomIndex",

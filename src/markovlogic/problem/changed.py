@@ -1,8 +1,8 @@
-"""The same problem with other statuses or other facts: open atoms are numbered anew."""
+"""The same evidence with some facts changed: what if this were true, false or unknown?"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,17 +11,8 @@ from markovlogic.data.db_lines import LineError, parse_fact
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Evidence, Facts, codes
 from markovlogic.errors import Fault, InputError, nearest
 from markovlogic.language.syntax import Predicate
-from markovlogic.problem.statuses import AtomIndex, Statuses
 from markovlogic.problem.values import Problem
-from markovlogic.problem.worlds import open_groups
-from markovlogic.system.arrays import Int32, frozen, offsets
-
-
-def with_statuses(problem: Problem, statuses: Mapping[str, Statuses]) -> Problem:
-    """A problem that differs in what is known; exclusive groups consist of what the statuses leave open of them."""
-    atoms = AtomIndex(tuple(statuses), frozen(offsets([own.n_open for own in statuses.values()])), statuses)
-    groups = (open_groups(predicate, statuses[name], atoms) for name, predicate in problem.model.predicates.items())
-    return replace(problem, statuses=statuses, atoms=atoms, groups=tuple(group for group in groups if group is not None))
+from markovlogic.system.arrays import Int32, frozen
 
 
 def changed_evidence(problem: Problem, changes: Sequence[str]) -> Evidence:

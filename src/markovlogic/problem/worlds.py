@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +27,8 @@ from markovlogic.data.evidence import (
 from markovlogic.errors import Fault, InputError, ResourceError
 from markovlogic.language.syntax import Predicate, show_constant
 from markovlogic.problem.statuses import AtomIndex, Statuses
-from markovlogic.problem.values import ExclusiveGroups
-from markovlogic.system.arrays import Int64, all_but, each_once, frozen
+from markovlogic.problem.values import ExclusiveGroups, Problem
+from markovlogic.system.arrays import Int64, all_but, each_once, frozen, offsets
 
 MOST_SHOWN = 20
 
@@ -139,3 +141,10 @@ def open_groups(predicate: Predicate, statuses: Statuses, atoms: AtomIndex) -> E
     start = np.concatenate([[0], np.flatnonzero(group[1:] != group[:-1]) + 1, [len(group)]]).astype(np.int64)
     frozen((start, atom))
     return ExclusiveGroups(predicate.name, start, atom)
+
+
+def with_statuses(problem: Problem, statuses: Mapping[str, Statuses]) -> Problem:
+    """A problem that differs in what is known; exclusive groups consist of what the statuses leave open of them."""
+    atoms = AtomIndex(tuple(statuses), frozen(offsets([own.n_open for own in statuses.values()])), statuses)
+    groups = (open_groups(predicate, statuses[name], atoms) for name, predicate in problem.model.predicates.items())
+    return replace(problem, statuses=statuses, atoms=atoms, groups=tuple(group for group in groups if group is not None))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,12 @@ from markovlogic.running.run_result import Estimating, RunResult
 from markovlogic.running.sampling import Schedule
 from markovlogic.running.warm import Ended, WarmStart
 from markovlogic.running.worker_pool import WorkerPool, cores
-from markovlogic.running.worlds import WorldsSink
 from markovlogic.system.arrays import Int32, Pickled, frozen, offsets
 from markovlogic.system.cancellation import SURE, Deadline, current, interrupted
 from markovlogic.system.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from markovlogic.running.worlds import WorldsSink
 
 THREADS_A_BATCH = 2  # that may share one
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.symmetry.base import OrbitPartition
+from markovlogic.symmetry.base import AtomGroup, OrbitPartition
 from markovlogic.symmetry.bliss import ColouredGraph
 from markovlogic.symmetry.orbits import partition
 from markovlogic.symmetry.refinement import Factor, FactorGroup
@@ -161,7 +161,7 @@ def _kept(factors: list[Factor], right: npt.NDArray[np.bool_]) -> list[Factor]:
     return kept
 
 
-class NetworkGroup:
+class NetworkGroup(AtomGroup):
     """A group of symmetries of a ground network, on its literals 2·atom + sign (hidden atoms included).
 
     Where it is `signed` it can exchange values: `sample_literals` is then the way to apply it, and an atom whose two literals
@@ -214,6 +214,14 @@ class NetworkGroup:
     def orbits(self) -> OrbitPartition:
         """Atoms whose positive literals share an orbit, so that they have the same marginal."""
         return self._orbits
+
+    def literal_orbits(self) -> Int64:
+        """(2·n_atoms,) the orbit of each literal, of both signs together where values may be exchanged."""
+        return np.unique(self.literal_label[: 2 * self._n_atoms], return_inverse=True)[1].astype(np.int64)
+
+    def literal_generators(self) -> list[Int32]:
+        """As images of literals."""
+        return list(self.group.generators())
 
 
 def network_automorphisms(network: GroundNetwork, *, signed: bool = False, budget_seconds: float = 10.0) -> NetworkGroup:

@@ -80,3 +80,15 @@ class AtomGroup(Protocol):
     def orbits(self) -> OrbitPartition:
         """The orbits of single atoms."""
         ...
+
+    def literal_orbits(self) -> Int64:
+        """(2·n_atoms,) the orbit of each literal 2·atom + sign; without exchanges of values no two signs share one."""
+        orbits = self.orbits()
+        label = np.empty(2 * len(orbits.orbit_of), np.int64)
+        label[1::2] = orbits.orbit_of
+        label[0::2] = orbits.orbit_of + orbits.n_orbits
+        return label
+
+    def literal_generators(self) -> list[Int32]:
+        """Generators as images of literals, by which orbits of conjunctions are listed; empty where they are found otherwise."""
+        return []

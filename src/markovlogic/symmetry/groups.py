@@ -8,7 +8,7 @@ import numpy as np
 
 from markovlogic.data.evidence import decode
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
+from markovlogic.symmetry.base import AtomGroup, ConstantClasses, OrbitPartition
 from markovlogic.symmetry.orbits import check_atoms, orbits_by_generators, orbits_by_key
 from markovlogic.system.arrays import Int32, Int64
 from markovlogic.system.checkpoint_validation import require_permutations
@@ -112,7 +112,7 @@ class OpenAtoms:
         return self._args[name]
 
 
-class RenamingGroup:
+class RenamingGroup(AtomGroup):
     """All renamings of constants that stay inside sound classes: a product of symmetric groups, sampled uniformly.
 
     Elements are given as permutations of the open atoms, or of the constants (`renaming`, `induced`).
@@ -183,7 +183,7 @@ def _classes_with_several(class_of: Int32) -> list[Int64]:
     return [members for members in np.split(several, ends) if len(members)]
 
 
-class GeneratedGroup:
+class GeneratedGroup(AtomGroup):
     """The group that some permutations of the open atoms generate, each an array of images.
 
     Elements are drawn by product replacement with a rattle, nearly uniform: `sample` starts it anew every time, so that it
@@ -241,3 +241,7 @@ class GeneratedGroup:
         if self._orbits is None:
             self._orbits = orbits_by_generators(self.generators, self._n_atoms, self.source)
         return self._orbits
+
+    def literal_generators(self) -> list[Int32]:
+        """As images of literals."""
+        return [np.stack([2 * image, 2 * image + 1], axis=1).ravel() for image in self.generators]

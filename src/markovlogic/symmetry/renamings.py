@@ -16,7 +16,7 @@ import numpy.typing as npt
 from markovlogic.data.evidence import codes
 from markovlogic.networks.components import connected_parts
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses, OrbitPartition
+from markovlogic.symmetry.base import AtomGroup, ConstantClasses, OrbitPartition
 from markovlogic.symmetry.bliss import ColouredGraph, Searched, search_all
 from markovlogic.symmetry.groups import OpenAtoms
 from markovlogic.symmetry.orbits import orbits_by_key, partition
@@ -188,7 +188,7 @@ def _generators(result: Searched | None, n: int) -> tuple[Int32, ...]:
     return tuple(made)
 
 
-class EvidenceGroup:
+class EvidenceGroup(AtomGroup):
     """A group of renamings that preserve model and evidence, acting on the open atoms."""
 
     def __init__(self, problem: Problem, group: FactorGroup, twins: ConstantClasses, notes: tuple[str, ...] = ()) -> None:

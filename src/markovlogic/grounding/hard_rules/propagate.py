@@ -25,8 +25,6 @@ import numpy as np
 from markovlogic.data.evidence import FALSE, TRUE, n_values
 from markovlogic.errors import InputError
 from markovlogic.grounding.backends import Engine
-from markovlogic.grounding.hard_rules.contradictions import contradiction
-from markovlogic.grounding.hard_rules.factors import factors
 from markovlogic.grounding.hard_rules.known import falsified, falsified_at, falsifying, is_ever_falsified
 from markovlogic.grounding.hard_rules.settled import Clash, Decided, Decider, Settled
 from markovlogic.grounding.plan import Pattern, Plan, plan
@@ -60,7 +58,11 @@ def decide(problem: Problem, lowered: LoweredModel, database: Engine, *, memory_
         # without constants an idle variable leaves no grounding
         if all(len(problem.domains[type_name]) for _, type_name in template.idle)
     ]
-    clauses = [clause for template in hard for clause in (template, *factors(template))]
+    clauses: list[ClauseTemplate] = []
+    if hard:
+        from markovlogic.grounding.hard_rules.factors import factors
+
+        clauses = [clause for template in hard for clause in (template, *factors(template))]
     clauses.sort(key=lambda clause: len(clause.variables) > 2)  # joins come after what closes a predicate by default
     settled = Settled(problem)
     most = MOST_LISTED if memory_limit is None else min(MOST_LISTED, memory_limit // _BYTES_LISTED)
@@ -71,6 +73,8 @@ def decide(problem: Problem, lowered: LoweredModel, database: Engine, *, memory_
         while fresh := settled.taken_fresh():
             work.round(fresh)
     except Clash as clash:
+        from markovlogic.grounding.hard_rules.contradictions import contradiction
+
         raise InputError(contradiction(clash, settled, hard, database)) from None
     finally:
         work.forget_tables()

@@ -22,10 +22,9 @@ import numpy.typing as npt
 from markovlogic.methods.exact.enumeration import impossible
 from markovlogic.methods.exact.factors import Factor, FactorModel, factor_model
 from markovlogic.methods.exact.shapes import NEVER, Event, Shape, ShapeAnswer
-from markovlogic.methods.exact.widths import EliminationPlan, Order
+from markovlogic.methods.exact.widths import CHUNK, EliminationPlan, Order
 from markovlogic.system.arrays import Float64
 
-CHUNK = 2**22  # table entries over all components that are solved together
 _REPORT = 2**20  # entries between two signs of life
 
 

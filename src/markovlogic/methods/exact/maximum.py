@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from markovlogic.methods.exact.elimination import CHUNK, Program, bucket_table, factor_program, own_tables
+from markovlogic.methods.exact.elimination import Program, bucket_table, factor_program, own_tables
 from markovlogic.methods.exact.enumeration import FEW_WORLDS, TILE, listed_worlds
 from markovlogic.methods.exact.shapes import NEVER, Shape, variables_of
-from markovlogic.methods.exact.widths import EliminationPlan
+from markovlogic.methods.exact.widths import CHUNK, EliminationPlan
 from markovlogic.system.arrays import Bool, Float64, Int64
 
 _MOST_FEATURES = 2**24  # worlds times atoms and clauses that are tabulated where worlds are listed

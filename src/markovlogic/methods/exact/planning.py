@@ -11,11 +11,10 @@ import numpy as np
 
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.methods.exact.assorted import MANY_FORMS, MOST_ATOMS, Assorted, assorted
-from markovlogic.methods.exact.elimination import CHUNK
 from markovlogic.methods.exact.enumeration import FEW_WORLDS, MOST_WORLDS, TILE, refuse_too_many_worlds
 from markovlogic.methods.exact.interaction import Effort, EffortSpentError
 from markovlogic.methods.exact.shapes import SameSize, Shape, shapes_and_sizes
-from markovlogic.methods.exact.widths import MOST_WIDTH, EliminationPlan, plan_elimination, refuse_dense
+from markovlogic.methods.exact.widths import CHUNK, MOST_WIDTH, EliminationPlan, plan_elimination, refuse_dense
 from markovlogic.networks.components import Components
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Pickled

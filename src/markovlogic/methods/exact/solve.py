@@ -11,7 +11,6 @@ import numpy as np
 
 from markovlogic.errors import InputError
 from markovlogic.methods.exact.assorted import Assorted, enumerate_assorted
-from markovlogic.methods.exact.elimination import eliminate_shape
 from markovlogic.methods.exact.enumeration import MOST_WORLDS, enumerate_shape
 from markovlogic.methods.exact.planning import ExactPlan, Method, ShapePlan, plan_exact
 from markovlogic.methods.exact.shapes import Event, Shape, ShapeAnswer
@@ -153,6 +152,8 @@ def _solve_shape(one: ShapePlan, query_events: QueryEvents, advance: Callable[[f
     elif one.elimination is None:
         answer = enumerate_shape(one.shape, events, advance=advance)
     else:
+        from markovlogic.methods.exact.elimination import eliminate_shape
+
         answer = eliminate_shape(one.shape, one.elimination, events, advance=advance)
     query_events.answered(numbers, answer.event_probability)
     return answer

@@ -198,6 +198,7 @@ def _join(
 
 
 MOST_WIDTH = 20
+CHUNK = 2**22  # table entries over all components that are solved together
 MOST_VARIABLES = 500_000
 DEFAULT_MEMORY = 2 * 2**30
 _ROW_LENGTHS = (5, 3)  # longer rows are split: tried one after the other
