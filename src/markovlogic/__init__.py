@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from markovlogic.api.infer import infer
     from markovlogic.api.link import link
     from markovlogic.api.maximize import maximize
+    from markovlogic.api.scaled import Dataset, infer_dataset
     from markovlogic.api.session import Session
     from markovlogic.api.symmetries import symmetries
     from markovlogic.api.why import why
@@ -76,6 +77,7 @@ _HOME = {
     "LiftedBlocked": "methods.sampling.lifted_blocked",
     "LiftedMH": "methods.sampling.lifted_mh",
     "MCSAT": "methods.sampling.mcsat",
+    "Dataset": "api.scaled",
     "Marginals": "results.marginals",
     "MarkovLogicError": "errors",
     "Model": "problem.model",
@@ -96,6 +98,7 @@ _HOME = {
     "evaluate": "evaluation.evaluate",
     "explain": "api.explain",
     "infer": "api.infer",
+    "infer_dataset": "api.scaled",
     "learn": "learning.learn",
     "link": "api.link",
     "load": "problem.model",
@@ -111,6 +114,7 @@ __all__ = [
     "Blocked",
     "Clustering",
     "DPMeans",
+    "Dataset",
     "Difference",
     "Evaluation",
     "Evidence",
@@ -146,6 +150,7 @@ __all__ = [
     "evaluate",
     "explain",
     "infer",
+    "infer_dataset",
     "learn",
     "link",
     "load",

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markovlogic.errors import InferenceWarning, InputError
 from markovlogic.guarantee import Guarantee
@@ -21,6 +21,7 @@ from markovlogic.report.progress import in_notebook
 from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
+from markovlogic.scale_out.options import RoadOptions
 from markovlogic.system.cancellation import SURE, current
 from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.progress import Progress
@@ -67,6 +68,9 @@ def infer(
     include_evidence: bool = False,
     top: int | None = None,
     threads: int | None = None,
+    engine: Any = None,
+    spark_remote: str | None = None,
+    spark_folder: str | None = None,
     progress: Progress | bool | None = None,
 ) -> Marginals:
     """Infer P(atom | evidence) for every atom and formula of the query.
@@ -80,6 +84,9 @@ def infer(
     limits.
     state: a folder with what an earlier run left; only components that changed are run again, and the folder is written anew.
     state_limit: bytes that it may take.
+    engine: `spark`, or a Spark session: evidence, grounding and components live there, and its executors solve them; `local`: the
+    same on this machine, with the same draws. spark_remote, spark_folder: the session's address (`sail` starts a
+    local Sail server), and where its tables are written.
     top: keep so many rows, those with the largest probabilities, of each predicate or pattern of the query.
     progress: a bar is shown on terminals and in notebooks where it takes more than a second; False shows nothing. A result with
     concerns comes with an `InferenceWarning`.
@@ -89,6 +96,18 @@ def infer(
     sampling = Sampling(
         chains, draws, burn_in, seed, time_limit, target_stderr, worlds, thin, checkpoint, resume, keep_draws, estimator, orbits
     )
+    if engine is not None:
+        from markovlogic.api.scaled import OnEngine, infer_on
+
+        on = OnEngine(engine, spark_remote, spark_folder)
+        elsewhere = {"network": network, "compress": compress, "proposals": proposals, "state": state}
+        road = RoadOptions(sampling, method, Assumptions(open_, closed, closed_types, clause_weights), include_evidence, top)
+        with progress_of(progress) as shown:
+            found = infer_on(
+                on, model, evidence, query, road, elsewhere, memory_limit=memory_limit, threads=threads, progress=shown
+            )
+        if isinstance(found, Marginals):
+            return _warned(found)
     options = options_of(method, network, sampling, compress, rank, ratio, compress_as, proposals)
     if state is not None:
         from markovlogic.api.session import answered_with_state, refuse_beside_state
@@ -107,12 +126,15 @@ def infer(
     # only now is it known what naming and sorting the rows took
     run = replace(result.run, seconds=watch.stop(), peak_memory_bytes=peak_memory())
     result = replace(result, run=run, prepared=prepared)
-    if top is not None:
-        result = result.top(top)
+    return _warned(result if top is None else result.top(top))
+
+
+def _warned(result: Marginals) -> Marginals:
+    """The result; a warning where there are concerns."""
     if concerns := result.concerns():
         # where the result is shown with its concerns, the warning only points to them
         message = f"{len(concerns)} concerns about these numbers: result.concerns()" if in_notebook() else "; ".join(concerns)
-        warnings.warn(message, InferenceWarning, stacklevel=2)
+        warnings.warn(message, InferenceWarning, stacklevel=3)
     return result
 
 

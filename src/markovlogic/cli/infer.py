@@ -14,6 +14,7 @@ from markovlogic.cli import options
 from markovlogic.cli.outputs import check_outputs, show_message
 
 if TYPE_CHECKING:
+    from markovlogic.api.scaled import Dataset
     from markovlogic.results.marginals import Marginals
 
 
@@ -81,6 +82,9 @@ def infer(
         ),
     ] = 0,
     stats: options.Stats = None,
+    engine: options.Engine = None,
+    spark_remote: options.SparkRemote = None,
+    spark_folder: options.SparkFolder = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Infer the probability of every query atom that the evidence leaves open."""
@@ -97,13 +101,52 @@ def infer(
     from markovlogic.report.progress import shown_progress
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
-    check_outputs((output, stats, worlds), (model, *(evidence or ())))
+    options.check_engine(engine, spark_remote, spark_folder)
+    as_dataset = engine == "spark" and output is not None and output.endswith(".parquet")
+    check_outputs((None if as_dataset else output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
         check_ending(output)
     if explained and (output is None or not is_page(output)):
         raise InputError("--why puts explanations on a page", hint="add -o FILE.html, or explain one atom with mln why")
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are printed below
+        if as_dataset:
+            from markovlogic.api.scaled import Dataset, OnEngine, infer_on
+            from markovlogic.problem.prepare import Assumptions
+            from markovlogic.running.sampling import Sampling
+            from markovlogic.scale_out.options import RoadOptions
+
+            assert output is not None
+            elsewhere = {"network": network, "compress": compressor, "proposals": source}
+            sampling = Sampling(
+                chains,
+                draws,
+                burn_in,
+                seed,
+                time_limit,
+                target_stderr,
+                worlds,
+                thin,
+                checkpoint,
+                resume,
+                False,
+                estimator,
+                orbits,
+            )
+            assumed = Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights)
+            dataset = infer_on(
+                OnEngine(engine, spark_remote, spark_folder),
+                model,
+                evidence or (),
+                query,
+                RoadOptions(sampling, chosen, assumed, include_evidence, top),
+                elsewhere,
+                path=output,
+                memory_limit=limit,
+                progress=progress,
+            )
+            assert isinstance(dataset, Dataset)
+            return _deliver_dataset(dataset, stats, quiet=quiet)
         result = api.infer(
             model,
             evidence or (),
@@ -134,10 +177,29 @@ def infer(
             memory_limit=limit,
             include_evidence=include_evidence,
             top=top,
+            engine=engine,
+            spark_remote=spark_remote,
+            spark_folder=spark_folder,
             progress=progress,
         )
     result = replace(result, run=replace(result.run, command=without_passwords(shlex.join(["mln", *sys.argv[1:]]))))
     return _deliver(result, output, stats, explained, quiet=quiet)
+
+
+def _deliver_dataset(result: Dataset, stats: str | None, *, quiet: bool) -> int:
+    """Say where the dataset is, and whether to trust it."""
+    import json
+
+    from markovlogic.report.files import atomic_file
+
+    if stats is not None:
+        with atomic_file(stats) as file:
+            file.write(json.dumps(result.stats(), indent=2, allow_nan=False).encode() + b"\n")
+    if not quiet:
+        show_message(f"wrote {result.path}: {result.line}")
+    for concern in result.concerns():
+        show_message(f"concern: {concern}")
+    return 1 if result.concerns() else 0
 
 
 def _deliver(result: Marginals, output: str | None, stats: str | None, explained: int, *, quiet: bool) -> int:

@@ -24,6 +24,7 @@ PROBLEM = "The problem"
 METHOD = "The method"
 SAMPLING = "Sampling"
 OUTPUT = "Output"
+ENGINE = "Engine"
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="Rule file (.mln).")]
 EvidenceFiles = Annotated[
@@ -149,6 +150,35 @@ MemoryLimit = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="local|spark",
+        help="Solve component by component: spark keeps evidence, grounding and results on a Spark session, local works on this "
+        "machine with the same draws. Default: whatever suits the problem, on this machine.",
+        rich_help_panel=ENGINE,
+    ),
+]
+SparkRemote = Annotated[
+    str | None,
+    typer.Option(
+        "--spark-remote",
+        metavar="ADDRESS",
+        help="Session of --engine spark: sc://host:port, or sail for a local Sail server. Default: SPARK_REMOTE, the session of "
+        "spark-submit, or a local one with Java.",
+        rich_help_panel=ENGINE,
+    ),
+]
+SparkFolder = Annotated[
+    str | None,
+    typer.Option(
+        "--spark-folder",
+        metavar="FOLDER",
+        help="Where the engine writes its tables, on storage that all executors share. Default: a temporary folder here.",
+        rich_help_panel=ENGINE,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress and no notes.", rich_help_panel=OUTPUT)]
 
 
@@ -223,6 +253,15 @@ def output_option(what: str) -> Any:
 def query_option(what: str) -> Any:
     """`-q ATOMS`, where it may be left out."""
     return typer.Option("-q", "--query", metavar="ATOMS", help=what, rich_help_panel=PROBLEM)
+
+
+def check_engine(engine: str | None, spark_remote: str | None, spark_folder: str | None) -> None:
+    """Refuse what belongs to another engine than the one that is named."""
+    if engine not in (None, "local", "spark"):
+        raise InputError(f"--engine {engine}: unknown", hint="choose local or spark")
+    for option, value in (("--spark-remote", spark_remote), ("--spark-folder", spark_folder)):
+        if value is not None and engine != "spark":
+            raise InputError(f"{option} is about --engine spark", hint="add --engine spark, or leave it out")
 
 
 def check_sampling(

@@ -9,6 +9,7 @@ need atoms.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from markovlogic.grounding.rows import Rows, canonical, concatenated, expanded, 
 from markovlogic.grounding.surviving import joined, surviving
 from markovlogic.language.templates import Cube, Definition, EqualityLiteral, Literal
 from markovlogic.problem import Statuses
-from markovlogic.system.arrays import Int32, Int64, each_once, offsets
+from markovlogic.system.arrays import Int8, Int32, Int64, each_once, offsets
 
 INLINED_AT_MOST = 20_000_000  # literals; past that, shared disjunctions become atoms where that saves most of the space
 INLINED_SAVING = 4
@@ -102,14 +103,51 @@ def ground_definition(
     """The hidden predicate as a relation; nodes that it needs are added."""
     sizes = tuple(len(domains[type_name]) for _, type_name in definition.parameters)
     code, rows = _cubes_left(definition, engine, relations, domains, nodes, sizes)
+    made = relation_of_cubes(rows, code, nodes, definition.rule)
+    statuses = Statuses(definition.predicate, sizes, FALSE, made.code, made.status)
+    types = tuple(type_name for _, type_name in definition.parameters)
+    return Relation(table_name("hidden", number), statuses, types, made.literal)
+
+
+class HiddenAtoms(NamedTuple):
+    """What became of ground hidden atoms; those that are not listed are false."""
+
+    code: Int64  # sorted
+    status: Int8  # TRUE, or UNKNOWN where there is a literal
+    literal: Int32  # -1 where the atom is true
+
+
+def relation_of_cubes(rows: Rows, code: Int64, nodes: Nodes, rule: int) -> HiddenAtoms:
+    """Hidden atoms of what is left of their cubes, the negated literals as rows; nodes that they need are added.
+
+    code: (n_rows,) the atom that each row belongs to.
+    """
     length = rows.length
     true_code = each_once(code[length == 0])
     matters = ~np.isin(code, true_code)
     single, several = matters & (length == 1), matters & (length > 1)
-    node = nodes.add(rows.take(np.flatnonzero(several)), definition.rule)
+    node = nodes.add(rows.take(np.flatnonzero(several)), rule)
     disjunct = np.concatenate([rows.literal[rows.start[:-1][single]] ^ 1, 2 * (nodes.n_atoms + node).astype(np.int32)])
     code = np.concatenate([code[single], code[several]])
-    return _relation(definition, number, sizes, true_code, code, disjunct, nodes)
+    open_code, member = np.unique(code, return_inverse=True)
+    order = np.argsort(member, kind="stable")
+    start = offsets(np.bincount(member, minlength=len(open_code)))
+    rows, stays = canonical(start, disjunct[order])
+    true_code = np.concatenate([true_code, open_code[~stays]])
+    open_code = open_code[stays]
+    rows, stays = nodes.inlined(rows)
+    true_code = np.concatenate([true_code, open_code[~stays]])
+    open_code = open_code[stays]
+    several = rows.length > 1
+    literal = np.empty(len(open_code), np.int32)
+    literal[~several] = rows.literal[rows.start[:-1][~several]]
+    node = nodes.add(rows.take(np.flatnonzero(several)), rule)
+    literal[several] = 2 * (nodes.n_atoms + node) + 1
+    code = np.concatenate([open_code, true_code])
+    status = np.concatenate([np.full(len(open_code), UNKNOWN, np.int8), np.full(len(true_code), TRUE, np.int8)])
+    literal = np.concatenate([literal, np.full(len(true_code), -1, np.int32)])
+    order = np.argsort(code)
+    return HiddenAtoms(code[order], status[order], literal[order])
 
 
 def _cubes_left(
@@ -145,35 +183,3 @@ def negated(cube: Cube, definition: Definition) -> Pattern:
         variables=definition.parameters + definition.locals_,
         keep=tuple(name for name, _ in definition.parameters),
     )
-
-
-def _relation(
-    definition: Definition,
-    number: int,
-    sizes: tuple[int, ...],
-    true_code: Int64,
-    code: Int64,
-    disjunct: Int32,
-    nodes: Nodes,
-) -> Relation:
-    open_code, member = np.unique(code, return_inverse=True)
-    order = np.argsort(member, kind="stable")
-    start = offsets(np.bincount(member, minlength=len(open_code)))
-    rows, stays = canonical(start, disjunct[order])
-    true_code = np.concatenate([true_code, open_code[~stays]])
-    open_code = open_code[stays]
-    rows, stays = nodes.inlined(rows)
-    true_code = np.concatenate([true_code, open_code[~stays]])
-    open_code = open_code[stays]
-    several = rows.length > 1
-    literal = np.empty(len(open_code), np.int32)
-    literal[~several] = rows.literal[rows.start[:-1][~several]]
-    node = nodes.add(rows.take(np.flatnonzero(several)), definition.rule)
-    literal[several] = 2 * (nodes.n_atoms + node) + 1
-    code = np.concatenate([open_code, true_code])
-    status = np.concatenate([np.full(len(open_code), UNKNOWN, np.int8), np.full(len(true_code), TRUE, np.int8)])
-    literal = np.concatenate([literal, np.full(len(true_code), -1, np.int32)])
-    order = np.argsort(code)
-    statuses = Statuses(definition.predicate, sizes, FALSE, code[order], status[order])
-    types = tuple(type_name for _, type_name in definition.parameters)
-    return Relation(table_name("hidden", number), statuses, types, literal[order])

@@ -21,7 +21,7 @@ from math import prod
 from typing import NamedTuple
 
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain
-from markovlogic.grounding.relations import Relation
+from markovlogic.grounding.relations import Known, Relation
 from markovlogic.language.syntax import Constant, Term, Variable
 from markovlogic.language.templates import EqualityLiteral, Literal
 
@@ -49,7 +49,7 @@ class Access:
     way: str
     positive: bool
     args: tuple[Argument, ...]
-    relation: Relation
+    relation: Known
     table: str = ""
     rows: int = 0
     has_output: bool = True  # whether the literal can stay open
@@ -58,6 +58,12 @@ class Access:
     def alias(self) -> str:
         """Name of the joined table in the query."""
         return f"l{self.position}"
+
+    @property
+    def rows_here(self) -> Relation:
+        """The relation with its rows, where they are in this process."""
+        assert isinstance(self.relation, Relation)
+        return self.relation
 
     @property
     def satisfied(self) -> int:
@@ -118,7 +124,7 @@ class _Satisfied(Exception):
     """The pattern has no substitution that leaves it unsatisfied."""
 
 
-def plan(pattern: Pattern, relations: Mapping[str, Relation], domains: Mapping[str, Domain]) -> Plan:
+def plan(pattern: Pattern, relations: Mapping[str, Known], domains: Mapping[str, Domain]) -> Plan:
     """Decide how each literal is read and in which order tables are joined."""
     types = dict(pattern.variables)
     groundings = prod(len(domains[type_name]) for type_name in types.values())
@@ -132,7 +138,7 @@ def plan(pattern: Pattern, relations: Mapping[str, Relation], domains: Mapping[s
 
 def _plan(
     pattern: Pattern,
-    relations: Mapping[str, Relation],
+    relations: Mapping[str, Known],
     domains: Mapping[str, Domain],
     types: dict[str, str],
     groundings: int,
@@ -230,9 +236,8 @@ def _resolved(term: Term, type_name: str, value: Mapping[str, Argument], domains
     return value[term.name]
 
 
-def _access(position: int, positive: bool, args: tuple[Argument, ...], relation: Relation, fixed: list[int]) -> Access | None:
+def _access(position: int, positive: bool, args: tuple[Argument, ...], relation: Known, fixed: list[int]) -> Access | None:
     """How the literal is read; None when it is falsified always; a ground one that is open is added to `fixed`."""
-    statuses = relation.statuses
     satisfied = TRUE if positive else FALSE
     if all(isinstance(a, int) for a in args):
         status, literal = relation.at(_code(args, relation.sizes))
@@ -241,19 +246,19 @@ def _access(position: int, positive: bool, args: tuple[Argument, ...], relation:
         if status == UNKNOWN:
             fixed.append(literal ^ (not positive))
         return None
-    n_exceptions = len(statuses.code)
-    if statuses.default == satisfied:
+    n_exceptions = relation.n_exceptions
+    if relation.default == satisfied:
         if not n_exceptions:
             raise _Satisfied
-        return Access(position, "inner", positive, args, relation, relation.table, n_exceptions, statuses.n_open > 0)
+        return Access(position, "inner", positive, args, relation, relation.table, n_exceptions, relation.n_open > 0)
     if not n_exceptions:
         return Access(position, "free", positive, args, relation) if relation.is_open else None
     surviving = relation.n_surviving(positive)
     if not surviving:
         raise _Satisfied
-    if surviving == statuses.n_ground and not statuses.n_open:
+    if surviving == relation.n_ground and not relation.n_open:
         return None
-    return Access(position, "left", positive, args, relation, relation.table, n_exceptions, statuses.n_open > 0)
+    return Access(position, "left", positive, args, relation, relation.table, n_exceptions, relation.n_open > 0)
 
 
 def _listed(accesses: list[Access]) -> list[Access]:
@@ -264,7 +269,7 @@ def _listed(accesses: list[Access]) -> list[Access]:
         if access.way != "left" or not access.relation.is_open:
             continue
         surviving = access.relation.n_surviving(access.positive)
-        short = _LISTED_SHARE * surviving <= access.relation.statuses.n_ground
+        short = _LISTED_SHARE * surviving <= access.relation.n_ground
         if surviving <= _LISTED_AT_MOST and (short or not bound.issuperset(access.variables)):
             table = access.relation.table + ("_not_true" if access.positive else "_not_false")
             result[result.index(access)] = replace(access, way="inner", table=table, rows=surviving)

@@ -43,12 +43,12 @@ def unit_access(found: Plan, keep: tuple[str, ...]) -> Access | None:
         return None
     access = part.filters[0]
     inside = all(isinstance(side, int) or side in access.variables for pair in part.unequal for side in pair)
-    return access if inside and access.positive and access.relation.statuses.default == FALSE else None
+    return access if inside and access.positive and access.relation.default == FALSE else None
 
 
 def unit_of(found: Plan, access: Access) -> Unit:
     """Open instances of the literal, and the number of falsified ones; the plan's factor comes on top."""
-    statuses = access.relation.statuses
+    statuses = access.rows_here.statuses
     args = decode(statuses.code, statuses.sizes)
     column: dict[str, Int32] = {}
     fits: Bool = np.ones(len(args), np.bool_)
@@ -62,7 +62,7 @@ def unit_of(found: Plan, access: Access) -> Unit:
         name = left if isinstance(left, str) else right
         assert isinstance(name, str)
         n -= n // size[name]
-    literal = access.relation.literal[fits & (statuses.status == UNKNOWN)]
+    literal = access.rows_here.literal[fits & (statuses.status == UNKNOWN)]
     n_true = int(np.count_nonzero(fits & (statuses.status == TRUE)))
     return Unit(Rows(np.arange(len(literal) + 1, dtype=np.int64), literal), n - n_true - len(literal))
 
@@ -251,7 +251,7 @@ def _plan_rows(found: Plan, counts: _Counts) -> tuple[int, int]:
         scanned = max(scanned, bound)
         bound = counts.filtered(part, bound)
         if part.grouped:
-            shown = prod(a.relation.statuses.n_open + (a.way != "free") for a in part.outputs)
+            shown = prod(a.relation.n_open + (a.way != "free") for a in part.outputs)
             kept = prod(dict(part.domains).get(name) or _size_of(part, name) for name in part.keep)
             bound = min(bound, shown * kept)
         rows *= bound
@@ -267,7 +267,7 @@ def _template_bound(
 ) -> tuple[int, int, int, int]:
     """Bounds of rows, clauses, literals, and rows scanned."""
     unit = unit_access(found, pattern_of(template).keep)
-    rows, scanned = _plan_rows(found, counts) if unit is None else (unit.relation.statuses.n_open, unit.rows)
+    rows, scanned = _plan_rows(found, counts) if unit is None else (unit.relation.n_open, unit.rows)
     sizes = {name: len(domains[type_name]) for name, type_name in template.variables}
     shown = widest = len(found.outputs) + len(found.fixed)
     inlined, copies = 0, 1

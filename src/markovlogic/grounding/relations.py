@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,35 @@ from markovlogic.system.arrays import Int8, Int32, Int64
 
 MISSING = np.int32(2**31 - 1)  # stands where a literal is falsified; sorts behind every literal
 _DENSE_RANKS = 1 << 27  # up to this many ground atoms, ranks are looked up in an array
+
+
+class Known(Protocol):
+    """What plans and queries need to know of a predicate, wherever its statuses are kept; see `Relation`."""
+
+    @property
+    def table(self) -> str: ...  # noqa: D102
+    @property
+    def types(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def sizes(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def default(self) -> int: ...  # noqa: D102
+    @property
+    def is_open(self) -> bool: ...  # noqa: D102
+    @property
+    def n_ground(self) -> int: ...  # noqa: D102
+    @property
+    def n_open(self) -> int: ...  # noqa: D102
+    @property
+    def n_exceptions(self) -> int: ...  # noqa: D102
+    @property
+    def exceptional(self) -> frozenset[int]: ...  # noqa: D102
+    @property
+    def first(self) -> int: ...  # noqa: D102
+    @property
+    def coded(self) -> bool: ...  # noqa: D102
+    def n_surviving(self, positive: bool) -> int: ...  # noqa: D102
+    def at(self, code: int) -> tuple[int, int]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +61,32 @@ class Relation:
     types: tuple[str, ...]
     literal: Int32  # (n_exceptions,)
     first: int = 0  # number of the first open atom, where the default is UNKNOWN
+    coded: ClassVar[bool] = False  # whether open atoms are named by code in the database, not numbered afterwards
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Domain size of each argument."""
         return self.statuses.sizes
+
+    @property
+    def default(self) -> int:
+        """The status of what is not listed."""
+        return self.statuses.default
+
+    @property
+    def n_ground(self) -> int:
+        """How many ground atoms there are."""
+        return self.statuses.n_ground
+
+    @property
+    def n_open(self) -> int:
+        """How many of them are open."""
+        return self.statuses.n_open
+
+    @property
+    def n_exceptions(self) -> int:
+        """How many atoms are listed."""
+        return len(self.statuses.code)
 
     @property
     def is_open(self) -> bool:

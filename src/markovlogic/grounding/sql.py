@@ -16,7 +16,7 @@ _INTEGERS = 2**62
 
 def needs_rank(access: Access) -> bool:
     """Whether the output is the atom's code, to be turned into its number afterwards, and no literal yet."""
-    return access.way == "left" and access.relation.is_open
+    return access.way == "left" and access.relation.is_open and not access.relation.coded
 
 
 def query(plan: Plan, dialect: Dialect, *, numbers: dict[str, int] | None = None) -> str:
@@ -142,10 +142,10 @@ def _output(access: Access, place: dict[str, str]) -> str:
     """The literal that stays open: as literal, or as code where `needs_rank`; -1 where it is falsified."""
     relation, alias = access.relation, access.alias
     if access.way == "free":
-        return f"CAST(2 * ({_code(access, place)} + {relation.first}) + 1 AS INTEGER)"
-    if needs_rank(access):
+        return f"CAST(2 * ({_code(access, place)} + {relation.first}) + 1 AS {'BIGINT' if relation.coded else 'INTEGER'})"
+    if access.way == "left" and relation.is_open:
         falsified = FALSE if access.positive else TRUE
-        code = _code(access, place)
+        code = f"2 * ({_code(access, place)} + {relation.first}) + 1" if relation.coded else _code(access, place)
         if falsified not in relation.exceptional:
             return code
         return f"CASE WHEN {alias}.status IS NULL THEN {code} ELSE -1 END"

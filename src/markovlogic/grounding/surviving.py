@@ -64,7 +64,7 @@ def _part(part: Part, numbers: dict[str, int]) -> tuple[Columns, int]:
         outputs[access.position] = 2 * (_codes(access, value, n) + access.relation.first) + 1
     for access in (*part.joins, *part.filters):
         code = _codes(access, value, n)
-        status = access.relation.statuses.lookup(code)
+        status = access.rows_here.statuses.lookup(code)
         unsatisfied = status != access.satisfied
         keep = unsatisfied if keep is None else keep & unsatisfied
         if access.has_output:
@@ -93,7 +93,7 @@ def _output(access: Access, code: Int64, is_open: Bool) -> Int64:
     """The positive literal, or the code where `needs_rank`; -1 where the literal is falsified."""
     found = np.full(len(code), -1, np.int64)
     opened = code[is_open]
-    found[is_open] = opened if needs_rank(access) else access.relation.literals(opened)
+    found[is_open] = opened if needs_rank(access) else access.rows_here.literals(opened)
     return found
 
 
@@ -218,9 +218,9 @@ def _literals(access: Access, column: npt.NDArray[np.integer]) -> npt.NDArray[np
         return literal if access.way == "free" else np.where(column < 0, MISSING, literal)
     is_open = column >= 0
     if is_open.all():
-        return access.relation.literals(column.astype(np.int64, copy=False)) ^ np.int32(not access.positive)
+        return access.rows_here.literals(column.astype(np.int64, copy=False)) ^ np.int32(not access.positive)
     literal = np.full(len(column), MISSING, np.int32)
-    literal[is_open] = access.relation.literals(column[is_open].astype(np.int64)) ^ np.int32(not access.positive)
+    literal[is_open] = access.rows_here.literals(column[is_open].astype(np.int64)) ^ np.int32(not access.positive)
     return literal
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 import time
@@ -274,8 +275,9 @@ class Interrupts:
         self._deadline.cancel()
 
     def __enter__(self) -> Interrupts:
-        if threading.current_thread() is threading.main_thread():
-            for number in SIGNALS:
+        # a program that embeds Python may call it from a thread that counts as the main one and may set no handler all the same
+        with contextlib.suppress(ValueError):
+            for number in SIGNALS if threading.current_thread() is threading.main_thread() else ():
                 before = signal.getsignal(number)
                 # an ignored signal stays ignored (nohup), and a handler that was not set from Python could not be restored
                 if before is not None and before != signal.SIG_IGN:

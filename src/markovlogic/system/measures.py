@@ -186,7 +186,7 @@ class Stopwatch:
         try:
             yield
         finally:
-            self.seconds[stage] += time.perf_counter() - before
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - before
 
     def stop(self) -> dict[str, float]:
         """All stages, with the total until now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from markovlogic.grounding.plan import Plan
-from markovlogic.grounding.relations import Relation
+from markovlogic.grounding.relations import Known, Relation
 
 Columns = dict[str, npt.NDArray[np.integer]]
+Work = Callable[[Any], Any]  # an Arrow table to an Arrow table; it pickles
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Dialect:
 
     name: str
     range_table: str  # a table expression with one column v, the integers 0..n-1
+    divided: str = "({a} / {b})"  # whole numbers without the remainder
+    like: str = "({text} ~ '{pattern}')"  # whether a text is what a regular expression says
 
     def integers(self, n: int) -> str:
         """The integers 0..n-1 as a table with the column v."""
@@ -63,6 +66,10 @@ class Engine(ABC):
         """The rows of a query, column by column, in batches; all of them numbers."""
 
     @abstractmethod
+    def arrow(self, sql: str) -> Any:
+        """The rows of a query as an Arrow table, or a reader of them."""
+
+    @abstractmethod
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a small result; may be called while the batches of another query are read."""
 
@@ -75,12 +82,31 @@ class Engine(ABC):
     def count(self, sql: str, seconds: float) -> int | None:
         """The number that a counting query gives; None when it takes longer than `seconds`."""
 
+    # ---- whole tables that never come to this process
+
+    @abstractmethod
+    def read(self, table: str, source: Any) -> None:
+        """Name files (a path or a pattern), a table, a query after `sql:`, or a frame of the database."""
+
+    @abstractmethod
+    def columns_of(self, table: str) -> list[tuple[str, str]]:
+        """Names and types of a table's columns."""
+
+    @abstractmethod
+    def apply(self, table: str, sql: str, by: str, work: Work, schema: str) -> None:
+        """Make a table of what `work` gives for the rows of a query that have the same value of a column, group by group."""
+
+    @abstractmethod
+    def write(self, sql: str, path: str) -> None:
+        """Write the rows of a query as Parquet files into a folder that does not exist yet."""
+
     @abstractmethod
     def close(self) -> None:
         """End the connection and remove what it wrote to disk."""
 
 
-def _columns_of(table: str, relation: Relation) -> Columns:
+def _columns_of(table: str, relation: Known) -> Columns:
+    assert isinstance(relation, Relation)  # others are in the database already
     if table == relation.table:
         return relation.columns()
     return relation.surviving_columns(positive=table.endswith("_not_true"))

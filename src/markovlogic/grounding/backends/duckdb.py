@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import os
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +19,16 @@ import numpy.typing as npt
 
 from markovlogic.data.arrow import numpy_numbers
 from markovlogic.errors import ResourceError
-from markovlogic.grounding.backends.base import Columns, Dialect, Engine
+from markovlogic.grounding.backends.base import Columns, Dialect, Engine, Work
 from markovlogic.system import cancellation
 from markovlogic.system.temporary import TemporaryFolder, remove_abandoned
 
-DUCKDB = Dialect("duckdb", "(SELECT CAST(range AS INTEGER) AS v FROM range({n}))")
+DUCKDB = Dialect(
+    "duckdb",
+    "(SELECT CAST(range AS INTEGER) AS v FROM range({n}))",
+    divided="({a} // {b})",
+    like="regexp_full_match({text}, '{pattern}')",
+)
 FOLDERS = "markovlogic-"  # how names of temporary folders begin
 _BATCH = 1_000_000  # rows fetched at once
 
@@ -108,6 +116,52 @@ class DuckDB(Engine):
         with translate_duckdb_errors(), self._connection.cursor() as cursor:
             found: list[tuple[Any, ...]] = cursor.execute(sql).fetchall()
             return found
+
+    def read(self, table: str, source: Any) -> None:
+        """Name Parquet or text files, or what follows `sql:`."""
+        text = str(source)
+        quoted = text.replace("'", "''")
+        if text.startswith("sql:"):
+            found = text.removeprefix("sql:")
+        elif ".parquet" in text or Path(text).is_dir():
+            files = f"{quoted}/*.parquet" if Path(text).is_dir() else quoted
+            found = f"SELECT * FROM read_parquet('{files}')"
+        else:
+            found = f"SELECT * FROM read_csv('{quoted}', header = true, all_varchar = true)"
+        self.execute(f"CREATE OR REPLACE VIEW {table} AS {found}")
+
+    def columns_of(self, table: str) -> list[tuple[str, str]]:
+        """Names and types of a table's columns."""
+        return [(row[0], str(row[1]).lower()) for row in self.rows(f"DESCRIBE {table}")]
+
+    def apply(self, table: str, sql: str, by: str, work: Work, schema: str) -> None:
+        """Group by group, in the order of the column, on as many threads as there are cores."""
+        import pyarrow as pa
+
+        self.execute(f"CREATE OR REPLACE TABLE {table} ({schema})")
+        self._loaded.add(table)
+        waiting: deque[Future[Any]] = deque()
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+
+            def keep(most: int) -> None:
+                while len(waiting) > most:
+                    self._connection.register("made", waiting.popleft().result())
+                    self.execute(f"INSERT INTO {table} SELECT * FROM made")
+                    self._connection.unregister("made")
+
+            rest: Any = None
+            for (group,) in self.rows(f"SELECT DISTINCT {by} FROM ({sql}) AS grouped ORDER BY 1"):
+                with translate_duckdb_errors(), self._connection.cursor() as cursor:
+                    relation = cursor.sql(f"SELECT * FROM ({sql}) AS grouped WHERE {by} = {group}")
+                    rest = relation.to_arrow_table() if hasattr(relation, "to_arrow_table") else relation.fetch_arrow_table()
+                waiting.append(pool.submit(work, rest if isinstance(rest, pa.Table) else rest.read_all()))
+                keep(2 * (os.cpu_count() or 1))
+            keep(0)
+
+    def write(self, sql: str, path: str) -> None:
+        """Write the rows of a query as Parquet files into a folder that does not exist yet."""
+        quoted = path.replace("'", "''")
+        self.execute(f"COPY ({sql}) TO '{quoted}' (FORMAT parquet, PER_THREAD_OUTPUT true)")
 
     def count(self, sql: str, seconds: float) -> int | None:
         """The number that a counting query gives; None when it takes longer than `seconds`."""

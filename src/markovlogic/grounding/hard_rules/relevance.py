@@ -70,7 +70,7 @@ def relevant(problem: Problem, lowered: LoweredModel, queried: Sequence[str]) ->
         hard_rules=len(_unchecked(problem, dropped, lowered)),
         log_z=None if dropped else _log_worlds(problem, rest),
     )
-    made = replace(lowered, templates=tuple(stays), definitions=_used(lowered, stays))
+    made = replace(lowered, templates=tuple(stays), definitions=used_definitions(lowered, stays))
     return Relevant(with_statuses(problem, statuses), made, left)
 
 
@@ -85,7 +85,7 @@ def rules_that_matter(problem: Problem, lowered: LoweredModel, queried: Sequence
     kept = _tied(lowered, changing, queried)
     named = [(t, changing.intersection(literal.predicate for literal in t.literals)) for t in lowered.templates]
     stays = [template for template, names in named if kept.intersection(names) or (not names and isinf(template.weight))]
-    return replace(lowered, templates=tuple(stays), definitions=_used(lowered, stays))
+    return replace(lowered, templates=tuple(stays), definitions=used_definitions(lowered, stays))
 
 
 def _changing(problem: Problem, lowered: LoweredModel) -> tuple[set[str], set[str]]:
@@ -132,7 +132,7 @@ def _tied(lowered: LoweredModel, changing: set[str], queried: Sequence[str]) -> 
     return found
 
 
-def _used(lowered: LoweredModel, templates: Sequence[ClauseTemplate]) -> tuple[Definition, ...]:
+def used_definitions(lowered: LoweredModel, templates: Sequence[ClauseTemplate]) -> tuple[Definition, ...]:
     """The definitions that clauses need, and those that these need."""
     used = {literal.predicate for template in templates for literal in template.literals}
     for definition in reversed(lowered.definitions):

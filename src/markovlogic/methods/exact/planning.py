@@ -212,6 +212,35 @@ def plan_share(
     return ExactShare(chosen, _with_figures(network, parts, independent, made, Effort()))
 
 
+def plan_each(
+    network: GroundNetwork, parts: Components, *, method: Method = "exact", most_entries: float, effort: float
+) -> ExactShare | None:
+    """Plan for the components whose own tables and worlds have at most so many entries, whatever others there are beside them.
+
+    effort: steps that planning for one shape may take.
+    """
+    if not np.diff(network.group_start).all():
+        return None
+    bounds = _Bounds(method, MOST_WIDTH, MOST_WORLDS, None)
+    independent, rest = _independent_atoms(network, parts)
+    chosen = np.zeros(parts.n_components, np.bool_)
+    chosen[parts.component_of[independent]] = True
+    made: list[ShapePlan] = []
+    for shape in _sorted(network, parts, rest, method):
+        try:
+            plan = bounds.plan_of(shape, Effort(effort))
+        except ResourceError:
+            continue
+        entries = 0.0  # of few atoms each, where they are many forms
+        if not isinstance(plan.shape, Assorted):
+            worlds = 2.0 ** min(plan.shape.log2_worlds(), 1000.0)
+            entries = worlds if plan.elimination is None else plan.elimination.entries
+        if entries <= most_entries:
+            chosen[shape.component] = True
+            made.append(plan)
+    return ExactShare(chosen, _with_figures(network, parts, independent, made, Effort())) if chosen.any() else None
+
+
 def _independent_atoms(network: GroundNetwork, parts: Components) -> tuple[Int32, np.ndarray]:
     """Atoms that stand alone, without clauses, groups or definitions, and the components that are left."""
     alone = np.diff(parts.start) == 1

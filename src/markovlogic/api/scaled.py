@@ -1,0 +1,278 @@
+"""`infer` and its like on an engine: which options can go there, and results as marginals or as a dataset."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markovlogic._version import __version__
+from markovlogic.data.arrow import numpy_numbers
+from markovlogic.data.evidence import Domain, Evidence, codes
+from markovlogic.data.sources import evidence_sources, source_name
+from markovlogic.errors import InputError, ResourceError, UnsupportedError
+from markovlogic.language.load import load
+from markovlogic.language.syntax import Model
+from markovlogic.problem.prepare import Assumptions
+from markovlogic.results.marginals import EVENT, Marginals, RunRecord
+from markovlogic.running.sampling import Sampling
+from markovlogic.scale_out.options import RoadOptions
+from markovlogic.scale_out.road import Prepared, Summary, prepare_stored, solve_stored
+from markovlogic.system.arrays import frozen
+from markovlogic.system.measures import default_limit, peak_memory
+from markovlogic.system.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from markovlogic.grounding.backends import Engine
+
+LOCAL, SPARK = "local", "spark"
+METHODS = ("auto", "exact", "enumerate", "eliminate", "gibbs", "blocked", "mcsat", "tempered")
+MOST_ROWS = 2_000_000  # of a result that this program holds; more become a dataset
+ABOUT_DRAWS = ("worlds", "thin", "checkpoint", "resume", "keep_draws")
+
+
+@dataclass(frozen=True)
+class OnEngine:
+    """Which engine, and where its session and its tables are."""
+
+    engine: str | Any  # local, spark, or a Spark session
+    remote: str | None = None
+    folder: str | None = None
+    partitions: int | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is DuckDB in this process."""
+        return isinstance(self.engine, str) and self.engine == LOCAL
+
+    @contextmanager
+    def opened(self, memory_limit: int | None, threads: int | None) -> Iterator[Engine]:
+        """The engine, for as long as the block lasts."""
+        if self.is_local:
+            from markovlogic.grounding.backends.duckdb import open_duckdb
+
+            with closing(open_duckdb(memory_limit, threads)) as engine:
+                yield engine
+            return
+        from markovlogic.grounding.backends.sessions import spark_engine
+
+        session = None if isinstance(self.engine, str) else self.engine
+        with spark_engine(self.remote, session=session, folder=self.folder, partitions=self.partitions) as engine:
+            yield engine
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A result that was written by the engine; this program has its summary only."""
+
+    path: str
+    summary: Summary
+
+    def concerns(self) -> list[str]:
+        """Reasons not to trust the numbers; empty when none was found."""
+        return list(self.summary.concerns)
+
+    @property
+    def line(self) -> str:
+        """The summary in a line."""
+        own = self.summary
+        methods = " and ".join(f"{name} for {atoms:,} atoms" for name, atoms in own.methods.items()) or "all known"
+        worst = "" if own.worst_rhat is None else f", worst R-hat {own.worst_rhat:.3f}"
+        return f"{own.rows:,} rows in {own.components:,} components, {methods}{worst}; guarantee: {own.guarantee}"
+
+    def stats(self) -> dict[str, Any]:
+        """What `--stats` writes."""
+        return record_of(self.summary, (), (), "auto", None).stats(self.summary.guarantee)
+
+
+def check_engine(engine: str | Any) -> None:
+    """Refuse a name that is no engine's."""
+    if isinstance(engine, str) and engine not in (LOCAL, SPARK):
+        raise InputError(f"unknown engine {engine!r}", hint=f"choose {LOCAL} or {SPARK}, or give a Spark session")
+
+
+def refusal(options: RoadOptions, elsewhere: Mapping[str, Any]) -> str:
+    """What of the options cannot be done component by component, as a sentence; empty where all can."""
+    sampling = options.sampling
+    if options.method_name not in METHODS:
+        return f"--method {options.method_name} does not work component by component; it can be {', '.join(METHODS)}"
+    given = [f"--{name.replace('_', '-')}" for name in ABOUT_DRAWS if getattr(sampling, name) not in (None, False)]
+    given += [f"--{name.replace('_', '-')}" for name, value in elsewhere.items() if value not in (None, "auto", "none")]
+    if sampling.time_limit is not None:
+        given.append("--time-limit")
+    if sampling.estimator.startswith("orbit") or sampling.orbits != "auto":
+        given.append("orbits of symmetries")
+    return f"{', '.join(given)}: not supported component by component" if given else ""
+
+
+def infer_on(
+    on: OnEngine,
+    model: Any,
+    evidence: Any,
+    query: Any,
+    options: RoadOptions,
+    elsewhere: Mapping[str, Any],
+    *,
+    path: str | None = None,
+    memory_limit: int | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Marginals | Dataset | None:
+    """The whole road. None where the options need the whole problem at once, and this machine can do that.
+
+    path: a folder that does not exist yet, for a dataset in place of marginals. elsewhere: options that do not belong here.
+    """
+    check_engine(on.engine)
+    options.sampling.check()
+    if wrong := refusal(options, elsewhere):
+        if on.is_local and path is None:
+            return None
+        raise UnsupportedError(f"--engine: {wrong}", hint="without --engine it can be done on this machine")
+    checked = model if isinstance(model, Model) else load(model)
+    sources = evidence if isinstance(evidence, Evidence) else evidence_sources(evidence)
+    if path is not None and "://" not in path and os.path.lexists(path):
+        raise InputError(f"{path} exists already", hint="a dataset is written to a new folder")
+    limit = default_limit() if memory_limit is None else memory_limit
+    with on.opened(limit, threads) as engine:
+        prepared = prepare_stored(engine, checked, sources, query, options, progress)
+        summary = solve_stored(prepared, options, progress)
+        if path is not None:
+            engine.write("SELECT * FROM result", path)
+            return Dataset(path, summary)
+        if summary.rows > MOST_ROWS:
+            raise ResourceError(
+                f"the result has {summary.rows:,} rows, more than this program holds ({MOST_ROWS:,});"
+                " with --engine spark -o NAME.parquet the engine writes a dataset",
+                needed=summary.rows,
+                limit=MOST_ROWS,
+            )
+        files = sources.sources if isinstance(sources, Evidence) else tuple(source_name(source) for source in sources)
+        return _marginals(prepared, summary, files, options)
+
+
+def infer_dataset(
+    model: Any,
+    evidence: Any = None,
+    query: Any = (),
+    path: str | os.PathLike[str] = "",
+    *,
+    engine: Any = SPARK,
+    spark_remote: str | None = None,
+    spark_folder: str | None = None,
+    method: Any = "auto",
+    estimator: str = "auto",
+    chains: int | None = None,
+    draws: int | None = None,
+    burn_in: int | None = None,
+    seed: int | None = None,
+    target_stderr: float | None = None,
+    open_: Sequence[str] = (),
+    closed: Sequence[str] = (),
+    closed_types: bool = False,
+    clause_weights: str = "formula",
+    include_evidence: bool = False,
+    top: int | None = None,
+    memory_limit: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Dataset:
+    """As `infer` on an engine, with the rows as Parquet files in a new folder; none of them comes to this program."""
+    from markovlogic.report.progress import progress_of
+
+    sampling = Sampling(chains, draws, burn_in, seed, None, target_stderr, estimator=estimator)
+    assumed = Assumptions(open_, closed, closed_types, clause_weights)
+    options = RoadOptions(sampling, method, assumed, include_evidence, top)
+    on = OnEngine(engine, spark_remote, spark_folder)
+    with progress_of(progress) as shown:
+        made = infer_on(on, model, evidence, query, options, {}, path=os.fspath(path), memory_limit=memory_limit, progress=shown)
+    assert isinstance(made, Dataset)
+    return made
+
+
+def record_of(
+    summary: Summary, sources: Sequence[str], query: Sequence[str], estimator: str, sampling: Sampling | None
+) -> RunRecord:
+    """The run's record from its summary."""
+    methods = dict(sorted(summary.methods.items(), key=lambda own: -own[1])) or {"exact": 0}
+    sampled = sampling is not None and any(name != "exact" for name in methods)
+    draws = 0 if sampling is None or not sampled else sampling.schedule(1).draws
+    return RunRecord(
+        chains=0 if sampling is None or not sampled else sampling.chains or 0,
+        draws=draws,
+        burn_in=0 if sampling is None or not sampled else sampling.schedule(1).burn_in,
+        seed=None if sampling is None else sampling.seed or 0,
+        converged=summary.converged,
+        method=next(iter(methods)),
+        network="ground",
+        estimator=estimator,
+        atoms=sum(methods.values()),
+        clauses=summary.clauses,
+        seconds=summary.seconds,
+        peak_memory_bytes=peak_memory(),
+        sources=tuple(sources),
+        query=tuple(query),
+        version=__version__,
+        methods=methods if len(methods) > 1 else None,
+    )
+
+
+def _marginals(prepared: Prepared, summary: Summary, sources: Sequence[str], options: RoadOptions) -> Marginals:
+    """The rows of a result that is small enough, sorted by name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    engine = prepared.problem.engine
+    found = engine.arrow("SELECT * FROM result")
+    table = found if isinstance(found, pa.Table) else found.read_all()
+    names = table["atom"].combine_chunks().cast(pa.large_string())
+    order = pc.sort_indices(names)
+    table, names = table.take(order), names.take(order)
+    model = prepared.problem.model
+    predicate = table["predicate"].to_pylist()
+    predicates = tuple(name for name in model.predicates if name in set(predicate))
+    number = {name: at for at, name in enumerate(predicates)}
+    predicate_of = np.array([EVENT if name is None else number[name] for name in predicate], np.int32)
+    code = np.full(len(predicate), -1, np.int64)
+    domains = []
+    for at, name in enumerate(predicates):
+        rows = np.flatnonzero(predicate_of == at)
+        own, args = [], []
+        for position, type_name in enumerate(model.predicates[name].types):
+            column = table[f"arg{position + 1}"].take(pa.array(rows)).combine_chunks()
+            values = pc.unique(column).sort()
+            args.append(numpy_numbers(pc.index_in(column, values)))
+            own.append(Domain(type_name, tuple(values.to_pylist())))
+        domains.append(tuple(own))
+        sizes = tuple(map(len, own))
+        code[rows] = codes(np.stack(args, axis=1) if args else np.zeros((len(rows), 0), np.int64), sizes)
+    numbers: dict[str, Any] = {
+        name: np.asarray(table[name].cast(pa.float64()).fill_null(np.nan).to_numpy(), np.float64)
+        for name in ("probability", "stderr", "rhat", "ess")
+    }
+    texts = tuple(item.text for item in prepared.items)
+    files = (model.source, *sources)
+    return frozen(
+        Marginals(
+            atom=names,
+            predicate_of=predicate_of,
+            code=code,
+            guarantee=summary.guarantee,
+            run=record_of(summary, files, texts, options.sampling.estimator, options.sampling),
+            predicates=predicates,
+            domains=tuple(domains),
+            exclusive=tuple(model.predicates[name].exclusive for name in predicates),
+            whole=tuple(False for _ in predicates),
+            notes=summary.concerns,
+            remarks=(*prepared.problem.facts.notes, _course(summary)),
+            **numbers,
+        )
+    )
+
+
+def _course(summary: Summary) -> str:
+    """One line on how the run went."""
+    largest = f"the largest with {summary.largest:,} ground clauses and facts"
+    return f"{summary.components:,} components in {summary.bundles:,} bundles, {largest}; log_z is left out on an engine"
