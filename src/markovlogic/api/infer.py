@@ -98,6 +98,7 @@ def infer(
     )
     if engine is not None:
         from markovlogic.api.scaled import OnEngine, infer_on
+        from markovlogic.report.progress import progress_of
 
         on = OnEngine(engine, spark_remote, spark_folder)
         elsewhere = {"network": network, "compress": compress, "proposals": proposals, "state": state}
