@@ -21,14 +21,22 @@ if TYPE_CHECKING:
 def why(result: Marginals, atom: str, **options: Any) -> Reasons:
     """Explain an atom of a result with the problem that it was inferred from."""
     from markovlogic.api.why import why_of
+    from markovlogic.reasons.relation import Pairs
 
     if result.prepared is None:
         raise InputError("this result does not hold its problem", hint="use mln.why(model, evidence, atom)")
     if result.run.compression is not None:
         raise InputError("this result is of a compressed problem", hint="mln.why(model, evidence, atom) explains the model")
-    name = next((name for name in result if name.replace(" ", "") == atom.replace(" ", "")), None)
-    known = None if name is None else (float(result[name]), result[name].stderr)
-    return why_of(result.prepared, atom, known=known, **options)
+    known = (float(result[atom]), result[atom].stderr) if atom in result else None
+
+    def pairs(name: str) -> Pairs | None:
+        """What the result says of a relation."""
+        if name not in result.predicates:
+            return None
+        own = result.predicate_of == result.predicates.index(name)
+        return Pairs(result.code[own], result.probability[own], bool(result.run.chains))
+
+    return why_of(result.prepared, atom, known=known, pairs=pairs, **options)
 
 
 @register

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 
 from markovlogic.api.infer import infer
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
-from markovlogic.errors import InputError
+from markovlogic.errors import InferenceWarning, InputError
 from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.ground import database_for
-from markovlogic.language.show import show_formula
+from markovlogic.language.equivalence import Equivalence
 from markovlogic.methods.base import MethodSettings
 from markovlogic.methods.has_world import require_world
 from markovlogic.methods.reduction import Reduction, reduce_problem
@@ -23,15 +24,25 @@ from markovlogic.problem import Problem, QueryItem, WantedAtoms
 from markovlogic.problem.changed import changed_evidence
 from markovlogic.problem.prepare import Assumptions, Evidences, Models, PreparedProblem, Queries, prepare_problem
 from markovlogic.problem.query import matching_codes, resolve_query
-from markovlogic.reasons.exact import Contributions, ExactPath, exact_path, integrate
-from markovlogic.reasons.instances import chain_of, facts_behind, open_literal, show_literal
-from markovlogic.reasons.local import SOFT_EVIDENCE, LocalNetwork, local_network
+from markovlogic.reasons.exact import ExactPath, exact_path, integrate
+from markovlogic.reasons.instances import chain_of, show_literal
+from markovlogic.reasons.local import local_network
+from markovlogic.reasons.relation import (
+    FEW_RECORDS,
+    PairPath,
+    Pairs,
+    explained_pair,
+    found_relations,
+    part_of_pair,
+    relation_of,
+    weighs_single_pairs,
+)
+from markovlogic.reasons.rows import neighbourhood_of, rows_of
 from markovlogic.reasons.sampled import SampledPath, sample, without_rules
-from markovlogic.reasons.values import Contribution, GroundReason, Neighbour, Reasons
+from markovlogic.reasons.values import Reasons
 
 GROUNDINGS = 5
-NEIGHBOURS = 16  # ground rules around the atom that are shown
-QUANTIFIED = "(its quantified part)"
+FAR = 0.01  # between a pair's probability in its part and in the result, errors apart
 EXACT_METHODS = ("auto", "exact", "eliminate", "enumerate", "lifted")
 
 
@@ -75,6 +86,7 @@ def why_of(
     atom: str,
     *,
     known: tuple[float, float] | None = None,
+    pairs: Callable[[str], Pairs | None] = lambda _: None,
     changes: Sequence[str] = (),
     groundings: int = GROUNDINGS,
     time_limit: float | None = None,
@@ -82,12 +94,15 @@ def why_of(
     method: str | MethodSettings = "auto",
     **sampling: Any,
 ) -> Reasons:
-    """As `why`, of a prepared problem; known: the atom's probability and standard error, where it was inferred."""
+    """As `why`, of a prepared problem; known: the atom's probability and standard error, where it was inferred.
+
+    pairs: those of a relation, by its name, where they were inferred.
+    """
     problem = prepared.problem
     target = _atom_of(problem, atom)
     with resources_of(time_limit=time_limit, memory_limit=memory_limit, progress=False) as resources:
         options = {"method": method, "memory_limit": resources.limit, "clause_weights": prepared.clause_weights, **sampling}
-        found = _explained(prepared, target, options, groundings, known)
+        found = _explained(prepared, target, options, groundings, known, pairs)
         if not changes:
             return found
         was_open = [name for name, own in problem.statuses.items() if own.default == UNKNOWN]
@@ -96,7 +111,7 @@ def why_of(
             problem.model, changed_evidence(problem, changes), [found.atom],
             Assumptions(was_open, never_open, clause_weights=prepared.clause_weights),
         )  # fmt: skip
-        return replace(_explained(other, target, options, groundings, None), changed=tuple(changes), before=found)
+        return replace(_explained(other, target, options, groundings, None, pairs), changed=tuple(changes), before=found)
 
 
 def _with_atom(query: Queries, atom: str) -> list[str]:
@@ -109,6 +124,55 @@ def _explained(
     options: dict[str, Any],
     groundings: int,
     known: tuple[float, float] | None,
+    pairs: Callable[[str], Pairs | None],
+) -> Reasons:
+    """The reasons of an atom; of a pair of a large equivalence relation from the pair's part of the problem."""
+    name, code = target
+    relation = relation_of(prepared, name, code)
+    if relation is None:
+        return _explained_here(prepared, target, options, groundings, known, None)
+    likely = pairs(name)
+    if likely is None and prepared.problem.statuses[name].sizes[0] > FEW_RECORDS:
+        likely = _inferred_pairs(prepared, name, options)
+    part = part_of_pair(prepared, relation, code, likely)
+    if part is None:
+        return _explained_here(prepared, target, options, groundings, known, relation)
+    smaller, left_out = part
+    own = _atom_of(smaller.problem, show_literal(prepared.problem, (name, code, True)))
+    found = _explained_here(smaller, own, options, groundings, known, relation)
+    if left_out is None or not math.isfinite(found.logit):
+        return found
+    n_records = len(smaller.problem.domains[relation.type_name])
+    note = f"from the {n_records:,} records of the pair's part; others are taken to be apart, of which the most probable has {left_out:.1g}"
+    concerns = found.concerns
+    if known is not None and abs(known[0] - found.probability) > FAR + 4 * math.hypot(known[1], found.stderr):
+        concerns += (f"in the pair's part alone the probability is {found.probability:.4f}, in the result it is {known[0]:.4f}",)
+    return replace(found, notes=(*found.notes, note), concerns=concerns)
+
+
+def _inferred_pairs(prepared: PreparedProblem, name: str, options: dict[str, Any]) -> Pairs:
+    """Probabilities of all pairs of a relation, from a run of their own."""
+    problem = prepared.problem
+    was_open = [one for one, own in problem.statuses.items() if own.default == UNKNOWN and one != name]
+    closed = [
+        one for one, own in problem.statuses.items() if own.default == FALSE and one != name and one in problem.model.declared
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InferenceWarning)
+        found = infer(
+            problem.model, problem.evidence, [name], progress=False, open_=was_open, closed=closed,
+            **{**options, "method": "auto"},
+        )  # fmt: skip
+    return Pairs(found.code, found.probability, bool(found.run.chains))
+
+
+def _explained_here(
+    prepared: PreparedProblem,
+    target: tuple[str, int],
+    options: dict[str, Any],
+    groundings: int,
+    known: tuple[float, float] | None,
+    relation: Equivalence | None,
 ) -> Reasons:
     problem, (name, code) = prepared.problem, target
     limit = int(options["memory_limit"])
@@ -121,7 +185,8 @@ def _explained(
             sign = math.inf if status == TRUE else -math.inf
             shown = show_literal(problem, (name, code, True))
             return Reasons(shown, float(status == TRUE), 0.0, sign, sign, 0.0, (), chain, notes=unchecked)
-        found = _contributions(prepared, solved.solved, target, options, groundings, database, known)
+        own = None if relation is None else _of_pair(prepared, solved.solved, target, options, groundings, database)
+        found = own or _contributions(prepared, solved.solved, target, options, groundings, database, known)
         return replace(found, notes=(*found.notes, *unchecked))
 
 
@@ -144,6 +209,35 @@ def _atom_of(problem: Problem, text: str) -> tuple[str, int]:
             (code,) = matching_codes(wanted, problem.statuses[wanted.predicate].sizes).tolist()
             return wanted.predicate, int(code)
     raise InputError(f"{text} is not one ground atom", hint="name one, such as Smokes(Bob)")
+
+
+def _of_pair(
+    prepared: PreparedProblem,
+    solved: PreparedProblem,
+    target: tuple[str, int],
+    options: dict[str, Any],
+    groundings: int,
+    database: Engine,
+) -> Reasons | None:
+    """The reasons of a pair by sums or chains over partitions; None where other things than single pairs move with it."""
+    name, code = target
+    relations = found_relations(solved)
+    number = int(solved.problem.atoms.numbers(name, np.array([code]))[0])
+    lowered = relations.without_axioms(solved.lowered)
+    local = local_network(solved.problem, lowered, number, database, int(options["memory_limit"]), whole=True)
+    named = options["method"] if isinstance(options["method"], str) else "settings"
+    if not relations.relations or not weighs_single_pairs(local) or named not in (*EXACT_METHODS, "partition"):
+        return None
+    path = PairPath(local, relations.relations, int(options.get("seed") or 0), options.get("draws"))
+    found, without, is_exact = explained_pair(path)
+    probability = _share(found.logit) if math.isfinite(found.logit) else float(found.logit > 0)
+    notes = () if is_exact else ("chains estimate the contributions: the pair's part is too large for sums",)
+    rows = rows_of(prepared, solved, local, found, without, groundings)
+    return Reasons(
+        show_literal(prepared.problem, (name, code, True)), probability, found.logit_error * probability * (1 - probability),
+        found.logit, found.base, found.base_error, rows, notes=notes,
+        neighbourhood=neighbourhood_of(prepared, solved, local, found),
+    )  # fmt: skip
 
 
 def _contributions(
@@ -191,8 +285,8 @@ def _contributions(
             concerns += ("chains disagree about some contributions: their errors may be too small; give more --draws",)
         without = without_rules(sampled)
         notes = (f"chains estimate the contributions: {path}",) if isinstance(path, str) else ()
-    rows = _rows(prepared, solved, local, found, without, groundings)
-    near = _neighbourhood(prepared, solved, local, found)
+    rows = rows_of(prepared, solved, local, found, without, groundings)
+    near = neighbourhood_of(prepared, solved, local, found)
     return Reasons(
         shown, probability, stderr, found.logit, found.base, found.base_error, rows,
         notes=notes, concerns=concerns, neighbourhood=near,
@@ -201,101 +295,3 @@ def _contributions(
 
 def _share(logit: float) -> float:
     return float(np.exp(-np.logaddexp(0.0, -logit)))
-
-
-def _rows(
-    prepared: PreparedProblem,
-    solved: PreparedProblem,
-    local: LocalNetwork,
-    found: Contributions,
-    without: dict[int, tuple[float, float]],
-    groundings: int,
-) -> tuple[Contribution, ...]:
-    rows = []
-    for at, rule in enumerate(local.rules):
-        clauses = np.flatnonzero(local.clause_rule == rule)
-        atoms = np.flatnonzero(local.bias[at])
-        log_odds = math.fsum(found.clause[clauses]) + math.fsum(found.bias[at])
-        reasons = _instances(prepared, solved, local, found, at, clauses, atoms, groundings)
-        text, place, weight = _rule_shown(prepared, rule)
-        if weight is not None and math.isinf(weight):
-            continue  # hard rules are in the base
-        rows.append(
-            Contribution(
-                text, place, weight, log_odds, found.rule_error.get(rule, 0.0), *without[rule],
-                len(clauses) + len(atoms), reasons,
-            )
-        )  # fmt: skip
-    return tuple(sorted(rows, key=lambda one: -abs(one.log_odds)))
-
-
-def _instances(
-    prepared: PreparedProblem,
-    solved: PreparedProblem,
-    local: LocalNetwork,
-    found: Contributions,
-    at: int,
-    clauses: np.ndarray,
-    atoms: np.ndarray,
-    most: int,
-) -> tuple[GroundReason, ...]:
-    """The ground instances of a rule with the largest part in its contribution."""
-    parts = [(float(found.clause[c]), float(found.clause_error[c]), int(c), True) for c in clauses]
-    parts += [(float(found.bias[at, a]), float(found.bias_error[at, a]), int(a), False) for a in atoms]
-    parts.sort(key=lambda part: -abs(part[0]))
-    shown = []
-    for value, error, number, is_clause in parts[:most]:
-        literals, whole, facts = _ground_instance(
-            solved, local, local.rules[at], number, is_clause, float(local.bias[at, number]) if not is_clause else 0.0
-        )
-        text = " v ".join([*literals, *([] if whole else [QUANTIFIED])])
-        shown.append(GroundReason(text, facts, value, error))
-    return tuple(shown)
-
-
-def _ground_instance(
-    solved: PreparedProblem, local: LocalNetwork, rule: int, number: int, is_clause: bool, bias: float
-) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
-    """The open literals of a clause, or of a unit clause of an atom; whether they are all; the known literals behind them."""
-    network = local.network
-    if is_clause:
-        literals = network.clause_literal[network.clause_start[number] : network.clause_start[number + 1]].tolist()
-    else:
-        literals = [2 * number + int(bias > 0)]
-    own = [open_literal(local.problem, one) for one in literals if one >> 1 < network.n_atoms]
-    whole = len(own) == len(literals)
-    facts = None
-    if rule != SOFT_EVIDENCE and whole:
-        facts = facts_behind(solved.problem, solved.problem.statuses, solved.lowered, rule, own)
-    return tuple(show_literal(local.problem, one) for one in own), whole, facts or ()
-
-
-def _rule_shown(prepared: PreparedProblem, rule: int) -> tuple[str, str, float | None]:
-    """Text, place and weight of a rule."""
-    if rule == SOFT_EVIDENCE:
-        return "soft evidence", "", None
-    own = prepared.problem.model.rules[rule]
-    return own.text or show_formula(own.formula), str(own.place), own.weight
-
-
-def _neighbourhood(
-    prepared: PreparedProblem, solved: PreparedProblem, local: LocalNetwork, found: Contributions
-) -> tuple[Neighbour, ...]:
-    """Ground rules that hold the atom itself, those with the largest parts."""
-    network, target = local.network, local.target
-    owner = np.repeat(np.arange(network.n_clauses), np.diff(network.clause_start))
-    clauses = np.unique(owner[network.clause_literal >> 1 == target])
-    rule_of = np.concatenate([local.clause_rule, network.hard_rule])
-    parts: list[tuple[float, int, int, bool]] = []
-    for clause in clauses.tolist():
-        value = float(found.clause[clause]) if clause < network.n_soft else 0.0
-        parts.append((value, int(rule_of[clause]), clause, True))
-    parts += [(float(found.bias[at, target]), local.rules[at], target, False) for at in np.flatnonzero(local.bias[:, target])]
-    parts.sort(key=lambda part: -abs(part[0]))
-    near = []
-    for value, rule, number, is_clause in parts[:NEIGHBOURS]:
-        bias = 0.0 if is_clause else float(local.bias[local.rules.index(rule), target])
-        literals, _, facts = _ground_instance(solved, local, rule, number, is_clause, bias)
-        text, place, _ = _rule_shown(prepared, rule)
-        near.append(Neighbour(text, place, literals, facts, value))
-    return tuple(near)

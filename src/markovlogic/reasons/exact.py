@@ -7,7 +7,7 @@ along the weights t*w, t from 0 to 1, this gives contributions that add up to lo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,18 +92,37 @@ def integrate(path: ExactPath) -> Contributions:
     local = path.local
     ends = path.run(np.array([0.0, 0.0, 1.0, 1.0]), [True, False, True, False]).log_z
     base, logit = float(ends[0] - ends[1]), float(ends[2] - ends[3])
+
+    def difference(share: Float64) -> tuple[Float64, Float64]:
+        rows = path.run(np.concatenate([share, share]), [True] * len(share) + [False] * len(share))
+        clause, atom = np.zeros((len(share), local.network.n_soft)), np.zeros((len(share), local.network.n_all))
+        atom[:, path.atom], clause[:, path.clause] = (
+            part[: len(share)] - part[len(share) :] for part in (rows.atom, rows.clause)
+        )
+        return clause, atom
+
+    return quadrature(local, base, logit, difference)
+
+
+def quadrature(
+    local: LocalNetwork,
+    base: float,
+    logit: float,
+    difference: Callable[[Float64], tuple[Float64, Float64]],
+    panels: Sequence[int] = PANELS,
+) -> Contributions:
+    """Integrate what the atom makes of soft clauses and atoms; difference: at points of the path, (n, n_soft) and (n, n_all)."""
     zero_clause, zero_bias = np.zeros(local.network.n_soft), np.zeros_like(local.bias)
     if not math.isfinite(logit):
         return Contributions(logit, base, zero_clause, zero_clause, zero_bias, zero_bias, {})
+    by_clause, by_bias = zero_clause, zero_bias
     node, weight = np.polynomial.legendre.leggauss(NODES)
-    for n_panels in PANELS:
+    for n_panels in panels:
         share = ((np.arange(n_panels)[:, None] + (node + 1) / 2) / n_panels).ravel()
         measure = np.tile(weight / 2 / n_panels, n_panels)
-        rows = path.run(np.concatenate([share, share]), [True] * len(share) + [False] * len(share))
-        atom, clause = (measure @ (part[: len(share)] - part[len(share) :]) for part in (rows.atom, rows.clause))
-        by_clause, by_bias = zero_clause.copy(), zero_bias.copy()
-        by_clause[path.clause] = clause * path.shape.weight[0]
-        by_bias[:, path.atom] = atom * local.bias[:, path.atom]
+        clause, atom = difference(share)
+        by_clause = (measure @ clause) * local.network.clause_weight[: local.network.n_soft]
+        by_bias = (measure @ atom) * local.bias
         if abs(by_clause.sum() + by_bias.sum() + base - logit) <= TOLERANCE * max(1.0, abs(logit)):
             break
     return Contributions(logit, base, by_clause, zero_clause, by_bias, zero_bias, {})

@@ -44,15 +44,22 @@ class LocalNetwork:
             bias[self.target] = math.inf if truth else -math.inf
         return frozen(replace(network, clause_weight=weight, atom_bias=bias))
 
+    def bias_without(self, rule: int) -> Float64:
+        """Log-odds of atoms where a rule has no weight."""
+        rest = self.bias[[one != rule for one in self.rules]].sum(axis=0)
+        return np.where(np.isfinite(self.network.atom_bias), rest, self.network.atom_bias)
 
-def local_network(problem: Problem, lowered: LoweredModel, target: int, database: Engine, memory_limit: int) -> LocalNetwork:
-    """Ground the problem, find the component of an open atom, and keep that of each rule's own network."""
-    whole = Grounding(problem, lowered, database, memory_limit)
-    network = whole.network()
+
+def local_network(
+    problem: Problem, lowered: LoweredModel, target: int, database: Engine, memory_limit: int, *, whole: bool = False
+) -> LocalNetwork:
+    """Ground the problem, find the component of an open atom, and keep that of each rule's own network; whole: keep all."""
+    grounding = Grounding(problem, lowered, database, memory_limit)
+    network = grounding.network()
     parts = components(network)
-    keep = parts.component_of[: network.n_atoms] == parts.component_of[target]
+    keep = (parts.component_of[: network.n_atoms] == parts.component_of[target]) | whole
     rows: dict[int, int] = {one.rule: 0 for one in lowered.definitions}
-    for template, n_rows in zip(lowered.templates, whole.sizes.rows, strict=True):
+    for template, n_rows in zip(lowered.templates, grounding.sizes.rows, strict=True):
         rows[template.rule] = rows.get(template.rule, 0) + n_rows
     plain = replace(problem, soft={})
     made = []

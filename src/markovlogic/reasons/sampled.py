@@ -124,9 +124,7 @@ def _without(local: LocalNetwork, rule: int) -> GroundNetwork:
     network = local.network
     weight = network.clause_weight.copy()
     weight[: network.n_soft][local.clause_rule == rule] = 0.0
-    rest = local.bias[[one != rule for one in local.rules]].sum(axis=0)
-    bias = np.where(np.isfinite(network.atom_bias), rest, network.atom_bias)
-    return frozen(replace(network, clause_weight=weight, atom_bias=bias))
+    return frozen(replace(network, clause_weight=weight, atom_bias=local.bias_without(rule)))
 
 
 def sample(path: SampledPath, logit: float, logit_error: float, base: float, base_error: float) -> tuple[Contributions, bool]:

@@ -1,0 +1,263 @@
+"""Pairs of an equivalence relation: only the records are kept that may be together with those of the pair.
+
+Where the rules weigh each pair by itself, pairs to other records that are known to be apart only multiply all worlds by the same
+number. So a problem with the records of the pair's part alone gives the same answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, Domain, Facts
+from markovlogic.errors import InputError
+from markovlogic.language.equivalence import Equivalence, Found, equivalences
+from markovlogic.language.syntax import Constant, Variable
+from markovlogic.language.templates import ClauseTemplate
+from markovlogic.methods.partition.exact import solve_parts
+from markovlogic.methods.partition.network import PartitionNetwork, partition_network
+from markovlogic.methods.partition.parts import only, parts_of
+from markovlogic.methods.sampling.partition import Partition
+from markovlogic.networks.components import connected_parts
+from markovlogic.problem import Problem, pose
+from markovlogic.problem.prepare import PreparedProblem
+from markovlogic.reasons.exact import Contributions, quadrature
+from markovlogic.reasons.local import LocalNetwork
+from markovlogic.running.run import Task, run
+from markovlogic.running.sampling import Schedule
+from markovlogic.system.arrays import Float64, Int64, frozen
+
+LEAST_LIKELY = (1e-6, 1e-4, 1e-3, 1e-2, 0.05)  # probabilities of pairs below which records are left out, one after the other
+MOST_RECORDS = 60  # of a part: more are made fewer by the next of these
+FEW_RECORDS = 24  # of a relation that is not made smaller
+PANELS = (1, 2, 4, 8)
+NODES = 8  # of Gauss and Legendre, where chains run at each
+CHAINS, DRAWS, BURN_IN = 64, 400, 200
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Probabilities of the pairs of a relation, from a result."""
+
+    code: Int64
+    probability: Float64
+    is_sampled: bool  # then a probability of 0 does not mean that a pair is impossible
+
+
+def relation_of(prepared: PreparedProblem, name: str, code: int) -> Equivalence | None:
+    """The equivalence relation of a pair whose rules weigh each pair by itself; None for other atoms."""
+    problem, lowered = prepared.problem, prepared.lowered
+    found = equivalences(problem.model, lowered)
+    own = next((one for one in found.relations if one.predicate == name), None)
+    if own is None or code % (problem.statuses[name].sizes[0] + 1) == 0 or any(lowered.definitions):
+        return None
+    axioms = set(own.templates)
+    rest = (template for number, template in enumerate(lowered.templates) if number not in axioms)
+    return own if all(_weighs_pairs(problem, own, template) for template in rest) else None
+
+
+def _weighs_pairs(problem: Problem, relation: Equivalence, template: ClauseTemplate) -> bool:
+    """Whether each grounding is about one pair of the relation, and about no other open atom and no other record."""
+    pairs = [one for one in template.literals if one.predicate == relation.predicate]
+    if not pairs:
+        return True  # it is about other atoms, which no rule ties to pairs
+    others = [one.predicate for one in template.literals if one.predicate != relation.predicate]
+    if len(pairs) > 1 or any(name not in problem.statuses or problem.statuses[name].n_open for name in others):
+        return False
+    if any(type_name == relation.type_name for _, type_name in template.idle):
+        return False  # its weight goes by the number of records
+    inside = {term.name for term in pairs[0].args if isinstance(term, Variable)}
+    return all(name in inside for name, type_name in template.variables if type_name == relation.type_name)
+
+
+def part_of_pair(
+    prepared: PreparedProblem, relation: Equivalence, code: int, pairs: Pairs | None
+) -> tuple[PreparedProblem, float | None] | None:
+    """The problem of the records that may be together with those of a pair; None where all records stay.
+
+    Beside it the largest probability of a pair that leads out of the part, None where there is no such pair.
+    """
+    problem = prepared.problem
+    n = problem.statuses[relation.predicate].sizes[0]
+    if n <= FEW_RECORDS or pairs is None:
+        return None
+    one, other = np.divmod(pairs.code, n)
+    known = problem.statuses[relation.predicate]
+    sure = known.code[known.status == TRUE]
+    first, second = np.divmod(sure, n)
+    wanted = np.array(divmod(code, n))
+    keep, left_out = np.zeros(0, np.int64), None
+    for least in LEAST_LIKELY:
+        near = pairs.probability >= least
+        source, target = np.concatenate([one[near], first]), np.concatenate([other[near], second])
+        _, label = connected_parts(n, source.astype(np.int32), target.astype(np.int32))
+        keep = np.flatnonzero(np.isin(label, label[wanted]))
+        among = np.zeros(n, np.bool_)
+        among[keep] = True
+        leaving = among[one] != among[other]
+        largest = float(pairs.probability[leaving].max(initial=0.0))
+        left_out = largest if largest or (pairs.is_sampled and leaving.any()) else None
+        if len(keep) <= MOST_RECORDS:
+            break
+    return _restricted(prepared, relation, np.union1d(keep, _named_records(prepared, relation))), left_out
+
+
+def _named_records(prepared: PreparedProblem, relation: Equivalence) -> Int64:
+    """Records that rules name."""
+    problem = prepared.problem
+    number_of = problem.domains[relation.type_name].number_of
+    found: set[int] = set()
+    for template in prepared.lowered.templates:
+        for literal in template.literals:
+            types = problem.model.predicates[literal.predicate].types if literal.predicate in problem.model.predicates else ()
+            for term, type_name in zip(literal.args, types, strict=False):
+                if isinstance(term, Constant) and type_name == relation.type_name and term.name in number_of:
+                    found.add(number_of[term.name])
+    return np.array(sorted(found), np.int64)
+
+
+def _restricted(prepared: PreparedProblem, relation: Equivalence, keep: Int64) -> PreparedProblem:
+    """The same problem with fewer records; keep: their numbers, increasing."""
+    problem = prepared.problem
+    model, evidence, own = problem.model, problem.evidence, relation.type_name
+    domain = problem.domains[own]
+    names = tuple(domain.names[at] for at in keep.tolist())
+    number = np.full(len(domain), -1, np.int32)
+    number[keep] = np.arange(len(keep), dtype=np.int32)
+    facts = {}
+    for name, known in evidence.given.items():
+        places = [at for at, type_name in enumerate(model.predicates[name].types) if type_name == own]
+        stays = np.ones(len(known), np.bool_)
+        args = known.args.copy()
+        for at in places:
+            args[:, at] = number[known.args[:, at]]
+            stays &= args[:, at] >= 0
+        columns = (None if column is None else column[stays] for column in (known.log_odds, known.number))
+        facts[name] = frozen(Facts(args[stays], known.truth[stays], *columns))
+    statuses = problem.statuses
+    is_open = [name for name, status in statuses.items() if status.default == UNKNOWN]
+    closed = [name for name in model.declared if name not in is_open and statuses[name].default == FALSE]
+    smaller = pose(
+        replace(model, constants={**model.constants, own: names}),
+        replace(evidence, domains={**evidence.domains, own: Domain(own, names, domain.integers)}, facts=facts),
+        (),
+        open_=is_open,
+        closed=closed,
+    )
+    return replace(prepared, problem=smaller, rules=prepared.lowered)
+
+
+@dataclass(frozen=True, eq=False)
+class PairPath:
+    """The pair's part as partitions see it; all rules that move anything weigh single pairs."""
+
+    local: LocalNetwork
+    relations: Sequence[Equivalence]
+    seed: int
+    draws: int | None = None
+
+    def _network(self, share: float, truth: bool | None, without: int | None) -> PartitionNetwork:
+        local = self.local
+        if without is not None:
+            local = replace(local, network=frozen(replace(local.network, atom_bias=local.bias_without(without))))
+        return partition_network(local.problem, local.at(share, truth), self.relations)
+
+    def exact(self, share: float, truth: bool | None = None, without: int | None = None) -> Float64 | None:
+        """Probability of each atom, where the pair's part can be summed."""
+        network = self._network(share, truth, without)
+        parts = parts_of(network)
+        solved = solve_parts(network, parts, parts.moves)
+        if not solved.parts[parts.moves].all():
+            return None
+        found: Float64 = solved.marginal[network.row_of]
+        return found
+
+    def drawn(self, share: float, truth: bool | None, without: int | None, stream: str) -> tuple[Float64, Float64]:
+        """Probability of each atom and its standard error, from chains."""
+        network = self._network(share, truth, without)
+        parts = parts_of(network)
+        rows = np.unique(network.row_of)
+        rows = rows[~network.decided(rows) & parts.moves[parts.of_row[rows]]].astype(np.int32)
+        mean = (network.rows.atom_bias == np.inf).astype(np.float64)
+        error = np.zeros(network.n_all)
+        if len(rows):
+            draws = DRAWS if self.draws is None else self.draws
+            schedule = Schedule(CHAINS, draws, BURN_IN, self.seed, stream=stream)
+            found = run(Task(Partition(), only(network, parts, parts.moves), rows), schedule).atoms
+            mean[rows], error[rows] = found.mean, found.stderr
+        return mean[network.row_of], error[network.row_of]
+
+    def difference(self, shares: Float64) -> tuple[Float64, Float64]:
+        """What the atom makes of all atoms, at points of the path: (n, n_soft) of no clauses, (n, n_all)."""
+        rows = []
+        for share in shares.tolist():
+            true, false = (self.exact(share, truth) for truth in (True, False))
+            if true is None or false is None:
+                raise InputError("the part is too large for sums")
+            rows.append(true - false)
+        return np.zeros((len(rows), 0)), np.array(rows).reshape(len(rows), -1)
+
+
+def explained_pair(path: PairPath) -> tuple[Contributions, dict[int, tuple[float, float]], bool]:
+    """Contributions, the probability without each rule, and whether all of it is exact."""
+    local, target = path.local, path.local.target
+    start, end = path.exact(0.0), path.exact(1.0)
+    if start is not None and end is not None:
+        found = quadrature(local, _logit(start[target]), _logit(end[target]), path.difference, PANELS)
+        without = {}
+        for rule in local.rules:
+            value = path.exact(1.0, None, rule)
+            without[rule] = (float("nan") if value is None else float(value[target]), 0.0)
+        return found, without, True
+    return *_sampled(path), False
+
+
+def _sampled(path: PairPath) -> tuple[Contributions, dict[int, tuple[float, float]]]:
+    """The same from chains at each point of the path."""
+    local, target = path.local, path.local.target
+    n_all, nothing = local.network.n_all, np.zeros(0)
+    node, measure = np.polynomial.legendre.leggauss(NODES)
+    total, variance = np.zeros(n_all), np.zeros(n_all)
+    for at, (share, width) in enumerate(zip((node + 1) / 2, measure / 2, strict=True)):
+        true, error = path.drawn(float(share), True, None, f"{at} true")
+        false, other = path.drawn(float(share), False, None, f"{at} false")
+        total += width * (true - false)
+        variance += width**2 * (error**2 + other**2)
+    ends = {share: path.drawn(share, None, None, f"at {share}") for share in (0.0, 1.0)}
+    (base, base_error), (logit, logit_error) = (_logit_with_error(p[target], e[target]) for p, e in ends.values())
+    bias = local.bias * total
+    bias_error = np.abs(local.bias) * np.sqrt(variance)
+    # errors of pairs in one part go together, so that they are added, not their squares
+    errors = {rule: float(bias_error[row].sum()) for row, rule in enumerate(local.rules)}
+    without = {}
+    for rule in local.rules:
+        p, e = path.drawn(1.0, None, rule, f"without {rule}")
+        without[rule] = float(p[target]), float(e[target])
+    found = Contributions(logit, base, nothing, nothing, bias, bias_error, errors, logit_error, base_error)
+    return found, without
+
+
+def _logit(p: float) -> float:
+    p = float(p)
+    return math.log(p / (1 - p)) if 0 < p < 1 else math.copysign(math.inf, p - 0.5)
+
+
+def _logit_with_error(p: float, error: float) -> tuple[float, float]:
+    p = min(max(float(p), 1e-9), 1 - 1e-9)
+    return math.log(p / (1 - p)), float(error) / (p * (1 - p))
+
+
+def found_relations(prepared: PreparedProblem) -> Found:
+    """Equivalence relations with open atoms."""
+    found = equivalences(prepared.problem.model, prepared.lowered)
+    is_open = {name for name, statuses in prepared.problem.statuses.items() if statuses.n_open}
+    return Found(tuple(one for one in found.relations if one.predicate in is_open))
+
+
+def weighs_single_pairs(local: LocalNetwork) -> bool:
+    """Whether nothing but single pairs moves."""
+    network = local.network
+    return bool(network.n_clauses == 0 and network.n_hidden == 0 and len(network.group_start) == 1)
