@@ -143,7 +143,8 @@ def _explained(
     if left_out is None or not math.isfinite(found.logit):
         return found
     n_records = len(smaller.problem.domains[relation.type_name])
-    note = f"from the {n_records:,} records of the pair's part; others are taken to be apart, of which the most probable has {left_out:.1g}"
+    rest = f"others are taken to be apart, the most probable of which has {left_out:.1g}"
+    note = f"from the {n_records:,} records of the pair's part; {rest}"
     concerns = found.concerns
     if known is not None and abs(known[0] - found.probability) > FAR + 4 * math.hypot(known[1], found.stderr):
         concerns += (f"in the pair's part alone the probability is {found.probability:.4f}, in the result it is {known[0]:.4f}",)
