@@ -47,9 +47,9 @@ class Regression:
         for scale in SCALES:
             total = 0.0
             for at in training:
-                said = self.predicted([other for other in training if other != at], at, scale)
+                message = self.predicted([other for other in training if other != at], at, scale)
                 total += sum(
-                    float(np.log(np.clip(np.where(truth, p, 1 - p), 1e-6, 1)).sum()) for truth, p in _by_target(said).values()
+                    float(np.log(np.clip(np.where(truth, p, 1 - p), 1e-6, 1)).sum()) for truth, p in _by_target(message).values()
                 )
             if best is None or total > best[0]:
                 best = (total, scale)
@@ -62,20 +62,20 @@ class Regression:
         """Truth and probabilities of one database, by classifiers that were learned from others."""
         from sklearn.linear_model import LogisticRegression
 
-        said = {}
+        message = {}
         for key, table in self.tables[at].items():
             own = [self.tables[other][key] for other in training if key in self.tables[other]]
             if not own:  # a value that no training database shows
-                said[key] = (table.truth, np.zeros(len(table.truth)))
+                message[key] = (table.truth, np.zeros(len(table.truth)))
                 continue
             known = np.concatenate([one.truth for one in own])
             if known.all() or not known.any():
-                said[key] = (table.truth, np.full(len(table.truth), float(known.mean())))
+                message[key] = (table.truth, np.full(len(table.truth), float(known.mean())))
                 continue
             width = max(one.features.shape[1] for one in (*own, table))
             fitted = LogisticRegression(C=scale**2, max_iter=2000).fit(_stacked([one.features for one in own], width), known)
-            said[key] = (table.truth, fitted.predict_proba(_stacked([table.features], width))[:, 1])
-        return said
+            message[key] = (table.truth, fitted.predict_proba(_stacked([table.features], width))[:, 1])
+        return message
 
     def _of_facts(self, database: Database) -> Iterator[tuple[Key, Table]]:
         """For each target and value: the facts about each object that the local rules speak of."""
@@ -123,9 +123,9 @@ def _of_counts(model: Any, given: Sequence[Any], targets: Sequence[str]) -> list
     return made
 
 
-def _by_target(said: Mapping[Key, tuple[np.ndarray, np.ndarray]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _by_target(message: Mapping[Key, tuple[np.ndarray, np.ndarray]]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     parts: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
-    for (target, _), pair in said.items():
+    for (target, _), pair in message.items():
         parts.setdefault(target, []).append(pair)
     return {name: (np.concatenate([t for t, _ in own]), np.concatenate([p for _, p in own])) for name, own in parts.items()}
 

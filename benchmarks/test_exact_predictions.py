@@ -76,5 +76,5 @@ def test_prediction(benchmark, name):
     benchmark.pedantic(lambda: plan_exact(network, components(network)), rounds=3)
     seconds, memory = plan.seconds / min(times), plan.memory_bytes / peak
     benchmark.extra_info |= {"seconds_predicted_over_measured": seconds, "bytes_predicted_over_measured": memory}
-    told = f"{min(times):8.3f} s (predicted {seconds:4.2f} times) {peak / 2**20:8.1f} MiB (predicted {memory:4.2f} times)"
-    print(f"\n{name:24} {told}")
+    reported = f"{min(times):8.3f} s (predicted {seconds:4.2f} times) {peak / 2**20:8.1f} MiB (predicted {memory:4.2f} times)"
+    print(f"\n{name:24} {reported}")

@@ -77,8 +77,8 @@ def test_gap_after_twenty_seconds(webkb, method, record_property):
     subprocess.run([MLN, "map", *files, "--time-limit", "20", "--method", method, "--quiet"], check=True)
     stats = json.loads((webkb / "stats.json").read_text())
     gap = stats["gap"] / abs(stats["log_weight"])
-    told = {"gap": gap, "seconds": stats["seconds"]["total"], "flips": stats["flips"], "bytes": stats["peak_memory_bytes"]}
-    record_property(method, told)
+    reported = {"gap": gap, "seconds": stats["seconds"]["total"], "flips": stats["flips"], "bytes": stats["peak_memory_bytes"]}
+    record_property(method, reported)
     speed = stats["flips"] / stats["seconds"]["sample"]
     print(
         f"\n{method}: log weight {stats['log_weight']:.4f}, gap {gap:.5%}, {stats['seconds']['total']:.1f} s, "

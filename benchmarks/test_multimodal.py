@@ -1,4 +1,4 @@
-"""Twenty models with several modes, every sampler, five seeds: right within the stated error, or told; never a silent miss."""
+"""Twenty models with several modes, every sampler, five seeds: right within the error that it states, or a concern."""
 
 import pytest
 from tests.multimodal import MODELS

@@ -159,7 +159,7 @@ class Line(NamedTuple):
         memory = None if self.predicted_memory is None else self.predicted_memory / max(self.memory, 1)
         return seconds, memory
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """With marks at what is outside of the aims."""
         seconds, memory = self.ratios()
         return (
@@ -187,7 +187,7 @@ def table():
     lines: list[Line] = []
     yield lines
     order = ["(grounding)", *METHODS]
-    print("\n" + "\n".join(line.told() for line in sorted(lines, key=lambda line: order.index(line.method))))
+    print("\n" + "\n".join(line.reported() for line in sorted(lines, key=lambda line: order.index(line.method))))
 
 
 @cache
@@ -209,8 +209,8 @@ def inferred(files, method, draws, folder):
     stats.unlink(missing_ok=True)
     evidence = [part for one in files.evidence.split(",") for part in ("-e", one)]
     sampling = ["--draws", str(draws)] if method_named(method).samples else []
-    asked = ["infer", files.model, *evidence, "-q", files.query, "--method", method, *sampling]
-    done, share = fresh(MLN, *asked, "--stats", str(stats), "-o", str(folder / "answer.parquet"), "--quiet")
+    requested = ["infer", files.model, *evidence, "-q", files.query, "--method", method, *sampling]
+    done, share = fresh(MLN, *requested, "--stats", str(stats), "-o", str(folder / "answer.parquet"), "--quiet")
     assert stats.exists() or done.stderr.startswith("error:"), done.stderr
     return json.loads(stats.read_text()) | {"share": share} if stats.exists() else None
 
@@ -272,6 +272,6 @@ def judge(benchmark, table, line):
     table.append(line)
     seconds, memory = line.ratios()
     benchmark.extra_info |= line._asdict() | {"seconds_predicted_over_measured": seconds, "bytes_predicted_over_measured": memory}
-    print("\n" + line.told())
+    print("\n" + line.reported())
     if memory is not None and line.memory >= LEAST_BYTES:
         assert memory >= 1 / BYTES_WITHIN, "the memory limit would not protect"

@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Multimodal:
-    """Rules over n people, what is asked, and P of each kind of query atom."""
+    """Rules over n people, what is requested, and P of each kind of query atom."""
 
     rules: str
     query: str

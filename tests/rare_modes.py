@@ -24,7 +24,7 @@ def strong_network(seed: int) -> GroundNetwork:
 
 
 def silently_off(seed: int, **options: Any) -> str:
-    """What Gibbs chains said wrongly and without doubt; empty where they are right within their error, or told."""
+    """What Gibbs chains stated wrongly and without doubt; empty where they are right within their error, or reported."""
     network = strong_network(seed)
     truth = all_worlds(network).marginal[: network.n_atoms]
     found = run(Gibbs(), network, query_atoms=np.arange(network.n_atoms), seed=seed, **options)

@@ -34,7 +34,7 @@ HARD_WEIGHTS = ("inf", "-inf", ".")
 
 @dataclass(frozen=True)
 class RandomProblem:
-    """A rule file, an evidence file and the predicates asked for."""
+    """A rule file, an evidence file and the predicates requested."""
 
     mln: str
     db: str

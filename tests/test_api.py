@@ -92,11 +92,11 @@ def test_explain(model, friends):
 
 
 def test_wrong_use_is_an_input_error(model):
-    for more, said in (
+    for more, message in (
         ({"compress": "kmean"}, "did you mean kmeans"),
         ({"network": "x"}, "unknown"),
     ):
-        with pytest.raises(mln.InputError, match=said):
+        with pytest.raises(mln.InputError, match=message):
             mln.infer(model, None, "Smokes", **more)
     with pytest.raises(mln.InputError, match="person"):
         mln.infer(model, None, "Smokes")

@@ -36,14 +36,14 @@ def test_predicates_that_are_open_though_nobody_asked():
 
 def test_groups_that_evidence_leaves_open():
     rules = "page = {P, Q, R}\nkind = {U, V}\nK(page, kind!)\nS(page)\n1 K(p, U) => S(p)\n"
-    (told,) = notes(rules, {"K": {"p": ["P"], "k": ["V"]}}, "S")
-    assert told.startswith("2 of the 3 groups of K have no true fact, so their values stay open")
+    (reported,) = notes(rules, {"K": {"p": ["P"], "k": ["V"]}}, "S")
+    assert reported.startswith("2 of the 3 groups of K have no true fact, so their values stay open")
     assert notes(rules, {"K": {"p": ["P"], "k": ["V"]}}, "S,K") == []
     assert notes(rules, {"K": {"p": ["P", "Q", "R"], "k": ["V", "V", "U"]}}, "S") == []
 
 
 @pytest.mark.parametrize(
-    ("rules", "told"),
+    ("rules", "reported"),
     [
         (
             "1 Friends(X, Y) => Smokes(X)\n",
@@ -54,10 +54,10 @@ def test_groups_that_evidence_leaves_open():
         ("1 Friends(x, Ann) => Smokes(x)\n", None),
     ],
 )
-def test_capitals_that_look_like_variables(rules, told):
+def test_capitals_that_look_like_variables(rules, reported):
     found = notes("Smokes(person)\nFriends(person, person)\n" + rules, FACTS, "Smokes")
-    assert found == [] if told is None else found[0].startswith(told)
-    if told:
+    assert found == [] if reported is None else found[0].startswith(reported)
+    if reported:
         assert "variables are lower case" in found[0]
 
 
@@ -68,7 +68,7 @@ def test_a_capital_that_evidence_names_is_a_constant():
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "reported"),
     [
         (["Ann", "Ann", "Ann", "ann"], 'ann" (like Ann)'),
         (["New York", "New York", "NewYork"], 'NewYork (like "New York")'),
@@ -81,10 +81,10 @@ def test_a_capital_that_evidence_names_is_a_constant():
         (["Student", "Studens"], None),  # which of the two would be meant?
     ],
 )
-def test_constants_that_look_like_others(names, told):
+def test_constants_that_look_like_others(names, reported):
     table = {"Kind": {"a": [f"P{i}" for i in range(len(names))], "k": names}}
     found = notes("Kind(page, kind)\nS(page)\n1 Kind(p, k) => S(p)\n", table, "S")
-    assert found == [] if told is None else told in found[0], found
+    assert found == [] if reported is None else reported in found[0], found
 
 
 def test_many_constants_alike_are_made_that_way():
@@ -96,8 +96,8 @@ def test_many_constants_alike_are_made_that_way():
 def test_a_header_in_another_order_than_the_declaration(tmp_path: Path):
     rules = "Has(page, word)\nS(page)\n1 Has(p, w) => S(p)\n"
     (tmp_path / "has.csv").write_text("word,page\nHome,P1\n")
-    (told,) = notes(rules, [("Has", str(tmp_path / "has.csv"))], "S")
-    assert "the header (word, page) names types in another order than Has(page, word)" in told and "has.csv" in told
+    (reported,) = notes(rules, [("Has", str(tmp_path / "has.csv"))], "S")
+    assert "the header (word, page) names types in another order than Has(page, word)" in reported and "has.csv" in reported
     for header in ("page,word", "a,b", "page,w"):
         (tmp_path / "has.csv").write_text(f"{header}\nHome,P1\n")
         assert notes(rules, [("Has", str(tmp_path / "has.csv"))], "S") == []
@@ -110,22 +110,22 @@ def test_explain_tells_them_too():
 
 def test_every_command_tells_what_it_assumed(tmp_path):
     """By the same code as inference, each in its own words."""
-    model, said = (
+    model, message = (
         mln.Model.parse(SMOKERS),
         "Cancer (3 atoms), Rich (3 atoms) have no evidence and are not queried, so they are open and",
     )
     assert (
         mln.maximize(model, FACTS, "Smokes")
         .remarks[0]
-        .startswith(f"{said} part of the world that is searched; --closed Cancer,Rich")
+        .startswith(f"{message} part of the world that is searched; --closed Cancer,Rich")
     )
-    assert not any("not queried" in note for note in mln.maximize(model, FACTS).remarks)  # all open atoms are asked for
+    assert not any("not queried" in note for note in mln.maximize(model, FACTS).remarks)  # all open atoms are requested
     made = mln.compress(model, FACTS, "kmeans", query="Smokes")
-    assert made.notes[0] == f"{said} merged like the rest; --closed Cancer,Rich takes them to be false"
+    assert made.notes[0] == f"{message} merged like the rest; --closed Cancer,Rich takes them to be false"
     assert made.summary()["notes"] == list(made.notes)
-    told = f"{said} summed over as hidden; facts in the data, or a star before the declaration, *Cancer(…), close them"
+    reported = f"{message} summed over as hidden; facts in the data, or a star before the declaration, *Cancer(…), close them"
     facts = {**FACTS, "Smokes": {"a": ["Ann", "Bob"]}}
-    assert mln.learn(model, facts, "Smokes", method="pseudolikelihood", prior="1").notes[0] == told
+    assert mln.learn(model, facts, "Smokes", method="pseudolikelihood", prior="1").notes[0] == reported
     closed = mln.Model.parse(
         SMOKERS.replace("Cancer(person)\nF", "*Cancer(person)\nF").replace("Rich(person)\n1", "*Rich(person)\n1")
     )
@@ -143,11 +143,11 @@ def test_clusters_tell_it_too(tmp_path):
 def test_learning_and_maximizing_look_at_constants_too():
     rules = "Smokes(person)\nFriends(person, person)\nSmokes(x)\nFriends(x, Y) => Smokes(x)\n"
     facts = {"Friends": {"a": ["Ann"], "b": ["Bob"]}, "Smokes": {"a": ["Ann"]}}
-    (told, *_) = mln.learn(mln.Model.parse(rules), facts, "Smokes", method="pseudolikelihood", prior="1").notes
-    assert told.startswith("Y in Friends(x, Y) => Smokes(x) (<text>:4:1) is a constant, and no evidence names it")
+    (reported, *_) = mln.learn(mln.Model.parse(rules), facts, "Smokes", method="pseudolikelihood", prior="1").notes
+    assert reported.startswith("Y in Friends(x, Y) => Smokes(x) (<text>:4:1) is a constant, and no evidence names it")
     weighted = rules.replace("Smokes(x)\nF", "0.5 Smokes(x)\n1 F")
-    (told, *_) = mln.maximize(mln.Model.parse(weighted), {"Friends": facts["Friends"]}).remarks
-    assert told.startswith("Y in 1 Friends(x, Y) => Smokes(x)")
+    (reported, *_) = mln.maximize(mln.Model.parse(weighted), {"Friends": facts["Friends"]}).remarks
+    assert reported.startswith("Y in 1 Friends(x, Y) => Smokes(x)")
 
 
 def test_of_many_open_predicates_the_largest_are_named():
@@ -162,6 +162,6 @@ def test_of_many_open_predicates_the_largest_are_named():
 def test_long_names_take_no_longer_than_their_length():
     long = "A" + "bcdefghij" * 11_000  # each letter left out in turn is half a minute of copies
     begun = time.perf_counter()
-    (told,) = notes(SMOKERS, {"Friends": {"a": [long, "Robert"], "b": ["Robert", "Robart"]}}, "Smokes,Cancer,Rich")
+    (reported,) = notes(SMOKERS, {"Friends": {"a": [long, "Robert"], "b": ["Robert", "Robart"]}}, "Smokes,Cancer,Rich")
     assert time.perf_counter() - begun < 3
-    assert "Robart (like Robert)" in told
+    assert "Robart (like Robert)" in reported

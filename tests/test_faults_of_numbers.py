@@ -64,7 +64,7 @@ def test_folds_evaluate_a_database_without_a_true_fact(tmp_path: Path) -> None:
 def test_learning_without_a_query_does_not_model_numbers(tmp_path: Path) -> None:
     model = mln.Model.parse("thing = {A, B, C}\nS(thing)\nNum(thing): real\n0 S(x)\n0 * Num(x) S(x)\n")
     facts = written(tmp_path, "S(A)\n2 Num(A)\n-1 Num(B)\n")
-    every, said = mln.learn(model, facts, prior=1.0), mln.learn(model, facts, "S", prior=1.0)
-    assert [one.weight for one in every.weights] == [one.weight for one in said.weights]
+    every, message = mln.learn(model, facts, prior=1.0), mln.learn(model, facts, "S", prior=1.0)
+    assert [one.weight for one in every.weights] == [one.weight for one in message.weights]
     with pytest.raises(InputError, match="no training facts"):
         mln.learn(model, written(tmp_path, "2 Num(A)\n"))

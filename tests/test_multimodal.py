@@ -31,10 +31,10 @@ MOST_ERRORS = 6.0
 
 
 def silent_miss(model: Multimodal, method: str, seed: int, **options: Any) -> str:
-    """What was said wrongly and without a concern; empty where there is no such thing."""
+    """What was stated wrongly and without a concern; empty where there is no such thing."""
     try:
         result = mln.infer(mln.Model.parse(model.rules), None, model.query, method=method, seed=seed, **options)
-    except mln.UnsupportedError:  # told before anything ran
+    except mln.UnsupportedError:  # reported before anything ran
         return ""
     if result.concerns():
         return ""
@@ -60,7 +60,7 @@ def test_partitions_without_an_equivalence_relation_know_of_the_phase_they_left(
 
 
 def test_the_check_sees_a_miss() -> None:
-    """Chains that all start in the wrong phase agree, and nothing is said: this is what starts far apart are for."""
+    """Chains that all start in the wrong phase agree, and nothing is stated: this is what starts far apart are for."""
     assert silent_miss(MODELS["hub, true wins"], mln.Gibbs(start="false"), 1, draws=300, chains=64)  # type: ignore[arg-type]
 
 
@@ -69,8 +69,8 @@ def test_auto_goes_over_to_tempered_chains_and_says_so() -> None:
     result = mln.infer(mln.Model.parse(model.rules), None, model.query, estimator="sample", draws=3000, seed=2)
     assert result.run.method == "gibbs" and result.run.continued_with == "tempered"
     assert any("disagreed after burn-in" in remark for remark in result.remarks)
-    told = mln.explain(mln.Model.parse(model.rules), None, model.query, estimator="sample")
-    assert told.plan.fallback == "tempered" and "goes over to tempered" in told.plan.reason
+    reported = mln.explain(mln.Model.parse(model.rules), None, model.query, estimator="sample")
+    assert reported.plan.fallback == "tempered" and "goes over to tempered" in reported.plan.reason
     assert not result.concerns() and abs(result["S(P0)"] - 0.5) < 6 * result["S(P0)"].stderr
 
 

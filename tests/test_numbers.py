@@ -87,9 +87,9 @@ def test_ground_network_and_the_problem_told_by_rules_mean_what_was_said(data: s
     evidence = model.evidence(**tables(numbers), Same=same)
     prepared = PreparedProblem(pose(model, evidence, "Good"))
     expected = judged(model, numbers, names_of(prepared.problem))
-    told = prepared.written_as_rules
-    assert not told.problem.numbers and not told.lowered.has_numbers
-    for problem, lowered in ((prepared.problem, prepared.lowered), (told.problem, told.lowered)):
+    reported = prepared.written_as_rules
+    assert not reported.problem.numbers and not reported.lowered.has_numbers
+    for problem, lowered in ((prepared.problem, prepared.lowered), (reported.problem, reported.lowered)):
         found = solve(ground(problem, lowered, threads=1))
         assert found.log_z == pytest.approx(expected[0], abs=1e-9)
         np.testing.assert_allclose(found.marginal, expected[1], atol=1e-9)

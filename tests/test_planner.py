@@ -31,42 +31,45 @@ def problem() -> tuple[mln.Model, mln.Evidence]:
 
 
 def test_numbers_of_the_ground_network() -> None:
-    told = mln.explain(*problem(), QUERY)
-    assert (told.groundings, told.atoms, told.exclusive_groups) == (16 + 4, 4 + 4 + 12, 4)
+    reported = mln.explain(*problem(), QUERY)
+    assert (reported.groundings, reported.atoms, reported.exclusive_groups) == (16 + 4, 4 + 4 + 12, 4)
     # A-B-C are linked by two rules of two literals (B's friendship with itself is a tautology); each p has one over its group
-    assert (told.clauses, told.literals, told.clauses_at_most) == (2 + 4, 4 + 8, None)
-    assert told.components == 1 + 1 + 4  # A, B, C; D alone; each person's riches and class
-    assert told.largest_component == 4
-    made = told.as_dict()
+    assert (reported.clauses, reported.literals, reported.clauses_at_most) == (2 + 4, 4 + 8, None)
+    assert reported.components == 1 + 1 + 4  # A, B, C; D alone; each person's riches and class
+    assert reported.largest_component == 4
+    made = reported.as_dict()
     assert "clauses_at_most" not in made and "fallback" not in made["plan"] and made["clauses"] == 6
     shown = [(method.name, network) for method in all_methods() if method.listed for network in method.networks]
     listed = [(c["method"], c["network"]) for c in made["candidates"]]
     assert list(dict(listed)) == [method.name for method in all_methods() if method.listed]
     assert set(listed) <= set(shown) and {("gibbs", "ground"), ("gibbs", "counting")} <= set(listed)
-    assert all(candidate.possible for candidate in told.candidates if candidate.method in ("enumerate", "gibbs"))
+    assert all(candidate.possible for candidate in reported.candidates if candidate.method in ("enumerate", "gibbs"))
 
 
 def test_variants_are_candidates_where_they_were_asked_for() -> None:
     hidden = [method for method in all_methods() if not method.listed]
     for method in hidden:
-        told = mln.explain(*problem(), QUERY, method=method.name)
-        assert method.name in [candidate.method for candidate in told.candidates]
-        assert told.plan.method == method.name and told.plan.reason == "asked for"
+        reported = mln.explain(*problem(), QUERY, method=method.name)
+        assert method.name in [candidate.method for candidate in reported.candidates]
+        assert reported.plan.method == method.name and reported.plan.reason == "chosen by name"
 
 
 def test_a_grounding_that_takes_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forecast, "REFINING_SECONDS", 0.0)
-    told = mln.explain(*problem(), QUERY, method="gibbs")
-    assert (told.clauses, told.literals, told.components, told.largest_component) == (None,) * 4
-    assert told.clauses_at_most is not None and told.clauses_at_most >= 6
-    assert told.plan.reason.startswith("grounding needs up to ") and "too long for an explanation; asked for" in told.plan.reason
-    assert told.as_dict()["clauses_at_most"] == told.clauses_at_most
+    reported = mln.explain(*problem(), QUERY, method="gibbs")
+    assert (reported.clauses, reported.literals, reported.components, reported.largest_component) == (None,) * 4
+    assert reported.clauses_at_most is not None and reported.clauses_at_most >= 6
+    assert (
+        reported.plan.reason.startswith("grounding needs up to ")
+        and "too long for an explanation; chosen by name" in reported.plan.reason
+    )
+    assert reported.as_dict()["clauses_at_most"] == reported.clauses_at_most
 
 
 def test_what_does_not_fit_would_be_refused() -> None:
-    told = mln.explain(*problem(), QUERY, method="gibbs", memory_limit=1000)
-    assert told.plan.reason.startswith("would be refused: grounding needs") and "the memory limit is" in told.plan.reason
-    assert not next(candidate for candidate in told.candidates if candidate.method == "gibbs").possible
+    reported = mln.explain(*problem(), QUERY, method="gibbs", memory_limit=1000)
+    assert reported.plan.reason.startswith("would be refused: grounding needs") and "the memory limit is" in reported.plan.reason
+    assert not next(candidate for candidate in reported.candidates if candidate.method == "gibbs").possible
     with pytest.raises(mln.ResourceError):
         mln.infer(*problem(), QUERY, method="gibbs", memory_limit=1000)
 
@@ -102,6 +105,6 @@ def test_a_plan_that_was_made_without_the_network_is_made_again_with_it(method: 
 def test_what_no_lifted_rule_solves_is_left_to_the_ground_network() -> None:
     types = "".join(f"{name} = {{{', '.join(f'{name.upper()}{i}' for i in range(20))}}}\n" for name in "abcd")
     rules = types + "R(a, b)\nS(b, c)\nT(c, d)\n1 R(x, y) v S(y, z)\n1 S(y, z) v T(z, u)\n"
-    told = mln.explain(mln.Model.parse(rules), None, "S(B1,C1)")
-    assert not next(candidate for candidate in told.candidates if candidate.method == "lifted").possible
-    assert told.plan.method != "lifted"
+    reported = mln.explain(mln.Model.parse(rules), None, "S(B1,C1)")
+    assert not next(candidate for candidate in reported.candidates if candidate.method == "lifted").possible
+    assert reported.plan.method != "lifted"

@@ -1,4 +1,4 @@
-"""What is known, open and asked for: against the definitions, applied to one atom after another."""
+"""What is known, open and requested: against the definitions, applied to one atom after another."""
 
 import itertools
 
@@ -46,8 +46,8 @@ def contradicts(facts):
     for name, listed in facts.items():
         if any(MODEL.predicates[name].exclusive):
             for group in groups_of(name):
-                said = [listed.get(args) for args in group]
-                if said.count(TRUE) > 1 or (TRUE in said and UNKNOWN in said) or said.count(FALSE) == len(group):
+                message = [listed.get(args) for args in group]
+                if message.count(TRUE) > 1 or (TRUE in message and UNKNOWN in message) or message.count(FALSE) == len(group):
                     return True
     return False
 
@@ -228,20 +228,20 @@ def test_ground_atoms_of_a_query():
 
 
 @pytest.mark.parametrize(
-    ("size", "told"), [(0, "the type has no constants"), (5, "known are A0, A1, A2, A3, A4)"), (6, "A3, A4, …)")]
+    ("size", "reported"), [(0, "the type has no constants"), (5, "known are A0, A1, A2, A3, A4)"), (6, "A3, A4, …)")]
 )
-def test_constants_that_are_known_are_named_up_to_five(size, told):
+def test_constants_that_are_known_are_named_up_to_five(size, reported):
     with pytest.raises(InputError) as caught:
         pose(model_of("P(a)"), evidence_of({}, {"a": size}, model_of("P(a)")), "P(Zebra)")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
-@pytest.mark.parametrize(("n", "told"), [(8, "P6, P7)"), (9, "P6, P7, …)")])
-def test_predicates_that_are_declared_are_named_up_to_eight(n, told):
+@pytest.mark.parametrize(("n", "reported"), [(8, "P6, P7)"), (9, "P6, P7, …)")])
+def test_predicates_that_are_declared_are_named_up_to_eight(n, reported):
     model = model_of(*(f"P{number}" for number in range(n)))
     with pytest.raises(InputError) as caught:
         pose(model, evidence_of({}, {}, model), "Zebra")
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 def test_query_items_keep_codes_and_text():

@@ -84,12 +84,12 @@ def test_ground_network_and_the_problem_told_by_rules_mean_what_was_said(tmp_pat
     prepared = posed_of(model, drawn, tmp_path_factory.mktemp("soft"))
     names = names_of(prepared.problem)
     try:
-        told = prepared.written_as_rules
+        reported = prepared.written_as_rules
     except InputError:  # a hard rule that is never true
         assert not expected.worlds
         return
-    assert names_of(told.problem) == names and not told.problem.soft
-    for problem, lowered in ((prepared.problem, prepared.lowered), (told.problem, told.lowered)):
+    assert names_of(reported.problem) == names and not reported.problem.soft
+    for problem, lowered in ((prepared.problem, prepared.lowered), (reported.problem, reported.lowered)):
         try:
             solution = solve(ground(problem, lowered, threads=1))
         except InputError:
@@ -112,8 +112,8 @@ def test_lifted_inference_agrees(tmp_path_factory, drawn: RandomProblem, data: s
         lines.append("0.8 F(A,B)")
     soft = RandomProblem(drawn.mln, "\n".join(lines) + "\n", drawn.query)
     prepared = posed_of(parse(soft.mln), soft, tmp_path_factory.mktemp("soft"))
-    told = prepared.written_as_rules
-    work = plan_lifted(told.problem, told.lowered)
+    reported = prepared.written_as_rules
+    work = plan_lifted(reported.problem, reported.lowered)
     if isinstance(work, Refusal):
         return
     try:

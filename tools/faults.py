@@ -126,7 +126,7 @@ class _Text:
 
     def sites(self, node: ast.AST) -> Iterator[Site]:
         """The sites of a node and of all below it."""
-        if isinstance(node, ast.JoinedStr):  # what is told to people; and Python 3.11 does not know where its parts stand
+        if isinstance(node, ast.JoinedStr):  # what is reported to people; and Python 3.11 does not know where its parts stand
             return
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             return

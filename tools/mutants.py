@@ -53,7 +53,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a fault: "killed" by a test, "survived", or nothing that can be said because tests fail without it."""
+    """What became of a fault: "killed" by a test, "survived", or nothing that can be stated because tests fail without it."""
 
     fault: Fault
     fate: str
@@ -195,22 +195,22 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="show files and their tests, run nothing")
     parser.add_argument("--test-seconds", type=float, default=60.0, help="a test that takes longer has seen the fault (60)")
     parser.add_argument("--seconds", type=float, default=180.0, help="of tests for one fault; no test begins later (180)")
-    said = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # by way of all `finally`: no tests go on, no copy stays
-    faults = drawn(PROJECT, said.only, said.seed)
-    if said.list:
+    faults = drawn(PROJECT, options.only, options.seed)
+    if options.list:
         list_files(faults)
         return 0
     KEPT.mkdir(exist_ok=True)
     times = KEPT / "seconds.json"
     seconds: dict[str, float] = json.loads(times.read_text()) if times.exists() else {}
-    limits = Limits(said.test_seconds, said.seconds)
-    faults = faults[said.skip : said.skip + said.count]
+    limits = Limits(options.test_seconds, options.seconds)
+    faults = faults[options.skip : options.skip + options.count]
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = copy_project(PROJECT, Path(folder))
         refuse_a_broken_copy(copy)
-        for number, fault in enumerate(faults, said.skip + 1):
+        for number, fault in enumerate(faults, options.skip + 1):
             verdict = judge(copy, fault, limits, seconds)
             verdicts.append(verdict)
             shown = fault.shown((copy.project / "src" / PACKAGE / fault.file).read_text())
@@ -218,7 +218,7 @@ def main() -> int:
             times.write_text(json.dumps(seconds, indent=1))
             if verdict.fate == "survived":
                 with open(KEPT / "survivors.txt", "a") as survivors:
-                    survivors.write(f"{said.seed}/{number} {shown}\n")
+                    survivors.write(f"{options.seed}/{number} {shown}\n")
         verdicts = without_faults(copy, verdicts, limits)
     print(table(verdicts))
     print(f"survivors are in {(KEPT / 'survivors.txt').relative_to(PROJECT)}")

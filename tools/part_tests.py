@@ -76,7 +76,7 @@ class PartTests:
         """Test files in ranks: of the same name; in `ALSO`; that import it; of its folders, of folders of their names, or named
         after the outermost; that import what imports it, or stand in the folder of the package that does.
 
-        The last is asked of kernels, which are called through other kernels and samplers, and where the others are few.
+        The last is requested of kernels, which are called through other kernels and samplers, and where the others are few.
         """
         relative = source.relative_to(self.project / "src" / PACKAGE)
         module = _module(source.relative_to(self.project / "src"))

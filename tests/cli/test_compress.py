@@ -21,16 +21,16 @@ def test_files(mln, smokers, tmp_path):
 
 
 def test_what_is_left_of_the_facts_is_told(mln, smokers, tmp_path):
-    told = {}
+    reported = {}
     for ratio in ("0.5", "1.0"):
         folder = tmp_path / ratio
         call = ("compress", smokers[0], "-e", smokers[1], "--method", "drop", "--ratio", ratio, "-q", "Cancer", "-o", folder)
         assert mln(*call).code == 0
-        told[ratio] = json.loads((folder / "summary.json").read_text())
-        assert told[ratio]["ratio"] == 1.0
+        reported[ratio] = json.loads((folder / "summary.json").read_text())
+        assert reported[ratio]["ratio"] == 1.0
         lines = (folder / "evidence.db").read_text().splitlines()
-        assert told[ratio]["facts"] == {"given": len(smokers[1].read_text().split()), "written": len(lines)}
-    assert told["0.5"]["facts"]["written"] < told["1.0"]["facts"]["written"]
+        assert reported[ratio]["facts"] == {"given": len(smokers[1].read_text().split()), "written": len(lines)}
+    assert reported["0.5"]["facts"]["written"] < reported["1.0"]["facts"]["written"]
 
 
 def test_every_compression_answers_every_query_atom_with_one_line_on_its_worth(mln, smokers):
@@ -62,7 +62,7 @@ def test_switches(mln, smokers):
         values.add(ran.out)
     assert len(values) > 3
     assert "measured bias" in mln(*call, "--set", "weights=literal", "--set", "ladder=1").err
-    for wrong, said in (
+    for wrong, message in (
         (("--set", "weights=heavy"), "expected one of"),
         (("--ratio", "0"), "above 0"),
         (("--rank", "3"), "not a setting of --compress random"),
@@ -70,19 +70,19 @@ def test_switches(mln, smokers):
         (("--set", "nothing=1"), "nothing=1"),
     ):
         ran = mln(*call, *wrong)
-        assert ran.code == 2 and said in ran.err, (wrong, ran)
+        assert ran.code == 2 and message in ran.err, (wrong, ran)
     assert mln("compress", smokers[0], "--method", "kmean", "-o", "x").code == 2
     assert "kmeans has no setting x" in mln("compress", smokers[0], "--method", "kmeans", "--set", "x=1", "-o", "y").err
 
 
 def test_assumptions_are_told(mln, smokers, tmp_path):
-    said = ("compress", smokers[0], "-e", smokers[1], "--method", "random", "-o", tmp_path / "out")
-    told = [line for line in mln(*said, "-q", "Smokes").err.splitlines() if line.startswith("note: ")]
-    assert told[0].endswith("so it is open and merged like the rest; --closed Cancer takes it to be false")
-    assert json.loads((tmp_path / "out" / "summary.json").read_text())["notes"] == [line[6:] for line in told]
+    message = ("compress", smokers[0], "-e", smokers[1], "--method", "random", "-o", tmp_path / "out")
+    reported = [line for line in mln(*message, "-q", "Smokes").err.splitlines() if line.startswith("note: ")]
+    assert reported[0].endswith("so it is open and merged like the rest; --closed Cancer takes it to be false")
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["notes"] == [line[6:] for line in reported]
     with smokers[1].open("a") as file:
         file.write("!Smokes(Cid)\n")
-    assert any("Smokes has negative facts" in line for line in mln(*said).err.splitlines())
+    assert any("Smokes has negative facts" in line for line in mln(*message).err.splitlines())
 
 
 def test_maps_of_smaller_problems(mln, smokers, tmp_path):

@@ -51,7 +51,7 @@ def test_the_seed_of_the_run_is_that_of_the_groups(mln, circle, tmp_path):
     assert answer() == answer("--seed", 0) != answer("--seed", 1)
     assert answer("--seed", 1) == answer("--set", "seed=1")
     ladders = {mln(*call, "--set", "ladder=1", "--seed", seed).err for seed in (1, 2)}
-    assert len(ladders) == 2 and all("measured bias" in said for said in ladders)
+    assert len(ladders) == 2 and all("measured bias" in message for message in ladders)
 
 
 def test_proposals_are_of_the_seed_of_the_run(circle):
@@ -101,7 +101,7 @@ def test_what_draws_nothing_says_so_and_not_that_the_numbers_are_exact(mln, circ
 
 def test_words_that_nobody_knows_name_those_who_were_asked(mln, circle, tmp_path):
     call = ("infer", circle[0], "-e", circle[1], "-q", "Smokes", "--compress")
-    for words, said in (
+    for words, message in (
         (
             ("kmeans", "--set", "weight=literal"),
             ("neither kmeans nor auto has a setting weight", "did you mean weights?", "ladder"),
@@ -115,7 +115,7 @@ def test_words_that_nobody_knows_name_those_who_were_asked(mln, circle, tmp_path
         (("kmeans", "--ratio", "0.2", "--set", "ratio=0.3"), ("set the same thing",)),
     ):
         ran = mln(*call, *words)
-        assert ran.code == 2 and all(part in ran.err for part in said), ran
+        assert ran.code == 2 and all(part in ran.err for part in message), ran
     assert "named with --method" in mln(*call, "kmeans", "--set", "damping=0.1").err
     assert mln(*call, "kmeans", "--method", "bp", "--set", "damping=0.1", "--set", "weights=literal").code == 0
     for other in (("map", "--compress", "dpmeans"), ("compress", "--method", "dpmeans", "-o", tmp_path / "no")):

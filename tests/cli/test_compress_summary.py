@@ -26,19 +26,19 @@ def line_of(ran) -> str:
 def test_files_have_the_line(words, call, mln, tmp_path):
     stats, page, table = tmp_path / "s.json", tmp_path / "x.html", tmp_path / "x.parquet"
     line = line_of(mln(*call, *words))
-    told = {"name": "random", "summary": line, "guarantee": "unbounded"}
+    reported = {"name": "random", "summary": line, "guarantee": "unbounded"}
     for quiet in ((), ("--quiet",)):  # which is about the terminal
         for path in (tmp_path / "x.json", page, table):
             ran = mln(*call, *words, "-o", path, "--stats", stats, *quiet)
             assert ran.code == 0 and (line in ran.err) is (not quiet) and ("compress random" in ran.err) is (not quiet)
-            assert json.loads(stats.read_text())["compression"] == told
+            assert json.loads(stats.read_text())["compression"] == reported
     found = json.loads((tmp_path / "x.json").read_text())
-    assert found["compression"] == found["run"]["compression"] == told
+    assert found["compression"] == found["run"]["compression"] == reported
     text = page.read_text()
     shown = json.loads(text.split('id="data">')[1].split("</script>")[0])
     assert shown["compression"] == f"Compression: {line}" and shown["guarantee"]["word"] == "unbounded"
     assert ["compression", "random"] in shown["run"]
-    assert json.loads(pyarrow.parquet.read_schema(table).metadata[b"run"])["compression"] == told
+    assert json.loads(pyarrow.parquet.read_schema(table).metadata[b"run"])["compression"] == reported
 
 
 def test_results_without_compression_have_none(mln, smokers, tmp_path):
@@ -86,20 +86,20 @@ def test_a_method_that_reads_problems_has_literal_weights(call, mln):
     assert words in line_of(
         mln(*call, "--compress-as", "problem", "--method", "gibbs", "--draws", "100")
     ) and words not in line_of(mln(*call))
-    assert words not in line_of(mln(*call, "--method", "exact", "--set", "weights=literal"))  # as it was said
+    assert words not in line_of(mln(*call, "--method", "exact", "--set", "weights=literal"))  # as it was stated
     assert words not in line_of(mln(*call, "--method", "exact", "--ratio", "1"))  # nobody is merged
     worlds = ("map", *call[1:], "--set", "diag=split")
     assert words not in mln(*worlds).err and "with literal weights, since weights times sizes" in mln(*worlds).err
 
 
 def test_what_is_promised_and_the_bias_agree():
-    for guarantee, bias, said in (
+    for guarantee, bias, message in (
         (Guarantee.EXACT, "", "no bias"),
         (Guarantee.CORRECTED, "", "no bias"),
         (Guarantee.UNBOUNDED, "", "the bias is unknown"),
         (Guarantee.UNBOUNDED, "measured bias 0.1", "measured bias 0.1"),
     ):
-        assert summary_line("two groups", guarantee, bias) == f"two groups (guarantee {guarantee}, {said})"
+        assert summary_line("two groups", guarantee, bias) == f"two groups (guarantee {guarantee}, {message})"
 
 
 def test_one_is_no_plural(mln, tmp_path):

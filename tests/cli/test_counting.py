@@ -21,17 +21,22 @@ def test_everything_is_written_as_on_the_ground_network(mln, rules, tmp_path):
         stats, worlds, out = (tmp_path / f"{network}.{ending}" for ending in ("json", "parquet", "csv"))
         ran = mln("infer", rules, *options, "--network", network, "--stats", stats, "--worlds", worlds, "-o", out)
         assert ran.code in (0, 1)
-        told = json.loads(stats.read_text())
-        assert (told["network"], told["chains"], told["draws"], told["updates"]) == (network, 4, 400, 4 * 500 * 20)
-        assert (told["clauses"] is None) == (network == "counting")
+        reported = json.loads(stats.read_text())
+        assert (reported["network"], reported["chains"], reported["draws"], reported["updates"]) == (
+            network,
+            4,
+            400,
+            4 * 500 * 20,
+        )
+        assert (reported["clauses"] is None) == (network == "counting")
         assert pq.read_table(worlds).num_rows == 4 * 40
         found[network] = [line.split(",") for line in out.read_text().splitlines()[1:]]
     assert [row[0] for row in found["ground"]] == [row[0] for row in found["counting"]]
 
 
 def test_explain_shows_both_networks(mln, rules):
-    told = json.loads(mln("explain", rules, "-q", "S", "--json").out)
-    shown = {one["network"]: one for one in told["candidates"] if one["method"] == "gibbs"}
+    reported = json.loads(mln("explain", rules, "-q", "S", "--json").out)
+    shown = {one["network"]: one for one in reported["candidates"] if one["method"] == "gibbs"}
     assert set(shown) == {"ground", "counting"}
     assert all(one["seconds"] > 0 and one["memory_bytes"] > 0 and one["possible"] for one in shown.values())
     assert "s a sweep" in shown["counting"]["reason"]

@@ -62,20 +62,20 @@ def test_a_bug_has_its_own_code_and_shows_the_traceback_only_when_asked(mln, mon
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "message"),
     [
         (KeyboardInterrupt(), 130, "interrupted"),
         (MemoryError(), 3, "out of memory"),
         (Interrupted("stopped early"), 130, "stopped early"),
     ],
 )
-def test_other_ends(mln, monkeypatch, tmp_path, error, code, said):
+def test_other_ends(mln, monkeypatch, tmp_path, error, code, message):
     def stop(*args, **more):
         raise error
 
     monkeypatch.setattr("markovlogic.generate.make", stop)
     ran = mln("generate", "smokers", "-o", tmp_path)
-    assert ran.code == code and said in ran.err
+    assert ran.code == code and message in ran.err
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_control_c_ends_with_130_and_leaves_what_was_found(tmp_path):
     manifest = tmp_path / "c" / "manifest.json"
     until(lambda: manifest.exists() and json.loads(manifest.read_text())["number"] >= 2)  # the first one may be without draws
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == 130, said
-    assert b"interrupted" in said and b"Traceback" not in said
+    _, message = process.communicate(timeout=30)
+    assert process.returncode == 130, message
+    assert b"interrupted" in message and b"Traceback" not in message
     assert len(out.read_text().splitlines()) == 1601

@@ -1,4 +1,4 @@
-"""`mln map`: what is written, what is told, and how it ends."""
+"""`mln map`: what is written, what is reported, and how it ends."""
 
 import json
 
@@ -103,7 +103,7 @@ def test_who_asks_to_stop_gets_the_best_world_so_far(mln, tmp_path, monkeypatch)
     (tmp_path / "m.mln").write_text(HARD_TO_PROVE)
     walked = solve.search
 
-    def asked(*args, **more):
+    def requested(*args, **more):
         found = walked(*args, **more)
         own = current()
         while own.outer is not None:
@@ -111,7 +111,7 @@ def test_who_asks_to_stop_gets_the_best_world_so_far(mln, tmp_path, monkeypatch)
         own.cancel()
         return found
 
-    monkeypatch.setattr(solve, "search", asked)
+    monkeypatch.setattr(solve, "search", requested)
     ran = mln("map", tmp_path / "m.mln", "-o", tmp_path / "out", "--tries", "2", "--flips", "1000")
     assert ran.code == 130 and "best world so far" in ran.err
     assert (tmp_path / "out").exists()

@@ -83,17 +83,17 @@ def test_a_pipe_that_ends_is_read(mln, smokers, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "said"),
+    ("option", "value", "message"),
     [
         ("--checkpoint", "", "--checkpoint is an empty name (expected a directory"),
         ("--worlds", "w.csv", "--worlds 'w.csv': worlds are written as Parquet only (expected FILE.parquet)"),
         ("--worlds", "worlds", "expected FILE.parquet"),
     ],
 )
-def test_names_of_the_wrong_kind_say_what_is_expected(mln, smokers, tmp_path, monkeypatch, option, value, said):
+def test_names_of_the_wrong_kind_say_what_is_expected(mln, smokers, tmp_path, monkeypatch, option, value, message):
     monkeypatch.chdir(tmp_path)
     found = mln("infer", smokers[0], "-q", "Smokes", *SAMPLED, option, value)
-    assert found.code == 2 and said in found.err
+    assert found.code == 2 and message in found.err
     assert {path.name for path in tmp_path.iterdir()} == {"smokers.mln", "smokers.db"}
 
 
@@ -153,8 +153,8 @@ def test_control_characters_are_shown_on_a_terminal_and_only_there(mln, tmp_path
     (tmp_path / "f.db").write_text(wrong)
     assert "\x1b[31mother" in mln("infer", model, "-e", tmp_path / "f.db", "-q", "S").err
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    said = mln("infer", model, "-e", tmp_path / "f.db", "-q", "S").err
-    assert "\\x1b[31mother" in said and "\x1b[31mother" not in said
+    message = mln("infer", model, "-e", tmp_path / "f.db", "-q", "S").err
+    assert "\\x1b[31mother" in message and "\x1b[31mother" not in message
 
 
 def test_visible_leaves_text_alone():

@@ -53,14 +53,14 @@ def test_settings_of_compressions(name, smokers):
 
 @pytest.mark.parametrize(("method", "name"), METHODS)
 def test_settings_of_methods(method, name, mln, smokers):
-    said = []
+    message = []
     for value in METHODS[method, name]:
         assert vars(settings_from(method, [f"{name}={value}"]))[name] == value
         call = ("infer", smokers[0], "-e", smokers[1], "-q", "Smokes", "--method", method, "--draws", "30", "--chains", "2")
         ran = mln(*call, "--set", f"{name}={value}", "--quiet")
         assert ran.code in (0, 1)
-        said.append(ran.out)
-    assert len(set(said)) > 1 or method == "lifted-blocked"  # which draws clusters of one here, whatever they cost
+        message.append(ran.out)
+    assert len(set(message)) > 1 or method == "lifted-blocked"  # which draws clusters of one here, whatever they cost
     assert mln(*call, "--set", f"{name}=other").code == 2
 
 
@@ -88,16 +88,16 @@ def test_low_rank_evidence_is_a_target_or_proposes(mln, smokers, tmp_path):
     call = ("infer", *smokers[:1], "-e", smokers[1], "-q", "Smokes", "--rank", "0", "--stats", stats)
     few = ("--draws", "50", "--chains", "4")
 
-    def told(*more):
+    def reported(*more):
         ran = mln(*call, *more)
         assert ran.code in (0, 1), ran
         found = json.loads(stats.read_text())
         return found["method"], found["guarantee"]
 
-    assert told("--proposals", "bmf", *few) == ("lifted-mh", "corrected")
-    assert told("--proposals", "bmf", "--method", "lifted-mh", *few) == ("lifted-mh", "corrected")
-    assert told("--compress", "bmf", "--method", "lifted-mh", *few) == ("lifted-mh", "unbounded")
-    assert told("--compress", "bmf")[1] == "unbounded"
+    assert reported("--proposals", "bmf", *few) == ("lifted-mh", "corrected")
+    assert reported("--proposals", "bmf", "--method", "lifted-mh", *few) == ("lifted-mh", "corrected")
+    assert reported("--compress", "bmf", "--method", "lifted-mh", *few) == ("lifted-mh", "unbounded")
+    assert reported("--compress", "bmf")[1] == "unbounded"
     ran = mln(*call, "--method", "exact", "--proposals", "bmf")
     assert ran.code == 2 and "exact takes no proposals" in ran.err and "--compress bmf" in ran.err
 
@@ -120,8 +120,8 @@ def test_a_name_that_method_and_compression_have_says_whose_it_is(mln, smokers):
     assert mln(*call, "--set", "alpha=0.9", "--quiet").out == mln(*call, "--set", "lifted-mh.alpha=0.9", "--quiet").out
     ran = mln(*call, "--set", "alpha=0.9", "--set", "weights=default")
     assert ran.code == 2 and "kmeans and lifted-mh have a setting alpha" in ran.err and "lifted-mh.alpha=0.9" in ran.err
-    said = {mln(*call, "--set", f"lifted-mh.alpha={alpha}", "--quiet").out for alpha in ("0.2", "0.9")}
-    assert len(said) == 2 and all(said)
+    message = {mln(*call, "--set", f"lifted-mh.alpha={alpha}", "--quiet").out for alpha in ("0.2", "0.9")}
+    assert len(message) == 2 and all(message)
     assert mln(*call, "--set", "kmeans.ratio=0.5").code in (0, 1)
     assert mln(*call, "--set", "kmeans.alpha=sideways").code == 2
     ran = mln(*call, "--set", "lifted-mh.source=unary")

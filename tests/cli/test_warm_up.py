@@ -42,12 +42,12 @@ def test_counts_for_learning_are_made():
 
 
 def test_every_estimator_of_every_sampler_is_compiled_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `--estimator` and settings need beyond a method's default; it was compiled in the first run that asked."""
-    asked: list[tuple[str, object]] = []
+    """What `--estimator` and settings need beyond a method's default; it was compiled in the first run that requested."""
+    requested: list[tuple[str, object]] = []
 
     def infer(*_: object, method: object, estimator: str = "auto", **__: object) -> None:
-        asked.append((estimator, method))
+        requested.append((estimator, method))
 
     monkeypatch.setattr("markovlogic.api.infer.infer", infer)
     n_samplers = sum(method.samples for method in all_methods())
-    assert compile_variants() == len(asked) == 3 * n_samplers + 6
+    assert compile_variants() == len(requested) == 3 * n_samplers + 6

@@ -55,18 +55,18 @@ class Command:
         )
 
     def signalled_in(self, stage: str, number: int) -> tuple[int, float, str]:
-        """Exit code, seconds after the signal, and what was said, when it is signalled once a progress line names the stage."""
+        """Exit code, seconds after the signal, and what was stated, when it is signalled once a progress line names the stage."""
         assert self.process.stderr is not None
-        said = ""
+        message = ""
         for line in self.process.stderr:
-            said += line
+            message += line
             if line.startswith(stage):
                 break
         begun = time.monotonic()
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=HANGS)
         assert not out
-        return self.process.returncode, time.monotonic() - begun, said + err
+        return self.process.returncode, time.monotonic() - begun, message + err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -75,15 +75,15 @@ def test_a_signal_before_any_draw_ends_the_command_and_writes_nothing(tmp_path: 
     model = pigeons(tmp_path, "existential") if stage == "search" else many_groundings(tmp_path)
     output = tmp_path / "out.csv"
     output.write_text("older\n")
-    asked = ("-q", "In") if stage == "search" else ("-q", "F", *GROUND)
-    command = Command(tmp_path, "infer", model, *asked, "-o", output)
-    code, seconds, said = command.signalled_in(stage, number)
+    requested = ("-q", "In") if stage == "search" else ("-q", "F", *GROUND)
+    command = Command(tmp_path, "infer", model, *requested, "-o", output)
+    code, seconds, message = command.signalled_in(stage, number)
     assert code == 130 and seconds < SOON
-    assert "nothing is written" in said and "Traceback" not in said
+    assert "nothing is written" in message and "Traceback" not in message
     assert output.read_text() == "older\n"
     assert not list(command.temporary.iterdir())
     if stage == "search":
-        assert "no world that obeys the hard rules yet, 10 ground rules broken" in said
+        assert "no world that obeys the hard rules yet, 10 ground rules broken" in message
 
 
 @pytest.mark.parametrize("form", PIGEONS)

@@ -33,12 +33,12 @@ def test_numbers_are_refused_where_facts_are_written(files, tmp_path):
     model = tmp_path / "n.mln"
     head = "p = {A, B}\nR(p)\nSim(p, p): real\n1 R(x)\n"
     (tmp_path / "n.db").write_text("0.5 Sim(A,B)\nR(A)\n")
-    for rules, said in (
+    for rules, message in (
         ("2 * Sim(x, y)  R(x) => R(y)\n", "a weight that a number multiplies"),
         ("", "the numbers of Sim cannot"),
     ):
         model.write_text(head + rules)
-        with pytest.raises(mln.UnsupportedError, match=said) as caught:
+        with pytest.raises(mln.UnsupportedError, match=message) as caught:
             mln.compress(str(model), str(tmp_path / "n.db"), "random")
         assert len(caught.value.faults) == 1
     # no rule uses the numbers, so that answers do not depend on them

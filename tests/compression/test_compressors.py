@@ -98,7 +98,7 @@ def test_files_read_back_as_the_same_problem(files, name, tmp_path):
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(problems(max_atoms=10, max_rules=3))
 def test_groups_of_one_give_the_uncompressed_answer(random_problem):
-    """Whatever is said of weights, evidence and diagonals; and no compressor fails on any kind of rule."""
+    """Whatever is stated of weights, evidence and diagonals; and no compressor fails on any kind of rule."""
     model = mln.Model.parse(random_problem.mln)
     evidence = evidence_of(model, random_problem.db)
     try:
@@ -241,9 +241,9 @@ def test_words_on_the_command_line():
     made = compressor_from("kmeans", None, 0.5, ["weights=literal", "features=sat", "seed=4"])
     assert made == readings.KMeans(ratio=0.5, weights="literal", features="sat", seed=4)
     assert compressor_from("dpmeans", None, None, ["beta1=0.5", "ratio=0.25"]) == mln.DPMeans(beta1=0.5, ratio=0.25)
-    for name, said in (("kmeans", "weights=heavy"), ("kmeans", "seed=x"), ("kmeans", "ratio=0"), ("random", "ratio=2")):
+    for name, message in (("kmeans", "weights=heavy"), ("kmeans", "seed=x"), ("kmeans", "ratio=0"), ("random", "ratio=2")):
         with pytest.raises(mln.InputError, match=r"expected|takes"):
-            compressor_from(name, None, None, [said])
+            compressor_from(name, None, None, [message])
     with pytest.raises(mln.InputError, match="not a setting of --compress bmf"):
         compressor_of("bmf", ratio=0.3)
     with pytest.raises(mln.InputError, match="setting of --compress"):

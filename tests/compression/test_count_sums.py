@@ -77,15 +77,15 @@ def test_classes_that_are_alike_are_one():
 
 def test_auto_sums_where_it_is_cheap_and_samples_where_it_is_not_or_draws_are_wanted(tmp_path, monkeypatch):
     model = mln.Model.parse("x={A,B,C,D,E,F}\nR(x)\nS(x)\nT(x)\n1.1 R(a) v S(b) v T(a)\n-0.4 R(a) ^ S(a)\n")
-    said = {"compress": readings.RandomGroups(ratio=0.34, weights="count"), "query": "R,S"}
-    summed = mln.infer(model, None, **said, draws=40)
+    message = {"compress": readings.RandomGroups(ratio=0.34, weights="count"), "query": "R,S"}
+    summed = mln.infer(model, None, **message, draws=40)
     assert summed.run.method == "exact" and (summed.stderr == 0).all()
     assert any("--draws had no effect" in remark for remark in summed.remarks)
-    drawn = mln.infer(model, None, **said, draws=3000, checkpoint=tmp_path / "c")
+    drawn = mln.infer(model, None, **message, draws=3000, checkpoint=tmp_path / "c")
     assert drawn.run.method == "gibbs"
     assert (np.abs(drawn.probability - summed.probability) < 5 * drawn.stderr + 1e-6).all()
     monkeypatch.setattr(counts, "MOST_STATES", 20)
-    assert mln.infer(model, None, **said, draws=10).run.method == "gibbs"
+    assert mln.infer(model, None, **message, draws=10).run.method == "gibbs"
     adapted = readings.RandomGroups(ratio=0.34, weights="count", alpha="lazy")
     assert mln.infer(model, None, "R,S", compress=adapted, draws=10).run.method == "gibbs"
 

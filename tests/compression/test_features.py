@@ -151,7 +151,7 @@ def test_wide_queries_are_counted_in_pieces_and_say_so(monkeypatch):
 
 
 def test_a_wide_rule_has_features_and_a_note(monkeypatch):
-    """Triangles over more objects than a dense square allows: counted by joins, and told."""
+    """Triangles over more objects than a dense square allows: counted by joins, and reported."""
     monkeypatch.setattr(contraction, "MOST_CELLS", 50)
     names = [f"P{i}" for i in range(12)]
     model = mln.Model.parse("p={" + ",".join(names) + "}\nL(p,p)\nC(p)\n1 L(x,y) ^ L(y,z) ^ L(z,x) ^ C(x)\n")

@@ -54,15 +54,17 @@ def test_full_rank_is_exact_inference_on_the_evidence_itself(tmp_path_factory, s
 
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6), st.booleans())
-def test_full_rank_is_exact_with_unknown_links_too(tmp_path_factory, seed, asked):
+def test_full_rank_is_exact_with_unknown_links_too(tmp_path_factory, seed, requested):
     """True and false links of low rank each, the others open: two factorisations, of which ranks add."""
     rng, n = np.random.default_rng(seed), 4
     path = tmp_path_factory.mktemp("facts") / "facts.db"
     true, false = low_rank(rng, n, 2), low_rank(rng, n, 2)
     path.write_text(facts_of(true) + facts_of(false & ~true, "!") + "Class(P2)\n")
-    query = "Class,Links" if asked else "Class"
-    truth = mln.infer(model_of(n), str(path), query, method="exact", open_=() if asked else ("Links",))
-    made = mln.infer(model_of(n), str(path), query, method="lifted", compress="bmf", rank=1000, open_=() if asked else ("Links",))
+    query = "Class,Links" if requested else "Class"
+    truth = mln.infer(model_of(n), str(path), query, method="exact", open_=() if requested else ("Links",))
+    made = mln.infer(
+        model_of(n), str(path), query, method="lifted", compress="bmf", rank=1000, open_=() if requested else ("Links",)
+    )
     assert made.guarantee is Guarantee.EXACT
     assert list(made) == list(truth)
     np.testing.assert_allclose(made.probability, truth.probability, atol=1e-10)

@@ -149,9 +149,9 @@ def test_sentences_are_the_objects_of_satisfied_groundings():
     for a, b in (pair for sentence in found for pair in itertools.permutations(sentence, 2)):
         counted[a, b] = counted.get((a, b), 0) + 1
     used = sorted({b for _, b in counted})
-    told = {(a, used[b]): n for (a, b), n in pairs(made).items()}
-    assert told.keys() == counted.keys()
-    assert all(told[key] == n for key, n in counted.items() if 1 not in key)
+    reported = {(a, used[b]): n for (a, b), n in pairs(made).items()}
+    assert reported.keys() == counted.keys()
+    assert all(reported[key] == n for key, n in counted.items() if 1 not in key)
 
 
 def test_training_that_was_cut_short_says_so(monkeypatch):
@@ -168,13 +168,13 @@ def differences(model, problem, of, one, other):
     status = {name: own.lookup(np.arange(own.n_ground)) for name, own in problem.statuses.items()}
 
     def truth(rule, values):
-        told = []
+        reported = []
         for atom in atoms_of(rule.formula):
             code = 0
             for term, kind in zip(atom.args, model.predicates[atom.predicate].types, strict=True):
                 code = code * len(names[kind]) + values[term.name]
-            told.append(int(status[atom.predicate][code]))
-        return tuple(told)
+            reported.append(int(status[atom.predicate][code]))
+        return tuple(reported)
 
     changed = 0
     for rule in model.rules:
@@ -239,7 +239,7 @@ def test_groups_are_balanced_and_hold_every_object_once(p_random, one_less):
         groups = balanced(points, wanted, np.random.default_rng(2), p_random=p_random, one_less=one_less)
         assert sorted(np.concatenate([group.members for group in groups]).tolist()) == list(range(30))
         assert all(group.chosen in group.members for group in groups)
-        if one_less:  # as many groups as were asked for, of two sizes at the most
+        if one_less:  # as many groups as were requested, of two sizes at the most
             assert len(groups) == wanted
             assert {len(group.members) for group in groups} <= {30 // wanted, -(-30 // wanted)}
         # the paper's K takes one object more at every step, so that fewer groups are left

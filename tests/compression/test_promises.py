@@ -1,4 +1,4 @@
-"""What compressions promise, told of models in which a promise is easily broken."""
+"""What compressions promise, reported of models in which a promise is easily broken."""
 
 import itertools
 
@@ -185,10 +185,10 @@ def test_small_faults_of_settings():
     np.testing.assert_allclose(kept.probability, mln.infer(model, evidence, "R", compress=literal).probability, atol=1e-9)
     with pytest.raises(mln.InputError, match="these settings are for counts and blocks"):
         mln.infer(model, evidence, "R", compress=readings.RandomGroups(independent="kept"), compress_as="problem")
-    told = mln.infer(
+    reported = mln.infer(
         model, evidence, "R", compress=mln.RandomGroups(ratio=0.5, ladder=1), compress_as="problem", method="bp"
     ).remarks[0]
-    assert "measured bias" in told and "nan" not in told
+    assert "measured bias" in reported and "nan" not in reported
 
 
 def test_means_are_probabilities():

@@ -32,7 +32,7 @@ def test_which_predicates_are_independent_given_the_rest():
     assert found_in(SMOKERS.format("A,B") + "0.1 F(x,y) ^ F(y,z) => F(x,z)\n") == []  # tied to itself
     assert found_in(SMOKERS.format("A,B") + "0.1 F(x,x)\n") == []  # one clause about some of its atoms alone
     assert found_in(SMOKERS.format("A,B") + "0.1 F(x,y) ^ x != y => S(x)\n") == []
-    assert found_in("p={A,B}\nF(p,p)\n1 F(x,y)\n", query="F") == []  # nobody to be told apart from
+    assert found_in("p={A,B}\nF(p,p)\n1 F(x,y)\n", query="F") == []  # nobody to be distinguished from
     assert found_in("p={A,B}\nR(p)\nS(p)\n1 R(x) v S(x)\n", query="R,S") == ["R"]  # and not S too, which R stands beside
     assert found_in("p={A,B}\nR(p)\nS(p)\nT(p,p)\n1 R(x) v T(x,y)\n1 S(y) v T(x,y) v R(A)\n", query="T") == ["T"]
 
@@ -77,7 +77,7 @@ def _numbers(problem, item):
 
 
 def _wanted(truth, prepared):
-    """Probabilities of open atoms of whole predicates that were asked for."""
+    """Probabilities of open atoms of whole predicates that were requested."""
     names = {item.wanted.predicate for item in prepared.problem.query if hasattr(item.wanted, "predicate")}
     return np.sort(
         [p for p, name in zip(truth.probability, truth.table()["predicate"].to_pylist(), strict=True) if name in names]

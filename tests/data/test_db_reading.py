@@ -71,7 +71,7 @@ def write(tmp_path_factory, texts):
 
 def check_against_slow_reader(tmp_path_factory, texts, closed_types=False):
     expected = read_slowly(MODEL, texts, closed_types=closed_types)
-    contrary = any(len({truth for truth, _ in said}) > 1 for said in expected.facts.values())
+    contrary = any(len({truth for truth, _ in stated}) > 1 for stated in expected.facts.values())
     paths = write(tmp_path_factory, texts)
     if expected.wrong_lines or contrary:
         with pytest.raises(InputError) as caught:
@@ -82,7 +82,7 @@ def check_against_slow_reader(tmp_path_factory, texts, closed_types=False):
         return
     evidence = read_evidence(MODEL, paths, closed_types=closed_types)
     assert {name: list(domain.names) for name, domain in evidence.domains.items()} == expected.constants
-    assert facts_of(evidence, MODEL) == {atom: said[0][0] for atom, said in expected.facts.items()}
+    assert facts_of(evidence, MODEL) == {atom: stated[0][0] for atom, stated in expected.facts.items()}
     for name, found in evidence.facts.items():
         sizes = tuple(len(evidence.domains[type_name]) for type_name in MODEL.predicates[name].types)
         assert np.all(np.diff(codes(found.args, sizes)) > 0)
@@ -166,19 +166,19 @@ def test_no_source_gives_the_models_constants():
 
 
 def test_progress_reaches_the_end(tmp_path):
-    said = []
+    stated = []
 
     class Noted:
         def stage(self, name, total=None):
-            said.append((name, total))
+            stated.append((name, total))
 
         def advance(self, done, note=""):
-            said.append(done)
+            stated.append(done)
 
     path = tmp_path / "a.db"
     path.write_text("Smokes(Ann)\n" * 10)
     read_evidence(SMOKERS, [path, ("Smokes", {"x": ["Bob"]})], progress=Noted())
-    assert said == [(f"read {path}", 120), 120, ("read Smokes=builtins dict", None), 1, ("sort facts", 1), 0]
+    assert stated == [(f"read {path}", 120), 120, ("read Smokes=builtins dict", None), 1, ("sort facts", 1), 0]
 
 
 def test_memory_is_a_few_times_the_file(tmp_path):

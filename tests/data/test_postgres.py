@@ -22,7 +22,7 @@ SECRET = "geheim/?x"
 
 
 @pytest.mark.parametrize(
-    ("text", "address", "asked"),
+    ("text", "address", "requested"),
     [
         ("postgresql://host/db:SELECT a, b FROM f", "postgresql://host/db", "SELECT a, b FROM f"),
         ("postgres://u:p@host:5432/db:friends", "postgres://u:p@host:5432/db", "friends"),
@@ -32,8 +32,8 @@ SECRET = "geheim/?x"
         ("postgresql://[::1]:5432/db:f", "postgresql://[::1]:5432/db", "f"),
     ],
 )
-def test_addresses(text: str, address: str, asked: str) -> None:
-    assert database_of(text) == (address, asked)
+def test_addresses(text: str, address: str, requested: str) -> None:
+    assert database_of(text) == (address, requested)
 
 
 def test_queries_keep_their_commas() -> None:
@@ -57,8 +57,8 @@ def test_passwords_are_shown_nowhere(capsys: pytest.CaptureFixture[str], tmp_pat
         "Friends=postgresql://u:geheim@h/d",
     ):
         assert main(["infer", str(tmp_path / "m.mln"), "-e", source, "-q", "Smokes"]) == 2
-        said = capsys.readouterr().err
-        assert "geheim" not in said and "***" in said
+        message = capsys.readouterr().err
+        assert "geheim" not in message and "***" in message
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +108,8 @@ def execute(address: str, *statements: str) -> None:
         connection.commit()
 
 
-def rows(address: str, asked: str, predicate: str = "Friends") -> list[tuple[str, ...]]:
-    found = mln.Model.parse(RULES).evidence(**{predicate: f"{address}:{asked}"})
+def rows(address: str, requested: str, predicate: str = "Friends") -> list[tuple[str, ...]]:
+    found = mln.Model.parse(RULES).evidence(**{predicate: f"{address}:{requested}"})
     domain = found.domains["person"].names
     return sorted(tuple(domain[at] for at in row) for row in found.facts[predicate].args)
 
@@ -154,7 +154,7 @@ def test_types(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("requested", "says"),
     [
         ("SELECT a, NULL AS b FROM g", "row 1: column b is empty"),
         ("SELECT nothing FROM g", 'cannot be read: column "nothing" does not exist'),
@@ -164,7 +164,7 @@ def test_types(address: str) -> None:
         ("SELECT setval('s', 5), 2", "refused: cannot execute"),
     ],
 )
-def test_what_is_refused(address: str, asked: str, says: str) -> None:
+def test_what_is_refused(address: str, requested: str, says: str) -> None:
     execute(
         address,
         "DROP TABLE IF EXISTS g",
@@ -173,7 +173,7 @@ def test_what_is_refused(address: str, asked: str, says: str) -> None:
         "CREATE SEQUENCE IF NOT EXISTS s",
     )
     with pytest.raises(mln.InputError) as caught:
-        rows(address, asked)
+        rows(address, requested)
     assert says in str(caught.value) and SECRET not in str(caught.value)
     assert rows(address, "SELECT a, a AS b FROM g") == [("x", "x")]
 
@@ -194,8 +194,8 @@ def test_results_do_not_hold_the_password(
         monkeypatch.setattr("sys.argv", ["mln", *arguments])
         assert main([*arguments, "--stats", str(outputs[3])]) == 0
     assert "Smokes(Ann)" in outputs[2].read_text()
-    said = capsys.readouterr()
-    for text in (*(output.read_text() for output in outputs), said.out, said.err):
+    message = capsys.readouterr()
+    for text in (*(output.read_text() for output in outputs), message.out, message.err):
         assert SECRET not in text and quote(SECRET, safe="") not in text
     assert "mln:***@" in outputs[1].read_text()
     wrong = bare.replace("postgresql:///", "postgresql://mln:falsch@/")

@@ -53,5 +53,5 @@ def test_against_the_slow_reader(name):
     expected = read_slowly(model, [path.read_text()])
     assert not expected.wrong_lines
     evidence = read_evidence(model, [path])
-    assert facts_of(evidence, model) == {atom: said[0][0] for atom, said in expected.facts.items()}
+    assert facts_of(evidence, model) == {atom: message[0][0] for atom, message in expected.facts.items()}
     assert {name: list(domain.names) for name, domain in evidence.domains.items()} == expected.constants

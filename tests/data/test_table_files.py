@@ -1,4 +1,4 @@
-"""Every kind of table file gives the same facts, with the same checks; what is wrong is told with its place."""
+"""Every kind of table file gives the same facts, with the same checks; what is wrong is reported with its place."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def test_every_kind_gives_the_same_facts(tmp_path: Path, name: str) -> None:
 def test_a_table_of_a_database_needs_no_query(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, name).partition(":SELECT")[0]
     assert len(facts(f"{path}:friends")) == 3
-    for asked in ("nothing", "SELECT nonsense FROM friends", "DELETE FROM friends WHERE 1"):
+    for requested in ("nothing", "SELECT nonsense FROM friends", "DELETE FROM friends WHERE 1"):
         with pytest.raises(InputError, match=f"{name}"):
-            facts(f"{path}:{asked}")
+            facts(f"{path}:{requested}")
     assert len(facts(f"{path}:friends")) == 3  # nothing was written
     with pytest.raises(InputError, match="no table or query"):
         facts(path)

@@ -127,8 +127,8 @@ def test_atoms_may_be_asked_for_in_any_order(three, estimator):
     atoms = np.arange(network.n_atoms, dtype=np.int32)
     mixed = np.array([7, 2, 9, 2, 0], np.int32)
     whole, part = (
-        run(Gibbs(), network, query_atoms=asked, pools=orbit_pools(group, asked), chains=8, draws=30, estimator=estimator)
-        for asked in (atoms, mixed)
+        run(Gibbs(), network, query_atoms=requested, pools=orbit_pools(group, requested), chains=8, draws=30, estimator=estimator)
+        for requested in (atoms, mixed)
     )
     np.testing.assert_array_equal(part.atoms.mean, whole.atoms.mean[mixed])
     np.testing.assert_array_equal(part.atoms.stderr, whole.atoms.stderr[mixed])
@@ -212,10 +212,10 @@ def test_auto_without_symmetry_is_as_before():
     assert plan_pools(SymmetryFinder(problem).twins, "auto", atoms, [], chains=4) is None
     assert run(Gibbs(), network, query_atoms=atoms, pools=None, chains=4, draws=9).estimator.name == "conditional"
     pools = plan_pools(SymmetryFinder(problem).twins, "orbit", atoms, [], chains=4)
-    asked = run(Gibbs(), network, query_atoms=atoms, pools=pools, chains=4, draws=9, estimator="orbit")
+    requested = run(Gibbs(), network, query_atoms=atoms, pools=pools, chains=4, draws=9, estimator="orbit")
     plain = run(Gibbs(), network, query_atoms=atoms, chains=4, draws=9, estimator="sample")
-    np.testing.assert_array_equal(asked.atoms.mean, plain.atoms.mean)
-    np.testing.assert_array_equal(asked.atoms.stderr, plain.atoms.stderr)
+    np.testing.assert_array_equal(requested.atoms.mean, plain.atoms.mean)
+    np.testing.assert_array_equal(requested.atoms.stderr, plain.atoms.stderr)
     assert "nothing to average over" in remarks(pools, "orbit", fixed_order=True)[0]
     assert len(problem.atoms) == network.n_atoms
 

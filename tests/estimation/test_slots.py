@@ -42,7 +42,7 @@ def test_what_counts_is_the_end_of_the_run_and_depends_on_its_length_alone(
         dropped = clock.draws - clock.kept_draws
         assert dropped <= burn_in
         if clock.draws >= total:
-            assert dropped == burn_in  # as the user said
+            assert dropped == burn_in  # as the user stated
         elif clock.draws > SHORTEST_SEGMENT * n_slots:
             # as near to the share as slots allow: half of them at least are in use
             assert abs(dropped - min(burn_in, share * clock.draws)) <= max(clock.longest_segment, 0.3 * clock.draws)

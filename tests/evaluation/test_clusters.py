@@ -22,7 +22,7 @@ def by_definition(found: list[int], true: list[int]) -> list[tuple[float, float]
     """Precision and recall of pairs, B-cubed and exact clusters; nan where there is nothing to divide by."""
     n = len(found)
     pairs = list(itertools.combinations(range(n), 2))
-    said, real = ({(a, b) for a, b in pairs if label[a] == label[b]} for label in (found, true))
+    message, real = ({(a, b) for a, b in pairs if label[a] == label[b]} for label in (found, true))
 
     def share(part: float, whole: float) -> float:
         return part / whole if whole else float("nan")
@@ -31,7 +31,7 @@ def by_definition(found: list[int], true: list[int]) -> list[tuple[float, float]
     own = [[next(block for block in side if i in block) for i in range(n)] for side in blocks]
     common = [len(own[0][i] & own[1][i]) for i in range(n)]
     return [
-        (share(len(said & real), len(said)), share(len(said & real), len(real))),
+        (share(len(message & real), len(message)), share(len(message & real), len(real))),
         (sum(common[i] / len(own[0][i]) for i in range(n)) / n, sum(common[i] / len(own[1][i]) for i in range(n)) / n),
         (len(blocks[0] & blocks[1]) / len(blocks[0]), len(blocks[0] & blocks[1]) / len(blocks[1])),
     ]

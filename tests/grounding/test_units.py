@@ -74,7 +74,7 @@ def test_known_atoms_are_not_gone_through(monkeypatch: pytest.MonkeyPatch) -> No
     problem, lowered = prepared("rec = {1,...,3000}\nSame(rec,rec)\n1.5 Same(x,y)\n", pairs)
     sizes = predict(problem, lowered)
     assert sizes.rows == (20,) and sizes.seconds < 1 and sizes.memory_bytes < 10_000_000
-    monkeypatch.setattr(database, "query", None)  # nothing is asked of a database
+    monkeypatch.setattr(database, "query", None)  # nothing is requested of a database
     network = ground(problem, lowered)
     assert (network.n_atoms, network.log_constant) == (20, 0.0)
     np.testing.assert_array_equal(network.atom_bias, np.full(20, 1.5))

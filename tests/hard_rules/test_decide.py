@@ -187,11 +187,11 @@ CONTRADICTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("rules", "db", "told"), CONTRADICTIONS)
-def test_contradictions_name_rules_and_constants(rules: str, db: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("rules", "db", "reported"), CONTRADICTIONS)
+def test_contradictions_name_rules_and_constants(rules: str, db: str, reported: list[str]) -> None:
     declared = "s = {S0, S1, S2}\nclass = {X, Y}\nA(s)\nB(s)\nC(s,class!)\n"
     with pytest.raises(InputError) as caught:
         decided(prepared(declared + rules, db, "A,B,C"))
-    for text in told:
+    for text in reported:
         assert any(text in fault.message for fault in caught.value.faults), caught.value
     assert all(fault.place is not None for fault in caught.value.faults)

@@ -90,7 +90,7 @@ def test_worlds_hold_decided_atoms_too(facts: Path, tmp_path: Path) -> None:
 
 
 def test_of_very_many_rows_those_that_can_be_true_are_listed(tmp_path: Path) -> None:
-    """All pairs of 10,000 records are asked for, and all but a few are false by a hard rule; facts are listed or refused."""
+    """All pairs of 10,000 records are requested, and all but a few are false by a hard rule; facts are listed or refused."""
     rules = "rec = {1,...,10000}\nCand(rec,rec)\nSame(rec,rec)\n!Cand(x,y) ^ x != y => !Same(x,y).\n-0.5 Same(x,y)\n"
     (tmp_path / "facts.db").write_text("Cand(1,2)\n")
     with pytest.raises(mln.ResourceError, match="100,000,000 rows"):

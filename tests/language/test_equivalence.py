@@ -73,9 +73,9 @@ def test_without_reflexivity(rules: str) -> None:
 
 @pytest.mark.parametrize("rules", NEITHER)
 def test_what_is_missing_is_told(rules: str) -> None:
-    told = found(rules)
-    assert not told.relations
-    assert NEITHER[rules] in told.misses[0].reason
+    reported = found(rules)
+    assert not reported.relations
+    assert NEITHER[rules] in reported.misses[0].reason
 
 
 def test_what_says_more_stays() -> None:
@@ -130,11 +130,11 @@ RULES = st.lists(st.one_of(CLAUSE, st.sampled_from([SYMMETRIC, TRANSITIVE, REFLE
 @given(RULES)
 def test_recognised_iff_all_worlds_are_equivalence_relations(rules: list[str]) -> None:
     model = mln.Model.parse(HEAD + "".join(rules))
-    lowered, told = lower(model), found("".join(rules))
+    lowered, reported = lower(model), found("".join(rules))
     worlds = obeying([t for t in lowered.templates if all(literal.predicate == "Same" for literal in t.literals)])
     kinds = {reflexive: partitions(reflexive=reflexive) for reflexive in (True, False)}
-    for relation in told.relations:
+    for relation in reported.relations:
         dropped = obeying([lowered.templates[number] for number in relation.templates])
         assert dropped == kinds[relation.reflexive]
     if worlds in kinds.values():
-        assert told.relations
+        assert reported.relations

@@ -1,4 +1,4 @@
-"""What is wrong with a rule file is said all at once, each with its place, the line and advice."""
+"""What is wrong with a rule file is stated all at once, each with its place, the line and advice."""
 
 from __future__ import annotations
 

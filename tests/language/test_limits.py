@@ -24,8 +24,10 @@ def faults_of(text: str) -> list[str]:
 
 @pytest.mark.parametrize("weight", ["1e308", "-1e308", "1e10", "1e400", "123456789012345"])
 def test_weights_that_would_swallow_others(weight: str) -> None:
-    (said,) = faults_of(f"{weight} S(x)\n")
-    assert said.startswith(f"m.mln:4:1: weight {weight} is too large (weights are logarithms, at most 1,000,000,000; write inf")
+    (message,) = faults_of(f"{weight} S(x)\n")
+    assert message.startswith(
+        f"m.mln:4:1: weight {weight} is too large (weights are logarithms, at most 1,000,000,000; write inf"
+    )
 
 
 def test_large_weights_and_small_ones_keep_each_other_company() -> None:
@@ -38,8 +40,8 @@ def test_large_weights_and_small_ones_keep_each_other_company() -> None:
 
 @pytest.mark.parametrize("text", ["nan S(x)", "NaN S(x)", "-nan S(x) v S(y)", "+NAN !S(x)", "nan *S(x)"])
 def test_nan_is_no_weight(text: str) -> None:
-    (said,) = faults_of(text + "\n")
-    assert said.startswith("m.mln:4:1: nan is not a weight (expected a number such as 1.5, -2, 1e-3 or inf)")
+    (message,) = faults_of(text + "\n")
+    assert message.startswith("m.mln:4:1: nan is not a weight (expected a number such as 1.5, -2, 1e-3 or inf)")
 
 
 def test_nan_may_be_a_predicate() -> None:
@@ -49,8 +51,8 @@ def test_nan_may_be_a_predicate() -> None:
 
 def test_many_arguments() -> None:
     for n in (MAX_ARITY + 1, 1000):
-        (said,) = faults_of(f"W({', '.join(['p'] * n)})\n1 W({', '.join(['x'] * n)})\n")
-        assert said.startswith(f"m.mln:4:1: W has {n:,} arguments, at most {MAX_ARITY} are allowed")
+        (message,) = faults_of(f"W({', '.join(['p'] * n)})\n1 W({', '.join(['x'] * n)})\n")
+        assert message.startswith(f"m.mln:4:1: W has {n:,} arguments, at most {MAX_ARITY} are allowed")
     parse(f"p = {{A}}\nW({', '.join(['p'] * MAX_ARITY)})\n1 W({', '.join(['x'] * MAX_ARITY)})\n")
 
 
@@ -58,8 +60,8 @@ def test_many_arguments() -> None:
 def test_long_formulas(connective: str) -> None:
     for n in (MAX_ATOMS + 1, 5000):
         if connective != "=>":
-            (said,) = faults_of(f"1 {f' {connective} '.join(f'S(x{i})' for i in range(n))}\n")
-            assert said.startswith(f"m.mln:4:1: formula of {n:,} atoms, at most {MAX_ATOMS:,} are allowed")
+            (message,) = faults_of(f"1 {f' {connective} '.join(f'S(x{i})' for i in range(n))}\n")
+            assert message.startswith(f"m.mln:4:1: formula of {n:,} atoms, at most {MAX_ATOMS:,} are allowed")
         else:
             assert "nested deeper" in faults_of(f"1 {' => '.join(f'S(x{i})' for i in range(n))}\n")[0]
 
@@ -75,18 +77,18 @@ def test_the_longest_clause_that_is_allowed() -> None:
 
 def test_thousands_of_errors_are_counted() -> None:
     for line in ("0.5 S(x, y)\n", "0.5 S(x) ^\n\n"):
-        said = faults_of(line * 19_000)
-        assert len(said) == 101 and said[-1].endswith("and 18,900 more")
+        message = faults_of(line * 19_000)
+        assert len(message) == 101 and message[-1].endswith("and 18,900 more")
 
 
 def test_messages_have_the_names_of_the_source() -> None:
-    said = faults_of(
+    message = faults_of(
         "q = {B}\nU(q)\n"
         "1 S(x) ^ (EXIST x U(x)) ^ (EXIST x (U(x) ^ S(x)))\n"
         "1 S(x) ^ (EXIST x, y (S(x) ^ U(y) ^ x = y))\n"
         "1 S(x) ^ (EXIST x x = x)\n"
     )
-    assert len(said) == 3 and not any("x_1" in text or "x_2" in text for text in said)
+    assert len(message) == 3 and not any("x_1" in text or "x_2" in text for text in message)
     model = parse(DECLARED + "S(x) ^ (EXIST x *T(x, A)).\n")
     assert [rule.text for rule in model.rules] == ["S(x) ^ EXIST x T(x, A).", "S(x) ^ EXIST x !T(x, A)."]
 

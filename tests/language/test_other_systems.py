@@ -216,7 +216,7 @@ def test_a_starred_declaration_closes_its_predicate():
     assert model.predicates["Rich"].closed and mln.Model.parse(show_model(model)) == model
     assert mln.infer(model, None, "S").remarks == ()
     assert mln.infer(model, None, "S")["S(A)"] == 0.5  # Rich is false, and known to be
-    assert set(mln.infer(model, None, "Rich")) == {"Rich(A)", "Rich(B)"}  # asked for, it is open
+    assert set(mln.infer(model, None, "Rich")) == {"Rich(A)", "Rich(B)"}  # requested, it is open
     assert mln.infer(model, None, "S", open_=["Rich"])["S(A)"] > 0.5
     again = mln.Model.parse(rules + "*S(x)\n")  # of a predicate that is known: a formula with both signs, to be learned
     assert [rule.weight for rule in again.rules] == [0.5, None, None]
@@ -255,7 +255,7 @@ def test_other_spellings_read_to_the_same(theirs, ours):
 def test_notes_on_what_is_read_otherwise():
     text = "#fixweight\n1 S(?x) ^ T(?x, bob)\n#fuzzy\n#unique{+?a,+?b}\n0.5 S(?x) :- Flag\n"
     result = mln.infer(mln.Model.parse(DECLARED + text), None, "S", closed=["T", "Flag"])
-    told = "\n".join(result.remarks)
+    reported = "\n".join(result.remarks)
     for words in (
         "#fixweight is ignored",
         "#unique is ignored",
@@ -263,7 +263,7 @@ def test_notes_on_what_is_read_otherwise():
         "Head :- Body is read as Body => Head",
         "constants: bob",
     ):
-        assert told.count(words) == 1
+        assert reported.count(words) == 1
     assert parse(DECLARED + "1 S(x)\n").notes == ()
 
 
@@ -293,13 +293,13 @@ def test_variables_in_capitals():
     """A file that declares no predicate, as those of WFOMC: variables begin upper case, and there is one type."""
     model = parse(WFOMC)
     assert model == parse(DECLARED_WFOMC) and parse(show_model(model)) == model
-    told = "\n".join(model.notes)
+    reported = "\n".join(model.notes)
     for words in (
         "person = 3 is read as person = {1, ..., 3}",
         "no predicate is declared",
         "lower-case names are constants: alice",
     ):
-        assert told.count(words) == 1
+        assert reported.count(words) == 1
     with pytest.raises(mln.InputError, match="undeclared predicate friends"):
         parse(WFOMC.replace("person = 3", "").replace("\\exists Y:", ""))  # nothing says that it is such a file
     with pytest.raises(mln.InputError, match="undeclared predicate friends"):

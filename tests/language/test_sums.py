@@ -318,7 +318,7 @@ def test_what_was_learned_with_sums_is_read_again(tmp_path):
 
 
 def test_evidence_of_another_model_is_counted_with_too():
-    """Evidence that was read for a model without sums: what integers make true belongs to the model that is asked."""
+    """Evidence that was read for a model without sums: what integers make true belongs to the model that is requested."""
     plain, facts = mln.Model.parse("On(time)\n0.3 On(t)\n"), {"On": {"t": [1, 2, 3], "truth": ["true", "?", "?"]}}
     model = mln.Model.parse("On(time)\n0.3 On(t)\n0.9 On(t) ^ t < 3 => On(t + 1)\n")
     one, other = (mln.infer(model, made.evidence(**facts), "On", method="enumerate", progress=False) for made in (plain, model))
@@ -404,13 +404,13 @@ def test_a_negative_number_is_no_arrow() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("a = {1}\nb = {2}\nP(a)\nQ(b)\n1 P(x) ^ Q(x + 1)\n", "a sum with x is of type b and x of type a"),
         ("a = {A}\np = {B}\np M(p)\nOn(a)\n1 On(M(x))\n", "the value of M"),
     ],
 )
-def test_values_are_called_by_what_they_are_of(text: str, said: str) -> None:
+def test_values_are_called_by_what_they_are_of(text: str, message: str) -> None:
     with pytest.raises(mln.InputError) as refusal:
         mln.Model.parse(text)
-    assert said in str(refusal.value) and "_1" not in str(refusal.value)
+    assert message in str(refusal.value) and "_1" not in str(refusal.value)

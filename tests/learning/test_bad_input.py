@@ -82,7 +82,7 @@ def test_data_that_break_a_hard_rule(tmp_path: Path) -> None:
 
 
 def test_the_record_of_a_run_and_what_it_assumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Updates are counted where chains ran, and what was assumed is told."""
+    """Updates are counted where chains ran, and what was assumed is reported."""
     (tmp_path / "m.mln").write_text(f"{PEOPLE}Smokes(person)\nFriends(person, person)\nGlad(person)\n(Smokes(x))\n")
     (tmp_path / "n.mln").write_text((tmp_path / "m.mln").read_text() + "Friends(x, y) ^ Smokes(x) => Smokes(y)\n")
     (tmp_path / "o.mln").write_text((tmp_path / "n.mln").read_text() + "Glad(x) => Smokes(x)\n")

@@ -136,11 +136,11 @@ def test_parts_of_one_graph(helps: bool) -> None:
     learned = mln.learn(model, graph(3, helps=helps), "S", progress=False)
     assert any("inference of the modelled atoms in 5 parts, each given the others and without" in note for note in learned.notes)
     # both kinds of weights are judged by what is left out, and the better ones are taken
-    told = [note for note in learned.notes if note.startswith("log-likelihood a left-out atom")]
-    if told:  # no couplings: nothing to go on to
-        pseudo, conditional = (float(number) for number in re.findall(r"-\d+\.\d+", told[0]))
+    reported = [note for note in learned.notes if note.startswith("log-likelihood a left-out atom")]
+    if reported:  # no couplings: nothing to go on to
+        pseudo, conditional = (float(number) for number in re.findall(r"-\d+\.\d+", reported[0]))
         assert learned.method == ("cd" if conditional > pseudo else "pseudolikelihood")
-    assert told or not helps
+    assert reported or not helps
     assert learned.weights[2].weight > 0.5 if helps else abs(learned.weights[2].weight) < 0.3
 
 

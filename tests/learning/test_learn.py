@@ -1,4 +1,4 @@
-"""From rules and data to a weighted file: recovery of known weights, what is told about weights, the file, the command."""
+"""From rules and data to a weighted file: recovery of known weights, what is reported about weights, the file, the command."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_data_from_a_known_model_give_its_weights_back() -> None:
     assert learned.method == "cd" and learned.concerns() == []
     assert distance(learned, WEIGHTS) < LIMIT
     assert all(0.02 < one.stderr < 0.6 for one in learned.weights)
-    other = np.array([0.2, -0.5, 1.9])  # the twin: another model is told apart
+    other = np.array([0.2, -0.5, 1.9])  # the twin: another model is distinguished
     assert distance(learned, other) > LIMIT
     quick = mln.learn(model, databases, "S,T", prior="none", method="pseudolikelihood")
     assert quick.method == "pseudolikelihood" and distance(quick, WEIGHTS) < 2 * LIMIT
@@ -139,12 +139,12 @@ def test_the_file_keeps_the_source_and_reads_back_to_the_same_weights(files: tup
     assert {r.text.split("  //")[0] for r in read.rules if "Pipe" in r.text or "dog" in r.text} == {
         f"{one.weight!r} {one.formula}" for one in learned.weights if one.rule.text.startswith("Owns")
     }
-    told = json.loads(record.read_text())
+    reported = json.loads(record.read_text())
     assert {"method", "network", "estimator", "guarantee", "atoms", "clauses", "chains", "seconds", "peak_memory_bytes"} <= set(
-        told
+        reported
     )
-    assert {"read", "ground", "symmetry", "compress", "sample", "learn", "total"} == set(told["seconds"])
-    assert [w["weight"] for w in told["weights"]] == [one.weight for one in learned.weights]
+    assert {"read", "ground", "symmetry", "compress", "sample", "learn", "total"} == set(reported["seconds"])
+    assert [w["weight"] for w in reported["weights"]] == [one.weight for one in learned.weights]
     # evidence decides all groundings of the last rule
     assert any("the data say nothing about 0.5 Friends(x, y)" in note and "decides all" in note for note in learned.notes)
     assert "0 Friends(x, y)  // the data say nothing about it" in text
@@ -179,8 +179,8 @@ def test_what_data_do_not_decide_is_named(tmp_path: Path) -> None:
     without = mln.learn(model, table, "S", prior="none")
     assert any("E(x) => S(x)" in worry and "--prior 2" in worry for worry in without.concerns())
     all_true = {"S": pa.table({"x": ["A", "B"]}), "T": pa.table({"x": ["A"]}), "E": pa.table({"x": ["A"]})}
-    told = mln.learn(model, all_true, "S", prior=1.0)
-    assert any("every atom of S is true" in worry for worry in told.concerns())
+    reported = mln.learn(model, all_true, "S", prior=1.0)
+    assert any("every atom of S is true" in worry for worry in reported.concerns())
     varied = mln.learn(model, [all_true, table], "S", prior=1.0)  # one database where it varies is enough
     assert not any("every atom of S" in worry for worry in varied.concerns())
     with pytest.raises(InputError, match="no training facts about T"):

@@ -27,8 +27,8 @@ def test_too_little_memory_where_all_rules_are_counted(tmp_path: Path, capsys: p
     facts = "".join(f"{'' if at % 3 else '!'}P(A{at})\n" for at in range(400))
     given = files(tmp_path, "P(t)\nP(x) ^ P(y)\n", facts)
     assert main(["learn", *given, "-q", "P", "--memory-limit", "1KB", "-o", f"{tmp_path}/o.mln"]) == 3
-    told = capsys.readouterr().err
-    assert "would need about" in told and "the limit is 1 kB; model fewer predicates with -q" in told
+    reported = capsys.readouterr().err
+    assert "would need about" in reported and "the limit is 1 kB; model fewer predicates with -q" in reported
 
 
 def test_a_negative_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,9 +41,9 @@ def test_soft_evidence_about_what_is_modelled(tmp_path: Path, capsys: pytest.Cap
     given = files(tmp_path, "P(t)\nP(x)\n", "P(A)\n!P(B)\n", "P(A)\n0.99 P(B)\n0.2 P(C)\n")
     for query in ([], ["-q", "P"]):
         assert main(["learn", *given, *query, "--prior", "1", "-o", f"{tmp_path}/o.mln"]) == 2
-        told = capsys.readouterr().err
-        assert f"{tmp_path}/1.db: soft evidence about P(B) and 1 more does not say what is true, and P is modelled" in told
-        assert "give facts, or ?P(B) for what is not known" in told
+        reported = capsys.readouterr().err
+        assert f"{tmp_path}/1.db: soft evidence about P(B) and 1 more does not say what is true, and P is modelled" in reported
+        assert "give facts, or ?P(B) for what is not known" in reported
     assert main(["learn", *given, "-q", "P", "--folds", "--prior", "1"]) == 2
     (tmp_path / "1.db").write_text("P(A)\n!P(B)\n?P(C)\n")  # the twin: what the hint says is taken
     assert main(["learn", *given, "-q", "P", "--prior", "1", "-o", f"{tmp_path}/o.mln"]) == 0
@@ -63,8 +63,8 @@ def test_soft_evidence_about_the_rest_counts(tmp_path: Path) -> None:
 def test_concerns_of_folds_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = files(tmp_path, "P(t)\nP(x)\n", "P(A)\n!P(B)\n", "P(A)\nP(B)\n")
     assert main(["learn", *given, "-q", "P", "--folds", "--prior", "1", "--stats", f"{tmp_path}/s.json"]) == 1
-    told = capsys.readouterr().err
-    assert f"concern: without {tmp_path}/0.db: every atom of P is true in the training data" in told
+    reported = capsys.readouterr().err
+    assert f"concern: without {tmp_path}/0.db: every atom of P is true in the training data" in reported
     first, second = json.loads((tmp_path / "s.json").read_text())["folds"]
     assert "every atom of P is true in the training data" in first["concerns"][0] and second["concerns"] == []
 
@@ -90,5 +90,5 @@ def test_predicates_are_modelled_not_atoms(tmp_path: Path, query: str) -> None:
 def test_one_atom_and_one_weight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = files(tmp_path, "t = {A, B, C}\nP(t)\nP(x)\n", "P(A)\n!P(B)\n")
     assert main(["learn", *given, "--prior", "1", "-o", f"{tmp_path}/o.mln"]) == 0
-    told = capsys.readouterr().err
-    assert "1 atom of P is not listed and counts as false" in told and "1 weight by" in told
+    reported = capsys.readouterr().err
+    assert "1 atom of P is not listed and counts as false" in reported and "1 weight by" in reported

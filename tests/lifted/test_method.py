@@ -45,9 +45,9 @@ def test_auto_samples_where_draws_are_wanted(tmp_path: Path) -> None:
 
 
 def test_conjunctions_are_ratios_of_sums() -> None:
-    asked = "S(A)^!S(B),F(A,B)^F(B,A)^S(C),K(A,U)^K(B,U),!K(A,V)^!K(A,U),K(A,U)^K(A,V),!K(A,U)^!K(A,V)^!K(A,W),!S(C)"
-    result = mln.infer(mln.Model.parse(SMALL), None, asked, method="lifted")
-    exact = mln.infer(mln.Model.parse(SMALL), None, asked, method="exact")
+    requested = "S(A)^!S(B),F(A,B)^F(B,A)^S(C),K(A,U)^K(B,U),!K(A,V)^!K(A,U),K(A,U)^K(A,V),!K(A,U)^!K(A,V)^!K(A,W),!S(C)"
+    result = mln.infer(mln.Model.parse(SMALL), None, requested, method="lifted")
+    exact = mln.infer(mln.Model.parse(SMALL), None, requested, method="exact")
     rows, expected = (found.table().to_pydict() for found in (result, exact))
     assert rows["atom"] == expected["atom"]
     np.testing.assert_allclose(rows["probability"], expected["probability"], rtol=0, atol=1e-10)
@@ -81,8 +81,8 @@ def test_what_cannot_be_lifted_is_refused_with_the_formula() -> None:
     rules = PEOPLE + "Friends(person, person)\n0.1 Friends(x, y) ^ Friends(y, z) => Friends(x, z)\n"
     with pytest.raises(ResourceError, match=r"Friends\(y, z\).*x, y, z"):
         mln.infer(mln.Model.parse(rules), None, "Friends", method="lifted")
-    told = mln.explain(mln.Model.parse(rules), None, "Friends")
-    lifted = next(candidate for candidate in told.candidates if candidate.method == "lifted")
+    reported = mln.explain(mln.Model.parse(rules), None, "Friends")
+    lifted = next(candidate for candidate in reported.candidates if candidate.method == "lifted")
     assert not lifted.possible and "x, y, z" in lifted.reason and "auto" in lifted.reason
 
 
@@ -140,23 +140,23 @@ def test_conjunctions_that_are_alike_are_summed_once(monkeypatch: pytest.MonkeyP
         "p = {" + ", ".join(f"P{i}" for i in range(6)) + "}\nS(p)\nF(p, p)\n0.9 F(x, y) ^ S(x) => S(y)\n-0.4 S(P0)\n"
     )
     pairs = [(i, j) for i in range(6) for j in range(6)]
-    asked = ",".join(f"S(P{i})^!F(P{i},P{j}),S(P{j})^F(P{j},P{i})^!S(P5)" for i, j in pairs if i != 5 != j)
-    together = mln.infer(model, None, asked, method="lifted").table().to_pydict()
+    requested = ",".join(f"S(P{i})^!F(P{i},P{j}),S(P{j})^F(P{j},P{i})^!S(P5)" for i, j in pairs if i != 5 != j)
+    together = mln.infer(model, None, requested, method="lifted").table().to_pydict()
     calls: list[int] = []
     from markovlogic.methods.lifted import engines
 
     plan = engines.plan_event
     monkeypatch.setattr(engines, "plan_event", lambda *args: calls.append(1) or plan(*args))
-    mln.infer(model, None, asked, method="lifted")
+    mln.infer(model, None, requested, method="lifted")
     assert 0 < len(calls) < 15
     monkeypatch.setattr(engines, "first_alike", lambda problem, found: list(range(len(found))))
-    apart = mln.infer(model, None, asked, method="lifted").table().to_pydict()
+    apart = mln.infer(model, None, requested, method="lifted").table().to_pydict()
     assert len(calls) > 50 and together["atom"] == apart["atom"]
     np.testing.assert_allclose(together["probability"], apart["probability"], rtol=0, atol=1e-10)
 
 
 def test_many_different_conjunctions_are_refused_in_words_that_say_so() -> None:
     rules = "".join(f"0.{i + 1} Smokes(P{i})\n" for i in range(20))
-    asked = ",".join(f"S(P{i})^S(P{j})" for i in range(20) for j in range(i))
+    requested = ",".join(f"S(P{i})^S(P{j})" for i in range(20) for j in range(i))
     with pytest.raises(ResourceError, match=r"190 conjunctions that no symmetry makes alike"):
-        mln.infer(mln.Model.parse(PEOPLE + SMOKERS + rules), None, asked.replace("S(", "Smokes("), method="lifted")
+        mln.infer(mln.Model.parse(PEOPLE + SMOKERS + rules), None, requested.replace("S(", "Smokes("), method="lifted")

@@ -1,4 +1,4 @@
-"""Digits that floats lose are told, or kept by decimals."""
+"""Digits that floats lose are reported, or kept by decimals."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def model(weight):
     return mln.Model.parse(PEOPLE + f"{weight} S(x) ^ S(y)\n{-40 * weight} S(x)\n0.7 S(x) => C(x)\n")
 
 
-def told(result):
+def reported(result):
     return [concern for concern in result.concerns() if "floats round" in concern]
 
 
 @pytest.mark.parametrize("weight", [0.01, 100 / 3])
 def test_small_weights_lose_nothing(weight):
-    assert not told(mln.infer(model(weight), None, "S,C", method="lifted"))
+    assert not reported(mln.infer(model(weight), None, "S,C", method="lifted"))
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_another_rounding_of_the_same_sums_tells_how_far_off_floats_are(seed):
-    """Random two-variable models with weights up to 10^6, against 60 decimals; where nothing is told, nothing is lost."""
+    """Random two-variable models with weights up to 10^6, against 60 decimals; where nothing is reported, nothing is lost."""
     rng = np.random.default_rng(seed)
     atoms = ["S(x)", "S(y)", "C(x)", "C(y)", "F(x, y)", "F(y, x)"]
     for _ in range(3):
@@ -55,7 +55,7 @@ def test_another_rounding_of_the_same_sums_tells_how_far_off_floats_are(seed):
 
 @pytest.mark.parametrize("weight", [1e5 / 3, 2e6 / 3])
 def test_decimals_take_over_where_they_are_quick(weight):
-    assert not told(mln.infer(model(weight), None, "S,C", method="lifted"))
+    assert not reported(mln.infer(model(weight), None, "S,C", method="lifted"))
 
 
 @pytest.mark.filterwarnings("ignore::markovlogic.errors.InferenceWarning")
@@ -68,7 +68,7 @@ def test_floats_that_round_say_so_and_by_how_much(engine, weight, monkeypatch):
     else:
         monkeypatch.setattr(engines, "ENGINES", (plan_proof,))
     found = mln.infer(model(weight), None, "S,C", method="lifted")
-    (concern,) = told(found)
+    (concern,) = reported(found)
     bound = float(concern.split("by up to about ")[1].split(",")[0])
     assert MOST_ROUNDING < bound < 1e-5
     assert np.abs(found.probability - exact.probability).max() < bound
@@ -86,4 +86,4 @@ def test_conjunctions_are_ratios_of_large_sums():
     text = f"p = {{{names}}}\nS(p)\nF(p, p)\n0.5 S(x) ^ F(x, y) => S(y)\n"
     with pytest.warns(InferenceWarning, match="single atoms in place of formulas"):
         mln.infer(mln.Model.parse(text), None, "S(P0)^S(P1)", method="lifted")
-    assert not told(mln.infer(mln.Model.parse(text), None, "S", method="lifted"))
+    assert not reported(mln.infer(mln.Model.parse(text), None, "S", method="lifted"))

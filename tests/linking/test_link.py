@@ -49,9 +49,9 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def pair_f1(found: list[int], true: list[str]) -> float:
     pairs = list(itertools.combinations(range(len(true)), 2))
-    said = {(a, b) for a, b in pairs if found[a] == found[b]}
+    text = {(a, b) for a, b in pairs if found[a] == found[b]}
     real = {(a, b) for a, b in pairs if true[a] == true[b]}
-    return 2 * len(said & real) / (len(said) + len(real))
+    return 2 * len(text & real) / (len(text) + len(real))
 
 
 def test_tables_become_clusters(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_what_a_restriction_leaves_weighs_the_same():
 
 
 def test_flow_decides_atoms_as_some_best_world_has_them():
-    asked = undecided = 0
+    requested = undecided = 0
     for seed in range(400, 700):
         rng = np.random.default_rng(seed)
         network = random_network(rng, 9, int(rng.integers(1, 25)), longest=2, hard=int(rng.integers(0, 4)))
@@ -115,8 +115,8 @@ def test_flow_decides_atoms_as_some_best_world_has_them():
         assert worlds.log_weight[agrees].max() == pytest.approx(best, abs=1e-9)
         if known.all():
             assert found.bound == pytest.approx(best, abs=1e-9)
-        asked, undecided = asked + 1, undecided + (not known.all())
-    assert asked > 200 and undecided > 5  # both kinds were there
+        requested, undecided = requested + 1, undecided + (not known.all())
+    assert requested > 200 and undecided > 5  # both kinds were there
 
 
 def test_implications_are_solved_by_flow_alone():

@@ -40,11 +40,13 @@ def test_worlds_weigh_what_they_weigh_in_the_model_as_posed(random_problem):
     ):
         found = [mln.maximize(model, evidence, compress=compressor, polish=polish, seed=1) for polish in (False, True)]
         for world in found:
-            told = {part.predicate: list(_named(world, part)) for part in world.parts if len(part.code)}
-            if not told:
+            reported = {part.predicate: list(_named(world, part)) for part in world.parts if len(part.code)}
+            if not reported:
                 continue
-            facts = [f"{'' if true else '!'}{name}\n" for own in told.values() for name, true in own]
-            alone = mln.infer(model, evidence_of(model, random_problem.db + "".join(facts)), next(iter(told)), method="enumerate")
+            facts = [f"{'' if true else '!'}{name}\n" for own in reported.values() for name, true in own]
+            alone = mln.infer(
+                model, evidence_of(model, random_problem.db + "".join(facts)), next(iter(reported)), method="enumerate"
+            )
             assert world.log_weight == pytest.approx(alone.run.log_z, abs=1e-9)
             assert world.log_weight <= truth.log_weight + 1e-9 and world.bound >= truth.log_weight - 1e-9
         assert found[0].log_weight <= found[1].log_weight + 1e-12
@@ -68,8 +70,8 @@ def test_every_compressor_gives_a_world_of_all_query_atoms(name, tmp_path):
     world, truth = mln.maximize(*files, "Smokes", compress=name), mln.maximize(*files, "Smokes")
     assert [len(part.code) for part in world.parts] == [len(part.code) for part in truth.parts]
     assert world.log_weight == pytest.approx(truth.log_weight)  # small enough for one walk
-    told = " ".join(world.remarks)  # what loses nothing has nothing to project, and keeps its proof
-    assert ("original model" in told or (world.is_optimal and name in told)) and world.run.seconds["compress"] >= 0
+    reported = " ".join(world.remarks)  # what loses nothing has nothing to project, and keeps its proof
+    assert ("original model" in reported or (world.is_optimal and name in reported)) and world.run.seconds["compress"] >= 0
 
 
 def test_projected_worlds_that_break_hard_rules_are_mended():
@@ -88,8 +90,8 @@ def test_projected_worlds_that_break_hard_rules_are_mended():
 def test_where_grounding_does_not_fit_counts_weigh_the_world():
     names = ",".join(f"P{i}" for i in range(24))
     model = mln.Model.parse(f"p={{{names}}}\nS(p)\nF(p,p)\n0.4 S(x)\n-1 F(x,y)\n0.1 F(x,y) ^ S(x) ^ F(y,z) => S(z)\n")
-    said = {"compress": mln.RandomGroups(), "polish": True, "seed": 0}
-    ground, counted = mln.maximize(model, None, **said), mln.maximize(model, None, memory_limit=1_000_000, **said)
+    message = {"compress": mln.RandomGroups(), "polish": True, "seed": 0}
+    ground, counted = mln.maximize(model, None, **message), mln.maximize(model, None, memory_limit=1_000_000, **message)
     assert (ground.run.network, counted.run.network) == ("ground", "counting")
     assert counted.log_weight == pytest.approx(ground.log_weight) and counted.bound >= ground.log_weight - 1e-6
 

@@ -50,9 +50,9 @@ def test_the_world_weighs_as_much_as_the_best_of_all():
         assert world.is_optimal
         assert world.log_weight == pytest.approx(maximize(model, method="ilp").log_weight, abs=1e-6), text
         names = [name.rstrip(")").replace("(", ",").split(",") for name in world.atoms]
-        told = {(name[0], tuple(name[1:])) for name in names}
+        reported = {(name[0], tuple(name[1:])) for name in names}
         syntax = parse(text)
-        assert log_weight(syntax, domains_of(syntax), told) == pytest.approx(world.log_weight, abs=1e-9), text
+        assert log_weight(syntax, domains_of(syntax), reported) == pytest.approx(world.log_weight, abs=1e-9), text
     assert lifted > 25 and impossible < 10
 
 

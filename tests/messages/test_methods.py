@@ -84,10 +84,10 @@ def test_a_negated_atom_needs_no_grounding() -> None:
 
 def test_what_cannot_be_grounded_is_a_candidate_all_the_same() -> None:
     text = f"person = {{{PEOPLE}}}\nF(person, person)\n0.001 F(x, y) ^ F(y, z) => F(x, z)\n"
-    told = mln.explain(parsed(text), None, "F(P1,P2)", method="lifted-bp")
-    possible = {candidate.method: candidate.possible for candidate in told.candidates}
+    reported = mln.explain(parsed(text), None, "F(P1,P2)", method="lifted-bp")
+    possible = {candidate.method: candidate.possible for candidate in reported.candidates}
     assert possible["lifted-bp"] and not possible["bp"]
-    assert (told.plan.network, told.clauses) == ("none", None)
+    assert (reported.plan.network, reported.clauses) == ("none", None)
     found = mln.infer(parsed(text), None, "F(P1,P2)", method="lifted-bp")
     assert found.converged and found.run.iterations < 200
 
@@ -111,13 +111,18 @@ def test_what_does_not_settle_is_a_concern_and_an_exit_code(mln_fixture, tmp_pat
 
 def test_settings_on_the_command_line(mln_fixture, tmp_path) -> None:  # noqa: F811
     (tmp_path / "m.mln").write_text(FRUSTRATED)
-    asked = ("infer", tmp_path / "m.mln", "-q", "S", "--method", "bp", "--stats", tmp_path / "s.json")
-    ran = mln_fixture(*asked, "--set", "iterations=7", "--set", "schedule=flooding", "--set", "damping=0.25")
+    requested = ("infer", tmp_path / "m.mln", "-q", "S", "--method", "bp", "--stats", tmp_path / "s.json")
+    ran = mln_fixture(*requested, "--set", "iterations=7", "--set", "schedule=flooding", "--set", "damping=0.25")
     assert ran.code == 1 and json.loads((tmp_path / "s.json").read_text())["iterations"] == 7
     assert "--set iterations=70" in ran.err and "--set damping=0.625" in ran.err
-    for wrong, told in (("damping=x", "number"), ("damp=0.1", "damping"), ("damping", "NAME=VALUE"), ("schedule=x", "flooding")):
-        ran = mln_fixture(*asked, "--set", wrong)
-        assert ran.code == 2 and told in ran.err
+    for wrong, reported in (
+        ("damping=x", "number"),
+        ("damp=0.1", "damping"),
+        ("damping", "NAME=VALUE"),
+        ("schedule=x", "flooding"),
+    ):
+        ran = mln_fixture(*requested, "--set", wrong)
+        assert ran.code == 2 and reported in ran.err
     ran = mln_fixture("infer", tmp_path / "m.mln", "-q", "S", "--set", "damping=0.1")
     assert ran.code == 2 and "lifted-bp" in ran.err
 
@@ -191,9 +196,9 @@ def test_memory_is_not_predicted_too_low(method: str, tmp_path) -> None:
 
 
 def test_auto_never_takes_it_and_explain_lists_it() -> None:
-    told = mln.explain(parsed(CHAIN), None, "S")
-    assert told.plan.method == "exact"
-    listed = {candidate.method: candidate for candidate in told.candidates}
+    reported = mln.explain(parsed(CHAIN), None, "S")
+    assert reported.plan.method == "exact"
+    listed = {candidate.method: candidate for candidate in reported.candidates}
     assert listed["bp"].guarantee == listed["lifted-bp"].guarantee == "unbounded"
 
 

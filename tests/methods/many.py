@@ -115,7 +115,7 @@ def _answer(result: mln.Marginals) -> list[Any]:
 
 
 def record(name: str) -> dict[str, Any]:
-    """Of each way the numbers or the refusal; of the plan its choice (costs are in `said`); the most probable world's weight."""
+    """Of each way the numbers or the refusal; of the plan its choice; the most probable world's weight. Costs are in `stated`."""
     text, facts, query = made(int(name))
     model = mln.Model.parse(text)
     found: dict[str, Any] = {}
@@ -125,12 +125,12 @@ def record(name: str) -> dict[str, Any]:
         evidence = [Path(folder) / "facts.db"]
         for way, options in WAYS.items():
             try:
-                asked = "S,W" if "compress" in options else query  # blocks know no formulas
-                found[way] = _answer(mln.infer(model, evidence, asked, **options))
+                requested = "S,W" if "compress" in options else query  # blocks know no formulas
+                found[way] = _answer(mln.infer(model, evidence, requested, **options))
             except mln.MarkovLogicError as refusal:
                 found[way] = str(refusal).splitlines()[0].replace(folder, "")
-        told = mln.explain(model, evidence, query, memory_limit=1 << 30)
-        found["plan"] = [told.plan.method, told.plan.network, told.plan.estimator, told.atoms, told.clauses]
+        reported = mln.explain(model, evidence, query, memory_limit=1 << 30)
+        found["plan"] = [reported.plan.method, reported.plan.network, reported.plan.estimator, reported.atoms, reported.clauses]
         for method, options in (("auto", {}), ("maxwalksat", {"flips": 200, "tries": 2}), ("ilp", {"flips": 50, "tries": 1})):
             try:
                 world = mln.maximize(model, evidence, "S,W", method=method, threads=1, **options)

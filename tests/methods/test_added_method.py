@@ -62,16 +62,21 @@ def test_the_command_line_knows_it_and_it_answers(grown: Path, tmp_path: Path) -
     assert found.keys() == exact.keys()
     # the largest standard error of 8 chains of 300 draws is about 0.02
     assert max(abs(float(found[atom]) - float(exact[atom])) for atom in exact) < 0.1
-    told = json.loads(stats.read_text())
-    assert (told["method"], told["network"], told["chains"], told["guarantee"]) == ("plain-gibbs", "ground", 8, "exact")
+    reported = json.loads(stats.read_text())
+    assert (reported["method"], reported["network"], reported["chains"], reported["guarantee"]) == (
+        "plain-gibbs",
+        "ground",
+        8,
+        "exact",
+    )
 
 
 def test_explain_plans_it_and_auto_goes_on_as_before(grown: Path) -> None:
-    told = json.loads(mln(grown, "explain", *smokers("--method", "plain-gibbs", "--json")).stdout)
-    assert told["plan"]["method"] == "plain-gibbs" and told["plan"]["estimator"].endswith("conditional")
-    told = json.loads(mln(grown, "explain", *smokers("--json")).stdout)
-    assert told["plan"]["method"] == "exact"
-    assert "plain-gibbs" in [candidate["method"] for candidate in told["candidates"]]
+    reported = json.loads(mln(grown, "explain", *smokers("--method", "plain-gibbs", "--json")).stdout)
+    assert reported["plan"]["method"] == "plain-gibbs" and reported["plan"]["estimator"].endswith("conditional")
+    reported = json.loads(mln(grown, "explain", *smokers("--json")).stdout)
+    assert reported["plan"]["method"] == "exact"
+    assert "plain-gibbs" in [candidate["method"] for candidate in reported["candidates"]]
 
 
 def test_auto_takes_what_offers_itself(grown: Path, tmp_path: Path) -> None:
@@ -85,8 +90,8 @@ def test_auto_takes_what_offers_itself(grown: Path, tmp_path: Path) -> None:
     table = methods / "table.py"
     text = table.read_text().replace(OWN_LINE, "")
     table.write_text(text.replace(LINE, OWN_LINE + LINE))
-    told = json.loads(mln(folder, "explain", *smokers("--json")).stdout)
-    assert told["plan"]["method"] == "plain-gibbs" and told["plan"]["reason"].startswith("it offered itself")
+    reported = json.loads(mln(folder, "explain", *smokers("--json")).stdout)
+    assert reported["plan"]["method"] == "plain-gibbs" and reported["plan"]["reason"].startswith("it offered itself")
 
 
 def test_an_unknown_name_lists_it(grown: Path) -> None:

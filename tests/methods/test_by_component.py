@@ -179,8 +179,8 @@ def test_a_run_with_two_methods_gives_one_account(files: tuple[Path, list[Any]],
     z = np.abs(mixed.probability - exact.probability)[sampled] / mixed.stderr[sampled]
     assert z.max() < LARGEST_Z
     assert np.isnan(mixed.rhat[~sampled]).all() and np.isfinite(mixed.rhat[sampled]).all()
-    told = mln.explain(*files, QUERY, **options).plan
-    assert (told.method, told.methods, told.estimator) == (run.method, run.methods, run.estimator)
+    reported = mln.explain(*files, QUERY, **options).plan
+    assert (reported.method, reported.methods, reported.estimator) == (run.method, run.methods, run.estimator)
     assert mixed.probability.tolist() == mln.infer(*files, QUERY, **options).probability.tolist()
 
 

@@ -25,7 +25,7 @@ LARGEST_Z = 6.0
 LARGEST_BIAS = 0.2  # of approximations on these problems; belief propagation is off by 0.14 where hidden atoms close short loops
 
 
-def said(entry: str) -> dict[str, str]:
+def message(entry: str) -> dict[str, str]:
     """Method and network of an entry."""
     method, _, network = entry.partition(" on ")
     return {"method": method, "network": network or "auto"}
@@ -35,7 +35,7 @@ def answered(name: str, method: str, **options: Any) -> Any:
     """The result; the test is skipped, and so counted, where the method refuses with the place of the rule that it cannot do."""
     model, evidence, query = inputs(name)
     try:
-        return mln.infer(model, evidence, query, **said(method), **options)
+        return mln.infer(model, evidence, query, **message(method), **options)
     except UnsupportedError as refusal:
         assert all(fault.place is not None for fault in refusal.faults), "a refusal names the rule's place"
         pytest.skip(f"{method} refuses {name}: {str(refusal).splitlines()[0]}")
@@ -48,7 +48,7 @@ def test_agrees_with_enumeration(method: str, problem: str) -> None:
     options = {"chains": 16, "draws": 1500, "seed": 1, "burn_in": 200} if samples else {}
     result = answered(problem, method, **options)
     error, scaled = worst_error(result, truth(problem))
-    assert result.run.method == said(method)["method"]
+    assert result.run.method == message(method)["method"]
     if result.guarantee == "unbounded":  # nobody knows the error, so none may be stated; on these small problems it is moderate
         assert error < LARGEST_BIAS
         assert np.isnan(result.stderr).all()
@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_draws_on_any_number_of_cores(method: str, 
 def test_cut_in_two_gives_the_same_draws(method: str, tmp_path: Path) -> None:
     """The first part ends by a time limit; whenever that is, the second one goes on from there."""
     model, evidence, query = inputs("soft")
-    options: dict[str, Any] = {**said(method), "keep_draws": True, "chains": 8, "draws": 400, "seed": 3}
+    options: dict[str, Any] = {**message(method), "keep_draws": True, "chains": 8, "draws": 400, "seed": 3}
     whole = mln.infer(model, evidence, query, **options)
     there = tmp_path / "checkpoint"
     mln.infer(model, evidence, query, checkpoint=there, time_limit=0.02, **options)
@@ -112,15 +112,15 @@ def test_what_is_about_draws_is_refused_by_those_that_make_none(method: str) -> 
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("method", ["auto", *ENTRIES])
 def test_explain_tells_what_the_run_does(method: str, problem: str) -> None:
-    told = explain(*inputs(problem), **said(method))
+    reported = explain(*inputs(problem), **message(method))
     result = answered(problem, method, **({"draws": 20} if method in SAMPLED else {}))
     run = result.run
-    assert (told.plan.method, told.plan.network, told.plan.estimator) == (run.method, run.network, run.estimator)
-    assert told.atoms == run.atoms
-    assert run.clauses == (told.clauses if run.network == "ground" else None)  # explain tells sizes, whoever needs them
-    names = [candidate.method for candidate in told.candidates]
-    assert told.plan.method in names
-    assert set(names) == {m.name for m in all_methods() if m.listed} | {told.plan.method}
+    assert (reported.plan.method, reported.plan.network, reported.plan.estimator) == (run.method, run.network, run.estimator)
+    assert reported.atoms == run.atoms
+    assert run.clauses == (reported.clauses if run.network == "ground" else None)  # explain tells sizes, whoever needs them
+    names = [candidate.method for candidate in reported.candidates]
+    assert reported.plan.method in names
+    assert set(names) == {m.name for m in all_methods() if m.listed} | {reported.plan.method}
 
 
 def test_every_entry_is_what_its_file_is_called() -> None:

@@ -34,7 +34,7 @@ In(person, class!)
 0.4 In(p, X) => Smokes(p)
 0.2 Smokes(x) => EXIST y Friends(x, y)
 """
-WISH = InferOptions(Sampling(draws=100))
+OPTIONS = InferOptions(Sampling(draws=100))
 
 
 @contextmanager
@@ -68,8 +68,8 @@ def test_a_cost_is_that_of_the_rates() -> None:
     for grounded in (False, True):
         with opened() as analysis:
             analysis = analysis.grounded if grounded else analysis
-            cost = method.cost(analysis, WISH)
-            use = Use(WISH.sampling.schedule(64), Estimator(conditional=True), 18, 0, None)
+            cost = method.cost(analysis, OPTIONS)
+            use = Use(OPTIONS.sampling.schedule(64), Estimator(conditional=True), 18, 0, None)
             assert cost.seconds == pytest.approx(method.rates.seconds(analysis.scale, use), rel=1e-12)
             assert cost.memory_bytes == max(analysis.forecast.sizes.memory_bytes, method.rates.memory_bytes(analysis.scale, use))
             assert cost.possible and cost.reason == "64 chains of 100 draws"
@@ -79,10 +79,10 @@ def test_what_takes_long_to_ground_has_no_seconds(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(forecast, "REFINING_SECONDS", 0.0)
     with opened() as analysis:
         assert not analysis.forecast.can_refine
-        cost = gibbs().cost(analysis, WISH)
+        cost = gibbs().cost(analysis, OPTIONS)
         assert cost.seconds is None and cost.possible and cost.memory_bytes == analysis.forecast.sizes.memory_bytes
         assert cost.reason.startswith("grounding needs up to ")
-        assert gibbs().cost(analysis.grounded, WISH).seconds is not None  # once it is there it is known
+        assert gibbs().cost(analysis.grounded, OPTIONS).seconds is not None  # once it is there it is known
 
 
 def test_what_does_not_fit_is_not_possible() -> None:
@@ -91,27 +91,27 @@ def test_what_does_not_fit_is_not_possible() -> None:
     for limit, fits in ((needed, True), (needed - 1, False)):
         with opened(memory_limit=limit) as analysis:
             assert analysis.forecast.can_refine == fits
-            assert gibbs().cost(analysis, replace(WISH, network=NetworkKind.GROUND)).possible == fits
-            on_either = dict(gibbs().costs(analysis, WISH))  # eight chains take more than the few clauses do
+            assert gibbs().cost(analysis, replace(OPTIONS, network=NetworkKind.GROUND)).possible == fits
+            on_either = dict(gibbs().costs(analysis, OPTIONS))  # eight chains take more than the few clauses do
             assert [cost.possible for cost in on_either.values()] == [fits, False]
-            assert gibbs().network_for(analysis, WISH) == NetworkKind.GROUND
+            assert gibbs().network_for(analysis, OPTIONS) == NetworkKind.GROUND
 
 
 def test_hard_rules_are_told_where_they_may_confine() -> None:
     tied = RULES + "Smokes(A) <=> Smokes(B).\n"
     with opened(tied) as analysis:
-        assert "hard clauses may keep single-site moves from reaching every world" in gibbs().cost(analysis, WISH).reason
+        assert "hard clauses may keep single-site moves from reaching every world" in gibbs().cost(analysis, OPTIONS).reason
     free = RULES + "Smokes(A) v Smokes(B).\n"
     with opened(free) as analysis:
         analysis = analysis.grounded
-        assert "hard" not in gibbs().cost(analysis, WISH).reason
-        assert "hard" not in method_named("mcsat").cost(analysis, WISH).reason
+        assert "hard" not in gibbs().cost(analysis, OPTIONS).reason
+        assert "hard" not in method_named("mcsat").cost(analysis, OPTIONS).reason
 
 
 def test_lifted_blocked_takes_longer_for_more_draws() -> None:
     rules = "".join(line for line in RULES.splitlines(True) if "In(" not in line and "EXIST" not in line) + "In(person)\n"
     with opened(rules) as analysis:
         method = method_named("lifted-blocked")
-        wishes = [replace(WISH, sampling=Sampling(chains=64, draws=draws)) for draws in (10, 100_000)]
-        short, long = (method.cost(analysis, wanted).seconds for wanted in wishes)
+        requests = [replace(OPTIONS, sampling=Sampling(chains=64, draws=draws)) for draws in (10, 100_000)]
+        short, long = (method.cost(analysis, wanted).seconds for wanted in requests)
     assert short is not None and long is not None and 0 < short < long

@@ -1,4 +1,4 @@
-"""Models of thousands of rules with few groundings each: what would be planned rule by rule is not, unless it is asked for."""
+"""Models of thousands of rules with few groundings each: what would be planned rule by rule is not, unless it is requested."""
 
 import pytest
 

@@ -28,7 +28,7 @@ SIZES = {"webkb": 8, "protein": 6, "er": 3, "grid": 3, "ising": 3, "chimera": 1,
 def assert_agreement(model: Path, evidence: list[Path], query: str, method: str) -> None:
     samples = method != "auto" and method_named(method).samples
     try:
-        told = mln.explain(model, evidence, query, method=method).plan
+        reported = mln.explain(model, evidence, query, method=method).plan
     except mln.MarkovLogicError as refusal:
         with pytest.raises(type(refusal)):
             mln.infer(model, evidence, query, method=method, **({"draws": 5} if samples else {}))
@@ -37,10 +37,10 @@ def assert_agreement(model: Path, evidence: list[Path], query: str, method: str)
     try:
         run = mln.infer(model, evidence, query, method=method, **options).run
     except (mln.ResourceError, mln.UnsupportedError):
-        candidate = next(c for c in mln.explain(model, evidence, query, method=method).candidates if c.method == told.method)
+        candidate = next(c for c in mln.explain(model, evidence, query, method=method).candidates if c.method == reported.method)
         assert not candidate.possible
         return
-    assert (told.method, told.network, told.estimator) == (run.method, run.network, run.estimator)
+    assert (reported.method, reported.network, reported.estimator) == (run.method, run.network, run.estimator)
 
 
 @pytest.mark.parametrize("method", ["auto", *TABLE])
@@ -74,10 +74,14 @@ def test_what_explain_says_of_the_benchmarks_is_planned(name: str) -> None:
     with analysis_of(prepared, Resources(), Stopwatch()) as explained, analysis_of(prepared, Resources(), Stopwatch()) as run:
         for method in (None, *all_methods()):
             wanted = InferOptions(Sampling(), method)
-            told = explanation(explained, wanted).plan
+            reported = explanation(explained, wanted).plan
             try:
                 made = make_plan(run, wanted)
             except mln.ResourceError:
-                assert "refused" in told.reason
+                assert "refused" in reported.reason
                 continue
-            assert (told.method, told.network, told.estimator) == (made.main, made.plan.network, made.plan.estimator_name)
+            assert (reported.method, reported.network, reported.estimator) == (
+                made.main,
+                made.plan.network,
+                made.plan.estimator_name,
+            )

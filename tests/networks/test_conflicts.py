@@ -63,22 +63,24 @@ def test_the_rules_told_conflict_and_none_of_them_is_idle(seed: int, monkeypatch
     assert (error is None) == is_possible(listed, groups, set(range(N_RULES)))
     if error is None:
         return
-    told = set(error.conflict.rules.tolist())
+    reported = set(error.conflict.rules.tolist())
     assert error.conflict.is_least and error.conflict.has_groups == bool(groups)
-    assert not is_possible(listed, groups, told)
-    assert all(is_possible(listed, groups, told - {rule}) for rule in told)
+    assert not is_possible(listed, groups, reported)
+    assert all(is_possible(listed, groups, reported - {rule}) for rule in reported)
 
 
 def test_the_check_above_sees_wrong_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the rules of the clauses mixed up, some set that is told does not conflict, or holds an idle rule."""
+    """With the rules of the clauses mixed up, some set that is reported does not conflict, or holds an idle rule."""
     monkeypatch.setattr(search_module, "RESTARTS", 2)
     wrong = 0
     for seed in range(40):
         network, listed, groups = random_rules(seed)
         error = conflict_of(replace(network, hard_rule=np.roll(network.hard_rule, 1)))
         if error is not None:
-            told = set(error.conflict.rules.tolist())
-            wrong += is_possible(listed, groups, told) or not all(is_possible(listed, groups, told - {rule}) for rule in told)
+            reported = set(error.conflict.rules.tolist())
+            wrong += is_possible(listed, groups, reported) or not all(
+                is_possible(listed, groups, reported - {rule}) for rule in reported
+            )
     assert wrong > 3
 
 

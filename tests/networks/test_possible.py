@@ -1,4 +1,4 @@
-"""Worlds that come from outside: those of the network pass, and each way of being none is told."""
+"""Worlds that come from outside: those of the network pass, and each way of being none is reported."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_worlds_of_the_network_pass() -> None:
         require_worlds(NETWORK, words([world] * 64), 64)
 
 
-@pytest.mark.parametrize("told", WRONG)
-def test_others_are_told_wherever_they_stand_in_a_batch(told: str) -> None:
-    for wrong in WRONG[told]:
+@pytest.mark.parametrize("reported", WRONG)
+def test_others_are_told_wherever_they_stand_in_a_batch(reported: str) -> None:
+    for wrong in WRONG[reported]:
         for at in range(3):
             batch = [*GOOD[:at], wrong, *GOOD[at:]]
-            with pytest.raises(ValueError, match=told):
+            with pytest.raises(ValueError, match=reported):
                 require_worlds(NETWORK, words(batch), 4)
 
 

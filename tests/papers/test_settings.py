@@ -38,7 +38,7 @@ def test_e1_runs_the_corrected_setting_and_draws_it_with_the_groups_by_evidence(
 
 
 def test_counts_of_what_objects_are_have_no_error_on_random_groups():
-    """What `--compress random` does by default there: groups are told apart by evidence about single objects."""
+    """What `--compress random` does by default there: groups are distinguished by evidence about single objects."""
     prepared, truth = adapted()
     grouping = RandomGroups(ratio=0.02, seed=1)
     network, what = grouping.network(prepared, grouping.partition(prepared.problem))
@@ -63,8 +63,8 @@ def test_parts_of_the_data_are_as_small_as_those_of_what_is_made():
 def test_e15_has_both_settings_and_the_noise_floor():
     outcome = outcome_of("E15")
     assert set(outcome.table.column("setting")) == {"literal", "literal, NE (SVD)", "corrected", "noise floor"}
-    told = " ".join(outcome.verdict.reasons)
-    assert "webkb, literal" in told and "webkb, corrected" in told and "by search with all evidence" in told
+    reported = " ".join(outcome.verdict.reasons)
+    assert "webkb, literal" in reported and "webkb, corrected" in reported and "by search with all evidence" in reported
     assert set(outcome.measured["f1"]) == {"literal", "literal, NE (SVD)", "corrected"}
     chart = tiny("E15").draw(outcome.table).to_json()
     assert "noise floor: by search with all evidence" in chart
@@ -78,8 +78,8 @@ def test_reasons_tell_in_one_sentence_what_does_not_fit(monkeypatch):
     assert not any("does not fit" in reason for reason in outcome_of("E12").verdict.reasons)
     monkeypatch.setattr(after_preprocessing, "by_blocks", refuse)
     outcome = made.run(replace(made.quick, benchmarks=("er",), ranks=(1,)), 0, Silent())
-    (said,) = [reason for reason in outcome.verdict.reasons if "does not fit" in reason]
-    assert "er, NE (skip-gram), ratio 0.5, in 2 runs" in said and "53,000,000 instances" in said
+    (message,) = [reason for reason in outcome.verdict.reasons if "does not fit" in reason]
+    assert "er, NE (skip-gram), ratio 0.5, in 2 runs" in message and "53,000,000 instances" in message
     assert all(cells["corrected_does_not_fit"] for cells in outcome.measured["tasks"].values())
 
 

@@ -106,10 +106,10 @@ def test_concerns_are_told_though_all_else_is_quiet(tmp_path: Path, capsys: pyte
     (tmp_path / "m.db").write_text("0.9 Same(B, A)\nCand(A, B)\nCand(C, C)\n")
     call = ("cluster", tmp_path / "m.mln", "-e", tmp_path / "m.db", "--predicate", " Same", "--quiet")
     assert run_command(*call, "-o", tmp_path / "c.csv") == 1
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 2 and all(line.startswith("concern: ") for line in told)
-    assert "write Same(x,y) => x = y v Cand(x,y) v Cand(y,x)." in told[0]
-    assert "1 of 1 atoms of Same that soft evidence favours are false by hard rules" in told[1]
+    reported = capsys.readouterr().err.splitlines()
+    assert len(reported) == 2 and all(line.startswith("concern: ") for line in reported)
+    assert "write Same(x,y) => x = y v Cand(x,y) v Cand(y,x)." in reported[0]
+    assert "1 of 1 atoms of Same that soft evidence favours are false by hard rules" in reported[1]
     (tmp_path / "m.mln").write_text(f"Cand(r, r)\n{RULES}Same(x, y) => x = y v Cand(x, y) v Cand(y, x).\n")
     assert run_command(*call, "-o", tmp_path / "c.csv", "--pairs", tmp_path / "p.csv") == 0
     rows = list(csv.DictReader((tmp_path / "p.csv").read_text().splitlines()))

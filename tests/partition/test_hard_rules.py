@@ -38,8 +38,8 @@ def test_links_that_sources_and_attributes_forbid_are_impossible_pairs(rules: st
         network = analysis.partition.network
         assert len(network.edge) == DECIDED[rules] and network.rows.n_clauses == 0
         assert analysis.partition.confining is None
-    told, truth = (mln.infer(model, EVIDENCE, "Same", method=method) for method in ("partition", "exact"))
-    np.testing.assert_allclose(told.probability, truth.probability, rtol=0, atol=1e-12)
+    reported, truth = (mln.infer(model, EVIDENCE, "Same", method=method) for method in ("partition", "exact"))
+    np.testing.assert_allclose(reported.probability, truth.probability, rtol=0, atol=1e-12)
 
 
 PARTNER = "Source(x, A) => (EXIST y (Source(y, B) ^ Same(x, y))).\n"  # no record of A is alone

@@ -94,10 +94,10 @@ def test_a_part_that_is_not_listed_is_proved(tmp_path: Path, capsys: pytest.Capt
     for method in ("auto", "ilp"):
         stats = tmp_path / f"{method}.json"
         assert main(["map", *given, "--method", method, "--stats", str(stats), "-o", str(tmp_path / f"{method}.txt")]) == 0
-        told = json.loads(stats.read_text())
-        assert told["proved"] and told["guarantee"] == "exact"
-        weight[method] = told["log_weight"]
-    assert told["network"] == "ground" and json.loads((tmp_path / "auto.json").read_text())["network"] == "none"
+        reported = json.loads(stats.read_text())
+        assert reported["proved"] and reported["guarantee"] == "exact"
+        weight[method] = reported["log_weight"]
+    assert reported["network"] == "ground" and json.loads((tmp_path / "auto.json").read_text())["network"] == "none"
     assert weight["auto"] == pytest.approx(weight["ilp"], abs=1e-6)
 
 

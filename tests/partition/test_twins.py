@@ -23,7 +23,7 @@ def chance_of_a_pair(n: int, weight: float) -> float:
     return sum(comb(n - 2, k - 2) * block[k] * total[n - k] for k in range(2, n + 1)) / total[n]
 
 
-def told(weight: float, estimator: str) -> mln.Marginals:
+def reported(weight: float, estimator: str) -> mln.Marginals:
     model = mln.Model.parse(RULES.format(", ".join(f"R{i}" for i in range(N)), weight))
     return mln.infer(model, None, "Same", method="partition", estimator=estimator, chains=8, draws=300, seed=2)
 
@@ -37,7 +37,7 @@ def z_of(result: mln.Marginals, truth: float) -> float:
 
 def test_twins_are_pooled() -> None:
     truth = chance_of_a_pair(N, WEIGHT)
-    pooled, single = told(WEIGHT, "auto"), told(WEIGHT, "sample")
+    pooled, single = reported(WEIGHT, "auto"), reported(WEIGHT, "sample")
     assert pooled.run.estimator == "orbit" and single.run.estimator == "sample"
     assert len({float(pooled[f"Same(R{i},R{j})"]) for i in range(5) for j in range(i)}) == 1  # one number for all pairs
     assert pooled["Same(R0,R1)"].stderr < 0.5 * single["Same(R0,R1)"].stderr
@@ -45,7 +45,7 @@ def test_twins_are_pooled() -> None:
 
 
 def test_the_check_notices_another_weight() -> None:
-    assert z_of(told(WEIGHT - 0.06, "auto"), chance_of_a_pair(N, WEIGHT)) > LARGEST_Z
+    assert z_of(reported(WEIGHT - 0.06, "auto"), chance_of_a_pair(N, WEIGHT)) > LARGEST_Z
 
 
 def test_the_oracle_on_three_records() -> None:

@@ -42,7 +42,10 @@ def opened(browser, tmp_path):
         tab = context.new_page()
         tab.on("pageerror", lambda error: wrong.append(str(error)))
         tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
-        tab.on("request", lambda asked: None if asked.url.startswith(("file:", "data:", "blob:")) else wrong.append(asked.url))
+        tab.on(
+            "request",
+            lambda requested: None if requested.url.startswith(("file:", "data:", "blob:")) else wrong.append(requested.url),
+        )
         tab.goto(f"file://{path}")
         tab.wait_for_selector(".mln [role=tabpanel] *")
         return tab

@@ -1,4 +1,4 @@
-"""Chains on the counting network tally what is asked for, and nothing else; the estimates are those of tallies of all atoms."""
+"""Chains on the counting network tally what is requested, and nothing else; the estimates are those of tallies of all atoms."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ FRIENDS = PEOPLE * PEOPLE
 @pytest.mark.parametrize("query", [slice(FRIENDS, FRIENDS + PEOPLE), slice(5, 9), slice(0, None), slice(3, None, 50)])
 def test_tallies_are_of_what_is_asked_for(query: slice, monkeypatch: pytest.MonkeyPatch) -> None:
     found = sampled(query)
-    asked = np.arange(FRIENDS + 2 * PEOPLE)[query]
-    span = asked[-1] - asked[0] + 1
+    requested = np.arange(FRIENDS + 2 * PEOPLE)[query]
+    span = requested[-1] - requested[0] + 1
     for tallies in found.tallies:
         assert tallies.planes.shape == (span,) and tallies.conditionals is not None
         assert tallies.conditionals.shape == (span, 1)

@@ -236,16 +236,16 @@ def test_queries_in_any_order() -> None:
 def test_a_search_for_a_start_is_a_stage_of_its_own_told_once() -> None:
     from markovlogic.running.run import _Waiting
 
-    told: list[tuple[object, ...]] = []
+    reported: list[tuple[object, ...]] = []
 
     class Seen:
         def stage(self, name: str, total: float | None = None) -> None:
-            told.append((name,))
+            reported.append((name,))
 
         def advance(self, done: float, note: str = "") -> None:
-            told.append((done, note))
+            reported.append((done, note))
 
     waiting = _Waiting(Seen())
     waiting.report("two rules broken")
     waiting.report("one rule broken")
-    assert told == [("search",), (0, "two rules broken"), (0, "one rule broken")]
+    assert reported == [("search",), (0, "two rules broken"), (0, "one rule broken")]

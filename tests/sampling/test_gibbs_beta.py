@@ -40,15 +40,15 @@ def test_updates_of_the_heated_network_leave_the_power_of_the_target_invariant(n
             assert np.abs(transition(heated(network, beta), target, site) - target.probability).max() < 1e-12
 
 
-def worst_difference(network: GroundNetwork, n_chains: int, beta: np.ndarray, told: np.ndarray) -> float:
-    """One recorded sweep with `told`; its conditionals against the float64 ones of the networks heated by `beta`."""
+def worst_difference(network: GroundNetwork, n_chains: int, beta: np.ndarray, reported: np.ndarray) -> float:
+    """One recorded sweep with `reported`; its conditionals against the float64 ones of the networks heated by `beta`."""
     rng = np.random.default_rng(5)
     worlds = all_worlds(network)
     start = worlds.world[rng.choice(len(worlds.world), n_chains, p=worlds.probability)]
     sampler = Gibbs().build(network, n_chains)
     state = sampler.init(np.random.SeedSequence(3))._replace(world=packed(start))
     recorded = np.zeros((network.n_all, n_chains), np.float32)
-    sampler.sweep(state, 1, conditionals=recorded, beta=told)
+    sampler.sweep(state, 1, conditionals=recorded, beta=reported)
     end = unpacked(state.world, n_chains)
     worst = 0.0
     for chain in range(n_chains):

@@ -1,4 +1,4 @@
-"""Orbital settings and the symmetries of a problem: taken from it unless a group was given, and told where there are none."""
+"""Orbital settings and the symmetries of a problem: taken from it unless a group was given, and reported where there are none."""
 
 from __future__ import annotations
 

@@ -397,7 +397,7 @@ def test_log_z_is_left_out_where_phases_have_not_been_weighed(monkeypatch: pytes
     assert isinstance(found.log_z, str) and "phases have not been weighed" in found.log_z
     monkeypatch.setattr(tempered_module, "MOST_DISAGREEMENT", np.inf)
     found = run(Tempered(), network, seed=1, **options)
-    assert abs(found.log_z.value - truth) > 5 * found.log_z.stderr  # nothing else would have said so
+    assert abs(found.log_z.value - truth) > 5 * found.log_z.stderr  # nothing else would have stated so
 
 
 def test_disagreement_is_an_rhat_over_ladders_and_over_both_parts() -> None:

@@ -35,7 +35,7 @@ def studio(tmp_path_factory):
         serving.join(5)
 
 
-def asked(url, path, *, method="GET", body=None, **headers):
+def requested(url, path, *, method="GET", body=None, **headers):
     parts = urlsplit(url)
     line = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
     line.putrequest(method, path, skip_host=True)
@@ -55,9 +55,9 @@ def test_who_is_not_this_page_gets_nothing(studio):
     url, _ = studio
     parts = urlsplit(url)
     own = {"Origin": f"http://{parts.netloc}"}
-    status, page = asked(url, parts.path)
+    status, page = requested(url, parts.path)
     assert status == 200 and b"smokers.mln" in page
-    assert asked(url, f"{parts.path}ask/check", method="POST", body={"text": "P(a)"}, **own)[0] == 200
+    assert requested(url, f"{parts.path}ask/check", method="POST", body={"text": "P(a)"}, **own)[0] == 200
     wrong = parts.path[:-3] + ("aa/" if parts.path[-3:] != "aa/" else "bb/")
     refused = [
         ("GET", wrong, {}),
@@ -76,26 +76,26 @@ def test_who_is_not_this_page_gets_nothing(studio):
     ]
     for method, path, headers in refused:
         body = {"text": "P(a)"} if method == "POST" else None
-        assert asked(url, path, method=method, body=body, **headers) == (404, b""), (method, path, headers)
+        assert requested(url, path, method=method, body=body, **headers) == (404, b""), (method, path, headers)
 
 
 def test_questions_that_make_no_sense_are_answered_as_such(studio):
     url, _ = studio
     path = urlsplit(url).path
     for name, body in (("check", {}), ("check", []), ("work", {"do": "shutdown"}), ("state", {"id": "x"}), ("nothing", {})):
-        assert asked(url, f"{path}ask/{name}", method="POST", body=body)[0] in (400, 404)
-    assert asked(url, f"{path}server.py")[0] == 404 and asked(url, f"{path}../server.py")[0] == 404
+        assert requested(url, f"{path}ask/{name}", method="POST", body=body)[0] in (400, 404)
+    assert requested(url, f"{path}server.py")[0] == 404 and requested(url, f"{path}../server.py")[0] == 404
 
 
 def test_it_writes_rules_in_its_folder_only(studio):
     url, folder = studio
     path = urlsplit(url).path
     (folder / "inside").mkdir(exist_ok=True)
-    saved = asked(url, f"{path}ask/save", method="POST", body={"path": "inside/new.mln", "text": "P(a)\n"})
+    saved = requested(url, f"{path}ask/save", method="POST", body={"path": "inside/new.mln", "text": "P(a)\n"})
     assert saved[0] == 200 and (folder / "inside" / "new.mln").read_text() == "P(a)\n"
     (folder / "way.mln").symlink_to(folder.parent / "outside.mln")
     for name in ("../outside.mln", str(folder.parent / "outside.mln"), "way.mln", "", "notes.txt", "smokers.db"):
-        assert asked(url, f"{path}ask/save", method="POST", body={"path": name, "text": "P(a)\n"})[0] == 400
+        assert requested(url, f"{path}ask/save", method="POST", body={"path": name, "text": "P(a)\n"})[0] == 400
     assert not (folder.parent / "outside.mln").exists()
     with pytest.raises(InputError, match="working folder"):
         Studio(folder).save("/tmp/../etc/x.mln", "")

@@ -1,4 +1,4 @@
-"""What keeps constants apart, told with an example that anybody can check."""
+"""What keeps constants apart, reported with an example that anybody can check."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ def test_formulas_break_by_naming_constants() -> None:
     every = named + "0.5 P(C)\n0.5 P(D)\n"
     assert breaks(prepared(every)) == (Break("a", "", 4),)
     alone = RULES + "0.5 R(x, X)\n"
-    assert breaks(prepared(alone)) == ()  # a single constant has nobody to be told apart from
+    assert breaks(prepared(alone)) == ()  # a single constant has nobody to be distinguished from

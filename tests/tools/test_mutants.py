@@ -1,4 +1,4 @@
-"""A small project with a test that sees one fault and misses another: both are told, and the project stays as it was."""
+"""A small project with a test that sees one fault and misses another: both are reported, and the project stays as it was."""
 
 import shutil
 from pathlib import Path

@@ -33,7 +33,7 @@ NAMED = {
     "orbit": Estimator(pooled=True),
     "orbit-conditional": Estimator(pooled=True, conditional=True),
 }
-WISHES = ("auto", *NAMED)
+CHOICES = ("auto", *NAMED)
 
 
 def resolved(wanted: str, *, has_conditionals: bool, cells: int, has_pools: bool) -> Estimator:
@@ -45,7 +45,7 @@ def resolved(wanted: str, *, has_conditionals: bool, cells: int, has_pools: bool
         gather = has_conditionals and cells <= CONDITIONAL_CELLS
         return Estimator(pooled=has_pools, conditional=gather, either=has_pools and gather)
     if wanted not in NAMED:
-        raise InputError(f"unknown estimator {wanted!r}", hint=f"known are {', '.join(WISHES)}")
+        raise InputError(f"unknown estimator {wanted!r}", hint=f"known are {', '.join(CHOICES)}")
     found = NAMED[wanted]
     if found.conditional and not has_conditionals:
         plain = Estimator(pooled=found.pooled).name

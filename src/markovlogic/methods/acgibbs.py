@@ -68,13 +68,13 @@ def _named(analysis: Analysis, options: InferOptions, alpha: str, method: Method
             f"the settings of {method.name} are not supported on {kind}", hint="leave them out, or add --compress-as problem"
         )
     if method.name == METHOD.name:
-        return METHOD.over_blocks(analysis, options, alpha, "asked for")
+        return METHOD.over_blocks(analysis, options, alpha, "chosen by name")
     cost = SUM.cost(analysis, options)
     if alpha != "none":
         raise InputError(f"alpha={alpha} is about draws, and {method.name} draws nothing", hint="take --method gibbs")
     if not cost.possible:
         raise InputError(f"{method.name} is not possible: {cost.reason}", hint="take --method gibbs")
-    return SUM.plan(analysis, options, "asked for")
+    return SUM.plan(analysis, options, "chosen by name")
 
 
 @dataclass(frozen=True)

@@ -51,10 +51,10 @@ def answer_by_component(analysis: Analysis, plan: Plan, rest: Analysis | None) -
     with analysis.watch("sample"):
         part_of = np.where(share.components[analysis.parts.component_of[: analysis.ground_network.n_atoms]], 0, 1)
         own = tuple(one for one in query.open_events if part_of[one.cubes[0][0] >> 1] == 0)
-        asked = replace(query, events=own)
-        found = solve(analysis.ground_network, plan=share.work, events=asked.cubes, progress=analysis.progress)
+        wanted = replace(query, events=own)
+        found = solve(analysis.ground_network, plan=share.work, events=wanted.cubes, progress=analysis.progress)
     atoms = Values.exact(found.marginal[query.numbers[part_of[query.numbers] == 0]])
-    events = Values.exact(asked.summed(found.event_probability))
+    events = Values.exact(wanted.summed(found.event_probability))
     answer = Answer(atoms, events, Guarantee.EXACT, Account(log_z=found.log_z))
     if rest is not None:
         n_exact, n_atoms = np.count_nonzero(part_of == 0), len(part_of)

@@ -91,7 +91,7 @@ def _work(analysis: Analysis, options: InferOptions) -> int | str:
     """The number of forms of clauses and atoms, if nothing is grounded; or the reason for grounding."""
     analysis = analysis.as_prepared
     if options.network is NetworkKind.GROUND:
-        return "asked for"
+        return "chosen by name"
     if any(item.joins_atoms for item in analysis.prepared.problem.query):
         return "a formula distinguishes its constants from the others"
     try:

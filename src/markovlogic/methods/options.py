@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markovlogic.compression.table import NONE, compressor_of
 from markovlogic.errors import InputError, known_name
-from markovlogic.estimation.estimator import WISHES
+from markovlogic.estimation.estimator import CHOICES
 from markovlogic.methods.base import InferOptions, Method, MethodSettings
 from markovlogic.methods.table import AUTO, TABLE, all_methods, method_named, proposing
 from markovlogic.networks.base import COMPRESSED, NetworkKind
@@ -38,7 +38,7 @@ def options_of(
     name = str(method) if settings is None else settings.method
     chosen = None if name == AUTO else method_named(name)
     kind = known_name(network, "network", NETWORKS)
-    known_name(sampling.estimator, "estimator", WISHES)
+    known_name(sampling.estimator, "estimator", CHOICES)
     known_name(sampling.orbits, "kind of orbits", ORBITS)
     sampling.check()
     made = InferOptions(sampling, chosen, settings, None if kind == AUTO else NetworkKind(kind))

@@ -57,7 +57,7 @@ class Planned:
             return None
         fewer, n_queried = "", len(self.analysis.query.numbers)
         fitting = (
-            f" (about {int(n_queried * limit / needed):,} of the {n_queried:,} atoms asked for would fit)" if n_queried else ""
+            f" (about {int(n_queried * limit / needed):,} of the {n_queried:,} atoms of the query would fit)" if n_queried else ""
         )
         if plan.schedule is not None:
             fewer = f"ask for fewer chains than {plan.schedule.chains} or for fewer atoms, "
@@ -95,7 +95,7 @@ def final_plan(analysis: Analysis, options: InferOptions) -> Planned:
 def plan_of_part(part: Analysis, options: InferOptions) -> Planned:
     """The plan for some components of a ground network: exact where it is cheap, else by the chosen method or by chains."""
     if options.method is not None:
-        return Planned(options.method.plan(part, options, "asked for"), part)
+        return Planned(options.method.plan(part, options, "chosen by name"), part)
     shared = _with_share(part, options, "")
     made = shared or _chosen(part, options, explaining=False, only_fitting=True, is_rest=True)
     assert made is not None  # chains take any ground network
@@ -111,7 +111,7 @@ def make_plan(analysis: Analysis, options: InferOptions, *, explaining: bool = F
     if options.method is not None:
         if needs_network(options.method) and options.method.network_for(analysis, options) is NetworkKind.GROUND:
             analysis = _with_network(analysis, explaining=explaining)
-        return _planned(options.method, analysis, options, "asked for")
+        return _planned(options.method, analysis, options, "chosen by name")
     made = _chosen(analysis, options, explaining=explaining, only_fitting=True)
     if made is None:  # what is left needs a ground network that does not fit: refused, or shown as such
         made = _chosen(analysis, options, explaining=explaining, only_fitting=False)

@@ -17,7 +17,7 @@ from markovlogic.networks.ground import GroundNetwork, group_of
 from markovlogic.networks.hard_part import HardPart, Search, hard_part
 from markovlogic.system.arrays import Float64, Int32, Int64, Words, frozen
 
-WAYS = ("coins", "true", "false", "density", "uphill", "annealed", "downhill", "high density")
+FIRST_WORLDS = ("coins", "true", "false", "density", "uphill", "annealed", "downhill", "high density")
 MOST_VISITS = 100_000_000  # of literals, over all chains: hills are climbed within a second or two, or left alone
 UPHILL, DOWNHILL = np.full(3, 50.0), np.full(2, -50.0)  # inverse temperatures, sweep by sweep
 COOLING = np.linspace(0.05, 1.0, 12)
@@ -40,14 +40,14 @@ class Hills(NamedTuple):
     group_of: Int32
 
 
-def way_of(chain: int) -> str:
+def first_world_kind(chain: int) -> str:
     """How chain number so and so of a run starts."""
-    return WAYS[chain % len(WAYS)]
+    return FIRST_WORLDS[chain % len(FIRST_WORLDS)]
 
 
 def hills_of(network: GroundNetwork, n_chains: int) -> Hills | None:
     """What climbing needs; None where it would take long, or where hidden atoms stand between the weights and the open ones."""
-    if network.n_hidden or n_chains * network.n_literals * len(COOLING) > MOST_VISITS * len(WAYS):
+    if network.n_hidden or n_chains * network.n_literals * len(COOLING) > MOST_VISITS * len(FIRST_WORLDS):
         return None
     weight = np.where(np.isinf(network.clause_weight), HARD, network.clause_weight)
     return frozen(
@@ -77,7 +77,7 @@ class Spread:
 
     def world(self, chain: int, generator: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint8]:
         """The world of chain number so and so of the run."""
-        way = way_of(chain)
+        way = first_world_kind(chain)
         if way in ("true", "false"):
             world = np.full(self._n_all, way == "true", np.uint8)
             order = None

@@ -92,7 +92,7 @@ class Answer(Pickled):
 def combine(query: ResolvedQuery, part_of: Int64, answers: Sequence[Answer]) -> Answer:
     """The answer to a query, from those of parts of a problem that no rule ties together.
 
-    part_of: (n_atoms,) the part of each open atom, the same for all atoms of a formula of the query. Part k was asked
+    part_of: (n_atoms,) the part of each open atom, the same for all atoms of a formula of the query. Part k answers
     `of_atoms(query, part_of == k)`. Draws are not combined.
     """
     first = np.array([one.cubes[0][0] >> 1 for one in query.open_events], np.int64)

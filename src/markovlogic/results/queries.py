@@ -1,6 +1,6 @@
 """What the query of a problem wants to see: atoms, formulas, and what of that is known already.
 
-A `ResolvedQuery` speaks in the numbers of one problem. All that moves it into the numbers of another one is here.
+A `ResolvedQuery` has the numbers of the atoms of one problem. All that gives it those of another problem is here.
 """
 
 from __future__ import annotations

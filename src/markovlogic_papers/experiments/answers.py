@@ -20,7 +20,7 @@ from markovlogic_papers.experiments.follow import Truth
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class TimedAnswer:
     """What a method says of the open atoms that are requested, in their order."""
 
     probability: Float64
@@ -28,7 +28,7 @@ class Told:
     remarks: tuple[str, ...]  # concerns first
 
 
-def answered(prepared: PreparedProblem, method: str) -> Told:
+def answered(prepared: PreparedProblem, method: str) -> TimedAnswer:
     """Plan, and do what was planned; a query of all predicates gets a number for every open atom."""
     begun = time.perf_counter()
     with analysis_of(prepared, Resources(), Stopwatch()) as analysis:
@@ -39,7 +39,7 @@ def answered(prepared: PreparedProblem, method: str) -> Told:
         value[np.concatenate([part.number for part in solved]) >= 0] = answer.atoms.probability
         number = np.concatenate([part.number for part in analysis.questions.resolved.atoms])
         order = np.argsort(number, kind="stable")[np.count_nonzero(number < 0) :]
-        return Told(value[order], time.perf_counter() - begun, (*answer.concerns, *answer.remarks))
+        return TimedAnswer(value[order], time.perf_counter() - begun, (*answer.concerns, *answer.remarks))
 
 
 def asking(prepared: PreparedProblem, query: str) -> PreparedProblem:

@@ -1,4 +1,4 @@
-"""What lifted blocked Gibbs does not take is said with its place and what to do."""
+"""What lifted blocked Gibbs does not take is stated with its place and what to do."""
 
 from __future__ import annotations
 

@@ -185,7 +185,9 @@ STAR = "R(l)\nS(l,m)\nT(l,r)\n0.3 R(x) v S(x,y) v T(x,z)\n-0.2 R(x) ^ S(x,y)\n0.
 
 def test_slices_agree_with_enumeration(monkeypatch):
     """Scattered evidence; one sort is taken apart because everything else is refused."""
-    monkeypatch.setattr(prove, "shatter", lambda problem, said: shatter(problem, said) if said.slices else Refusal("too much"))
+    monkeypatch.setattr(
+        prove, "shatter", lambda problem, message: shatter(problem, message) if message.slices else Refusal("too much")
+    )
     for seed in range(4):
         mln, db = scattered(STAR, {"l": 3, "m": 3, "r": 3}, 0.4, seed)
         problem, lowered = prepared(mln, db, open_=("R", "S", "T"))

@@ -1,4 +1,4 @@
-"""What the counting network refuses, with its place; and that nothing is counted then unless it was asked for."""
+"""What the counting network refuses, with its place; and that nothing is counted then unless it was requested."""
 
 import pyarrow as pa
 import pytest

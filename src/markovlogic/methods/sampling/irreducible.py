@@ -22,7 +22,7 @@ from markovlogic.networks.base import StartKind
 from markovlogic.networks.components import connected_parts
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.networks.hard_part import HardPart, hard_part
-from markovlogic.networks.starts import way_of
+from markovlogic.networks.starts import first_world_kind
 from markovlogic.system.arrays import Bool, Int32, Int64, each_once, offsets
 
 LARGEST_ENUMERATED = 12  # atoms of a component
@@ -166,7 +166,7 @@ def start_kind(start: Start) -> StartKind:
 
 def start_words(start: Start, first: int, n_chains: int) -> tuple[str, ...]:
     """A word for the start of each chain; empty where all start alike."""
-    return tuple(way_of(first + chain) if start == "auto" else "" for chain in range(n_chains))
+    return tuple(first_world_kind(first + chain) if start == "auto" else "" for chain in range(n_chains))
 
 
 def check_start(settings: str, start: str, *, obeying: bool = False) -> None:

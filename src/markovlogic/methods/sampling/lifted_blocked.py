@@ -114,7 +114,7 @@ class LiftedBlockedSampler(Sampler):
 
     def starts(self, first: int) -> tuple[str, ...]:
         """A word a chain."""
-        return tuple(self.network.way_of(first + chain) for chain in range(self.n_chains))
+        return tuple(self.network.first_world_kind(first + chain) for chain in range(self.n_chains))
 
     def step(
         self,

@@ -19,7 +19,7 @@ from markovlogic.kernels.counting.layout import MODE, ROWS, Chain, Layout, Recor
 from markovlogic.networks.base import StartKind
 from markovlogic.networks.counting.counts import broken_hard, false_sums
 from markovlogic.networks.counting.network import CountingNetwork
-from markovlogic.networks.starts import COOLING, DOWNHILL, UPHILL, densities, way_of
+from markovlogic.networks.starts import COOLING, DOWNHILL, UPHILL, densities, first_world_kind
 from markovlogic.system import cancellation
 from markovlogic.system.arrays import Bool, Words
 
@@ -130,7 +130,7 @@ def start_worlds(network: CountingNetwork, n_chains: int, seed: np.random.SeedSe
     words = np.zeros(network.n_atoms, np.uint64)
     for chain, child in enumerate(seed.spawn(n_chains)):
         rng = np.random.default_rng(child)
-        way = way_of(first + chain) if kind == "spread" else "false" if kind == "false" else "coins"
+        way = first_world_kind(first + chain) if kind == "spread" else "false" if kind == "false" else "coins"
         world = _first_world(network, way, rng)
         schedule = {"uphill": UPHILL, "downhill": DOWNHILL, "annealed": COOLING}.get(way)
         if schedule is not None and len(schedule) * network.sweep_seconds <= CLIMBING_SECONDS:

@@ -171,7 +171,7 @@ class TensorNetwork:
         bits = np.zeros((n_chains, self.n_atoms), np.bool_)
         for chain, own in enumerate(seed.spawn(n_chains)):
             rng = np.random.default_rng(own)
-            start = {"random": "coins", "false": "false"}.get(kind, self.way_of(first + chain))
+            start = {"random": "coins", "false": "false"}.get(kind, self.first_world_kind(first + chain))
             if start == "density":
                 for name in self.changing:
                     numbers = self.problem.atoms.range_of(name)
@@ -195,6 +195,6 @@ class TensorNetwork:
         digest.update(f"{self.lowered.definitions}".encode())
         return digest.hexdigest()
 
-    def way_of(self, chain: int) -> str:
+    def first_world_kind(self, chain: int) -> str:
         """How chain number so and so of a run starts."""
-        return starts.way_of(chain) if self.is_bound else STARTS[chain % len(STARTS)]
+        return starts.first_world_kind(chain) if self.is_bound else STARTS[chain % len(STARTS)]
