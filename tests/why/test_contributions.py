@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tools.attack import FAMILIES, REFUSED, Attack, faults_of
@@ -55,3 +56,20 @@ def test_sampled_contributions_are_within_their_errors_and_a_planted_error_is_no
             other = next(w for w in wrong.contributions if w.place == one.place)
             planted.append((one.log_odds - other.log_odds) / one.stderr)
     assert np.abs(z).max() < FALSE_ALARM_Z < np.abs(planted).max()
+
+
+MODES = "thing = {A, B, C, D, E, F}\nP(thing)\nQ\n1.2 P(x) ^ P(y)\n1.2 !P(x) ^ !P(y)\n-0.3 P(x)\n0.4 Q ^ P(x)\n-0.2 Q\n"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_chains_cross_between_modes_along_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = mln.Model.parse(MODES)
+    right = {one.place: one.log_odds for one in mln.why(model, None, "Q", query="P").contributions}
+
+    def errors() -> list[float]:
+        found = mln.why(model, None, "Q", query="P", method="gibbs", seed=1, draws=100)
+        return [abs(one.log_odds - right[one.place]) / max(one.stderr, 1e-9) for one in found.contributions]
+
+    assert max(errors()) < FALSE_ALARM_Z
+    monkeypatch.setattr("markovlogic.reasons.sampled._Ladder._exchange", lambda *_: None)
+    assert max(errors()) > FALSE_ALARM_Z  # chains that stay in their mode are wrong by far

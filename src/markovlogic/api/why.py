@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from markovlogic.api.infer import infer
+from markovlogic.data.db_lines import parse_fact
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
 from markovlogic.errors import InferenceWarning, InputError
 from markovlogic.grounding.backends import Engine
@@ -111,7 +112,9 @@ def why_of(
             problem.model, changed_evidence(problem, changes), [found.atom],
             Assumptions(was_open, never_open, clause_weights=prepared.clause_weights),
         )  # fmt: skip
-        return replace(_explained(other, target, options, groundings, None, pairs), changed=tuple(changes), before=found)
+        facts = [fact for fact in map(parse_fact, changes) if fact is not None]
+        named = [constant for fact in facts for constant in fact.args]
+        return replace(_explained(other, target, options, groundings, None, pairs, named), changed=tuple(changes), before=found)
 
 
 def _with_atom(query: Queries, atom: str) -> list[str]:
@@ -125,6 +128,7 @@ def _explained(
     groundings: int,
     known: tuple[float, float] | None,
     pairs: Callable[[str], Pairs | None],
+    named: Sequence[str] = (),
 ) -> Reasons:
     """The reasons of an atom; of a pair of a large equivalence relation from the pair's part of the problem."""
     name, code = target
@@ -134,7 +138,7 @@ def _explained(
     likely = pairs(name)
     if likely is None and prepared.problem.statuses[name].sizes[0] > FEW_RECORDS:
         likely = _inferred_pairs(prepared, name, options)
-    part = part_of_pair(prepared, relation, code, likely)
+    part = part_of_pair(prepared, relation, code, likely, named)
     if part is None:
         return _explained_here(prepared, target, options, groundings, known, relation)
     smaller, left_out = part

@@ -74,11 +74,12 @@ def _weighs_pairs(problem: Problem, relation: Equivalence, template: ClauseTempl
 
 
 def part_of_pair(
-    prepared: PreparedProblem, relation: Equivalence, code: int, pairs: Pairs | None
+    prepared: PreparedProblem, relation: Equivalence, code: int, pairs: Pairs | None, named: Sequence[str] = ()
 ) -> tuple[PreparedProblem, float | None] | None:
     """The problem of the records that may be together with those of a pair; None where all records stay.
 
-    Beside it the largest probability of a pair that leads out of the part, None where there is no such pair.
+    Beside it the largest probability of a pair that leads out of the part, None where there is no such pair. named: constants
+    of changed facts, whose records and parts belong to it too.
     """
     problem = prepared.problem
     n = problem.statuses[relation.predicate].sizes[0]
@@ -88,7 +89,8 @@ def part_of_pair(
     known = problem.statuses[relation.predicate]
     sure = known.code[known.status == TRUE]
     first, second = np.divmod(sure, n)
-    wanted = np.array(divmod(code, n))
+    number_of = problem.domains[relation.type_name].number_of
+    wanted = np.array([*divmod(code, n), *(number_of[name] for name in named if name in number_of)])
     keep, left_out = np.zeros(0, np.int64), None
     for least in LEAST_LIKELY:
         near = pairs.probability >= least

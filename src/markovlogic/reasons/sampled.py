@@ -1,13 +1,13 @@
 """Contributions from chains: the same path as `reasons.exact`, at a few points, where elimination does not fit.
 
-At each point 64 pairs of Gibbs chains run, one of a pair with the atom true, the other with it false. Chains start at small
-weights and follow the path, so that they are spread over modes before weights are large. Pairs give the standard errors.
+At each point 64 pairs of Gibbs chains run, one of a pair with the atom true, the other with it false. Chains at neighbouring
+points exchange their worlds (parallel tempering), so that those at large weights get worlds from small ones, where all modes
+are near. The 64 ladders of chains have nothing in common, and give the standard errors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from markovlogic.system.arrays import Float64, frozen
 
 NODES = 10  # of Gauss and Legendre
 CHAINS = 64
+GROUPS = 8  # of chains, for the errors of ground instances
 DRAWS = 200
 BURN_IN = 100
 LITERALS_A_RUN = 200_000_000  # that are looked at; fewer draws are made where the component is large
@@ -55,35 +56,33 @@ class SampledPath:
         error = float(atom.std(ddof=1)) / math.sqrt(CHAINS)
         return math.log(share / (1 - share)), error / (share * (1 - share))
 
-    def _truths(self, network: GroundNetwork, world: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Soft clauses and atoms by chain: (n_soft, 64) and (n_all, 64) of 0 and 1."""
-        literal, start = network.clause_literal[: network.clause_start[network.n_soft]], network.clause_start[: network.n_soft]
-        flip = np.where(literal & 1, np.uint64(0), ~np.uint64(0))
-        words = world[literal >> 1] ^ flip
-        held = np.bitwise_or.reduceat(words, start) if len(start) else np.zeros(0, np.uint64)
-        return _bits(held), _bits(world)
-
-    def follow(self, truth: bool) -> Iterator[tuple[Float64, Float64]]:
-        """Mean truth of soft clauses and atoms by chain, in two halves of each run: (2, n, 64), point by point."""
-        state = None
+    def follow(self, truth: bool) -> list[PointMeans]:
+        """What holds at each point of the path, with the atom clamped."""
+        local, n_soft = self.local, self.local.network.n_soft
         node, _ = np.polynomial.legendre.leggauss(NODES)
-        for at, share in enumerate((node + 1) / 2):
-            network = self.local.at(float(share), truth)
-            sampler = Gibbs().build(network, CHAINS)
-            if state is None:
-                state = sampler.init(np.random.SeedSequence([self.seed, at]))
-            sampler.step(state, BURN_IN if at == 0 else BURN_IN // 2)
-            clause = np.zeros((2, network.n_soft, CHAINS))
-            atom = np.zeros((2, network.n_all, CHAINS))
-            for draw in range(self.draws):
-                cancellation.check()
-                sampler.step(state, 1)
-                held, world = self._truths(network, state.world)
-                half = int(2 * draw >= self.draws)
-                clause[half] += held
-                atom[half] += world
-            counts = np.array([(self.draws + 1) // 2, self.draws // 2]).reshape(2, 1, 1)
-            yield clause / counts, atom / counts
+        ladder = _Ladder(local, (node + 1) / 2, truth, self.seed)
+        ladder.sweep(BURN_IN)
+        clause = np.zeros((NODES, GROUPS, n_soft), np.int64)
+        atom = np.zeros((NODES, GROUPS, local.network.n_all), np.int64)
+        rules = np.zeros((NODES, len(local.rules), 2, CHAINS))
+        for draw in range(self.draws):
+            for at, (held, world, by_rule) in enumerate(ladder.sweep(1)):
+                clause[at] += _by_group(held)
+                atom[at] += _by_group(world)
+                rules[at, :, int(2 * draw >= self.draws)] += by_rule
+        halves = np.array([(self.draws + 1) // 2, self.draws // 2]).reshape(2, 1)
+        each = self.draws * CHAINS // GROUPS
+        return [PointMeans(clause[at] / each, atom[at] / each, rules[at] / halves) for at in range(NODES)]
+
+    def draw_tempered(self) -> tuple[np.ndarray, np.ndarray, GibbsState]:
+        """As `draw_free`, of the model itself, from ladders that end there."""
+        ladder = _Ladder(self.local, np.linspace(0.0, 1.0, NODES), None, self.seed)
+        ladder.sweep(BURN_IN)
+        atom, weight = np.zeros((self.draws, CHAINS)), np.zeros((self.draws, len(self.local.rules), CHAINS))
+        for draw in range(self.draws):
+            _, world, weight[draw] = ladder.sweep(1)[-1]
+            atom[draw] = _bits(world[[self.local.target]])[0]
+        return atom, weight, ladder.states[-1]
 
     def draw_free(
         self, network: GroundNetwork | None = None, state: GibbsState | None = None
@@ -101,10 +100,67 @@ class SampledPath:
         for draw in range(self.draws):
             cancellation.check()
             sampler.step(state, 1)
-            held, world = self._truths(local.network, state.world)
-            atom[draw] = world[local.target]
-            weight[draw] = _by_rule(local, held, world)
+            atom[draw] = _bits(state.world[[local.target]])[0]
+            weight[draw] = _by_rule(local, _bits(_held(local.network, state.world)), _bits(state.world))
         return atom, weight, state
+
+
+@dataclass(frozen=True, eq=False)
+class PointMeans:
+    """What holds at a point of the path: means over draws."""
+
+    clause: Float64  # (GROUPS, n_soft)
+    atom: Float64  # (GROUPS, n_all)
+    rules: Float64  # (n_rules, 2, CHAINS) weights of what is true, in the halves of the run
+
+
+class _Ladder:
+    """64 ladders of chains, each with a chain at each share of the weights."""
+
+    def __init__(self, local: LocalNetwork, shares: Float64, truth: bool | None, seed: int) -> None:
+        self.local, self.shares = local, shares
+        self._samplers = [Gibbs().build(local.at(float(share), truth), CHAINS) for share in shares]
+        # the same seeds whatever the atom is clamped to: pairs of chains then have draws in common
+        self.states = [one.init(np.random.SeedSequence([seed, at])) for at, one in enumerate(self._samplers)]
+        self._rng = np.random.default_rng(np.random.SeedSequence([seed, 2000]))
+        self._sweeps = 0
+
+    def sweep(self, count: int) -> list[tuple[np.ndarray, np.ndarray, Float64]]:
+        """Soft clauses and atoms as words, and the weight of what is true by rule, at each share after the last sweep."""
+        found: list[tuple[np.ndarray, np.ndarray, Float64]] = []
+        for _ in range(count):
+            cancellation.check()
+            found = []
+            for sampler, state in zip(self._samplers, self.states, strict=True):
+                sampler.step(state, 1)
+                held = _held(self.local.network, state.world)
+                found.append((held, state.world.copy(), _by_rule(self.local, _bits(held), _bits(state.world))))
+            self._exchange([by_rule.sum(axis=0) for _, _, by_rule in found])
+        return found
+
+    def _exchange(self, weight: list[Float64]) -> None:
+        """Chains at neighbouring shares exchange worlds, every other pair of neighbours at a time."""
+        first, self._sweeps = self._sweeps % 2, self._sweeps + 1
+        for at in range(first, len(self.shares) - 1, 2):
+            gain = (self.shares[at] - self.shares[at + 1]) * (weight[at + 1] - weight[at])
+            accepted = np.log(self._rng.random(CHAINS)) < gain
+            mask = np.packbits(accepted, bitorder="little").view("<u8").astype(np.uint64)[0]
+            low, high = self.states[at].world, self.states[at + 1].world
+            moved = (low ^ high) & mask
+            low ^= moved
+            high ^= moved
+
+
+def _held(network: GroundNetwork, world: np.ndarray) -> np.ndarray:
+    """(n_soft,) words: in which chains each soft clause is true."""
+    literal, start = network.clause_literal[: network.clause_start[network.n_soft]], network.clause_start[: network.n_soft]
+    words = world[literal >> 1] ^ np.where(literal & 1, np.uint64(0), ~np.uint64(0))
+    return np.bitwise_or.reduceat(words, start) if len(start) else np.zeros(0, np.uint64)
+
+
+def _by_group(words: np.ndarray) -> np.ndarray:
+    """(GROUPS, n) how many chains of each group have the bit."""
+    return np.bitwise_count(words.astype("<u8").view(np.uint8).reshape(len(words), GROUPS)).T
 
 
 def _bits(words: np.ndarray) -> np.ndarray:
@@ -137,17 +193,18 @@ def sample(path: SampledPath, logit: float, logit_error: float, base: float, bas
     rule_variance = np.zeros(len(local.rules))
     stuck = False
     for share, true, false in zip(measure / 2, path.follow(True), path.follow(False), strict=True):
-        held, world = true[0] - false[0], true[1] - false[1]
-        rules = _by_rule(local, np.moveaxis(held, 0, 1), np.moveaxis(world, 0, 1))  # (n_rules, 2, 64)
+        rules = true.rules - false.rules
         mean = rules.mean(axis=1)
         between = mean.var(axis=1, ddof=1)
         within = ((rules[:, 0] - rules[:, 1]) ** 2).mean(axis=1) / 4
         stuck |= bool((between > STUCK * np.maximum(within, 1e-6)).any())
         rule_variance += share**2 * between / CHAINS
-        for total, variance, part in ((clause, clause_variance, held), (atom, atom_variance, world)):
-            by_chain = part.mean(axis=0)
-            total += share * by_chain.mean(axis=1)
-            variance += share**2 * by_chain.var(axis=1, ddof=1) / CHAINS
+        for total, variance, part in (
+            (clause, clause_variance, true.clause - false.clause),
+            (atom, atom_variance, true.atom - false.atom),
+        ):
+            total += share * part.mean(axis=0)
+            variance += share**2 * part.var(axis=0, ddof=1) / GROUPS
     bias_error = np.abs(local.bias) * np.sqrt(atom_variance)
     errors = dict(zip(local.rules, np.sqrt(rule_variance).tolist(), strict=True))
     found = Contributions(
@@ -165,8 +222,8 @@ def sample(path: SampledPath, logit: float, logit_error: float, base: float, bas
 
 
 def without_rules(path: SampledPath) -> dict[int, tuple[float, float]]:
-    """The probability without each rule, and its standard error: reweighted draws, or a run of its own."""
-    atom, weight, state = path.draw_free()
+    """The probability without each rule, and its standard error: reweighted draws, or a run of its own from warm chains."""
+    atom, weight, state = path.draw_tempered()
     found = {}
     for row, rule in enumerate(path.local.rules):
         log = -weight[:, row]
