@@ -83,9 +83,9 @@ def test_blocking_takes_and_counts_the_pairs_of_its_rules() -> None:
         comparisons_of(db, records)
         for text, expected in by_hand.items():
             rules = blocking.given_rules(db, records, [text])
-            one, other = blocking.pairs_of(db, records, rules, one_to_one=False, memory_limit=1 << 30)
+            found = blocking.pairs_of(db, records, rules, one_to_one=False, memory_limit=1 << 30)
             assert rules[0].pairs == len(expected)
-            assert set(zip(one.tolist(), other.tolist(), strict=True)) == expected
+            assert set(zip(found.one.tolist(), found.other.tolist(), strict=True)) == expected
 
 
 def proposed(db: Database, n: int) -> set[tuple[int, int]]:
@@ -93,7 +93,8 @@ def proposed(db: Database, n: int) -> set[tuple[int, int]]:
     table = {"name": [f"n{v}" for v in rng.zipf(1.5, n) % 400], "town": [f"t{v}" for v in rng.integers(0, 30, n)]}
     records = read_records(db, [table], kinds={"name": "name", "town": "name"})
     comparisons_of(db, records)
-    rules, one, other = blocking.proposed_pairs(db, records, one_to_one=False, memory_limit=1 << 30)
+    found = blocking.proposed_pairs(db, records, one_to_one=False, memory_limit=1 << 30)
+    rules, one, other = found.rules, found.one, found.other
     expected: set[tuple[int, int]] = set()
     for rule in rules:
         if rule.keys and all(key.label in table for key in rule.keys):
@@ -180,3 +181,38 @@ def test_two_columns_with_one_name() -> None:
     table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["x", "x"])
     with database(1 << 30) as db, pytest.raises(InputError, match="columns with the same name: x"):
         read_records(db, [table])
+
+
+def test_recall_and_missed_pairs_are_those_of_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three rules over sets of pairs: shares of probability, and Chao's bound by pairs that one and two rules take."""
+    taken = [{0, 1, 2, 3}, {2, 3, 4}, {3, 5}]
+    rules = tuple(blocking.BlockingRule(name, (blocking.Key(name, name, name),), None, 1) for name in "abc")
+    times = np.array([sum(pair in rule for rule in taken) for pair in range(6)], np.int32)
+    sample = tuple(np.array(sorted(rule)) for rule in taken)
+    numbers = np.arange(6, dtype=np.int32)
+    found = blocking.Candidates(rules, numbers, numbers + 6, times, sample)
+    likely = np.array([0.9, 0.1, 0.8, 1.0, 0.5, 0.2])
+    once, twice = 0.9 + 0.1 + 0.5 + 0.2, 0.8
+    missed = found.missed(likely)
+    assert missed == pytest.approx(once**2 / (2 * twice))
+    total = likely.sum() + missed
+    assert found.recall(likely, missed) == pytest.approx([likely[list(rule)].sum() / total for rule in taken])
+    assert np.isnan(blocking.Candidates(rules[:1], numbers, numbers + 6, times, sample[:1]).missed(likely))
+
+
+def test_pairs_are_counted_alike_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    def taken(n: int = 400) -> blocking.Candidates:
+        rng = np.random.default_rng(n)
+        table = {name: [f"{name}{v}" for v in rng.integers(0, 60, n)] for name in ("given", "town", "street")}
+        with database(1 << 30) as db:
+            records = read_records(db, [table], kinds=dict.fromkeys(table, "name"))
+            comparisons_of(db, records)
+            rules = blocking.given_rules(db, records, ["given", "town", "street", "given, town"])
+            return blocking.pairs_of(db, records, rules, one_to_one=False, memory_limit=1 << 30)
+
+    whole = taken()
+    monkeypatch.setattr(blocking, "MERGED_AT_ONCE", 300)
+    pieces = taken()
+    for name in ("one", "other", "times"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(pieces, name))
+    assert whole.times.max() >= 2 and [len(own) for own in whole.sample] == [rule.pairs for rule in whole.rules]

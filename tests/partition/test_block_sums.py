@@ -95,3 +95,33 @@ def test_room_for_blocks_is_found_in_turns(tmp_path: Path, monkeypatch: pytest.M
     assert len(set(found.pairs.probability.round(12))) == 1
     np.testing.assert_array_equal(found.pairs.probability, again.pairs.probability)
     np.testing.assert_array_equal(found.clusters.probability, again.clusters.probability)
+
+
+def test_many_groups_with_unlisted_pairs(tmp_path: Path) -> None:
+    """So many that grounding goes through the database, where the pairs of groups are listed only after a first look."""
+    rng, weight, tables = np.random.default_rng(28), {}, {"Cand": ([], []), "Score": ([], [], [])}
+    for group in range(900):
+        for at in range(3):
+            pair = f"R{group:03}{at}", f"R{group:03}{at + 1}"
+            weight[pair] = float(rng.normal(2, 2))
+            for column, value in zip(tables["Score"], (*pair, weight[pair]), strict=True):
+                column.append(value)
+            for column, value in zip(tables["Cand"], pair, strict=True):
+                column.append(value)
+    text = AXIOMS + "Score(r, r): real\n1 * Score(x, y)  Same(x, y)\n10 Same(x, y) => x = y v Cand(x, y) v Cand(y, x)\n"
+    given = {name: dict(zip(("one", "other", "value"), columns, strict=False)) for name, columns in tables.items()}
+    found = mln.cluster(mln.Model.parse(text), given, "Same", apart=True, progress=False)
+    names = found.domain.names
+    likely = {
+        (names[a], names[b]): p for a, b, p in zip(found.pairs.one, found.pairs.other, found.pairs.probability, strict=True)
+    }
+    labels = np.array(all_labels(4))
+    same = labels[:, :, None] == labels[:, None, :]
+    for group in range(900):
+        member = [f"R{group:03}{at}" for at in range(4)]
+        own = np.array([[weight.get((a, b), -20.0) for b in member] for a in member])
+        share = np.exp((np.where(same, own, 0.0) * np.triu(np.ones((4, 4)), 1)).sum(axis=(1, 2)))
+        true = np.einsum("w,wij->ij", share / share.sum(), same)
+        for a, b in itertools.combinations(range(4), 2):
+            key = (member[a], member[b]) if (member[a], member[b]) in likely else (member[b], member[a])
+            assert abs(likely.get(key, 0.0) - true[a, b]) <= found.bound < 0.02

@@ -97,6 +97,7 @@ def cluster(
     open_: Sequence[str] = (),
     closed: Sequence[str] = (),
     closed_types: bool = False,
+    apart: bool = False,
     memory_limit: int | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
@@ -105,7 +106,8 @@ def cluster(
 
     Small parts of the network of pairs are solved exactly. Pairs that are too unlikely to matter are treated apart where a bound
     proves that no probability is off by more than 0.01 for it. Chains over the rest stop at a standard error of 0.02, unless
-    chains, draws, target_stderr or time_limit say otherwise.
+    chains, draws, target_stderr or time_limit say otherwise. apart: take records that no candidate pairs connect apart also where
+    the bound is larger.
     """
     predicate = predicate.strip()
     sampling = Sampling(chains, draws, burn_in, seed, time_limit, target_stderr)
@@ -114,11 +116,11 @@ def cluster(
         with watch("read"):
             prepared = prepare_problem(model, evidence, predicate, assumed, progress=resources.progress)
         with analysis_of(prepared, resources, watch) as analysis:
-            found = _clustered(analysis, predicate, sampling)
+            found = _clustered(analysis, predicate, sampling, apart)
     return replace(found, notes=(*prepared.notes, *found.notes), seconds=watch.stop())
 
 
-def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Clustering:
+def _clustered(analysis: Analysis, predicate: str, sampling: Sampling, apart: bool) -> Clustering:
     own = PartitionAnalysis(analysis, lists=True)
     _require_equivalence(own, predicate)
     problem = own.problem
@@ -126,15 +128,15 @@ def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Cluste
     domain = problem.domains[problem.model.predicates[predicate].types[0]]
     n, code = len(domain), problem.atoms.codes(predicate)
     sure = statuses.code[statuses.status == TRUE]
-    run = _Run(own, sampling, problem.atoms.numbers(predicate, code)) if len(code) or own.listed else None
+    run = _Run(own, sampling, problem.atoms.numbers(predicate, code), apart) if len(code) or own.listed else None
     values = Values.exact(np.zeros(0)) if run is None else run.values
     probability = np.concatenate([values.probability, np.ones(len(sure))])
     pairs = Pairs.of(n, np.concatenate([code, sure]), probability, np.concatenate([values.stderr, np.zeros(len(sure))]))
     label = least_disagreeing(pairs)
     one, other = np.divmod(sure, max(n, 1))
     split = np.zeros(n, np.bool_)  # what is known to be together is not
-    apart = label[one] != label[other]
-    split[np.isin(label, np.concatenate([label[one[apart]], label[other[apart]]]))] = True
+    off = label[one] != label[other]
+    split[np.isin(label, np.concatenate([label[one[off]], label[other[off]]]))] = True
     right = np.where(split, 0.0, 1.0) if run is None else run.exactly_right(predicate, label, code, split)
     concerns = _about_pairs(own, predicate, pairs)
     if run is None:
@@ -155,9 +157,9 @@ def _clustered(analysis: Analysis, predicate: str, sampling: Sampling) -> Cluste
 class _Run:
     """Parts that are solved, and chains over the rest."""
 
-    def __init__(self, own: PartitionAnalysis, sampling: Sampling, number: Int64) -> None:
+    def __init__(self, own: PartitionAnalysis, sampling: Sampling, number: Int64, apart: bool) -> None:
         self.own, self.number = own, number
-        self.apart = treated_apart(own.network, own.parts)
+        self.apart = treated_apart(own.network, own.parts, always=apart)
         self.network, self.parts = self.apart.network, self.apart.parts
         self.row = self.network.row_of[number]
         wanted = np.zeros(self.parts.n_parts, np.bool_)

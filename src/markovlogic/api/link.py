@@ -13,7 +13,7 @@ from markovlogic.language.load import parse
 from markovlogic.linking.compared import ComparedRecords, compare_records
 from markovlogic.linking.database import database
 from markovlogic.linking.linked import Linked
-from markovlogic.linking.model import LinkModel, rules, tables
+from markovlogic.linking.model import LinkModel, summed_evidence, summed_rules
 from markovlogic.methods.partition.clusters import Pairs
 from markovlogic.methods.resources import resources_of
 from markovlogic.running.sampling import Sampling
@@ -68,21 +68,6 @@ def _decided(
     compared: ComparedRecords, one_to_one: bool, sampling: Sampling, memory_limit: int | None, shown: Progress
 ) -> Linked:
     """Clusters by the posterior over partitions."""
-    head = "Which records describe the same thing? Made by mln link: edit the weights, and run mln cluster again."
-    text = rules(compared.comparisons, compared.weights, one_to_one=one_to_one, head=head)
-    source = compared.source if one_to_one else None
-    made = tables(
-        compared.comparisons,
-        compared.weights,
-        compared.keys,
-        compared.one,
-        compared.other,
-        compared.level,
-        compared.context,
-        compared.known,
-        compared.tied,
-        source,
-    )
     n = compared.records.n
     label: Int32 = np.arange(n, dtype=np.int32)
     right, of_pairs, stderr = np.ones(n), np.zeros(len(compared.one)), np.zeros(len(compared.one))
@@ -90,14 +75,16 @@ def _decided(
     notes = compared.records.notes
     draws = int(np.clip(VISITS // (CHAINS * np.count_nonzero(~compared.tied) + 1), LEAST_DRAWS, MOST_DRAWS))
     options = f"--chains {CHAINS} --draws {draws} --seed {sampling.seed or 0}"
+    options += " --apart" if compared.outside > -np.inf else ""
     if len(compared.one):
         found = cluster(
-            parse(text, "model.mln"),
-            made,
+            parse(summed_rules(compared, one_to_one=one_to_one), "model.mln"),
+            summed_evidence(compared, one_to_one=one_to_one),
             "Same",
             chains=CHAINS,
             draws=draws,
             seed=sampling.seed,
+            apart=compared.outside > -np.inf,
             memory_limit=memory_limit,
             progress=shown,
         )
@@ -116,7 +103,7 @@ def _decided(
     if len(compared.one) and n > 1 and len(np.unique(label)) == n:
         concerns += (f"all {n:,} records are alone, though {len(compared.one):,} pairs were candidates: no pair is likely",)
     label = np.unique(label, return_inverse=True)[1].astype(np.int32)
-    return Linked(compared, LinkModel(text, made, options), label, right, of_pairs, stderr, notes, concerns)
+    return Linked(compared, LinkModel(compared, one_to_one, options), label, right, of_pairs, stderr, notes, concerns)
 
 
 def _of_pairs(compared: ComparedRecords, row: Int64, pairs: Pairs) -> tuple[Float64, Float64]:

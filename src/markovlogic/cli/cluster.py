@@ -65,6 +65,14 @@ def cluster(
             rich_help_panel=options.SAMPLING,
         ),
     ] = None,
+    apart: Annotated[
+        bool,
+        typer.Option(
+            "--apart",
+            help="Take records that no candidate pairs connect apart, also where the bound on what that changes is large.",
+            rich_help_panel=options.SAMPLING,
+        ),
+    ] = False,
     memory_limit: options.MemoryLimit = None,
     pairs: Annotated[
         str,
@@ -100,6 +108,7 @@ def cluster(
             open_=options.names(open_),
             closed=options.names(closed),
             closed_types=closed_types,
+            apart=apart,
             memory_limit=options.memory_size(memory_limit),
             progress=progress,
         )

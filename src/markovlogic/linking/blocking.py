@@ -12,13 +12,16 @@ import numpy as np
 from markovlogic.errors import InputError, ResourceError, nearest
 from markovlogic.linking.database import Database
 from markovlogic.linking.records import Column, Records
-from markovlogic.system.arrays import Int32, Int64
+from markovlogic.system.arrays import Float64, Int32, Int64
 
 ALL_PAIRS = 250_000  # where there are no more, all are compared
 PAIRS_A_RECORD = 12  # that are wanted, and that many at least
 LEAST_PAIRS = 100_000
 MOST_OVERLAP = 30  # pairs that rules may take together, for each that is wanted
 BYTES_A_PAIR = 200  # while pairs are compared
+MERGED_AT_ONCE = 20_000_000
+MOST_SAMPLED = 20_000_000  # pairs by which recall is estimated, over all rules
+LEAST_RULES = 3  # by which missed pairs are estimated
 PART = re.compile(r"\s*(?P<name>.*?)\s*(?::\s*(?P<length>[0-9]+)\s*)?\Z")
 
 
@@ -81,9 +84,36 @@ class Sizes:
     pairs: Int64
 
 
-def proposed_pairs(
-    db: Database, records: Records, *, one_to_one: bool, memory_limit: int
-) -> tuple[tuple[BlockingRule, ...], Int32, Int32]:
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The pairs that rules take, each once, the record with the smaller number first, and which rules take them."""
+
+    rules: tuple[BlockingRule, ...]
+    one: Int32
+    other: Int32
+    times: Int32  # rules that take each pair
+    sample: tuple[Int64, ...]  # by rule, places of its pairs, or of a share of them
+
+    def missed(self, probability: Float64) -> float:
+        """Pairs that are the same and that no rule takes, estimated by those that one and two rules take (Chao's bound)."""
+        if len(self.rules) < LEAST_RULES:
+            return float("nan")
+        once, twice = (float(probability[self.times == times].sum()) for times in (1, 2))
+        return min(once**2 / (2 * max(twice, 0.5)), float(probability.sum()))
+
+    def recall(self, probability: Float64, missed: float) -> tuple[float, ...]:
+        """The share of pairs that are the same that each rule takes."""
+        if not any(rule.keys for rule in self.rules):
+            return (1.0,)
+        sampled = np.zeros(len(self.one), np.bool_)
+        for place in self.sample:
+            sampled[place] = True
+        there = float(probability[sampled].sum())
+        total = there * (1 + missed / max(float(probability.sum()), 1e-12))
+        return tuple(min(1.0, float(probability[place].sum()) / max(total, 1e-12)) for place in self.sample)
+
+
+def proposed_pairs(db: Database, records: Records, *, one_to_one: bool, memory_limit: int) -> Candidates:
     """Rules on one key, where the value is rare, and on two, with the pairs that they take.
 
     Each rule gets its share of a budget of pairs. Rules overlap, so the budget grows until enough different pairs were found.
@@ -91,16 +121,16 @@ def proposed_pairs(
     n = records.n
     if n * (n - 1) // 2 <= ALL_PAIRS:
         rules: tuple[BlockingRule, ...] = (BlockingRule("all pairs", (), None, n * (n - 1) // 2),)
-        return (rules, *pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit))
+        return pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
     sized = _sized(db, records)
     wanted = max(LEAST_PAIRS, PAIRS_A_RECORD * n)
     budget = 2 * wanted
     while True:
         rules = _within(sized, budget)
-        one, other = pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
-        if len(one) >= 0.7 * wanted or all(rule.most is None for rule in rules) or budget >= MOST_OVERLAP * wanted:
-            return rules, one, other
-        budget = int(budget * min(4.0, 1.3 * wanted / max(len(one), 1)))
+        found = pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
+        if len(found.one) >= 0.7 * wanted or all(rule.most is None for rule in rules) or budget >= MOST_OVERLAP * wanted:
+            return found
+        budget = int(budget * min(4.0, 1.3 * wanted / max(len(found.one), 1)))
 
 
 def _sized(db: Database, records: Records) -> list[Sizes]:
@@ -160,10 +190,8 @@ def given_rules(db: Database, records: Records, texts: Sequence[str]) -> tuple[B
     return tuple(made)
 
 
-def pairs_of(
-    db: Database, records: Records, rules: Sequence[BlockingRule], *, one_to_one: bool, memory_limit: int
-) -> tuple[Int32, Int32]:
-    """The pairs that any rule takes, each once, the record with the smaller number first."""
+def pairs_of(db: Database, records: Records, rules: Sequence[BlockingRule], *, one_to_one: bool, memory_limit: int) -> Candidates:
+    """The pairs that any rule takes."""
     counted = sum(rule.pairs for rule in rules)
     if counted * BYTES_A_PAIR > memory_limit:
         biggest = max(rules, key=lambda rule: rule.pairs)
@@ -176,9 +204,13 @@ def pairs_of(
     apart = " AND a.source_number <> b.source_number" if one_to_one else ""
     n = records.n
     if any(not rule.keys for rule in rules):
-        found = db.columns(f"SELECT a.row AS x, b.row AS y FROM record a JOIN record b ON a.row < b.row{apart}")
-        return found["x"].astype(np.int32), found["y"].astype(np.int32)
-    codes: list[Int64] = [np.zeros(0, np.int64)]
+        found = db.columns(f"SELECT a.row AS x, b.row AS y FROM record a JOIN record b ON a.row < b.row{apart} ORDER BY x, y")
+        one, other = found["x"].astype(np.int32), found["y"].astype(np.int32)
+        return Candidates(tuple(rules), one, other, np.ones(len(one), np.int32), (np.arange(len(one)),))
+    step = 1 + counted // MOST_SAMPLED
+    code, times = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    waiting: list[Int64] = []
+    sample: list[Int64] = []
     for rule in rules:
         limit = "" if rule.most is None else f" QUALIFY count(*) OVER (PARTITION BY k) <= {rule.most}"
         keyed = f"(SELECT row, source_number, {rule.sql} AS k FROM record WHERE {rule.present}{limit})"
@@ -186,6 +218,21 @@ def pairs_of(
             f"WITH keyed AS MATERIALIZED {keyed} SELECT CAST(a.row AS BIGINT) * {n} + b.row AS code "
             f"FROM keyed a JOIN keyed b ON a.k = b.k AND a.row < b.row{apart}"
         )
-        codes.append(found["code"])
-    code = np.unique(np.concatenate(codes))
-    return (code // n).astype(np.int32), (code % n).astype(np.int32)
+        waiting.append(found["code"])
+        sample.append(found["code"][found["code"] % step == 0])
+        if sum(map(len, waiting)) > MERGED_AT_ONCE:
+            code, times = _merged(code, times, waiting)
+            waiting = []
+    code, times = _merged(code, times, waiting)
+    places = tuple(np.searchsorted(code, own) for own in sample)
+    return Candidates(tuple(rules), (code // n).astype(np.int32), (code % n).astype(np.int32), times, places)
+
+
+def _merged(code: Int64, times: Int32, more: Sequence[Int64]) -> tuple[Int64, Int32]:
+    """Codes sorted, each once, and how often each came."""
+    every = np.concatenate([code, *more])
+    order = np.argsort(every, kind="stable")
+    every, count = every[order], np.ones(len(every), np.int32)
+    count[: len(code)] = times
+    first = np.flatnonzero(np.r_[True, every[1:] != every[:-1]]) if len(every) else np.zeros(0, np.int64)
+    return every[first], np.add.reduceat(count[order], first).astype(np.int32) if len(first) else np.zeros(0, np.int32)

@@ -25,6 +25,7 @@ LISTED = -5.0  # log-odds from which a pair takes part in the decision, or where
 ENOUGH = 20  # labelled pairs of either kind, from which weights are learned from them directly
 LARGEST_GROUP = 60  # records of which all pairs are compared; of larger groups those with a common neighbour
 ROUNDS = 3
+LEAST_MISSED = 0.01  # pairs that are the same outside of those that are listed
 TIED = 15.0  # log-odds from which a pair is taken for certain: the chance that it is not is 3 in 10 million
 AGAINST = 1.5  # most that a pair inside a group of three or more says against it, as log-odds
 FOR_GROUPS = 0.5  # log-odds of such a pair, times the logarithm of the expected size of a record's cluster
@@ -40,6 +41,8 @@ class ComparedRecords:
     ids: Any  # Arrow
     comparisons: tuple[Comparison, ...]
     rules: tuple[BlockingRule, ...]
+    recall: tuple[float, ...]  # of each rule, against all pairs that are the same, as estimated
+    missed: float  # pairs that are the same and that no rule takes, as estimated
     n_compared: int
     weights: Weights
     one: Int32
@@ -49,6 +52,7 @@ class ComparedRecords:
     context: Float64  # what the pair's group adds to them
     known: Int8  # what labels say of each pair
     tied: Bool  # pairs that are taken for certain, with those that follow from them
+    outside: float  # log-odds of each other pair; -inf: never the same
 
 
 def compare_records(
@@ -72,9 +76,10 @@ def compare_records(
     progress.stage("block")
     if block:
         rules = blocking.given_rules(db, records, block)
-        one, other = blocking.pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
+        candidates = blocking.pairs_of(db, records, rules, one_to_one=one_to_one, memory_limit=memory_limit)
     else:
-        rules, one, other = blocking.proposed_pairs(db, records, one_to_one=one_to_one, memory_limit=memory_limit)
+        candidates = blocking.proposed_pairs(db, records, one_to_one=one_to_one, memory_limit=memory_limit)
+    one, other = candidates.one, candidates.other
     labelled = read_labels(db, records, labels)
     if labelled:
         code = np.union1d(one.astype(np.int64) * records.n + other, labelled.pairs())
@@ -102,6 +107,13 @@ def compare_records(
         learned = weights.calibrated(weights.discriminate(learned, level, known), held_out, known)
     score = learned.score(level)
     n_compared = len(one)
+    code = one.astype(np.int64) * records.n + other
+    blocked = np.searchsorted(code, candidates.one.astype(np.int64) * records.n + candidates.other)  # labels may have added pairs
+    likely = np.where(known[blocked] == DIFFERENT, 0.0, np.where(known[blocked] == SAME, 1.0, weights.sigmoid(score[blocked])))
+    missed = 0.0 if n_compared >= n_all else candidates.missed(likely)
+    if np.isnan(missed):
+        missed = min(patterns.sample_weight * float(weights.sigmoid(learned.score(outside)).sum()), float(likely.sum()))
+    recall = candidates.recall(likely, missed)
     progress.stage("close groups")
     apart = _source_numbers(db) if one_to_one else None
     tie = np.arange(records.n)
@@ -119,6 +131,9 @@ def compare_records(
         level, score = np.concatenate([level, found]), np.concatenate([score, learned.score(found)])
     known = labelled.of(one, other)
     kept = _listed(records.n, one, other, score) | (known == SAME) | (tie[one] == tie[other])
+    unlisted = n_all - int(kept.sum())
+    beside = missed + float(weights.sigmoid(score[~kept]).sum()) + LEAST_MISSED
+    weight = -np.inf if one_to_one or unlisted <= 0 else min(float(np.log(beside / unlisted)), LISTED)
     named = db.arrow(f"SELECT {records.keys} AS key, id, source FROM record ORDER BY row")
     return ComparedRecords(
         records,
@@ -126,7 +141,9 @@ def compare_records(
         named["source"].combine_chunks(),
         named["id"].combine_chunks(),
         comparisons,
-        rules,
+        candidates.rules,
+        recall,
+        missed,
         n_compared,
         learned,
         one[kept],
@@ -136,6 +153,7 @@ def compare_records(
         _context(records.n, one, other, score, 1 + 2 * learned.matches / max(records.n, 1))[kept],
         known[kept],
         (tie[one] == tie[other])[kept],
+        weight,
     )
 
 

@@ -72,10 +72,11 @@ class Linked:
 
     @property
     def blocking(self) -> Any:
-        """Which pairs were compared: rules, and how many pairs each takes."""
+        """Which pairs were compared: rules, how many pairs each takes, and which share of the pairs that are the same."""
         import pyarrow as pa
 
-        return _table(("rule", "pairs"), [(rule.label, rule.pairs) for rule in self.compared.rules], pa)
+        rows = [(rule.label, rule.pairs, recall) for rule, recall in zip(self.compared.rules, self.compared.recall, strict=True)]
+        return _table(("rule", "pairs", "recall"), rows, pa)
 
     @property
     def weights(self) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import numpy as np
 from markovlogic.data.arrow import arrow_texts
 from markovlogic.language.show import show_weight
 from markovlogic.language.syntax import show_constant
+from markovlogic.linking.compared import ComparedRecords
 from markovlogic.linking.comparisons import DIFFERS, MISSING, Comparison
 from markovlogic.linking.weights import Weights
-from markovlogic.system.arrays import Bool, Float64, Int8, Int32
+from markovlogic.system.arrays import Bool
 
 GROUPS = ("missing", "differs", "near", "equal")
 AXIOMS = """\
@@ -23,16 +25,27 @@ Same(x, x).
 Same(x, y) => Same(y, x).
 Same(x, y) ^ Same(y, z) => Same(x, z).
 """
-TAKEN = ("Record", "Pair", "Source", "Same", "Context", "Forall", "Exist")
+BLOCKING = "Same(x, y) => x = y v Pair(x, y) v Pair(y, x)"
+TAKEN = ("Record", "Pair", "Source", "Same", "Context", "Score", "Forall", "Exist")
 
 
 @dataclass(frozen=True, eq=False)
 class LinkModel:
     """An ordinary rule file with the tables that are its evidence."""
 
-    text: str
-    tables: dict[str, Any]  # by predicate, Arrow
+    compared: ComparedRecords
+    one_to_one: bool
     sampling: str  # options of mln cluster that give the same draws
+
+    @cached_property
+    def text(self) -> str:
+        """The rules, with a weight for each level."""
+        return rules(self.compared, one_to_one=self.one_to_one)
+
+    @cached_property
+    def tables(self) -> dict[str, Any]:
+        """Arrow tables by predicate."""
+        return evidence(self.compared, one_to_one=self.one_to_one)
 
     def save(self, folder: str | Path) -> str:
         """Write rules and tables; gives the command that finds the clusters again."""
@@ -58,11 +71,12 @@ def labels_of(comparisons: Sequence[Comparison], weights: Weights, at: int) -> l
     return [[f"{level}; {comparisons[above].name} {group}" for level in own] for group in GROUPS]
 
 
-def rules(comparisons: Sequence[Comparison], weights: Weights, *, one_to_one: bool, head: str) -> str:
+def rules(compared: ComparedRecords, *, one_to_one: bool) -> str:
     """The rule file: what Same means, which pairs may be, how likely any pair is, and what each level says."""
+    comparisons, weights = compared.comparisons, compared.weights
     names = predicates(comparisons)
     lines = [
-        *(f"// {line}" for line in head.splitlines()),
+        "// Which records describe the same thing? Made by mln link: edit the weights, and run mln cluster again.",
         "Same(record, record)",
         "Record(record)",
         "Pair(record, record)",
@@ -70,10 +84,7 @@ def rules(comparisons: Sequence[Comparison], weights: Weights, *, one_to_one: bo
         *(("Source(record, source)",) if one_to_one else ()),
         *(f"{name}(record, record, {name.lower()}_level)" for name in names),
         "",
-        *AXIOMS.splitlines(),
-        "// pairs that were not compared are not the same",
-        "Same(x, y) => x = y v Pair(x, y) v Pair(y, x).",
-        *(("// a source has no duplicates", "Same(x, y) ^ Source(x, s) ^ Source(y, s) => x = y.") if one_to_one else ()),
+        *_meaning(compared, one_to_one=one_to_one),
         "",
         "// log-odds that any two records are the same",
         f"{show_weight(weights.prior)} Pair(x, y) ^ Same(x, y)",
@@ -91,41 +102,59 @@ def rules(comparisons: Sequence[Comparison], weights: Weights, *, one_to_one: bo
     return "\n".join(lines) + "\n"
 
 
-def tables(
-    comparisons: Sequence[Comparison],
-    weights: Weights,
-    keys: Any,
-    one: Int32,
-    other: Int32,
-    level: Int8,
-    context: Float64,
-    known: Int8,
-    tied: Bool,
-    sources: Any = None,
-) -> dict[str, Any]:
-    """Records, pairs, and how each pair compares, as evidence of the rules; keys and sources: Arrow arrays of all records."""
-    import pyarrow as pa
+def _meaning(compared: ComparedRecords, *, one_to_one: bool) -> list[str]:
+    """What Same means, and what pairs weigh that are not listed."""
+    lines = AXIOMS.splitlines()
+    if compared.outside == -np.inf:
+        lines += ["// pairs that are not listed are not the same", f"{BLOCKING}."]
+    else:
+        weight = show_weight(-compared.outside / 2)
+        lines += ["// pairs that are not listed are unlikely; the weight counts in both orders", f"{weight} {BLOCKING}"]
+    if one_to_one:
+        lines += ["// a source has no duplicates", "Same(x, y) ^ Source(x, s) ^ Source(y, s) => x = y."]
+    return lines
 
-    a, b = keys.take(pa.array(one)), keys.take(pa.array(other))
 
-    def some(rows: Bool, **more: Any) -> Any:
-        chosen = pa.array(np.flatnonzero(rows))
-        return pa.table({"one": a.take(chosen), "other": b.take(chosen), **more})
+def summed_rules(compared: ComparedRecords, *, one_to_one: bool) -> str:
+    """The same model with all weights of a pair in one number."""
+    declared = ["Same(record, record)", "Record(record)", "Pair(record, record)", "Score(record, record): real"]
+    declared += ["Source(record, source)"] if one_to_one else []
+    return "\n".join([*declared, *_meaning(compared, one_to_one=one_to_one), "1 * Score(x, y)  Same(x, y)"]) + "\n"
 
-    made = {"Record": pa.table({"record": keys}), "Pair": pa.table({"one": a, "other": b})}
+
+def summed_evidence(compared: ComparedRecords, *, one_to_one: bool) -> dict[str, Any]:
+    """Evidence of `summed_rules`: Arrow tables by predicate."""
+    return _tables(compared, {"Score": (~compared.tied, "value", compared.score + compared.context)}, one_to_one=one_to_one)
+
+
+def evidence(compared: ComparedRecords, *, one_to_one: bool) -> dict[str, Any]:
+    """Evidence of `rules`: records, pairs, and how each pair compares."""
+    comparisons, weights, level = compared.comparisons, compared.weights, compared.level
+    columns: dict[str, tuple[Bool, str, Any]] = {}
     for at, name in enumerate(predicates(comparisons)):
         labels = [label for row in labels_of(comparisons, weights, at) for label in row]
-        there = ~tied & (level[:, at] != MISSING)
-        index = weights.group(level[there], at) * len(comparisons[at].levels) + level[there, at]
-        made[name] = some(there, level=arrow_texts(labels).take(pa.array(index)))
-    inside = ~tied & (context != 0)
-    made["Context"] = some(inside, value=context[inside])
-    given = tied | (known >= 0)
+        index = weights.group(level, at) * len(comparisons[at].levels) + level[:, at]
+        columns[name] = (~compared.tied & (level[:, at] != MISSING), "level", (arrow_texts(labels), index))
+    columns["Context"] = (~compared.tied & (compared.context != 0), "value", compared.context)
+    return _tables(compared, columns, one_to_one=one_to_one)
+
+
+def _tables(compared: ComparedRecords, columns: dict[str, tuple[Bool, str, Any]], *, one_to_one: bool) -> dict[str, Any]:
+    """Records, pairs, facts, and by predicate a column of some pairs: numbers, or texts and the number of each."""
+    import pyarrow as pa
+
+    a, b = compared.keys.take(pa.array(compared.one)), compared.keys.take(pa.array(compared.other))
+    made = {"Record": pa.table({"record": compared.keys}), "Pair": pa.table({"one": a, "other": b})}
+    given = compared.tied | (compared.known >= 0)
     if given.any():
-        truth = arrow_texts(["false", "true"]).take(pa.array(np.where(tied, 1, known)[given]))
-        made["Same"] = some(given, truth=truth)
-    if sources is not None:
-        made["Source"] = pa.table({"record": keys, "source": sources})
+        truth = arrow_texts(["false", "true"]), np.where(compared.tied, 1, compared.known)
+        columns = {**columns, "Same": (given, "truth", truth)}
+    for name, (rows, column, values) in columns.items():
+        chosen = pa.array(np.flatnonzero(rows))
+        cells = values[0].take(pa.array(values[1][rows])) if isinstance(values, tuple) else pa.array(values[rows])
+        made[name] = pa.table({"one": a.take(chosen), "other": b.take(chosen), column: cells})
+    if one_to_one:
+        made["Source"] = pa.table({"record": compared.keys, "source": compared.source})
     return made
 
 

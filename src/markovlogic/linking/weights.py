@@ -162,14 +162,14 @@ def _first_probabilities(patterns: Patterns) -> Float64:
         level = patterns.level[:, at]
         share = np.bincount(level, total, number) + FEW
         score += np.log(guess[level] / (share / share.sum())[level])
-    return _sigmoid(score)
+    return sigmoid(score)
 
 
 def _em(patterns: Patterns, parent: tuple[int, ...], probability: Float64) -> tuple[Weights, Float64]:
     """Expectation and maximisation in turn, until probabilities stay as they are."""
     weights = _maximise(patterns, parent, probability, 0)
     for rounds in range(1, ROUNDS + 1):
-        was, probability = probability, _sigmoid(weights.score(patterns.level))
+        was, probability = probability, sigmoid(weights.score(patterns.level))
         weights = _maximise(patterns, parent, probability, rounds)
         moved = np.abs(probability - was)[patterns.candidates > 0]
         if moved.max(initial=0.0) < SETTLED:
@@ -268,7 +268,8 @@ def _information(patterns: Patterns, count: Float64, one: int, other: int) -> fl
     return max(0.0, found - (rows - 2) * (number - 2) / (2 * min(float(total), 1e6)))
 
 
-def _sigmoid(x: Float64) -> Float64:
+def sigmoid(x: Float64) -> Float64:
+    """Probabilities of log-odds."""
     return 1 / (1 + np.exp(-np.clip(x, -500, 500)))
 
 
@@ -294,7 +295,7 @@ def discriminate(start: Weights, level: Int8, known: Int8) -> Weights:
         score = x[0] + x[1:][place].sum(axis=1)
         off = x - at_start
         wrong = np.logaddexp(0.0, np.where(target > 0, -score, score)).sum()
-        residual = _sigmoid(score) - target
+        residual = sigmoid(score) - target
         slope = np.concatenate([[residual.sum()], np.bincount(place.ravel(), np.repeat(residual, place.shape[1]), len(spoken))])
         slope += off / STRENGTH**2
         slope[1:][~spoken] = 0.0

@@ -41,13 +41,20 @@ class Engine(ABC):
 
     def __init__(self) -> None:
         self._loaded: set[str] = set()
+        self._content: dict[str, Relation] = {}  # of tables that `load` made
 
     def load(self, plan: Plan) -> None:
-        """Put the tables that a plan joins into the database, those that are not there yet."""
+        """Put the tables that a plan joins into the database, those that are not there yet.
+
+        Problems that are grounded one after the other may have other atoms of the same predicate, so content decides.
+        """
         for part in plan.parts:
             for access in (*part.joins, *part.filters):
-                if access.table not in self._loaded:
-                    self.put(access.table, _columns_of(access.table, access.relation))
+                table, relation = access.table, access.relation
+                if table not in self._loaded or _is_another(self._content.get(table), relation):
+                    assert isinstance(relation, Relation)  # others are in the database already
+                    self.put(table, _columns_of(table, relation))
+                    self._content[table] = relation
 
     @abstractmethod
     def put(self, table: str, columns: Mapping[str, npt.NDArray[Any]] | Any) -> None:
@@ -105,8 +112,15 @@ class Engine(ABC):
         """End the connection and remove what it wrote to disk."""
 
 
-def _columns_of(table: str, relation: Known) -> Columns:
-    assert isinstance(relation, Relation)  # others are in the database already
+def _is_another(known: Relation | None, relation: Known) -> bool:
+    """Whether a table was made of a relation with other atoms or other statuses."""
+    if known is None or known is relation or not isinstance(relation, Relation):
+        return False
+    same = known.statuses is relation.statuses and known.first == relation.first
+    return not (same and np.array_equal(known.literal, relation.literal))
+
+
+def _columns_of(table: str, relation: Relation) -> Columns:
     if table == relation.table:
         return relation.columns()
     return relation.surviving_columns(positive=table.endswith("_not_true"))

@@ -40,17 +40,22 @@ class Apart:
     n_cut: int  # pairs that are left out
 
 
-def treated_apart(network: PartitionNetwork, parts: Parts, most: float = LARGEST_ERROR) -> Apart:
-    """Leave out unlikely pairs as far as the bound allows, part by part; unlisted ones first, which tie all of a relation."""
-    far, error_of_far = np.zeros(network.n_nodes), 0.0
+def treated_apart(network: PartitionNetwork, parts: Parts, *, always: bool = False) -> Apart:
+    """Leave out unlikely pairs as far as the bound allows, part by part; unlisted ones first, which tie all of a relation.
+
+    always: leave out what unlisted pairs tie also where the bound is larger.
+    """
+    most = LARGEST_ERROR
+    far, error_of_far, allowed = np.zeros(network.n_nodes), 0.0, np.full(parts.n_parts, most)
     if network.has_far:
         far = _far_odds(network)
         loose = replace(network, ties=False)
         smaller = parts_of(loose)
-        error_of_far = max(float(_errors(smaller, far, 2).max(initial=0.0)), float(_likely(network.far).max(initial=0.0)))
-        if error_of_far > most and network.n_nodes <= MOST_TIED:
+        errors = np.maximum(_errors(smaller, far, 2), float(_likely(network.far).max(initial=0.0)))
+        error_of_far = float(errors.max(initial=0.0))
+        if error_of_far > most and network.n_nodes <= MOST_TIED and not always:
             return Apart(network, parts, 0.0, 0)
-        network, parts, most = loose, smaller, max(most, error_of_far)
+        network, parts, allowed = loose, smaller, most + errors
     low, high, row = network.pairs
     bias = network.rows.atom_bias[row]
     free = (bias <= LEAST_ODDS[0]) & np.isfinite(bias) & ~network.mentioned[row]
@@ -73,7 +78,7 @@ def treated_apart(network: PartitionNetwork, parts: Parts, most: float = LARGEST
         largest = np.zeros(parts.n_parts)
         np.maximum.at(largest, of_base, _errors(own, joined, 2 if network.has_far else 4)[smaller_of])
         np.maximum.at(largest, whole[tried], _likely(bias[tried]))
-        fits = is_open & (largest <= most)
+        fits = is_open & (largest <= allowed)
         tried &= fits[whole]
         cut |= tried
         bound = max(bound, float(largest[whole[tried]].max(initial=0.0)))
