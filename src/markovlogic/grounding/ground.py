@@ -108,8 +108,12 @@ _COUNTING_SECONDS = 2.0
 class Grounding:
     """A problem on its way through the database: sizes first, then the network; what was loaded for the one serves the other."""
 
-    def __init__(self, problem: Problem, lowered: LoweredModel, database: Engine, memory_limit: int) -> None:
+    def __init__(
+        self, problem: Problem, lowered: LoweredModel, database: Engine, memory_limit: int, *, is_part: bool = False
+    ) -> None:
+        """is_part: open atoms of other components count as false in the problem, so that hard rules may be broken there."""
         self._problem, self._lowered, self._database, self._limit = problem, lowered, database, memory_limit
+        self._is_part = is_part
         self._plans: dict[int, Plan] = {}  # of templates, made for the sizes
 
     @cached_property
@@ -137,7 +141,9 @@ class Grounding:
             relations[definition.predicate] = made
         with without_collection():
             assembler = Assembler(nodes)
-            work = _Work(self._database, problem, lowered, relations, nodes, self._plans, assembler, Alike(assembler))
+            work = _Work(
+                self._database, problem, lowered, relations, nodes, self._plans, assembler, Alike(assembler), self._is_part
+            )
             return _ground_templates(work, sizes, progress)
 
 
@@ -188,6 +194,7 @@ class _Work(NamedTuple):
     plans: dict[int, Plan]  # those that prediction made
     assembler: Assembler
     alike: Alike
+    is_part: bool
 
     def plan_of(self, number: int, pattern: Pattern) -> Plan:
         """How to find the ground clauses of a template."""
@@ -246,7 +253,7 @@ def _ground_template(number: int, work: _Work, hidden: set[str]) -> Iterator[int
     if unit is not None:
         made = unit_of(found, unit)
         left += made.n_falsified
-        if is_hard and made.n_falsified:
+        if is_hard and made.n_falsified and not work.is_part:
             raise InputError(_broken(template, pattern, found, work))
         batches = iter([Batch(made.rows, None, {})])
     elif inlines:
@@ -263,7 +270,7 @@ def _ground_template(number: int, work: _Work, hidden: set[str]) -> Iterator[int
         left += len(rows) if count is None else count.sum().item()
         falsified = rows.length == 0
         if falsified.any():
-            if is_hard:
+            if is_hard and not work.is_part:
                 raise InputError(_broken(template, pattern, found, work))
             stays = ~falsified
             rows, count = rows.take(np.flatnonzero(stays)), count[stays] if count is not None else None

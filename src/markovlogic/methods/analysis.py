@@ -27,6 +27,7 @@ from markovlogic.methods.reduction import (
     of_all,
     reached,
     reduce_problem,
+    with_open,
     with_whole_formulas,
 )
 from markovlogic.methods.resources import Resources, Workspace
@@ -38,6 +39,7 @@ from markovlogic.system.measures import Stopwatch
 from markovlogic.system.progress import Progress
 
 if TYPE_CHECKING:
+    from markovlogic.grounding.backends import Engine
     from markovlogic.methods.exact.planning import ExactPlan, ExactShare
     from markovlogic.methods.exact.planning import Method as ExactAlgorithm
     from markovlogic.methods.lifted.answer import Refusal, Work
@@ -257,6 +259,14 @@ class Analysis:
         query = of_atoms(self.query, made.keep[: self.ground_network.n_atoms])
         questions = Questions(reduced, include_evidence=False, memory_limit=self.memory_limit, given=query)
         return Analysis(reduced, questions, self.forecast, self.orbits, ground=Ground(made.network, self.ungrounded))
+
+    def of_touched(self, inside: Bool, database: Engine) -> Analysis:
+        """That of some open atoms, grounded without the rest; inside: (n_atoms,) the same for all atoms of a component."""
+        prepared = replace(self.prepared, problem=with_open(self.prepared.problem, inside), rules=self.prepared.lowered)
+        reduced = ReducedProblem.of_all(prepared)
+        questions = Questions(reduced, include_evidence=False, memory_limit=self.memory_limit, given=of_atoms(self.query, inside))
+        forecast = Forecast(prepared, replace(self.workspace, database=database), is_part=True)
+        return Analysis(reduced, questions, forecast, self.orbits).grounded
 
     @cached_property
     def _exact_plans(self) -> dict[str, ExactPlan | str]:

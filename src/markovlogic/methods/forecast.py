@@ -88,12 +88,13 @@ class Forecast:
 
     prepared: PreparedProblem
     workspace: Workspace
+    is_part: bool = False  # whether open atoms of other components count as false in the problem
 
     @cached_property
     def grounding(self) -> Grounding:
         """The plan of grounding."""
         own = self.workspace
-        return Grounding(self.prepared.problem, self.prepared.lowered, own.database, own.memory_limit)
+        return Grounding(self.prepared.problem, self.prepared.lowered, own.database, own.memory_limit, is_part=self.is_part)
 
     @cached_property
     def sizes(self) -> Sizes:

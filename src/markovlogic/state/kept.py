@@ -20,6 +20,7 @@ from markovlogic.results.answers import Values
 from markovlogic.running.checkpoint import Checkpoint
 from markovlogic.running.warm import Ended
 from markovlogic.state.keys import mixed
+from markovlogic.state.picture import Picture
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, UInt64, Words, frozen
 from markovlogic.system.checkpoint_validation import Restored
 
@@ -75,6 +76,8 @@ class Kept:
     runs: tuple[KeptRun, ...] = ()
     events: Mapping[str, KeptEvent] = field(default_factory=dict)
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name to types, of the model that it is of
+    picture: Picture | None = None  # what was known, where the components are all of it
+    log_constant: float = np.nan  # of log Z, beside that of the components; nan where it is not known
 
     @staticmethod
     def nothing() -> Kept:
@@ -222,9 +225,13 @@ class StateFolder:
             "events": {text: vars(event) for text, event in kept.events.items()},
             "predicates": kept.predicates,
             "learned": sorted(kept.learned),
+            "log_constant": None if np.isnan(kept.log_constant) else kept.log_constant,
+            "picture": None if kept.picture is None else kept.picture.facts(),
             "saved_at": time.time(),
         }
         arrays = _arrays(kept) | {f"learned.{name}": array for name, array in kept.learned.items()}
+        if kept.picture is not None:
+            arrays |= {f"picture.{name}": array for name, array in kept.picture.arrays().items()}
         saved = [Saved(name, array, 0) for name, array in arrays.items()]
         run = {"state": FORMAT, "version": __version__}
         self._store.write(run, json.loads(json.dumps(facts)), saved, background=False)
@@ -259,6 +266,8 @@ def _restored(facts: Mapping[str, Any], arrays: Restored) -> Kept:
         runs=runs,
         events=events,
         predicates={name: tuple(types) for name, types in facts["predicates"].items()},
+        picture=None if facts["picture"] is None else Picture.restored(facts["picture"], arrays.under("picture")),
+        log_constant=np.nan if facts["log_constant"] is None else float(facts["log_constant"]),
     )
     if (kept.key[1:, 0] < kept.key[:-1, 0]).any() or kept.chains > 64 * n_words:
         raise ValueError("keys are out of order, or worlds have too few chains")
