@@ -22,7 +22,7 @@ from markovlogic.state.changes import touched
 from markovlogic.state.kept import NOWHERE, Kept, KeptEvent, KeptRun, concerns_about_kept, digest_of_all
 from markovlogic.state.keys import ConstantKeys, component_digests
 from markovlogic.state.picture import Picture, difference
-from markovlogic.system.arrays import Bool, Int64, each_once
+from markovlogic.system.arrays import Bool, Int64, UInt64, each_once
 
 if TYPE_CHECKING:
     from markovlogic.methods.analysis import Analysis
@@ -56,16 +56,15 @@ def remembered(analysis: Analysis, options: InferOptions, kept: Kept) -> Remembe
             raise refusal
         if planned.plan.network is not NetworkKind.GROUND or planned.analysis.network is None:
             return _as_a_whole(planned)
-        everything = np.ones(planned.analysis.ground_network.n_atoms, np.bool_)
-        return _Run(planned.analysis, planned.analysis, everything, options, kept).of(planned)
+        return _Run.of_all(planned.analysis, options, kept).of(planned)
     with analysis.watch("ground"):
         key = ConstantKeys(analysis.prepared.problem).of_open_atoms()
         inside = touched(analysis.prepared, analysis.query, key, kept, analysis.memory_limit)
     if inside is None:
-        grounded = analysis.grounded
-        return _Run(grounded, grounded, np.ones(grounded.ground_network.n_atoms, np.bool_), options, kept).of(None)
+        return _Run.of_all(analysis.grounded, options, kept).of(None)
     with database_for(analysis.memory_limit, analysis.workspace.threads) as database:
-        return _Run(analysis, analysis.of_touched(inside, database), inside, options, kept).of(None)
+        part = analysis.of_touched(inside, database) if inside.any() else None
+        return _Run(analysis, part, inside, key, options, kept).of(None)
 
 
 def _as_a_whole(planned: Planned) -> Remembered:
@@ -91,25 +90,36 @@ UNSOLVED = KeptRun("none", Guarantee.EXACT.value, "ground", "exact", "no query r
 class _Run:
     """One run: which components are known, which are solved now, and what is left for the next one.
 
-    whole: the analysis of all open atoms. part: that of those which may be touched, grounded; inside: (n_atoms,) which these are.
-    Components are numbered: those of the part, then those of the rest as they were kept.
+    whole: the analysis of all open atoms; key: (n_atoms, 2) theirs. part: the analysis of those which may be touched, grounded,
+    None where none is; inside: (n_atoms,) which these are. Components are numbered: those of the part, then those of the rest as
+    they were kept.
     """
 
-    def __init__(self, whole: Analysis, part: Analysis, inside: Bool, options: InferOptions, kept: Kept) -> None:
-        self.whole, self.part, self.inside, self.options, self.kept = whole, part, inside, options, kept
+    def __init__(
+        self, whole: Analysis, part: Analysis | None, inside: Bool, key: UInt64, options: InferOptions, kept: Kept
+    ) -> None:
+        self.whole, self.part, self.inside, self.key, self.options, self.kept = whole, part, inside, key, options, kept
         self.query, self.now = whole.query, time.time()
-        with whole.watch("ground"):
-            self.key = ConstantKeys(whole.prepared.problem).of_open_atoms()
-            digest = component_digests(part.ground_network, part.parts, self.key[inside])
-        self.row = kept.find(self.key)
-        self.n_ground = part.parts.n_components
+        self.row = kept.find(key)
         rest = each_once(kept.component[self.row[~inside]].astype(np.int64))
         self.component = np.empty(len(inside), np.int64)
-        self.component[inside] = part.parts.component_of[: part.ground_network.n_atoms]
+        digest = np.zeros((0, 2), np.uint64)
+        if part is not None:
+            with whole.watch("ground"):
+                digest = component_digests(part.ground_network, part.parts, key[inside])
+            self.component[inside] = part.parts.component_of[: part.ground_network.n_atoms]
+        self.n_ground = len(digest)
         self.component[~inside] = self.n_ground + np.searchsorted(rest, kept.component[self.row[~inside]])
         self.digest = np.concatenate([digest, kept.digest[rest]])
         self.known = np.concatenate([kept.find_component(digest), rest])
         self.solved_now = ~self._kept_components()
+
+    @staticmethod
+    def of_all(grounded: Analysis, options: InferOptions, kept: Kept) -> _Run:
+        """With all atoms grounded."""
+        with grounded.watch("ground"):
+            key = ConstantKeys(grounded.prepared.problem).of_open_atoms()
+        return _Run(grounded, grounded, np.ones(len(key), np.bool_), key, options, kept)
 
     def _kept_components(self) -> Bool:
         """Which components are not solved now: known ones with an answer to all that is asked, and those that nothing asks of."""
@@ -145,9 +155,8 @@ class _Run:
         if not self.solved_now.any():
             return self._remembered(replace(self._kept_answer(), query=self.query), None)
         if self.solved_now[self.n_ground :].any():  # more is asked of what did not change: all of it is grounded
-            grounded = self.whole.grounded
-            everything = np.ones(grounded.ground_network.n_atoms, np.bool_)
-            return _Run(grounded, grounded, everything, self.options, self.kept).of(None)
+            return _Run.of_all(self.whole.grounded, self.options, self.kept).of(None)
+        assert self.part is not None
         new = self.solved_now[: self.n_ground]
         if planned is None or not new.all():
             planned = plan_of_part(self.part if new.all() else self.part.part(new), self.options)
@@ -293,7 +302,7 @@ class _Run:
 
     def _log_constant(self) -> float:
         """What log Z has beside its components: not known where only a part of the clauses was grounded."""
-        if self.inside.all():
+        if self.part is not None and self.inside.all():
             return self.part.ground_network.log_constant
         picture = self.kept.picture
         changed = None if self.inside.any() or picture is None else difference(picture, self.whole.prepared)
