@@ -151,6 +151,9 @@ class Attack:
             for step in range(4):
                 for fault in own.check(f"{method}, step {step}", partial(own.infer, **options), own.estimates_or_exact):
                     yield fault if fault == REFUSED else f"{fault}\n{own.case.model_text}{own.case.evidence_text}"
+                best = os.path.join(folder, "best")
+                run = partial(mln.maximize, own.model, own.evidence, own.case.query, state=best, tries=2)
+                yield from own.check(f"map, step {step}", run, own.world)
                 own = Attack(maker.changed(own.case), self.seed, Path(folder))
         finally:
             shutil.rmtree(folder, ignore_errors=True)

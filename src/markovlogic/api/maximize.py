@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ import numpy as np
 from markovlogic.compression.base import Compressor, Projection, projection, refuse_large, refuse_numbers
 from markovlogic.compression.grouping import for_worlds
 from markovlogic.compression.purposes import TO_MAXIMIZE, refuse_unused
-from markovlogic.compression.table import compressor_of
+from markovlogic.compression.table import NONE, compressor_of
 from markovlogic.data.evidence import TRUE, UNKNOWN
 from markovlogic.errors import InputError, ResourceError
 from markovlogic.map_inference.annealing import anneal, most_countable, polished
@@ -69,6 +70,8 @@ def maximize(
     closed: Sequence[str] = (),
     closed_types: bool = False,
     clause_weights: str = "formula",
+    state: str | os.PathLike[str] | None = None,
+    state_limit: int | None = None,
     memory_limit: int | None = None,
     include_evidence: bool = False,
     threads: int | None = None,
@@ -80,7 +83,10 @@ def maximize(
     atoms. The world is one of all open atoms in any case. method: auto, maxwalksat or ilp. tries, flips, noise: of MaxWalkSAT.
     compress, with its rank or ratio, as for `infer`: the world of a smaller problem, projected back, and polished by one walk of
     MaxWalkSAT on the original model unless `polish` is False. Its weight and bound are those of the original model.
+    state, state_limit: as for `infer`; components that have not changed keep their part of the world.
     """
+    if state is not None and compress is not None and compress != NONE:
+        raise InputError("state cannot be used with compress", hint="leave one of them out")
     chosen = map_method_named(method)
     settings = SearchSettings(
         chosen.tries if tries is None else tries, flips, NOISE if noise is None else noise, 0 if seed is None else seed
@@ -94,7 +100,9 @@ def maximize(
         work = Work(chosen, settings, memory_limit, threads, resources.progress)
         with watch("read"):
             prepared = _with_query(prepare_problem(model, evidence, query, assumed, progress=resources.progress))
-        if compressor is None:
+        if state is not None:
+            world = _with_state(prepared, work, resources, watch, (state, state_limit), include_evidence=include_evidence)
+        elif compressor is None:
             world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)
         else:
             own = _Smaller(prepared, compressor, work, resources, watch)
@@ -147,6 +155,41 @@ def _solved(prepared: PreparedProblem, work: Work, resources: Resources, watch: 
         query = _of_representatives(prepared.problem, smaller, solved_problem, include_evidence=include_evidence)
         remarks = (smaller.note, *found.optimum.remarks)
         return _world(prepared.problem, query.atoms, replace(found, optimum=replace(found.optimum, remarks=remarks)), record)
+
+
+def _with_state(
+    prepared: PreparedProblem,
+    work: Work,
+    resources: Resources,
+    watch: Stopwatch,
+    state: tuple[str | os.PathLike[str], int | None],
+    *,
+    include_evidence: bool,
+) -> World:
+    """Component by component, with what the folder holds; as always where the problem has to be solved as a whole."""
+    from markovlogic.state.best_world import best_remembered
+    from markovlogic.state.kept import Kept, StateFolder
+
+    with (
+        StateFolder(state[0]) as folder,
+        analysis_of(prepared, resources, watch, include_evidence=include_evidence) as analysis,
+        rules_named(prepared.problem.model.rules),
+    ):
+        before = folder.load() or Kept.nothing()
+        before.require_fits(prepared.problem.model, str(folder.directory))
+        if not analysis.forecast.can_refine or analysis.partition.has_large_relation:
+            world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)
+            note = "the problem is solved as a whole, so nothing is kept in the state: the next run does all of it again"
+            return replace(world, remarks=(note, *world.remarks))
+        analysis = analysis.grounded
+        _refuse_large(analysis.ground_network, work.method, analysis.questions.rows, analysis.memory_limit)
+        current().allowance = SURE
+        with watch("sample"):
+            best, left = best_remembered(analysis, replace(work, memory_limit=analysis.memory_limit), before)
+        found = _Found(best, lambda number: best.world[number], analysis, NetworkKind.GROUND)
+        world = _world(prepared.problem, analysis.query.atoms, found, _record(prepared, found, work))
+        note = "the run was interrupted, so the state is as it was" if best.interrupted else folder.save(left, state[1])
+    return replace(world, remarks=(*world.remarks, note)) if note else world
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,6 +67,8 @@ def map_(
         ),
     ] = None,
     seed: Annotated[int | None, options.seed_option(SEARCH, "world")] = None,
+    state: options.State = None,
+    state_limit: options.StateLimit = None,
     time_limit: Annotated[
         float | None, options.time_limit_option(SEARCH, "Stop after this time with the best world so far.")
     ] = None,
@@ -107,6 +109,8 @@ def map_(
             noise=noise,
             seed=seed,
             time_limit=time_limit,
+            state=state,
+            state_limit=options.memory_size(state_limit, "--state-limit"),
             open_=options.names(open_),
             closed=options.names(closed),
             closed_types=closed_types,

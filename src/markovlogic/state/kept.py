@@ -43,6 +43,7 @@ class KeptRun:
     seed: int | None = None
     converged: bool | None = None
     concerns: tuple[str, ...] = ()  # that are not about single atoms
+    gap: float = 0.0  # of most probable worlds: by how much others may be heavier
     made_at: float = 0.0  # seconds since 1970
 
 
