@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from markovlogic.data.evidence import Domain
     from markovlogic.methods.partition.network import PartitionNetwork
     from markovlogic.running.run_result import RunResult
+    from markovlogic.state.kept import Kept
 
 KEPT_CELLS = 200_000_000  # truth values of pairs that are kept to see how often clusters are exactly right
 TARGET = 0.02  # standard error at which chains stop without other limits
@@ -98,6 +100,8 @@ def cluster(
     closed: Sequence[str] = (),
     closed_types: bool = False,
     apart: bool = False,
+    state: str | os.PathLike[str] | None = None,
+    state_limit: int | None = None,
     memory_limit: int | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
@@ -107,7 +111,7 @@ def cluster(
     Small parts of the network of pairs are solved exactly. Pairs that are too unlikely to matter are treated apart where a bound
     proves that no probability is off by more than 0.01 for it. Chains over the rest stop at a standard error of 0.02, unless
     chains, draws, target_stderr or time_limit say otherwise. apart: take records that no candidate pairs connect apart also where
-    the bound is larger.
+    the bound is larger. state, state_limit: as for `infer`; parts that have not changed keep their probabilities.
     """
     predicate = predicate.strip()
     sampling = Sampling(chains, draws, burn_in, seed, time_limit, target_stderr)
@@ -116,11 +120,36 @@ def cluster(
         with watch("read"):
             prepared = prepare_problem(model, evidence, predicate, assumed, progress=resources.progress)
         with analysis_of(prepared, resources, watch) as analysis:
-            found = _clustered(analysis, predicate, sampling, apart)
+            if state is None:
+                found = _clustered(analysis, predicate, sampling, apart)
+            else:
+                found = _with_state(analysis, predicate, sampling, apart, (state, state_limit))
     return replace(found, notes=(*prepared.notes, *found.notes), seconds=watch.stop())
 
 
-def _clustered(analysis: Analysis, predicate: str, sampling: Sampling, apart: bool) -> Clustering:
+def _with_state(
+    analysis: Analysis, predicate: str, sampling: Sampling, apart: bool, state: tuple[str | os.PathLike[str], int | None]
+) -> Clustering:
+    """Part by part, with what the folder holds."""
+    from markovlogic.state.kept import Kept, StateFolder
+
+    with StateFolder(state[0]) as folder:
+        before = folder.load() or Kept.nothing()
+        before.require_fits(analysis.whole.problem.model, str(folder.directory))
+        left: list[Kept] = []
+        found = _clustered(analysis, predicate, sampling, apart, (before, left))
+        note = ""
+        if current().cancelled:
+            note = f"the run was interrupted, so the state in {folder.directory} is as it was before"
+        elif left:
+            note = folder.save(left[0], state[1])
+    return replace(found, notes=(*found.notes, note)) if note else found
+
+
+def _clustered(
+    analysis: Analysis, predicate: str, sampling: Sampling, apart: bool, state: tuple[Kept, list[Kept]] | None = None
+) -> Clustering:
+    """state: what an earlier run left, and where to put what this one leaves."""
     own = PartitionAnalysis(analysis, lists=True)
     _require_equivalence(own, predicate)
     problem = own.problem
@@ -128,7 +157,8 @@ def _clustered(analysis: Analysis, predicate: str, sampling: Sampling, apart: bo
     domain = problem.domains[problem.model.predicates[predicate].types[0]]
     n, code = len(domain), problem.atoms.codes(predicate)
     sure = statuses.code[statuses.status == TRUE]
-    run = _Run(own, sampling, problem.atoms.numbers(predicate, code), apart) if len(code) or own.listed else None
+    number, before = problem.atoms.numbers(predicate, code), None if state is None else state[0]
+    run = _Run(own, sampling, number, apart, before) if len(code) or own.listed else None
     values = Values.exact(np.zeros(0)) if run is None else run.values
     probability = np.concatenate([values.probability, np.ones(len(sure))])
     pairs = Pairs.of(n, np.concatenate([code, sure]), probability, np.concatenate([values.stderr, np.zeros(len(sure))]))
@@ -138,6 +168,8 @@ def _clustered(analysis: Analysis, predicate: str, sampling: Sampling, apart: bo
     off = label[one] != label[other]
     split[np.isin(label, np.concatenate([label[one[off]], label[other[off]]]))] = True
     right = np.where(split, 0.0, 1.0) if run is None else run.exactly_right(predicate, label, code, split)
+    if run is not None and run.known is not None and state is not None:
+        state[1].append(run.left(label, right))
     concerns = _about_pairs(own, predicate, pairs)
     if run is None:
         return Clustering(predicate, domain, Clusters(label, right), pairs, Guarantee.EXACT, 0.0, None, concerns)
@@ -157,7 +189,9 @@ def _clustered(analysis: Analysis, predicate: str, sampling: Sampling, apart: bo
 class _Run:
     """Parts that are solved, and chains over the rest."""
 
-    def __init__(self, own: PartitionAnalysis, sampling: Sampling, number: Int64, apart: bool) -> None:
+    def __init__(
+        self, own: PartitionAnalysis, sampling: Sampling, number: Int64, apart: bool, before: Kept | None = None
+    ) -> None:
         self.own, self.number = own, number
         self.apart = treated_apart(own.network, own.parts, always=apart)
         self.network, self.parts = self.apart.network, self.apart.parts
@@ -165,7 +199,12 @@ class _Run:
         wanted = np.zeros(self.parts.n_parts, np.bool_)
         wanted[self.parts.of_row[self.row]] = True
         wanted[self.parts.of_node[self.network.far > -np.inf]] |= self.network.ties
-        self.wanted = wanted & self.parts.moves
+        self.wanted, self.known = wanted & self.parts.moves, None
+        if before is not None:
+            from markovlogic.state.cluster_parts import KnownParts
+
+            self.known = KnownParts(own.problem, self.network, self.parts, number, sampling, before)
+            self.wanted &= ~self.known.known
         with own.analysis.watch("sample"):
             own.analysis.progress.stage("solve")
             self.solved = solve_parts(self.network, self.parts, self.wanted, deadline_share=SOLVING_SHARE)
@@ -180,6 +219,8 @@ class _Run:
             atoms = self.found.atoms
             drawn = Values(atoms.mean, atoms.stderr, atoms.rhat, atoms.ess).at(self.place)
             self.values = self.values.with_rows(self.sampled, drawn)
+        if self.known is not None:
+            self.values = self.values.with_rows(self.known.of_atoms, self.known.values())
 
     def _drawn(self, sampling: Sampling, network: PartitionNetwork, rows: Int32) -> RunResult:
         """Chains over what is left, of which some draws are kept."""
@@ -203,7 +244,8 @@ class _Run:
 
     def concerns(self) -> tuple[str, ...]:
         """Concerns about the numbers of chains."""
-        return () if self.found is None else tuple(self.found.concerns(self._name, str))
+        own = () if self.found is None else tuple(self.found.concerns(self._name, str))
+        return own if self.known is None else (*own, *self.known.concerns(lambda atom: atom_name(self.own.problem, atom)))
 
     def notes(self) -> Iterator[str]:
         """What was done."""
@@ -212,6 +254,9 @@ class _Run:
                 f"unlikely pairs were treated apart ({self.apart.n_cut:,} candidates), which changes no probability of a pair by"
                 f" more than {self.apart.bound:.2g}"
             )
+        if self.known is not None and self.known.known.any():
+            moving = self.known.known & self.parts.moves
+            yield f"{np.count_nonzero(moving):,} parts have not changed and keep their probabilities"
         yield f"{np.count_nonzero(self.solved.parts):,} of {np.count_nonzero(self.wanted):,} parts were solved exactly"
 
     def exactly_right(self, predicate: str, label: Int32, code: Int64, split: Bool) -> Float64:
@@ -231,7 +276,21 @@ class _Run:
         listed = np.diff(self.network.near_start) > 0
         unlisted = moving & ~listed & (self.network.far > -np.inf) & self.network.ties  # in no candidate pair
         right[unlisted[first + own.node_of]] = np.nan
-        return np.where(np.isnan(solved) | split, right, solved)
+        right = np.where(np.isnan(solved) | split, right, solved)
+        if self.known is None:
+            return right
+        in_known = self.known.known[self.parts.of_node[first + own.node_of]] & moving[first + own.node_of]
+        return self.known.right(label, right, in_known & ~split)
+
+    def left(self, label: Int32, right: Float64) -> Kept:
+        """What the next run may use."""
+        assert self.known is not None
+        doubt = np.zeros(len(self.number), np.uint8)
+        concerns: tuple[str, ...] = ()
+        if self.found is not None:
+            doubt[self.sampled] = self.found.doubts[self.place]
+            concerns = self.found.sampler_concerns
+        return self.known.left(self.values, doubt, concerns, label, right, sampled=self.found is not None)
 
 
 def _about_pairs(own: PartitionAnalysis, predicate: str, pairs: Pairs) -> tuple[str, ...]:

@@ -73,6 +73,8 @@ def cluster(
             rich_help_panel=options.SAMPLING,
         ),
     ] = False,
+    state: options.State = None,
+    state_limit: options.StateLimit = None,
     memory_limit: options.MemoryLimit = None,
     pairs: Annotated[
         str,
@@ -104,6 +106,8 @@ def cluster(
             burn_in=burn_in,
             seed=seed,
             time_limit=time_limit,
+            state=state,
+            state_limit=options.memory_size(state_limit, "--state-limit"),
             target_stderr=target_stderr,
             open_=options.names(open_),
             closed=options.names(closed),

@@ -73,7 +73,7 @@ class Kept:
     world_row: Int32  # (n,) row of `worlds`, NOWHERE where there is none
     worlds: Words  # (n_rows, n_words)
     chains: int  # of these worlds
-    learned: Mapping[str, np.ndarray] = field(default_factory=dict)
+    learned: Mapping[str, np.ndarray] = field(default_factory=dict)  # in burn-in; of clusters, how likely they are right
     runs: tuple[KeptRun, ...] = ()
     events: Mapping[str, KeptEvent] = field(default_factory=dict)
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name to types, of the model that it is of
@@ -225,7 +225,7 @@ class StateFolder:
             "runs": [vars(run) for run in kept.runs],
             "events": {text: vars(event) for text, event in kept.events.items()},
             "predicates": kept.predicates,
-            "learned": sorted(kept.learned),
+            "learned": {name: array.dtype.str for name, array in kept.learned.items()},
             "log_constant": None if np.isnan(kept.log_constant) else kept.log_constant,
             "picture": None if kept.picture is None else kept.picture.facts(),
             "saved_at": time.time(),
@@ -263,7 +263,7 @@ def _restored(facts: Mapping[str, Any], arrays: Restored) -> Kept:
         world_row=arrays.take("world_row", np.int32, (n,), low=NOWHERE, high=n_worlds - 1),
         worlds=arrays.take("worlds", np.uint64, (n_worlds, n_words)),
         chains=int(facts["chains"]),
-        learned={name: arrays.take(f"learned.{name}", np.float64, arrays.shape(f"learned.{name}")) for name in facts["learned"]},
+        learned={n: arrays.take(f"learned.{n}", np.dtype(d), arrays.shape(f"learned.{n}")) for n, d in facts["learned"].items()},
         runs=runs,
         events=events,
         predicates={name: tuple(types) for name, types in facts["predicates"].items()},

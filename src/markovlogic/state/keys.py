@@ -40,7 +40,7 @@ def text_keys(texts: Sequence[str]) -> UInt64:
         place = (np.arange(len(byte)) - np.repeat(start[:-1], np.diff(start))).astype(np.uint64)
         for lane, odd in enumerate(_ODD):
             own = mixed(mixed(place + np.uint64(odd)) + byte)
-            found[begin : begin + len(encoded), lane] = mixed(_row_sums(own, start) + np.diff(start).astype(np.uint64))
+            found[begin : begin + len(encoded), lane] = mixed(row_sums(own, start) + np.diff(start).astype(np.uint64))
     return found
 
 
@@ -48,28 +48,28 @@ class ConstantKeys:
     """Keys of the constants of each type, made when they are first needed."""
 
     def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+        self.problem = problem
         self._of_type: dict[str, UInt64] = {}
 
     def of_type(self, type_name: str) -> UInt64:
         """(n_constants, 2)."""
         found = self._of_type.get(type_name)
         if found is None:
-            found = self._of_type[type_name] = text_keys(self._problem.domains[type_name].names)
+            found = self._of_type[type_name] = text_keys(self.problem.domains[type_name].names)
         return found
 
     def of_codes(self, predicate: str, code: Int64) -> UInt64:
         """(n, 2) keys of a predicate's atoms, open or not."""
-        args = decode(code, self._problem.statuses[predicate].sizes)
+        args = decode(code, self.problem.statuses[predicate].sizes)
         key = np.repeat(text_keys([predicate]), len(code), axis=0)
-        for position, type_name in enumerate(self._problem.model.predicates[predicate].types):
+        for position, type_name in enumerate(self.problem.model.predicates[predicate].types):
             own = self.of_type(type_name)[args[:, position]]
             key = np.column_stack([mixed(key[:, lane] * np.uint64(_ODD[lane]) + own[:, lane]) for lane in (0, 1)])
         return key
 
     def of_open_atoms(self) -> UInt64:
         """(n_atoms, 2) keys of all open atoms of the problem, by number."""
-        atoms = self._problem.atoms
+        atoms = self.problem.atoms
         parts = [self.of_codes(name, atoms.codes(name)) for name in atoms.predicates]
         return np.concatenate([np.zeros((0, 2), np.uint64), *parts])
 
@@ -80,18 +80,28 @@ def component_digests(network: GroundNetwork, parts: Components, atom_keys: UInt
 
 
 def _digests(network: GroundNetwork, parts: Components, atom_key: UInt64) -> UInt64:
+    clause = parts.component_of[network.clause_literal[network.clause_start[:-1]] >> 1]
+    return mixed(atom_and_clause_sums(network, atom_key, parts.component_of, clause, parts.n_components)[1])
+
+
+def atom_and_clause_sums(
+    network: GroundNetwork, atom_key: UInt64, of_atom: Int32, of_clause: Int32, n_parts: int
+) -> tuple[UInt64, UInt64]:
+    """Keys of all atoms, and (n_parts,) sums of the hashes of atoms with biases, clauses with weights, and exclusive groups.
+
+    of_atom, of_clause: the part of each.
+    """
     key = _with_hidden(network, atom_key)
-    of_atom = mixed(key + mixed(_bits(network.atom_bias) + _BIAS))
-    total = _row_sums(of_atom[parts.atom], parts.start)
-    clause = _row_sums(_literal_keys(key, network.clause_literal), network.clause_start)
-    clause = mixed(clause + mixed(_bits(network.clause_weight) + _CLAUSE))
-    total += _row_sums(clause[parts.clause], parts.clause_start)
-    if network.n_groups:
-        group = mixed(_row_sums(mixed(key[network.group_atom]), network.group_start) + _GROUP)
-        owner = parts.component_of[network.group_atom[network.group_start[:-1]]]
-        order = np.argsort(owner, kind="stable")
-        total += _row_sums(group[order], offsets(np.bincount(owner, minlength=parts.n_components)))
-    return mixed(total)
+    atoms = mixed(key + mixed(weight_bits(network.atom_bias) + _BIAS))
+    clauses = row_sums(_literal_keys(key, network.clause_literal), network.clause_start)
+    clauses = mixed(clauses + mixed(weight_bits(network.clause_weight) + _CLAUSE))
+    groups = mixed(row_sums(mixed(key[network.group_atom]), network.group_start) + _GROUP)
+    owner = of_atom[network.group_atom[network.group_start[:-1]]]
+    total = np.zeros(n_parts, np.uint64)
+    for part, value in ((of_atom, atoms), (of_clause, clauses), (owner, groups)):
+        order = np.argsort(part, kind="stable")
+        total += row_sums(value[order], offsets(np.bincount(part, minlength=n_parts)))
+    return key, total
 
 
 def _with_hidden(network: GroundNetwork, key: UInt64) -> UInt64:
@@ -106,7 +116,7 @@ def _with_hidden(network: GroundNetwork, key: UInt64) -> UInt64:
         left = np.flatnonzero(~known) - network.n_atoms
         unknown = np.concatenate([[0], np.cumsum(~known[literal >> 1])])
         ready = left[unknown[start[left + 1]] == unknown[start[left]]]
-        sums = _row_sums(_literal_keys(found, literal), start)[ready]
+        sums = row_sums(_literal_keys(found, literal), start)[ready]
         found[network.n_atoms + ready] = mixed(sums + _HIDDEN)
         known[network.n_atoms + ready] = True
     return found
@@ -116,12 +126,13 @@ def _literal_keys(key: UInt64, literal: Int32) -> UInt64:
     return mixed(key[literal >> 1] + (literal & 1).astype(np.uint64) * _SIGN)
 
 
-def _bits(weight: Float64) -> UInt64:
+def weight_bits(weight: Float64) -> UInt64:
+    """Each weight as a number, without the decimals that do not count."""
     rounded: UInt64 = (np.round(weight, DECIMALS) + 0.0).view(np.uint64)
     return rounded
 
 
-def _row_sums(value: UInt64, start: Int64) -> UInt64:
+def row_sums(value: UInt64, start: Int64) -> UInt64:
     """The sum of each row, modulo 2^64."""
     before = np.concatenate([np.zeros(1, np.uint64), np.cumsum(value, dtype=np.uint64)])
     found: UInt64 = before[start[1:]] - before[start[:-1]]
