@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import comb
 
 from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
-from markovlogic.methods.lifted.blocks.tensor_program import Count, Each, IndependentAtoms, Parts
+from markovlogic.methods.lifted.blocks.tensor_program import Count, Each, IndependentAtoms, Parts, Rest
 
 
 def all_bits(n):
@@ -65,6 +65,19 @@ def _density(schedule, node, terms, drawn, constants, branches):
                     total += 0.0 if value == bool(known[0][index]) else -np.inf
                 else:
                     total += -np.logaddexp(0.0, -odds if value else odds)
+            return total
+        case Rest(axis=axis, places=places, ground=ground):
+            table = _at(terms[axis], constants | branches, axis)
+            atoms = np.empty(ground.n_atoms, int)
+            for predicate, at in places.items():
+                own = drawn[predicate][tuple(constants[p] if p is not None else slice(None) for p in at)].ravel()
+                atoms[ground.first[predicate] : ground.first[predicate] + len(own)] = own
+            total, buckets = 0.0, ground.buckets
+            for k, atom in enumerate(buckets.atom):
+                scope = buckets.scope[buckets.scope_start[k] : buckets.scope_start[k + 1]]
+                entry = sum(atoms[buckets.atom[other]] << (j + 1) for j, other in enumerate(scope))
+                no, yes = table[buckets.table_start[k] + entry], table[buckets.table_start[k] + entry + 1]
+                total += (yes if atoms[atom] else no) - np.logaddexp(no, yes)
             return total
 
 

@@ -14,8 +14,8 @@ from tests.lifted.blocks.random_models import random_text
 from markovlogic.grounding.ground import ground
 from markovlogic.methods.lifted.blocks.held import ClusterUnit
 from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
-from markovlogic.methods.lifted.blocks.tensor_program import Unliftable
-from markovlogic.methods.lifted.blocks.tensors import messages_to
+from markovlogic.methods.lifted.blocks.tensor_program import Unliftable, compile_cluster
+from markovlogic.methods.lifted.blocks.tensors import messages_to, support_of
 from markovlogic.methods.sampling.lifted_blocked import LiftedBlocked
 
 APART = "a = {A, B, C}\nS(a)\nT(a)\n0.8 S(x) ^ T(y) ^ S(z) => x = y v y = z v x = z\n-0.5 T(x) ^ S(y) ^ T(z) => x = y v y = z\n"
@@ -67,7 +67,10 @@ def clusters_of(network, literal=False):
             arguments = {name: field.arguments[name] for name in names}
             messages = messages_to(names, field.terms, literal=literal)
             with contextlib.suppress(Unliftable):
-                yield names, ClusterUnit(messages, {name: network.known[name] for name in names}, arguments, network.changing)
+                inner = [m.inner(i) for i, m in enumerate(messages)]
+                program = compile_cluster(inner, arguments, support_of(messages, network.problem))
+                known = {name: network.known[name] for name in names}
+                yield names, ClusterUnit(messages, program, known, arguments, network.changing)
 
 
 def after_a_draw(network, unit, names, worlds, target):

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from markovlogic.errors import InputError
 from markovlogic.guarantee import Guarantee
 from markovlogic.methods.lifted.blocks.clusters import Bounds, ClusterGraph, Field, construct
-from markovlogic.methods.lifted.blocks.counted import CountedUnit
 from markovlogic.methods.lifted.blocks.held import ClusterUnit, Unit
 from markovlogic.methods.lifted.blocks.tensor_network import TensorNetwork
 from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo, require_sweeps
@@ -97,7 +96,7 @@ class LiftedBlockedSampler(Sampler):
     @property
     def kernel_modules(self) -> tuple[str, ...]:
         """Modules of `kernels` that `step` needs."""
-        found = {name for unit in self.units_drawn if isinstance(unit, CountedUnit) for name in unit.kernel_modules}
+        found = {name for unit in self.units_drawn for name in unit.kernel_modules}
         return ("counters", *sorted(found))
 
     def guarantee(self, counts: dict[str, int]) -> Guarantee:

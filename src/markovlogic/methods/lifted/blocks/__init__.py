@@ -5,6 +5,7 @@ tensors     arrays with numbered axes
 program     the schematic run of theorem proving on a cluster, compiled once: which rule, on which variable, in which order
 schedule    a cluster's program run on arrays: node terms upwards, draws and expectations downwards
 messages    what a cluster receives from the rest of the world: sums over unshared variables
+remainder   what no lifted rule takes apart: ground, and eliminated where its treewidth is small
 units       what is drawn at once: a cluster
 rows        how a predicate that theorem proving cannot draw whole is divided
 held        predicates of which terms do not show all: groups, quantifiers, hard rules

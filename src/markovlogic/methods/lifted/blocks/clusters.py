@@ -26,11 +26,12 @@ from markovlogic.methods.lifted.blocks.tensor_program import (
     Node,
     Parts,
     Program,
+    Rest,
     Unliftable,
     compile_cluster,
 )
 from markovlogic.methods.lifted.blocks.tensor_terms import Factor, FalseTerm
-from markovlogic.methods.lifted.blocks.tensors import messages_to
+from markovlogic.methods.lifted.blocks.tensors import Message, messages_to, support_of
 from markovlogic.networks.counting.building import counting_plan
 from markovlogic.problem import Problem
 
@@ -169,6 +170,13 @@ class Cluster:
     cells: float  # the cached time, whatever the search went by
     seconds: float = 0.0  # of a sweep of one chain, where a predicate is drawn atom by atom
     note: str = ""  # why it is
+    program: Program | None = None  # where it is not
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def width(self) -> int | None:
+        """The largest elimination width of what is ground; None where lifted rules do it all."""
+        return None if self.program is None else max((rest.ground.width for rest in _rests(self.program.root)), default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +201,8 @@ class ClusterGraph:
         ]
         for cluster in self.clusters:
             line = f"  {{{', '.join(cluster.predicates)}}}  time {cluster.time:,.0f}, with cached counts {cluster.cells:,.0f}"
-            made.append(line + (f"  {cluster.note}" if cluster.note else ""))
+            rest = "" if cluster.width is None else f"  what no lifted rule takes apart by elimination of width {cluster.width}"
+            made.append(line + (f"  {cluster.note}" if cluster.note else rest))
         return made
 
 
@@ -204,22 +213,28 @@ def construct(field: Field, bounds: Bounds) -> ClusterGraph:
     time, space = search.time(clusters), search.space(clusters)
     alpha = SLACK * time if bounds.alpha is None else bounds.alpha
     beta = space if bounds.beta is None else bounds.beta
-    while True:
+
+    def best_of(pairs: list[tuple[tuple[str, ...], tuple[str, ...]]]) -> tuple[list[tuple[str, ...]], float, float] | None:
         best = None
-        for one, other in combinations(clusters, 2):
+        for one, other in pairs:
             merged = [c for c in clusters if c not in (one, other)]
             merged.append(tuple(name for name in field.arguments if name in (*one, *other)))
-            if not search.adjacent(one, other):
-                continue
             new_time = search.time(merged)
             new_space = search.space(merged)
             if (new_time <= time and new_space <= space) or (new_time <= alpha and new_space <= beta):
                 rank = (-search.coupling(merged), new_time, sorted(merged))
                 if best is None or rank < best[0]:
-                    best = rank, merged, new_time, new_space
+                    best = rank, (merged, new_time, new_space)
+        return None if best is None else best[1]
+
+    while True:
+        pairs = list(combinations(clusters, 2))
+        near = [pair for pair in pairs if search.adjacent(*pair)]
+        # pairs that share a formula couple more than all others, which are looked at where none of them is left
+        best = best_of(near) or best_of([pair for pair in pairs if pair not in near])
         if best is None:
             break
-        _, clusters, time, space = best
+        clusters, time, space = best
     order = {name: i for i, name in enumerate(field.arguments)}
     clusters.sort(key=lambda c: order[c[0]])
     made = tuple(search.cluster(c) for c in clusters)
@@ -236,6 +251,8 @@ class _Search:
         self._cells: dict[tuple[str, ...], float] = {}
         self._obstacle: dict[tuple[str, ...], str] = {}
         self._rows: dict[str, Rows] = {}
+        self._space: dict[tuple[str, ...], float] = {}
+        self._compiled: dict[tuple[str, ...], tuple[Program, tuple[Message, ...]]] = {}
 
     def time(self, clusters: list[tuple[str, ...]]) -> float:
         """T(G): the times of all clusters."""
@@ -250,7 +267,9 @@ class _Search:
             messages = messages_to(cluster, field.terms, literal=field.literal_messages)
             arguments = {name: field.arguments[name] for name in cluster}
             try:
-                program = compile_cluster([m.inner(i) for i, m in enumerate(messages)], arguments)
+                inner = [m.inner(i) for i, m in enumerate(messages)]
+                program = compile_cluster(inner, arguments, support_of(messages, field.problem))
+                self._compiled[cluster] = program, messages
                 self._cells[cluster] = _cells(program.root, program, 1.0)
                 self._time[cluster] = self._cells[cluster] if self.costs == "count-cached" else _time(program.root, program)
             except Unliftable as obstacle:
@@ -272,15 +291,15 @@ class _Search:
 
     def space(self, clusters: list[tuple[str, ...]]) -> float:
         """S(G): all messages between clusters, each once a receiver."""
-        field = self.field
-        total = 0.0
-        for cluster in clusters:
-            seen = set()
+        return sum(self._space_of(cluster) for cluster in clusters)
+
+    def _space_of(self, cluster: tuple[str, ...]) -> float:
+        if cluster not in self._space:
+            field, seen = self.field, set()
             for message in messages_to(cluster, field.terms, literal=field.literal_messages):
                 seen |= {part for part in message.sent() if part[0] in field.arguments}
-            for predicate, kept, _ in seen:
-                total += prod(field.arguments[predicate][i] for i in kept)
-        return total
+            self._space[cluster] = sum(prod(field.arguments[predicate][i] for i in kept) for predicate, kept, _ in seen)
+        return self._space[cluster]
 
     def adjacent(self, one: tuple[str, ...], other: tuple[str, ...]) -> bool:
         """Whether atoms of both are in one formula."""
@@ -306,7 +325,8 @@ class _Search:
         """A cluster that can be drawn, whole or in rows."""
         time = self._time_of(names)
         if names not in self._obstacle:
-            return Cluster(names, time, self._cells[names])
+            program, messages = self._compiled[names]
+            return Cluster(names, time, self._cells[names], program=program, messages=messages)
         name, why = names[0], self._obstacle[names]
         sizes, rows = self.field.arguments[name], self._rows.get(name)
         n_together = prod(sizes[i] for i in rows.counted) if rows is not None else 1
@@ -320,14 +340,25 @@ class _Search:
 
 def _unit(cluster: Cluster, field: Field, known: Mapping[str, Known]) -> Unit:
     names = cluster.predicates
-    if cluster.note:
+    if cluster.program is None:
         counted: tuple[int, ...] = ()
         if names[0] not in field.held:
             counted = rows_of(names[0], field.terms, field.arguments[names[0]]).counted
         return counted_unit(names[0], field.problem, field.lowered, counted)
-    messages = messages_to(names, field.terms, literal=field.literal_messages)
     arguments = {name: field.arguments[name] for name in names}
-    return ClusterUnit(messages, {name: known[name] for name in names}, arguments, field.arguments)
+    return ClusterUnit(cluster.messages, cluster.program, {name: known[name] for name in names}, arguments, field.arguments)
+
+
+def _rests(node: Node) -> Iterator[Rest]:
+    """What is ground in a program."""
+    match node:
+        case Parts(children=children):
+            for child in children:
+                yield from _rests(child)
+        case Each(child=child) | Count(child=child):
+            yield from _rests(child)
+        case Rest():
+            yield node
 
 
 def _time(node: Node, program: Program) -> float:
@@ -341,6 +372,8 @@ def _time(node: Node, program: Program) -> float:
             return program.sizes[axis] * max(1.0, _time(child, program))
         case IndependentAtoms(own=own):
             return float(prod(program.sizes[axis] for axis in own))
+        case Rest(ground=ground):
+            return float(ground.entries)  # Σ exp(w + 1), bucket by bucket
 
 
 def _cells(node: Node, program: Program, outer: float) -> float:
@@ -354,3 +387,5 @@ def _cells(node: Node, program: Program, outer: float) -> float:
             return outer * (2 * program.sizes[axis] - 1) + _cells(child, program, outer)
         case IndependentAtoms(own=own):
             return outer * prod(program.sizes[axis] for axis in own)
+        case Rest(ground=ground):
+            return outer * ground.entries

@@ -20,7 +20,7 @@ import numpy as np
 
 from markovlogic.language.templates import ClauseTemplate, LoweredModel
 from markovlogic.methods.lifted.blocks.schedule import Drawn, Known, Schedule
-from markovlogic.methods.lifted.blocks.tensor_program import Program, compile_cluster
+from markovlogic.methods.lifted.blocks.tensor_program import Program
 from markovlogic.methods.lifted.blocks.tensor_terms import unsupported
 from markovlogic.methods.lifted.blocks.tensors import Bools, Message, Tensor
 from markovlogic.problem import Problem
@@ -95,6 +95,11 @@ def _require_free_moves(problem: Problem, hard: Sequence[ClauseTemplate], behind
 class Unit(Protocol):
     """Atoms that are drawn from their conditional given all others."""
 
+    @property
+    def kernel_modules(self) -> tuple[str, ...]:
+        """Modules of `kernels` that `draw` needs."""
+        ...
+
     def draw(self, values: Mapping[str, Bools], n_chains: int, rng: np.random.Generator) -> Drawn:
         """New values of whole predicates, and probabilities; chains come first."""
         ...
@@ -106,14 +111,19 @@ class ClusterUnit:
     def __init__(
         self,
         messages: tuple[Message, ...],
+        program: Program,
         known: Mapping[str, Known],
         arguments: Mapping[str, tuple[int, ...]],
         changing: Collection[str],
     ) -> None:
-        self.messages, self.changing = messages, frozenset(changing)
-        self.program: Program = compile_cluster([m.inner(i) for i, m in enumerate(messages)], arguments)
-        self.schedule = Schedule(self.program, known, arguments)
+        self.messages, self.program, self.changing = messages, program, frozenset(changing)
+        self.schedule = Schedule(program, known, arguments)
         self._still: dict[int, Tensor] = {}  # coefficients that nothing changes
+
+    @property
+    def kernel_modules(self) -> tuple[str, ...]:
+        """For what is ground."""
+        return ("elimination",) if self.schedule.eliminates else ()
 
     def coefficients(self, values: Mapping[str, Bools]) -> dict[int, Tensor]:
         """The coefficients of all terms, given the rest of the world."""

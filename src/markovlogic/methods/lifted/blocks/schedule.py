@@ -14,11 +14,11 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from markovlogic.methods.lifted.blocks.tensor_program import Count, Each, IndependentAtoms, Node, Parts, Program, Spent
+from markovlogic.methods.lifted.blocks.tensor_program import Count, Each, IndependentAtoms, Node, Parts, Program, Rest, Spent
 from markovlogic.methods.lifted.blocks.tensors import CHAIN, Tensor, chosen, contracted, joint_axes, product, sum_over, total
 
 Bools = npt.NDArray[np.bool_]
-Choices = dict[int | str, Tensor]  # by axis: the terms of a count; by predicate: the log-odds of coins
+Choices = dict[int | str, Tensor]  # by axis: the terms of a count, the tables of what is ground; by predicate: log-odds of coins
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +46,16 @@ class Schedule:
         self._masks: dict[str, tuple[Tensor, Tensor]] = {}
         self._choices: dict[int, Tensor] = {}
         self._open: dict[int, tuple[Tensor, Tensor]] = {}
+        self._rests: dict[int, Tensor] = {}
         self._evidence = {
             name: (own.true, own.unknown) for name, own in known.items() if own.true is not None and own.unknown is not None
         }
         self._prepare(program.root)
+
+    @property
+    def eliminates(self) -> bool:
+        """Whether something is ground."""
+        return bool(self._rests)
 
     def _prepare(self, node: Node) -> None:
         match node:
@@ -66,6 +72,24 @@ class Schedule:
                     true, unknown = self._evidence[node.predicate]
                     order, placed = tuple(np.argsort(node.places)), tuple(sorted(node.places))
                     self._masks[node.predicate] = Tensor(placed, true.transpose(order)), Tensor(placed, unknown.transpose(order))
+            case Rest():
+                self._rests[node.axis] = self._known_atoms(node)
+
+    def _known_atoms(self, node: Rest) -> Tensor:
+        """1, 0 and −1 (unknown) for every ground atom."""
+        axes = tuple(sorted({place for at in node.places.values() for place in at if place is not None}))
+        shape = tuple(self.sizes[axis] for axis in axes)
+        found = np.full((*shape, node.ground.n_atoms), -1.0)
+        for name, at in node.places.items():
+            evidence = self._evidence.get(name)
+            if evidence is None:
+                continue
+            order, kept = _outer_first(at)
+            status = np.where(evidence[1] > 0, -1.0, evidence[0]).transpose(order)
+            status = status.reshape(*status.shape[: len(kept)], -1)
+            begin = node.ground.first[name]
+            found[..., begin : begin + status.shape[-1]] = Tensor((*kept, node.axis), status).along((*axes, node.axis))
+        return Tensor((*axes, node.axis), found)
 
     def _prepare_count(self, node: Count) -> None:
         """Ln of the number of ways to have i true atoms: the unknown ones that are true beside those known to be."""
@@ -115,6 +139,35 @@ class Schedule:
                 return Tensor(tuple(a for a in term.axes if a != axis), array)
             case IndependentAtoms():
                 return self._independent_up(node, coefficient, terms)
+            case Rest():
+                return self._rest_up(node, coefficient, terms)
+
+    def _rest_up(self, node: Rest, coefficient: Mapping[int, Tensor], terms: Choices) -> Tensor:
+        """Eliminate the atoms for every chain, constant and branch that makes a difference."""
+        from markovlogic.kernels.elimination import eliminate
+
+        rest, known = node.ground, self._rests[node.axis]
+        losses = [self._loss(term.spent, coefficient) for term in node.terms]
+        inner = {node.axis, *(axis for term in node.terms for axis in term.axes)}
+        length = {axis: n for tensor in (known, *losses) for axis, n in zip(tensor.axes, tensor.array.shape, strict=True)}
+        outer = tuple(sorted(axis for axis in length if axis not in inner))
+        shape = tuple(length[axis] for axis in outer)
+        loss = np.empty((*shape, len(rest.term)))
+        for term, own in zip(node.terms, losses, strict=True):
+            whole = -own.along((*outer, *term.axes))
+            whole = np.broadcast_to(whole, (*whole.shape[: len(outer)], *(self.sizes[axis] for axis in term.axes)))
+            at = rest.term == term.spent.number
+            loss[..., at] = whole.reshape(*whole.shape[: len(outer)], -1)[..., rest.cell[at]]
+        n = prod(shape)
+        table, log_sum = np.empty((n, rest.entries)), np.empty(n)
+        scratch = np.empty(max(1, int(np.diff(rest.buckets.table_start).max(initial=2)) // 2))
+        fixed = known.along((*outer, node.axis)).astype(np.int8)
+        if prod(fixed.shape[:-1]) > 1:
+            fixed = np.broadcast_to(fixed, (*shape, rest.n_atoms))
+        fixed = np.ascontiguousarray(fixed.reshape(-1, rest.n_atoms))
+        eliminate(rest.buckets, loss.reshape(n, -1), fixed, table, scratch, log_sum)
+        terms[node.axis] = Tensor((*outer, node.axis), table.reshape(*shape, -1))
+        return Tensor(outer, log_sum.reshape(shape))
 
     def _independent_up(self, node: IndependentAtoms, coefficient: Mapping[int, Tensor], terms: Choices) -> Tensor:
         """Σ over atoms of the log weight: of false, and ln(1 + odds) where unknown, or the log-odds where known to be true."""
@@ -169,6 +222,43 @@ class Schedule:
                 self._down(child, terms, self._count_down(node, terms, path, drawn, chains), drawn, chains)
             case IndependentAtoms():
                 self._independent_down(node, terms, path, drawn, chains)
+            case Rest():
+                self._rest_down(node, terms, path, drawn, chains)
+
+    def _expected(self, path: _Path, chance: Tensor) -> Tensor:
+        """The mean over the branches on the way."""
+        branches = tuple(sorted(path.drawn))
+        return contracted(path.weight, chance, branches, self.sizes) if branches else product(path.weight, chance)
+
+    def _rest_down(self, node: Rest, terms: Choices, path: _Path, drawn: Drawn, chains: tuple[int, np.random.Generator]) -> None:
+        from markovlogic.kernels.elimination import draw, marginals
+
+        n_chains, rng = chains
+        rest, table = node.ground, terms[node.axis]
+        outer, shape = table.axes[:-1], table.array.shape[:-1]
+        flat = table.array.reshape(-1, rest.entries)
+        # the draw: along chains and constants, at what was drawn further out
+        axes = path.axes
+        place = Tensor(outer, np.arange(len(flat), dtype=np.float64).reshape(shape))
+        setting = np.broadcast_to(chosen(place, path.drawn).along(axes), self._shape(axes, n_chains))
+        uniform = rng.random((setting.size, rest.n_atoms))
+        value = np.empty((setting.size, rest.n_atoms), np.bool_)
+        draw(rest.buckets, flat, setting.reshape(-1).astype(np.int64), uniform, value)
+        # expectations
+        share = np.empty((len(flat), rest.n_atoms))
+        marginals(rest.buckets, flat, np.empty(rest.entries), share)
+        chance = Tensor(table.axes, share.reshape(*shape, rest.n_atoms))
+        mean = self._expected(path, chance)
+        expected = np.broadcast_to(mean.along((*axes, node.axis)), (*setting.shape, rest.n_atoms))
+        for name, at in node.places.items():
+            order, kept = _outer_first(at)
+            begin, ground = rest.first[name], [self.arguments[name][i] for i in order[len(kept) :]]
+            own = slice(begin, begin + prod(ground))
+            back = np.argsort(order)
+            sizes = (n_chains, *(self.sizes[axis] for axis in kept), *ground)
+            moved = (0, *(1 + back))
+            drawn.value[name] = value.reshape(*setting.shape, -1)[..., own].reshape(sizes).transpose(moved)
+            drawn.probability[name] = expected[..., own].reshape(sizes).transpose(moved)
 
     def _shape(self, axes: tuple[int, ...], n_chains: int) -> tuple[int, ...]:
         return tuple(n_chains if axis == CHAIN else self.sizes[axis] for axis in axes)
@@ -246,8 +336,7 @@ class Schedule:
         shape = self._shape(axes, n_chains)
         moved = (0, *(1 + np.argsort(np.argsort(node.places))))
         here = np.broadcast_to(chosen(chance, path.drawn).along(axes), shape)
-        branches = tuple(sorted(path.drawn))
-        mean = contracted(path.weight, chance, branches, self.sizes) if branches else product(path.weight, chance)
+        mean = self._expected(path, chance)
         value = (rng.random(shape) < here).transpose(moved)
         probability = np.broadcast_to(mean.along(axes), shape).transpose(moved)
         known = self._evidence.get(node.predicate)
@@ -256,6 +345,12 @@ class Schedule:
             value, probability = np.where(free, value, certain), np.where(free, probability, certain)
         drawn.value[node.predicate] = value
         drawn.probability[node.predicate] = np.asarray(probability)
+
+
+def _outer_first(places: tuple[int | None, ...]) -> tuple[list[int], tuple[int, ...]]:
+    """Arguments with those that have an axis first, in the order of the axes; and these axes."""
+    kept = sorted((place, i) for i, place in enumerate(places) if place is not None)
+    return [i for _, i in kept] + [i for i, place in enumerate(places) if place is None], tuple(place for place, _ in kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ It depends on the model alone, so it is compiled once; `schedule` runs it on arr
     branch    an atom whose arguments are all decided: two branches
     count     a predicate whose free variables are in no other atom and distinguish no constants: only the number of true atoms
               matters, so one branch for each number (the binomial rule, self-joins included)
+    rest      what is left is ground, and its atoms are eliminated one after the other, if its treewidth is small
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
+from markovlogic.methods.lifted.blocks.remainder import GroundRest, OpenTerm, Support, ground_rest
 from markovlogic.methods.lifted.blocks.tensor_terms import Factor
+
+MOST_ENTRIES = 1 << 20  # of all tables of what is ground, for one chain
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,25 @@ class IndependentAtoms:
     terms: tuple[IndependentTerm, ...]
 
 
-Node = Parts | Each | Count | IndependentAtoms
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """Predicates that are ground: `axis` numbers their atoms, one predicate after the other."""
+
+    axis: int
+    places: Mapping[str, tuple[int | None, ...]]  # axis of each argument, None where it is ground
+    terms: tuple[RestTerm, ...]
+    ground: GroundRest
+
+
+@dataclass(frozen=True)
+class RestTerm:
+    """A term of it, and the axes along which its coefficient is looked up."""
+
+    spent: Spent
+    axes: tuple[int, ...]
+
+
+Node = Parts | Each | Count | IndependentAtoms | Rest
 
 
 class Unliftable(Exception):
@@ -121,9 +143,14 @@ class _Open:
         return [name for name in factor.variables if name not in self.axis]
 
 
-def compile_cluster(terms: Sequence[InnerTerm], arguments: Mapping[str, tuple[int, ...]]) -> Program:
-    """The program of a cluster; `arguments` gives the domain sizes of each predicate's arguments. Raises Unliftable."""
-    compiler = _Compiler(arguments)
+def compile_cluster(
+    terms: Sequence[InnerTerm], arguments: Mapping[str, tuple[int, ...]], support: Support | None = None
+) -> Program:
+    """The program of a cluster; `arguments` gives the domain sizes of each predicate's arguments. Raises Unliftable.
+
+    support: where terms can cost something; without it nothing is ground.
+    """
+    compiler = _Compiler(arguments, support)
     opened = [_Open(term, list(term.factors)) for term in terms]
     places: dict[str, tuple[int | None, ...]] = {name: (None,) * len(sizes) for name, sizes in arguments.items()}
     root = compiler.node(opened, places)
@@ -131,8 +158,8 @@ def compile_cluster(terms: Sequence[InnerTerm], arguments: Mapping[str, tuple[in
 
 
 class _Compiler:
-    def __init__(self, arguments: Mapping[str, tuple[int, ...]]) -> None:
-        self.arguments = arguments
+    def __init__(self, arguments: Mapping[str, tuple[int, ...]], support: Support | None) -> None:
+        self.arguments, self.support = arguments, support
         self.sizes: dict[int, int] = {}
 
     def axis(self, size: int) -> int:
@@ -152,7 +179,31 @@ class _Compiler:
         counted = self._countable(terms, places)
         if counted is not None:
             return self._count(terms, places, counted)
-        raise Unliftable(_obstacle(terms, places))
+        rest = None if self.support is None else self._rest(terms, places, self.support)
+        if rest is None:
+            raise Unliftable(_obstacle(terms, places))
+        return rest
+
+    def _rest(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]], support: Support) -> Rest | None:
+        ground = {name: tuple(i for i, place in enumerate(at) if place is None) for name, at in places.items()}
+        opened = []
+        for o in terms:
+            names = dict.fromkeys(name for factor in o.factors for name in o.free(factor))
+            varies = tuple(name for name in names if name in o.term.varies)
+            free = tuple(ground[factor.predicate] for factor in o.factors)
+            opened.append(OpenTerm(o.term.number, tuple(o.factors), free, varies, o.term.sizes))
+        shapes = {name: tuple(self.arguments[name][i] for i in own) for name, own in ground.items()}
+        found = ground_rest(opened, shapes, support)
+        outer = {place for at in places.values() for place in at if place is not None}
+        outer |= {multiplier.axis for o in terms for multiplier in o.multipliers}
+        if found is None or found.entries * prod(self.sizes[axis] for axis in outer) > MOST_ENTRIES:
+            return None
+        made = []
+        for o, term in zip(terms, opened, strict=True):
+            for name in term.varies:
+                o.axis[name] = self.axis(term.sizes[name])
+            made.append(RestTerm(Spent(term.number, o.multipliers), tuple(o.axis[name] for name in term.varies)))
+        return Rest(self.axis(found.n_atoms), places, tuple(made), found)
 
     def _independent(self, terms: list[_Open], places: dict[str, tuple[int | None, ...]]) -> IndependentAtoms:
         (predicate, at), own = next(iter(places.items())), []

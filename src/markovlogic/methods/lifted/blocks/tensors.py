@@ -15,10 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from markovlogic.data.evidence import FALSE, TRUE
+from markovlogic.methods.lifted.blocks.remainder import Support
 from markovlogic.methods.lifted.blocks.tensor_program import InnerTerm
 from markovlogic.methods.lifted.blocks.tensor_terms import Factor, FalseTerm, Indicator
+from markovlogic.problem import Problem
 
 Array = npt.NDArray[np.float64]
+
+MOST_LOOKED_AT = 1 << 24  # ground atoms of a relation
 
 CHAIN = 0  # the axis of chains; every other one is larger, and inner ones are larger than outer ones
 
@@ -186,6 +191,27 @@ class Message:
                 others.add(indicator.other)
         return self._unseen(factor) - others
 
+    def may_cost(self, problem: Problem, variables: Sequence[str]) -> Bools | None:
+        """Where, along some of the receiver's variables, evidence leaves it open that all atoms outside are false.
+
+        None where relations are too large to look at.
+        """
+        operands = []
+        for factor in self.outside:
+            statuses = problem.statuses[factor.predicate]
+            if statuses.n_ground > MOST_LOOKED_AT:
+                return None
+            status = statuses.lookup(np.arange(statuses.n_ground, dtype=np.int64)).reshape(statuses.sizes)
+            possible = status != (TRUE if factor.positive else FALSE)
+            alone = self._summed(factor)
+            at = tuple(i for i, name in enumerate(factor.variables) if name in alone)
+            left = [name for name in factor.variables if name not in alone]
+            operands.append(Operand(possible.any(axis=at).astype(np.float64), left))
+        operands += [indicated(indicator, self.term.sizes) for indicator in self.term.indicators]
+        found = coefficient_of(1.0, operands, {name: i + 1 for i, name in enumerate(variables)})
+        axes = tuple(range(1, len(variables) + 1))
+        return np.broadcast_to(found.along(axes) > 0, [self.term.sizes[name] for name in variables])
+
     def coefficient(self, values: Mapping[str, Bools], changing: Collection[str], axis_of: Mapping[str, int]) -> Tensor:
         """The coefficient along the axes of the cluster's program; values of changing predicates have chains first."""
         operands = []
@@ -215,6 +241,11 @@ def indicated(indicator: Indicator, sizes: Mapping[str, int]) -> Operand:
     there = np.zeros(size)
     there[indicator.other] = 1.0
     return Operand(there, (indicator.variable,))
+
+
+def support_of(messages: Sequence[Message], problem: Problem) -> Support:
+    """Where the terms of these messages can cost something, as the compiler of programs wants to know."""
+    return lambda number, variables: messages[number].may_cost(problem, variables)
 
 
 def messages_to(cluster: Collection[str], terms: tuple[FalseTerm, ...], *, literal: bool = False) -> tuple[Message, ...]:
