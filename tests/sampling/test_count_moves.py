@@ -26,7 +26,7 @@ KINDS = {"hard": 2, "hidden": 2, "decided": 1}
 def everything(problem, network, source=None):
     """The kernel's arrays with all constants of a type in one class."""
     moves = count_moves.CountMoves(problem, network, [source or everyone(problem)], tune=False, rounds=None)
-    work, rooms = moves.room()
+    work, rooms = moves.room(moves.memory(np.random.default_rng(0)))
     return moves, moves.surrogates[0], work, rooms[0]
 
 

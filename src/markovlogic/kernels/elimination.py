@@ -45,7 +45,7 @@ def eliminate(buckets, loss, known, table, message, log_sum):
     """Fill the tables of every setting; `table` may then be used to draw.
 
     loss: (n_settings, n_terms), what a term takes from the log weight. known: (n_settings or 1, n) by atom: 1 and 0 where its
-    value is known, -1 where not. table: (n_settings, n_entries); log_sum: (n_settings,); message: scratch, half the largest table.
+    value is known, -1 where not. table: (n_settings, n_entries); log_sum: (n_settings,); message: scratch, half a table.
     """
     n = buckets.atom.shape[0]
     for setting in range(loss.shape[0]):

@@ -367,3 +367,48 @@ def exchange_moves(table, net, partners, n_pairs, n_moves, world, work, n_chains
                 if atom < net.n_atoms:
                     counts[MOVED_ATOMS] += population((world[atom] ^ work.twin[atom]) & accepted)
         settle(world, work, n_changed, n_touched, accepted)
+
+
+@called
+def propose_image(net, image, world, work, n_chains, counts):
+    """Put the worlds that a signed permutation makes into `work.twin`, as `propose` does; `settle` must follow.
+
+    image: (n_atoms,) int32, 2b + 1 where an atom's value becomes that of b, 2b where b becomes its negation.
+    """
+    present = ALL >> np.uint64(64 - n_chains)
+    mark = work.mark[0] + 1
+    work.mark[0] = mark
+    for atom in range(net.n_atoms):
+        to = image[atom] >> 1
+        word = world[atom] if image[atom] & 1 else ~world[atom]
+        work.twin[to] = (word & present) | (world[to] & ~present)
+    n_changed, differ = 0, ZERO
+    for atom in range(net.n_atoms):
+        difference = work.twin[atom] ^ world[atom]
+        if difference:
+            differ |= difference
+            work.atom_mark[atom] = mark
+            work.changed[n_changed] = atom
+            n_changed += 1
+    counts[EXCHANGED] += net.n_atoms
+    if n_changed == 0:
+        return 0, ZERO, ALL
+    n_changed, possible = judge(net, world, work, n_changed, counts)
+    return n_changed, differ, possible
+
+
+@called
+def group_move(net, image, world, work, n_chains, generator, counts):
+    """Propose the image of every chain's world under a signed permutation; `counts` adds up as in `exchange_moves`."""
+    n_changed, differ, possible = propose_image(net, image, world, work, n_chains, counts)
+    accepted = accept(work.delta, differ, possible, n_chains, generator) if differ else ZERO
+    n_proposed = population(differ)
+    counts[PROPOSED] += n_proposed
+    counts[UNCHANGED] += n_chains - n_proposed
+    counts[ACCEPTED] += population(accepted)
+    if accepted:
+        for at in range(n_changed):
+            atom = work.changed[at]
+            if atom < net.n_atoms:
+                counts[MOVED_ATOMS] += population((world[atom] ^ work.twin[atom]) & accepted)
+    settle(world, work, n_changed, 0, accepted)

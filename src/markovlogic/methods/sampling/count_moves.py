@@ -22,7 +22,8 @@ from markovlogic.networks.counts import BlockNetwork, CountNetwork
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
-from markovlogic.system.arrays import Float64, Int64, Words, frozen, offsets
+from markovlogic.symmetry.groups import NO_MEMORY
+from markovlogic.system.arrays import Float64, Int32, Int64, Words, frozen, offsets
 from markovlogic.system.checkpoint_validation import require_generators, require_within
 
 if TYPE_CHECKING:
@@ -89,7 +90,11 @@ class CountMoves:
                     found.append(CountArm("blocks", level.source, number, n_steps, most, max(1, n // drawn)))
         return (tuple(found),) if found else ()
 
-    def room(self) -> Any:
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """Counts begin anew with every sweep."""
+        return NO_MEMORY.copy()
+
+    def room(self, memory: Int32) -> Any:
         """Scratch arrays: of the true network, and of each level's blocks."""
         from markovlogic.kernels.blocks import DEGREE
         from markovlogic.kernels.surrogate import Room

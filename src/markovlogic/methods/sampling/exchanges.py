@@ -13,7 +13,8 @@ from markovlogic.data.evidence import UNKNOWN, decode
 from markovlogic.networks.ground import GroundNetwork, group_of
 from markovlogic.problem import Problem
 from markovlogic.symmetry.base import ConstantClasses
-from markovlogic.system.arrays import Int64, UInt64, Words, each_once, frozen, offsets
+from markovlogic.symmetry.groups import NO_MEMORY
+from markovlogic.system.arrays import Int32, Int64, UInt64, Words, each_once, frozen, offsets
 
 if TYPE_CHECKING:
     from markovlogic.kernels.exchange import AtomTable, Partners, Surroundings, Work
@@ -238,8 +239,12 @@ class Moves(Protocol):
         """Groups of arms (see Arm), what is cheapest first."""
         ...
 
-    def room(self) -> Any:
-        """Scratch arrays."""
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """What proposals keep between draws, empty where they keep nothing."""
+        ...
+
+    def room(self, memory: Int32) -> Any:
+        """Scratch arrays, and the memory, which proposals change."""
         ...
 
     def begin(self, room: Any, world: Words, n_chains: int) -> None:
@@ -302,7 +307,11 @@ class ExchangeMoves:
                 found.append(tuple(own))
         return tuple(found)
 
-    def room(self) -> Any:
+    def memory(self, rng: np.random.Generator) -> Int32:
+        """Involutions are drawn afresh."""
+        return NO_MEMORY.copy()
+
+    def room(self, memory: Int32) -> Any:
         """Scratch arrays."""
         return work_for(self.surroundings, len(self.table.holder_start) - 1, max(PAIRS))
 

@@ -6,6 +6,9 @@ constants of a class change places (`exchange_moves`), or counts of true atoms i
 The target is the true model whatever the classes are: they decide how often proposals are accepted, and nothing else. The mixture
 is irreducible because the base chain is (Tierney 1994, as [004] quotes it).
 
+With `propose=group` a draw is one proposal instead: the world's image under a random symmetry of an approximate model, see
+`symmetrised`. Such a group may exchange the values of atoms too.
+
 With `flip` such a sweep also proposes to negate every open atom at once: a symmetry of values, which spins in an outer field have
 but for the field, and which no renaming of constants makes.
 
@@ -29,15 +32,17 @@ from markovlogic.methods.sampling.base import Sampler, Settings, StepInfo, Targe
 from markovlogic.methods.sampling.count_moves import CountMoves
 from markovlogic.methods.sampling.exchanges import ExchangeMoves
 from markovlogic.methods.sampling.gibbs import Gibbs
+from markovlogic.methods.sampling.group_moves import GroupMoves
 from markovlogic.networks.ground import GroundNetwork
 from markovlogic.problem import Problem
-from markovlogic.symmetry.base import ConstantClasses
-from markovlogic.system.arrays import Bool, Float64, Int64, Words, unpacked
+from markovlogic.symmetry.base import AtomGroup, ConstantClasses
+from markovlogic.system.arrays import Bool, Float64, Int32, Int64, Words, unpacked
 from markovlogic.system.checkpoint_validation import require_generators, require_within
 
 if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
     from markovlogic.methods.sampling.exchanges import Arm, Moves
+    from markovlogic.methods.sampling.symmetrised import Proposer
 
 
 def flip_log_ratios(network: GroundNetwork, worlds: Bool) -> Float64:
@@ -69,7 +74,7 @@ def flip_all(network: GroundNetwork, world: Words, n_chains: int, generator: npt
     return len(taken)
 
 
-Propose = Literal["exchange", "counts", "independent"]
+Propose = Literal["exchange", "counts", "independent", "group"]
 WORTH_KEEPING = 0.05  # a type stays if its exchanges move so much, relative to the best type's, for the same work
 COST_OF_A_MOVE = 8  # in clause visits, whatever a move touches
 NOT_CHOSEN, DROPPED = -2, -1
@@ -85,10 +90,16 @@ class LiftedMH(Settings):
     source: where the classes come from: unary, colours, twins or the name of a compressor. From Python also a compressor such as
         `BMF()`, or ConstantClasses, or several of them, among which burn-in chooses.
     propose: "exchange": constants of a class change places. "counts": a network of blocks redraws atoms, with delayed acceptance.
-        "independent": it redraws whole worlds.
+        "independent": it redraws whole worlds. "group": a symmetry of an approximate model moves the whole world.
     rounds: sweeps over the blocks before propose=independent proposes a world.
     tune: choose classes and size of moves in burn-in. false takes the first classes and the smallest moves.
     flip: also propose to negate all open atoms at once.
+    fields: with propose=group, keep the weights of single atoms in the approximate model. Default: leave them out.
+    low_rank: with propose=group, so many Boolean factors of each binary predicate's evidence in the approximate model. Default:
+        all evidence.
+    without: with propose=group, predicates, separated by +, whose rules the approximate model leaves out.
+    signed: with propose=group, let symmetries exchange the values of atoms.
+    group: Python only: a group of signed permutations of the open atoms, in place of those of an approximate model.
     """
 
     base: Settings = field(default_factory=Gibbs)
@@ -98,6 +109,11 @@ class LiftedMH(Settings):
     rounds: int = 1
     tune: bool = True
     flip: bool = False
+    fields: bool = False
+    low_rank: int | None = None
+    without: str = ""
+    signed: bool = True
+    group: AtomGroup | None = field(default=None, repr=False, compare=False)
     proposals: Proposals | None = None  # what `bind` makes of the source
 
     def __post_init__(self) -> None:
@@ -108,6 +124,15 @@ class LiftedMH(Settings):
             raise InputError(f"LiftedMH: propose is {self.propose!r}, expected one of {known}")
         if self.flip and self.propose != "exchange":
             raise InputError(f"LiftedMH: flip stands beside exchanges, not beside propose={self.propose}", hint="leave one out")
+        if self.low_rank is not None and self.low_rank < 0:
+            raise InputError(f"LiftedMH(low_rank={self.low_rank}): the rank must be 0 or more")
+        of_groups = (self.fields, self.low_rank is not None, bool(self.without), not self.signed, self.group is not None)
+        if self.propose != "group" and any(of_groups):
+            raise InputError(
+                "LiftedMH: fields, low_rank, without, signed and group are settings of propose=group", hint="take propose=group"
+            )
+        if self.group is not None and any(of_groups[:-1]):
+            raise InputError("LiftedMH: a given group has no approximate model", hint="leave its settings out")
         if self.rounds < 1 or (self.rounds > 1 and self.propose != "independent"):
             raise InputError(f"LiftedMH: rounds is {self.rounds}; it is 1 or more, and about propose=independent")
 
@@ -131,6 +156,8 @@ class LiftedMH(Settings):
         """How many classes, of the first partition where burn-in chooses among several."""
         if self.proposals is None:
             return ""
+        if self.proposals.group is not None:
+            return self.proposals.group.words
         from markovlogic.compression.proposals import summary_of
 
         return summary_of(self.proposals.levels[0])
@@ -138,6 +165,9 @@ class LiftedMH(Settings):
     def bind(self, target: Target) -> LiftedMH:
         """The same settings with classes of this problem's constants."""
         problem = target.problem
+        if self.propose == "group":
+            proposer = self._proposer(target)
+            return replace(self, base=self.base.bind(target), proposals=Proposals(problem, (), proposer))
         levels: tuple[ConstantClasses, ...]
         if isinstance(self.source, ConstantClasses):
             levels = (self.source,)
@@ -148,6 +178,16 @@ class LiftedMH(Settings):
 
             levels = (proposal_classes(problem, self.source),)
         return replace(self, base=self.base.bind(target), proposals=Proposals(problem, levels))
+
+    def _proposer(self, target: Target) -> Proposer:
+        from markovlogic.methods.sampling.symmetrised import Approximation, Proposer, approximate_symmetries
+
+        if self.group is not None:
+            return Proposer(self.group, "a given group")
+        names = tuple(name.strip() for name in self.without.split("+") if name.strip())
+        return approximate_symmetries(
+            target.problem, target.network, Approximation(self.fields, self.low_rank, names, self.signed)
+        )
 
     def build(self, network: GroundNetwork, n_chains: int) -> LiftedMHSampler:
         """A sampler for one batch of chains; the settings must be bound to the problem that the network comes from."""
@@ -160,15 +200,18 @@ class LiftedMH(Settings):
 
 @dataclass(frozen=True, eq=False)
 class Proposals:
-    """A problem and one or more partitions of its constants; the first is taken where nothing is tried out."""
+    """A problem and one or more partitions of its constants, the first taken where nothing is tried out; or a group."""
 
     problem: Problem = field(repr=False)
     levels: tuple[ConstantClasses, ...] = field(repr=False)
+    group: Proposer | None = None
 
     def __repr__(self) -> str:
         """Sources and a digest of the classes: a checkpoint of a run with other classes is not continued."""
         import hashlib
 
+        if self.group is not None:
+            return repr(self.group)
         digest = hashlib.blake2b(digest_size=8)
         for level in self.levels:
             for type_name, class_of in sorted(level.class_of.items()):
@@ -185,6 +228,7 @@ class LiftedMHState(NamedTuple):
     trials: Int64  # (n_arms, 2) in burn-in: atoms moved, work done
     chosen: Int64  # (n_types,) arm of each type, NOT_CHOSEN until the first counted draw
     tried: Int64  # (1,) symmetric sweeps of burn-in so far
+    memory: Int32  # of the walk in the group that proposes, empty without one
 
     @property
     def world(self) -> Words:
@@ -207,6 +251,11 @@ class LiftedMHSampler(Sampler):
                 hint="leave flip out",
             )
         if settings.alpha == 0 and not any(self.arms):
+            if settings.propose == "group":
+                raise InputError(
+                    "LiftedMH(alpha=0): the approximate model has no symmetries, so nothing would ever change",
+                    hint="take alpha above 0",
+                )
             raise InputError(
                 "LiftedMH(alpha=0): no two constants with open atoms are in one class, so nothing would ever change",
                 hint="take alpha above 0",
@@ -221,6 +270,8 @@ class LiftedMHSampler(Sampler):
     def moves(self) -> Moves:
         """What proposes."""
         own, settings = self.proposals, self.settings
+        if own.group is not None:
+            return GroupMoves(self.network, own.group.group)
         if settings.propose == "exchange":
             return ExchangeMoves(own.problem, self.network, own.levels, tune=settings.tune)
         rounds = settings.rounds if settings.propose == "independent" else None
@@ -235,7 +286,7 @@ class LiftedMHSampler(Sampler):
         """The base chain's start, and generators of our own."""
         from markovlogic.kernels.random import scalar_generator
 
-        base_seed, coin, moves = seed.spawn(3)
+        base_seed, coin, moves, walk = seed.spawn(4)
         base = self.base.init(base_seed, first)
         return LiftedMHState(
             base=base,
@@ -244,6 +295,7 @@ class LiftedMHSampler(Sampler):
             trials=np.zeros((sum(map(len, self.arms)), 2), np.int64),
             chosen=np.full(len(self.arms), NOT_CHOSEN, np.int64),
             tried=np.zeros(1, np.int64),
+            memory=self.moves.memory(np.random.default_rng(walk)),
         )
 
     def starts(self, first: int) -> tuple[str, ...]:
@@ -311,6 +363,8 @@ class LiftedMHSampler(Sampler):
         require_generators(state.coin)
         require_generators(state.generator)
         require_within(state.trials, 0, np.iinfo(np.int64).max // 2, "trials")
+        if self.proposals.group is not None:
+            self.proposals.group.group.check(state.memory)
         require_within(state.tried, 0, np.iinfo(np.int64).max // 2, "sweeps tried")
         if not (state.chosen == NOT_CHOSEN).all():
             require_within(state.chosen, DROPPED, np.array([len(arms) - 1 for arms in self.arms]), "arms chosen")
@@ -327,7 +381,12 @@ class LiftedMHSampler(Sampler):
         else:
             found.append("lifted-mh: without a base chain (alpha=0) only worlds that its moves reach are; take alpha above 0.")
         proposed, accepted = counts.get("proposed", 0), counts.get("accepted", 0)
-        if self.settings.propose != "exchange" and proposed >= ENOUGH and accepted < HOPELESS * proposed:
+        if self.settings.propose == "group" and proposed >= ENOUGH and accepted < HOPELESS * proposed:
+            found.append(
+                f"lifted-mh: of {proposed:,} proposals by symmetries {accepted:,} were accepted, so the base chain did the work;"
+                " take an approximation closer to the model (--set fields=true), or another method."
+            )
+        elif self.settings.propose != "exchange" and proposed >= ENOUGH and accepted < HOPELESS * proposed:
             found.append(
                 f"lifted-mh: of {proposed:,} proposals by counts {accepted:,} were accepted, so the base chain did all the work;"
                 " take more groups (--ratio), --set propose=exchange, or another method."
@@ -354,7 +413,7 @@ class _Sweeps:
 
     @cached_property
     def _room(self) -> Any:
-        return self._sampler.moves.room()
+        return self._sampler.moves.room(self._state.memory)
 
     def chosen(self) -> Int64:
         """One sweep with what was chosen for each group."""
