@@ -13,7 +13,7 @@ from markovlogic_papers.experiments.comparison import Interval
 from markovlogic_papers.experiments.follow import ORBIT, Counted, Truth, checkpoints, false_world, gold_run
 from markovlogic_papers.experiments.orbit_curves import grid_orbits
 from markovlogic_papers.experiments.outcome import Table, plain
-from markovlogic_papers.experiments.racing import mean_rhat
+from markovlogic_papers.experiments.racing import agreement
 from markovlogic_papers.experiments.stage import Orbits, renaming_orbits, set_stage
 from markovlogic_papers.experiments.truths import smokers_truth
 
@@ -48,7 +48,7 @@ def test_the_false_world_obeys_hard_rules_or_is_none():
 def test_r_from_counts_is_that_of_the_draws():
     draws = np.random.default_rng(1).random((4, 50, 6)) < np.linspace(0, 0.9, 6)
     mean, _ = gelman_rubin(draws)
-    assert mean_rhat(draws.sum(axis=1).T, 50) == pytest.approx(mean, rel=1e-12)
+    assert agreement(draws.sum(axis=1).T, 50).rhat == pytest.approx(mean, rel=1e-12)
 
 
 def test_orbit_averages():

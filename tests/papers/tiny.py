@@ -19,7 +19,7 @@ from markovlogic_papers.experiments.e18b import PageRaceScale
 from markovlogic_papers.experiments.e18e import LowRankScale
 from markovlogic_papers.experiments.estimators import CurveScale
 from markovlogic_papers.experiments.iterations import IterationScale
-from markovlogic_papers.experiments.mixing import MixingScale
+from markovlogic_papers.experiments.mixing import GENERATED, ONE, STRONG, TWO_MODES, MixingScale
 from markovlogic_papers.experiments.outcome import Experiment, Outcome
 from markovlogic_papers.experiments.preprocessing import TaskScale
 from markovlogic_papers.experiments.sizes import SizeScale
@@ -32,9 +32,18 @@ _RANKS = RankScale(size=8, draws=10, ranks=(1, 2), runs=2, gold_burn_in=5, gold_
 _PAGES = PageRaceScale(size=8, draws=10, chains=3, repeats=2, burn_in=3, ranks=(1,), gold_burn_in=5, gold_draws=40)
 _SPINS = SpinScale(size=3, draws=10, chains=3, repeats=2, burn_in=3, couplings=(0.4,))
 _ACCURACY = AccuracyScale(
-    size=4, small=3, seconds=0.01, runs=2, burn_in=2, most_draws=20, gold_chains=3, gold_burn_in=2, gold_draws=10
+    size=4,
+    small=3,
+    seconds=0.01,
+    runs=2,
+    burn_in=2,
+    most_draws=20,
+    gold_chains=3,
+    gold_burn_in=2,
+    gold_draws=10,
+    weights=(0.2, 1.0),
 )
-_MIXING = MixingScale(size=3, seconds=0.01, chains=3, repeats=2, burn_in=2, most_draws=30)
+_MIXING = MixingScale(size=3, seconds=0.01, chains=3, repeats=2, burn_in=2, most_draws=30, weights=(ONE, TWO_MODES))
 _ITERATIONS = IterationScale(sizes=(2, 3, 4, 5), seconds=0.1, ground_to=4, from_size=2)
 _LOW_RANK = LowRankScale(pages=(6, 8, 10), topics=4, repeats=1)
 _FULL_SIZE = FullSizeScale(scale=0.003, seconds=0.01, draws=10, chains=3, atoms=20, clustered_seconds=0.01, ratio=0.5)
@@ -48,7 +57,7 @@ _EMBEDDING = EmbeddingScale(
 SCALES = (
     {"E1": _ADAPTED, "E2": _CLUSTERED, "E3": _FULL_SIZE}
     | dict.fromkeys(("E4", "E5"), _ACCURACY)
-    | dict.fromkeys(("E6", "E7"), _MIXING)
+    | {"E6": _MIXING, "E7": dataclasses.replace(_MIXING, weights=(GENERATED, STRONG))}
     | dict.fromkeys(("E8", "E9"), _ITERATIONS)
     | {"E10": _TASK, "E11": _TASK, "E12": _TASK, "E15": _EMBEDDING, "E16": _TASK}
     | {"E13": _SYNTHETIC, "E14": dataclasses.replace(_SYNTHETIC, rules=(1, 2))}

@@ -28,12 +28,14 @@ class Family:
     variants: tuple[str, ...] = ()
 
 
+FRIENDS = ("same-friends", "known-friends")  # which friends are known
+
 FAMILIES: dict[str, Family] = {
-    "smokers": Family("Friends & Smokers, the weights of Singla and Domingos", "people", 20),
+    "smokers": Family("Friends & Smokers, the weights of Singla and Domingos", "people", 20, FRIENDS),
     "asthma": Family("smoking, asthma and cancer", "people", 20, ("hard", "unary")),
     "rst": Family("R(x) v S(x,y), S(x,y) v T(y,z)", "objects of each type", 20, ("unary", "random-weights")),
     "m3": Family("R(x,y) v S(y,z), S(y,z) v T(z,u)", "objects of each type", 10, ("random-weights",)),
-    "transitivity": Family("Friends & Smokers with transitive friendship", "people", 20),
+    "transitivity": Family("Friends & Smokers with transitive friendship", "people", 20, FRIENDS),
     "webkb": Family("page classes from words and links", "pages", 100, ("open",)),
     "protein": Family("protein functions from interactions and places", "proteins", 100),
     "er": Family("which citations, authors, titles and venues are the same", "citations", 30),

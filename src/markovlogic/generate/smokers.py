@@ -23,7 +23,8 @@ RULES = """
 NOTE = """\
 Evidence: for that share of the people, whether they smoke and who min(10, people - 1) of their friends are.
 Friends has true facts only. Queried or with --open Friends, friendships that are not listed stay open, as in the papers;
-else they are false, because a predicate with evidence that is not queried is closed."""
+else they are false, because a predicate with evidence that is not queried is closed.
+In the variant same-friends these are the same ten people for all, in known-friends they are among the known people themselves."""
 
 
 def rows(size: int, share: float) -> int:
@@ -38,6 +39,10 @@ def people(request: Request) -> tuple[str, tuple[FactBlock, ...]]:
     friends = distinct_others(rng, np.arange(size), size, min(FRIENDS_KNOWN, size - 1))
     known = known_ones(rng, size, request.share)
     pairs = np.stack([np.repeat(known, friends.shape[1]), friends[known].ravel()], axis=1)
+    if request.variant:
+        chosen = known if request.variant == "known-friends" else rng.permutation(size)[:FRIENDS_KNOWN]
+        others = np.stack([grid.ravel() for grid in np.meshgrid(known, chosen[: FRIENDS_KNOWN + 1], indexing="ij")], axis=1)
+        pairs = others[others[:, 0] != others[:, 1]]
     given = facts("Smokes(P%d)", known, smokes[known]) + facts("Friends(P%d,P%d)", pairs)
     return type_line("person", "P%d", np.arange(size)), given
 

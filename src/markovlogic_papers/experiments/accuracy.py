@@ -33,12 +33,13 @@ from markovlogic_papers.experiments.contest import (
 )
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.follow import KL_TITLE, Divergence, Errors, Truth
-from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict
-from markovlogic_papers.experiments.stage import Stage, set_stage
+from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict, Word
+from markovlogic_papers.experiments.stage import Stage, set_stage, with_rules
 
 MCSAT, GIBBS, LBP, MESSAGES = "mcsat", "gibbs", "lifted-bp", "messages"
 UNARY, LITERAL, SMALL = "unary atoms", "any atoms", "any atoms, few objects"
 COLUMNS = (
+    "weight",
     "evidence",
     "objects",
     "sampler",
@@ -64,6 +65,7 @@ class AccuracyScale:
     gold_chains: int = 16
     gold_burn_in: int = 100
     gold_draws: int = 2000
+    weights: tuple[float, ...] = (1.0,)  # of all rules; the literal reading with a long run is there for the last one alone
     kl: Divergence = "est||true"
 
 
@@ -71,6 +73,7 @@ class AccuracyScale:
 class Look:
     """What one estimator has of one run after some draws."""
 
+    weight: float
     evidence: str
     objects: int
     sampler: str
@@ -92,6 +95,7 @@ class Look:
 class Reading:
     """A problem under one reading of "10 % of the ground atoms are evidence", and its truth."""
 
+    weight: float
     name: str
     stage: Stage
     truth: Truth
@@ -99,52 +103,76 @@ class Reading:
 
 def run_family(
     family: str,
-    small_truth: Callable[[Stage], Truth],
+    small_truth: Callable[[Stage, float], Truth],
     better: Sequence[tuple[str, str]],
     scale: AccuracyScale,
     context: tuple[int, Progress],
 ) -> Outcome:
-    """All readings of a family; better: pairs (more exact, less exact) of samplers that the paper claims."""
+    """All weights and readings of a family; better: pairs (more exact, less exact) of samplers that the paper claims.
+
+    The claim is judged at equal seconds, at each weight by itself: it agrees where it does at all of them, differs where at none.
+    Errors at equal draws stand beside it, since seconds are those of this program.
+    """
     seed, progress = context
     found: list[Look] = []
     notes: list[str] = []
     measured: dict[str, Any] = {}
-    verdicts: list[Verdict] = []
+    verdicts: dict[float, list[Verdict]] = {weight: [] for weight in scale.weights}
+    by_draw: list[str] = []
     for prepared in _readings(family, small_truth, scale, seed, progress):
         reading = replace(prepared, truth=replace(prepared.truth, kl=scale.kl))
         own, own_notes = _contest(reading, scale, seed, progress)
         found += own
-        notes += [f"{reading.name}: {note}" for note in own_notes]
-        ratios = {f"{reading.name}: {worse} over {good}": _ratio(own, good, worse) for good, worse in better}
-        verdicts.append(at_least(ratios, 1, "error at equal seconds"))
-        measured[reading.name] = {
+        title = f"weight {reading.weight:g}, {reading.name}"
+        notes += [f"{title}: {note}" for note in own_notes]
+        ratios, draws = (
+            {f"{title}: {worse} over {good}": _ratio(own, good, worse, what) for good, worse in better}
+            for what in ("seconds", "draws")
+        )
+        verdicts[reading.weight].append(at_least(ratios, 1, "error at equal seconds"))
+        by_draw += [f"{name}: error at equal draws {ratio}" for name, ratio in draws.items()]
+        measured[title] = {
             "objects": own[0].objects,
             "atoms": reading.stage.network.n_atoms,
             "clauses": reading.stage.network.n_clauses,
             "clusters": clusters_of(reading.stage),
             "truth": reading.truth.how,
             **reading.truth.checks,
-            "kl_at_equal_seconds": {name: float(np.mean(_at_equal_seconds(own, name))) for name in _names(own)},
+            "kl_at_equal_seconds": {name: float(np.mean(_at_equal(own, name, "seconds"))) for name in _names(own)},
+            "kl_at_equal_draws": {name: float(np.mean(_at_equal(own, name, "draws"))) for name in _names(own)},
             "final": {name: _final(own, name) for name in _names(own)},
             "error_ratios": {name: ratio.as_dict() for name, ratio in ratios.items()},
+            "error_ratios_at_equal_draws": {name: ratio.as_dict() for name, ratio in draws.items()},
         }
-    verdict = together(verdicts)
-    verdict = Verdict(verdict.word, (*verdict.reasons, *notes))
+    each = {weight: together(own) for weight, own in verdicts.items()}
+    words = {verdict.word for verdict in each.values()}
+    summary = ", ".join(f"{weight:g}: {verdict.word}" for weight, verdict in each.items())
+    reasons = tuple(reason for verdict in each.values() for reason in verdict.reasons)
+    word: Word = words.pop() if len(words) == 1 else "unclear"
+    verdict = Verdict(word, (f"by weight of the rules, {summary}", *reasons, *by_draw, *notes))
     return Outcome(Table(COLUMNS, [look.row() for look in found]), measured, verdict, asdict(scale))
 
 
 def _readings(
-    family: str, small_truth: Callable[[Stage], Truth], scale: AccuracyScale, seed: int, progress: Progress
+    family: str, small_truth: Callable[[Stage, float], Truth], scale: AccuracyScale, seed: int, progress: Progress
 ) -> Iterator[Reading]:
     unary = set_stage(family, scale.size, scale.evidence, seed, variant="unary", progress=progress)
-    progress.stage("exact truth")
-    yield Reading(UNARY, unary, lifted_truth(unary.prepared))
-    literal = set_stage(family, scale.size, scale.evidence, seed, progress=progress)
+    small = set_stage(family, scale.small, scale.evidence, seed, progress=progress)
+    for weight in scale.weights:
+        progress.stage(f"exact truth, weight {weight:g}")
+        here = _weighed(unary, weight)
+        yield Reading(weight, UNARY, here, lifted_truth(here.prepared))
+        here = _weighed(small, weight)
+        yield Reading(weight, SMALL, here, small_truth(here, weight))
+    literal = _weighed(set_stage(family, scale.size, scale.evidence, seed, progress=progress), scale.weights[-1])
     progress.stage("gold run")
     gold = gold_of(lifted_blocked(literal), scale.gold_chains, scale.gold_burn_in, scale.gold_draws, seed)
-    yield Reading(LITERAL, literal, gold)
-    small = set_stage(family, scale.small, scale.evidence, seed, progress=progress)
-    yield Reading(SMALL, small, small_truth(small))
+    yield Reading(scale.weights[-1], LITERAL, literal, gold)
+
+
+def _weighed(stage: Stage, weight: float) -> Stage:
+    """The same problem with one weight for all rules."""
+    return with_rules(stage, tuple(replace(rule, weight=weight) for rule in stage.problem.model.rules))
 
 
 def _contest(reading: Reading, scale: AccuracyScale, seed: int, progress: Progress) -> tuple[list[Look], list[str]]:
@@ -173,6 +201,7 @@ def _contest(reading: Reading, scale: AccuracyScale, seed: int, progress: Progre
             for estimator, values in chains.estimates().items():
                 found += [
                     Look(
+                        reading.weight,
                         reading.name,
                         objects,
                         contender.name,
@@ -192,7 +221,7 @@ def _contest(reading: Reading, scale: AccuracyScale, seed: int, progress: Progre
     last = max(look.seconds for look in found)
     for draws, seconds in ((0, messages.seconds), (1, max(last, messages.seconds))):  # a level in the chart
         errors = reading.truth.errors(messages.probability)
-        found.append(Look(reading.name, objects, LBP, MESSAGES, 1, draws, seconds, *errors))
+        found.append(Look(reading.weight, reading.name, objects, LBP, MESSAGES, 1, draws, seconds, *errors))
     notes += [f"{LBP}: {remark}" for remark in messages.remarks if "lifted to" not in remark]
     return found, notes
 
@@ -214,22 +243,22 @@ def _judged(found: Sequence[Look], sampler: str) -> list[Look]:
     return []
 
 
-def _at_equal_seconds(found: Sequence[Look], sampler: str) -> list[float]:
-    """Error of each run when the first of the samplers was left; its first look where none was before."""
-    until = min(max(look.seconds for look in found if look.sampler == name) for name in _names(found) if name != LBP)
+def _at_equal(found: Sequence[Look], sampler: str, what: str) -> list[float]:
+    """Error of each run at the seconds or draws after which the first of the samplers was left; else at its first look."""
+    until = min(max(getattr(look, what) for look in found if look.sampler == name) for name in _names(found) if name != LBP)
     own = _judged(found, sampler)
     errors = []
     for run in sorted({look.run for look in own}):
         mine = sorted((look for look in own if look.run == run), key=lambda look: look.draws)
-        errors.append(([look for look in mine if look.seconds <= until] or mine[:1])[-1].kl)
+        errors.append(([look for look in mine if getattr(look, what) <= until] or mine[:1])[-1].kl)
     return errors
 
 
-def _ratio(found: Sequence[Look], good: str, worse: str) -> Interval:
+def _ratio(found: Sequence[Look], good: str, worse: str, what: str) -> Interval:
     """How many times larger the error of one is, by run; several samplers of blocked Gibbs: the more exact of them."""
-    under = _at_equal_seconds(found, good)
+    under = _at_equal(found, good, what)
     every = [name for name in ((BG, SAME_CLUSTERS) if worse == BG else (worse,)) if _judged(found, name)]
-    over = min((_at_equal_seconds(found, name) for name in every), key=lambda errors: float(np.mean(errors)))
+    over = min((_at_equal(found, name, what) for name in every), key=lambda errors: float(np.mean(errors)))
     longest = max(len(over), len(under))
     return ratio_interval(over * (longest // len(over)), under * (longest // len(under)))
 
@@ -249,28 +278,37 @@ LBG_BETTER = ((LBG, BG), (LBG, MCSAT))
 
 
 def chart(title: str) -> Callable[[Table], Any]:
-    """Error over time, a panel a reading."""
+    """Error of the judged estimator over time and over draws, a row a weight and reading."""
 
     def draw(table: Table) -> Any:
-        at = COLUMNS.index("evidence")
+        names = table.columns
         panels = []
-        for name in dict.fromkeys(str(value) for value in table.column("evidence")):
-            own = Table(table.columns, [row for row in table.rows if row[at] == name])
-            objects = own.column("objects")[0]
-            panels.append(
-                lines(
-                    own,
-                    Lines(
-                        title=f"{title}: {name}, {objects} objects",
-                        x="seconds",
-                        y="kl",
-                        by=("sampler", "estimator"),
-                        at="draws",
-                        x_title="seconds (all runs together)",
-                        y_title=KL_TITLE,
-                    ),
+        for weight, name in dict.fromkeys(zip(table.column("weight"), table.column("evidence"), strict=True)):
+            own = [row for row in table.rows if row[names.index("weight")] == weight and row[names.index("evidence")] == name]
+            drawn = Table(names, own)
+            averaged = {str(r["sampler"]) for r in drawn.records() if r["estimator"] == CONDITIONAL}
+            rows = [
+                row
+                for row, r in zip(own, drawn.records(), strict=True)
+                if r["estimator"] != SAMPLE or str(r["sampler"]) not in averaged
+            ]
+            for x, x_title in (("seconds", "processor seconds (all runs together)"), ("draws", "draws a chain")):
+                shown = [row for row in rows if x == "seconds" or row[names.index("sampler")] != LBP]
+                panels.append(
+                    lines(
+                        Table(names, shown),
+                        Lines(
+                            title=f"weight {weight:g}: {name}, {drawn.column('objects')[0]} objects",
+                            x=x,
+                            y="kl",
+                            by=("sampler",),
+                            at="draws",
+                            x_title=x_title,
+                            y_title=KL_TITLE,
+                            band=False,
+                        ),
+                    )
                 )
-            )
-        return beside(panels)
+        return beside(panels, title=title)
 
     return draw

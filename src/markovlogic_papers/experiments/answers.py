@@ -30,7 +30,7 @@ class TimedAnswer:
 
 def answered(prepared: PreparedProblem, method: str) -> TimedAnswer:
     """Plan, and do what was planned; a query of all predicates gets a number for every open atom."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     with analysis_of(prepared, Resources(), Stopwatch()) as analysis:
         planned = make_plan(analysis, options_of(method))
         answer = planned.answer()
@@ -39,7 +39,7 @@ def answered(prepared: PreparedProblem, method: str) -> TimedAnswer:
         value[np.concatenate([part.number for part in solved]) >= 0] = answer.atoms.probability
         number = np.concatenate([part.number for part in analysis.questions.resolved.atoms])
         order = np.argsort(number, kind="stable")[np.count_nonzero(number < 0) :]
-        return TimedAnswer(value[order], time.perf_counter() - begun, (*answer.concerns, *answer.remarks))
+        return TimedAnswer(value[order], time.process_time() - begun, (*answer.concerns, *answer.remarks))
 
 
 def asking(prepared: PreparedProblem, query: str) -> PreparedProblem:

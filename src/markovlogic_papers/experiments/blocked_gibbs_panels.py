@@ -11,15 +11,15 @@ from markovlogic_papers.experiments.mixing import MixingScale, run_mixing
 from markovlogic_papers.experiments.outcome import by_id, panel
 
 EXPERIMENTS = by_id(
-    # M1: R(x) v S(x,y), S(x,y) v T(y,z); all weights 1, the paper gives none.
+    # M1: R(x) v S(x,y), S(x,y) v T(y,z); the paper gives no weights.
     panel(
         id="E4",
         title="E4: M1, 10 % evidence",
         source="[001] Fig. 2(a)",
         claim="With 10 % evidence lifted blocked Gibbs is much more exact than blocked Gibbs and MC-SAT at equal time; "
         "lifted belief propagation is more exact still.",
-        quick=AccuracyScale(size=20, small=10, seconds=1.5, burn_in=20, gold_draws=600),
-        full=AccuracyScale(size=50, small=18, seconds=30),
+        quick=AccuracyScale(size=20, small=10, seconds=1.0, burn_in=20, gold_draws=600, weights=(0.1, 1.0)),
+        full=AccuracyScale(size=50, small=16, seconds=4, weights=(0.05, 0.1, 0.3, 1.0)),
         run=lambda scale, seed, progress: run_family("rst", rst_truth, (*LBG_BETTER, (LBP, LBG)), scale, (seed, progress)),
         chart=accuracy.chart,
     ),
@@ -31,18 +31,18 @@ EXPERIMENTS = by_id(
         claim="With 10 % evidence lifted blocked Gibbs is the most exact at equal time, more so than lifted belief propagation, "
         "blocked Gibbs and MC-SAT.",
         quick=AccuracyScale(size=20, small=10, seconds=1.5, burn_in=20, gold_draws=600),
-        full=AccuracyScale(size=50, small=18, seconds=30, gold_draws=20_000),
+        full=AccuracyScale(size=50, small=16, seconds=6),
         run=lambda scale, seed, progress: run_family("asthma", asthma_truth, (*LBG_BETTER, (LBG, LBP)), scale, (seed, progress)),
         chart=accuracy.chart,
     ),
-    # R(x,y) v S(y,z), S(y,z) v T(z,u); weights 1, the paper gives none.
+    # R(x,y) v S(y,z), S(y,z) v T(z,u); the paper gives no weights.
     panel(
         id="E6",
         title="E6: M3, log R over time",
         source="[001] Fig. 2(c)",
         claim="Lifted blocked Gibbs mixes much faster than blocked Gibbs: the Gelman-Rubin statistic comes down sooner.",
-        quick=MixingScale(size=25, seconds=2, burn_in=20),
-        full=MixingScale(size=25, seconds=40),
+        quick=MixingScale(size=12, seconds=1, burn_in=20, weights=(mixing.ONE, mixing.TWO_MODES)),
+        full=MixingScale(size=25, seconds=6, weights=(mixing.ONE, mixing.TWO_MODES)),
         run=lambda scale, seed, progress: run_mixing("m3", "", scale, seed, progress),
         chart=mixing.chart,
     ),
@@ -52,8 +52,8 @@ EXPERIMENTS = by_id(
         title="E7: M4, log R over time",
         source="[001] Fig. 2(d)",
         claim="Lifted blocked Gibbs mixes much faster than blocked Gibbs: the Gelman-Rubin statistic comes down sooner.",
-        quick=MixingScale(size=10, seconds=3, burn_in=20),
-        full=MixingScale(size=25, seconds=40),
+        quick=MixingScale(size=10, seconds=1, burn_in=20, weights=(mixing.GENERATED, mixing.STRONG)),
+        full=MixingScale(size=25, seconds=6, weights=(mixing.GENERATED, mixing.STRONG)),
         run=lambda scale, seed, progress: run_mixing("webkb", "open", scale, seed, progress),
         chart=mixing.chart,
     ),

@@ -22,7 +22,7 @@ from markovlogic.networks.counting.building import counting_network
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.system.arrays import Int64
 from markovlogic_papers.experiments.contest import looks
-from markovlogic_papers.experiments.racing import mean_rhat
+from markovlogic_papers.experiments.racing import agreement
 from markovlogic_papers.readings import KMeans
 
 CGIBBS = "cgibbs"
@@ -49,18 +49,19 @@ class CurvePoint:
     draws: int
     seconds: float  # of all chains, clustering included
     mean_rhat: float
+    apart: float  # share of the sampled atoms whose chains are frozen apart
     moved: float
 
 
 def clustered_curves(prepared: PreparedProblem, atoms: Int64, wanted: ClusteredOptions) -> tuple[list[CurvePoint], list[str]]:
     """All curves on one benchmark for these open atoms; and what could not run."""
     grouping = KMeans(ratio=wanted.ratio, features="sat", weights="literal", seed=wanted.seed)
-    begun = time.perf_counter()
+    begun = time.process_time()
     partition = grouping.partition(prepared.problem)
     found: list[CurvePoint] = []
     notes: list[str] = []
     own = grouping.shrunk(prepared, partition)
-    clustered = time.perf_counter() - begun
+    clustered = time.process_time() - begun
     found += _followed(CGIBBS, _counting(own.prepared, wanted), own.projection.at(atoms)[0], clustered, wanted)
     try:
         blocks = block_network(prepared, partition, grouping.carry_over.reading)
@@ -102,15 +103,15 @@ def _blocks(network: Any, alpha: str, wanted: ClusteredOptions) -> Step:
 def _followed(name: str, step: Step, place: Int64, clustered: float, wanted: ClusteredOptions) -> Iterator[CurvePoint]:
     """place: where each atom's value stands; −1 where its block is known."""
     step()  # compiles, and counts to nobody's time
-    begun, own = time.perf_counter(), place[place >= 0]
+    begun, own = time.process_time(), place[place >= 0]
     totals = np.zeros((len(own), wanted.chains), np.int64)
     marks = set(looks(wanted.draws))
     for draw in range(1, wanted.draws + 1):
         totals += step()[:, own].T.astype(np.int64) != 0
-        seconds = clustered + time.perf_counter() - begun
+        seconds = clustered + time.process_time() - begun
         late = seconds - clustered >= wanted.seconds
         if draw >= FEWEST and (draw in marks or late):
-            value = mean_rhat(totals, draw) if len(own) else float("nan")
-            yield CurvePoint(name, draw, seconds, value, len(own) / max(len(place), 1))
+            rhat, apart = agreement(totals, draw) if len(own) else (float("nan"), 0.0)
+            yield CurvePoint(name, draw, seconds, rhat, apart, len(own) / max(len(place), 1))
         if late and draw >= FEWEST:
             return

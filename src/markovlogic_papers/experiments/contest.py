@@ -53,7 +53,7 @@ class Chains:
 
     def __init__(self, contender: Contender, chains: int, seed: np.random.SeedSequence) -> None:
         network = contender.network
-        begun = time.perf_counter()
+        begun = time.process_time()
         self._sampler = contender.settings.build(network, chains)
         self._state = self._sampler.init(seed)
         self._planes = np.zeros((network.n_all, 8), np.uint64)
@@ -62,13 +62,13 @@ class Chains:
         self._sum = np.zeros((network.n_atoms, chains)) if contender.settings.has_conditionals else None
         self.totals = np.zeros((network.n_atoms, chains), np.int64)
         self.draws = 0
-        self.seconds = time.perf_counter() - begun  # building, burn-in, sampling and counting
+        self.seconds = time.process_time() - begun  # building, burn-in, sampling and counting
 
     def advance(self, draws: int, *, count: bool = True) -> None:
         """Make so many sweeps more; without `count` they are burn-in."""
         from markovlogic.kernels.counters import drain
 
-        begun = time.perf_counter()
+        begun = time.process_time()
         left = draws
         while left:
             sweeps = min(left, SWEEPS_PER_STEP)
@@ -83,7 +83,7 @@ class Chains:
                     self._step[:] = 0
                 self.draws += sweeps
             left -= sweeps
-        self.seconds += time.perf_counter() - begun
+        self.seconds += time.process_time() - begun
 
     def estimates(self) -> dict[str, Float64]:
         """(n_atoms, chains) by estimator; conditionals, which [001] Eq. 2 averages, where the sampler has them."""

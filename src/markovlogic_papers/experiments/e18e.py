@@ -98,21 +98,21 @@ def _solve(prepared: PreparedProblem, repeats: int) -> tuple[Float64 | None, flo
 
     seconds, values = [], None
     for _ in range(repeats):
-        begun = time.perf_counter()
+        begun = time.process_time()
         work = plan_lifted(prepared.problem, prepared.lowered)
         if isinstance(work, Refusal):
             return None, None
         values = work.solve().marginal("Class", prepared.problem.atoms.codes("Class"))
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.process_time() - begun)
     return values, float(np.median(seconds))
 
 
 def _of_rank(prepared: PreparedProblem, rank: int, truth: Float64 | None, repeats: int) -> Solved:
     from markovlogic.compression.osa import compressed, over_symmetric
 
-    begun = time.perf_counter()
+    begun = time.process_time()
     made = compressed(prepared, BMF(rank))
-    before = time.perf_counter() - begun
+    before = time.process_time() - begun
     values, seconds = _solve(made.prepared, repeats)
     changed = sum(over_symmetric(prepared.problem, BMF(rank)).lost.values())
     pages = len(prepared.problem.domains["page"])

@@ -105,7 +105,7 @@ def _panel(prepared: PreparedProblem, scale: ClusteredScale, seed: int) -> tuple
     for setting, sampler, blocks, alpha in ways:
         rows += [(setting, sampler, *own) for own in _curve(blocks, alpha, gold.probability, scale, seed)]
     sizes = {"literal": literal.n_blocks, "dpmeans": paper.n_blocks, "corrected": right.n_blocks}
-    return rows, {"atoms": network.n_atoms, "blocks": sizes, "gold_mean_rhat": gold.mean_rhat}
+    return rows, {"atoms": network.n_atoms, "blocks": sizes, "gold_mean_rhat": gold.mean_rhat, "gold_apart": gold.apart}
 
 
 def _blocks(prepared: PreparedProblem, grouping: CarriedOver) -> BlockNetwork:

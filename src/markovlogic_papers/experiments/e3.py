@@ -19,9 +19,9 @@ from markovlogic_papers.experiments.contest import looks
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.full_size import BENCHMARKS, full_size
 from markovlogic_papers.experiments.outcome import Cell, Experiment, Outcome, Table, Verdict, Word
-from markovlogic_papers.experiments.racing import mean_rhat
+from markovlogic_papers.experiments.racing import agreement
 
-COLUMNS = ("benchmark", "evidence", "sampler", "draws", "seconds", "mean_rhat", "visited")
+COLUMNS = ("benchmark", "evidence", "sampler", "draws", "seconds", "mean_rhat", "apart", "visited")
 GIBBS = "gibbs"
 FEWEST = 4  # draws, from which on R says something
 MIXED = 1.1  # mean R below which chains agree
@@ -51,6 +51,7 @@ class Look:
     draws: int
     seconds: float  # of all chains, planning and starting included
     mean_rhat: float
+    apart: float  # share of the sampled atoms that are frozen at different values in different chains
     visited: float  # updates of the chains for each open atom of each chain; of clustered Gibbs the share of atoms in open blocks
 
     def row(self) -> tuple[Cell, ...]:
@@ -90,7 +91,7 @@ def _panel(name: str, share: float, scale: FullSizeScale, seed: int) -> tuple[li
     from markovlogic.methods.sampling.counting_gibbs import CountingGibbs
     from markovlogic.networks.counting.building import counting_network
 
-    begun = time.perf_counter()
+    begun = time.process_time()
     prepared = full_size(name, share, seed, scale=scale.scale)
     network = counting_network(prepared.problem, prepared.lowered)
     sampler = CountingGibbs(start="random").build(network, 1)
@@ -103,18 +104,18 @@ def _panel(name: str, share: float, scale: FullSizeScale, seed: int) -> tuple[li
     draws = updates = 0
     sampling = 0.0
     for until in looks(scale.draws):
-        before = time.perf_counter()
+        before = time.process_time()
         for _ in range(until - draws):
             for chain, state in enumerate(states):
                 counts[:] = 0
                 updates += sampler.step(state, 1, counts).updates
                 totals[:, chain] += counts[atoms]
-        sampling += time.perf_counter() - before
+        sampling += time.process_time() - before
         draws = until
-        seconds = time.perf_counter() - begun
+        seconds = time.process_time() - begun
         if draws >= FEWEST:
             visited = updates / (network.n_atoms * scale.chains)
-            found.append(Look(name, share, GIBBS, draws, seconds, mean_rhat(totals, draws), visited))
+            found.append(Look(name, share, GIBBS, draws, seconds, *agreement(totals, draws), visited))
         if seconds >= scale.seconds and draws >= FEWEST:
             break
     size: dict[str, Any] = {
@@ -123,11 +124,12 @@ def _panel(name: str, share: float, scale: FullSizeScale, seed: int) -> tuple[li
         "predicted_seconds_a_sweep": network.sweep_seconds,
         "network_bytes": network.nbytes,
         "last_mean_rhat": found[-1].mean_rhat,
+        "last_apart": found[-1].apart,
         "draws": draws,
     }
     wanted = ClusteredOptions(scale.chains, scale.draws, scale.clustered_seconds, scale.ratio, seed)
     curves, notes = clustered_curves(prepared, atoms, wanted)
-    found += [Look(name, share, one.sampler, one.draws, one.seconds, one.mean_rhat, one.moved) for one in curves]
+    found += [Look(name, share, one.sampler, one.draws, one.seconds, one.mean_rhat, one.apart, one.moved) for one in curves]
     size["clustered"] = {one.sampler: asdict(one) for one in curves}  # the last look of each
     return found, size, notes
 
@@ -144,7 +146,7 @@ def _verdict(found: list[Look], notes: list[str]) -> Verdict:
         reasons.append(
             f"{name}, {share:.0%} evidence: every atom visited {last.visited:.0f} times in {last.seconds:.0f} s of all chains, "
             f"mean R from {first.mean_rhat:.3f} after {first.draws} draws to {last.mean_rhat:.3f} after {last.draws}"
-            f" ({'below' if last.mean_rhat < MIXED else 'not below'} {MIXED})"
+            f" ({'below' if last.mean_rhat < MIXED else 'not below'} {MIXED}; {last.apart:.1%} of the atoms frozen apart)"
         )
     for name, share in panels:
         others = [look for look in found if (look.benchmark, look.evidence) == (name, share) and look.sampler != GIBBS]

@@ -60,7 +60,7 @@ class Counted:
         """Make so many sweeps more; without `count` they are burn-in."""
         from markovlogic.kernels.counters import drain
 
-        begun = time.perf_counter()
+        begun = time.process_time()
         left = draws
         while left:
             sweeps = min(left, SWEEPS_PER_STEP)
@@ -72,7 +72,7 @@ class Counted:
                 self._planes[:] = 0
             left -= sweeps
         self.draws += draws if count else 0
-        self.seconds += time.perf_counter() - begun
+        self.seconds += time.process_time() - begun
 
     @property
     def means(self) -> Float64:
@@ -240,9 +240,9 @@ def follow(
         means = run.means
         fresh = _looks(sampler, SAMPLE, until, stage, truth, means, run.seconds)
         for estimator, own in orbits.items():
-            begun = time.perf_counter()
+            begun = time.process_time()
             averaged = own.average(means)
-            extra = own.seconds + time.perf_counter() - begun
+            extra = own.seconds + time.process_time() - begun
             fresh += _looks(sampler, estimator, until, stage, truth, averaged, run.seconds + extra)
         looks += fresh
         progress.advance(until)

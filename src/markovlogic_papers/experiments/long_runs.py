@@ -28,6 +28,7 @@ class LongRun:
     first: Float64
     second: Float64
     mean_rhat: float
+    apart: float  # share of atoms frozen at different values in different chains
 
 
 def counted_means(network: CountingNetwork, chains: int, burn_in: int, draws: int, seed: np.random.SeedSequence) -> Float64:
@@ -49,12 +50,12 @@ def counted_means(network: CountingNetwork, chains: int, burn_in: int, draws: in
 
 def long_run(network: CountingNetwork, chains: int, burn_in: int, draws: int, seed: int) -> LongRun:
     """Two runs of so many chains."""
-    from markovlogic_papers.experiments.racing import mean_rhat
+    from markovlogic_papers.experiments.racing import agreement
 
     each = [counted_means(network, chains, burn_in, draws, np.random.SeedSequence([seed, 7_919, run])) for run in (0, 1)]
     both = np.concatenate(each, axis=1)
     first, second = (own.mean(axis=1) for own in each)
-    return LongRun(both.mean(axis=1), first, second, mean_rhat(np.rint(both * draws), draws))
+    return LongRun(both.mean(axis=1), first, second, *agreement(np.rint(both * draws), draws))
 
 
 def block_means(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
 import numpy as np
 
 from markovlogic.errors import ResourceError
@@ -11,21 +15,53 @@ from markovlogic.methods.sampling.mcsat import MCSAT
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.system.progress import SILENT, Progress
 from markovlogic_papers.experiments.answers import answered, asking
+from markovlogic_papers.experiments.drawing import beside
 from markovlogic_papers.experiments.estimators import CurveScale, Setting, both_orbits, chart, measure
-from markovlogic_papers.experiments.follow import ORBIT, Truth, gold_run
-from markovlogic_papers.experiments.outcome import Outcome, by_id, panel
+from markovlogic_papers.experiments.follow import COLUMNS, ORBIT, Truth, gold_run
+from markovlogic_papers.experiments.outcome import Outcome, Table, Verdict, by_id, panel
 from markovlogic_papers.experiments.stage import Orbits, Stage, network_orbits, renaming_orbits, set_stage
 from markovlogic_papers.experiments.truths import asthma_truth, smokers_truth
 
+READINGS = {  # of "ten friends of 10 % of the people", which [003] leaves open; by variant of the generated problem
+    "": "friends anywhere",
+    "same-friends": "the same ten friends for all",
+    "known-friends": "friends among the known people",
+}
 
-def run_transitive(scale: CurveScale, evidence: float, seed: int, progress: Progress) -> Outcome:
+
+def over_readings(run_one: Callable[[str], Outcome], scale: CurveScale) -> Outcome:
+    """One panel for each reading of the evidence; the claim agrees where it does under all of them, differs where under none."""
+    outcomes = {reading: run_one(variant) for variant, reading in READINGS.items()}
+    rows = [(reading, *row) for reading, own in outcomes.items() for row in own.table.rows]
+    words = {own.verdict.word for own in outcomes.values()}
+    reasons = tuple(f"{reading}: {reason}" for reading, own in outcomes.items() for reason in own.verdict.reasons)
+    summary = ", ".join(f"{reading}: {own.verdict.word}" for reading, own in outcomes.items())
+    word = words.pop() if len(words) == 1 else "unclear"
+    verdict = Verdict(word, (f"by reading of the evidence, {summary}", *reasons))
+    return Outcome(Table(("reading", *COLUMNS), rows), {r: own.measured for r, own in outcomes.items()}, verdict, asdict(scale))
+
+
+def chart_of_readings(title: str) -> Callable[[Table], Any]:
+    """A panel a reading."""
+
+    def draw(table: Table) -> Any:
+        parts = {
+            reading: Table(table.columns, [row for row in table.rows if row[0] == reading])
+            for reading in dict.fromkeys(str(value) for value in table.column("reading"))
+        }
+        return beside([chart(reading)(own) for reading, own in parts.items()], title=title)
+
+    return draw
+
+
+def run_transitive(scale: CurveScale, evidence: float, seed: int, progress: Progress, variant: str = "") -> Outcome:
     """Gibbs and MC-SAT on Friends & Smokers with transitivity, both estimators.
 
     All chains start without friendships: a world in which nearly all are friends is far less probable, but a chain that is
     there stays for long. Network automorphisms are not searched for: transitivity leaves hardly any beyond the renamings
     (365 orbits instead of 369 with 50 people and 10 % evidence).
     """
-    stage = set_stage("transitivity", scale.size, evidence, scale.problem_seed + seed, progress=progress)
+    stage = set_stage("transitivity", scale.size, evidence, scale.problem_seed + seed, variant=variant, progress=progress)
     orbits = renaming_orbits(stage.problem)
     truth = gold_run(
         Gibbs(),
@@ -87,9 +123,9 @@ def _lifted(prepared: PreparedProblem) -> float | str:
         return str(refusal)
 
 
-def run_e17b(scale: CurveScale, seed: int, progress: Progress) -> Outcome:
+def run_smokers(scale: CurveScale, variant: str, seed: int, progress: Progress) -> Outcome:
     """Gibbs and MC-SAT, both estimators; exact truth by a sum over counts where [003] had a run of five days."""
-    stage = set_stage("smokers", scale.size, 0.1, scale.problem_seed + seed, progress=progress)
+    stage = set_stage("smokers", scale.size, 0.1, scale.problem_seed + seed, variant=variant, progress=progress)
     truth = Truth.exact(smokers_truth(stage), "exact: sum over counts")
     samplers: dict[str, Settings] = {"gibbs": Gibbs(scan="random"), "mcsat": MCSAT(alternate=False)}
     return measure(
@@ -142,9 +178,9 @@ EXPERIMENTS = by_id(
         claim="With 10 % evidence the Rao-Blackwell estimator improves the density estimates of Gibbs and MC-SAT by at least an "
         "order of magnitude.",
         quick=CurveScale(size=50, draws={"gibbs": 3000, "mcsat": 3000}, seconds=6),
-        full=CurveScale(size=100, draws={"gibbs": 30_000, "mcsat": 10_000}, problem_seed=1, search_seconds=120),
-        run=run_e17b,
-        chart=chart,
+        full=CurveScale(size=100, draws={"gibbs": 10_000, "mcsat": 3000}, problem_seed=1, search_seconds=60),
+        run=lambda scale, seed, progress: over_readings(lambda variant: run_smokers(scale, variant, seed, progress), scale),
+        chart=chart_of_readings,
     ),
     # No evidence: all people are interchangeable.
     panel(
@@ -166,9 +202,11 @@ EXPERIMENTS = by_id(
         claim="With 10 % evidence the Rao-Blackwell estimator improves the density estimates of Gibbs and MC-SAT by at least an "
         "order of magnitude, with a transitivity rule as without.",
         quick=CurveScale(size=30, draws={"gibbs": 3000, "mcsat": 300}, seconds=8, gold_burn_in=500, gold_draws=10_000),
-        full=CurveScale(size=100, draws={"gibbs": 10_000, "mcsat": 500}, problem_seed=1, gold_burn_in=500, gold_draws=10_000),
-        run=lambda scale, seed, progress: run_transitive(scale, 0.1, seed, progress),
-        chart=chart,
+        full=CurveScale(size=50, draws={"gibbs": 5000, "mcsat": 300}, problem_seed=1, gold_burn_in=500, gold_draws=10_000),
+        run=lambda scale, seed, progress: over_readings(
+            lambda variant: run_transitive(scale, 0.1, seed, progress, variant), scale
+        ),
+        chart=chart_of_readings,
     ),
     panel(
         id="E17e",

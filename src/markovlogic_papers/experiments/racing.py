@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict
 from markovlogic_papers.experiments.stage import Stage
 
 BASE = "gibbs"
-COLUMNS = ("sampler", "repeat", "draws", "seconds", "rhat", *Errors._fields, "acceptance")
+COLUMNS = ("sampler", "repeat", "draws", "seconds", "rhat", "apart", *Errors._fields, "acceptance")
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,9 @@ class Lap:
     sampler: str
     repeat: int
     draws: int
-    seconds: float  # of all chains, finding the classes and burn-in included
-    rhat: float  # mean over the atoms that moved
+    seconds: float  # of the processor, all chains, finding the classes and burn-in included
+    rhat: float  # mean over atoms, see Agreement
+    apart: float
     kl: float  # this and the other errors: mean over chains
     kl_estimate_truth: float
     kl_truth_estimate: float
@@ -73,20 +74,31 @@ class Contender:
     seconds: float = 0.0
 
 
-def mean_rhat(totals: Any, draws: int) -> float:
-    """Mean over the atoms that moved of R = √(((n−1)/n·W + B/n)/W), from counts: a draw is 0 or 1, so a chain's variance is
-    n/(n−1)·m(1−m) with its mean m.
+class Agreement(NamedTuple):
+    """How far chains are from agreeing."""
+
+    rhat: float  # mean of the Gelman-Rubin R over the atoms that moved or that chains disagree on
+    apart: float  # share of all atoms that no chain moved, and that are true in some chains and false in others
+
+
+def agreement(totals: Any, draws: int) -> Agreement:
+    """R = √(((n−1)/n·W + B/n)/W) from counts: a draw is 0 or 1, so a chain's variance is n/(n−1)·m(1−m) with its mean m.
+
+    R of an atom that is frozen at different values is infinite. It counts with the least R that a run so long can show: as if
+    one draw of one chain had been another one. Atoms that never moved anywhere and agree say nothing and are left out.
     """
     if draws < 2:
-        return float("nan")
+        return Agreement(float("nan"), float("nan"))
     means = totals / draws
     within = (means * (1 - means)).mean(axis=1) * draws / (draws - 1)
     between = means.var(axis=1, ddof=1)
-    moved = within > 0
-    if not moved.any():
-        return float("nan")
-    each = np.sqrt((draws - 1) / draws + between[moved] / within[moved])
-    return float(each.mean())
+    apart = (within <= 0) & (between > 0)
+    within = np.where(apart, 1 / (draws * means.shape[1]), within)
+    counted = within > 0
+    if not counted.any():
+        return Agreement(float("nan"), 0.0)
+    each = np.sqrt((draws - 1) / draws + between[counted] / within[counted])
+    return Agreement(float(each.mean()), float(apart.mean()))
 
 
 def race(
@@ -120,7 +132,7 @@ def _lap(name: str, repeat: int, run: Counted, before: float, truth: Truth) -> L
         repeat,
         run.draws,
         before + run.seconds,
-        mean_rhat(run.totals, run.draws),
+        *agreement(run.totals, run.draws),
         *errors,
         acceptance,
     )
@@ -194,6 +206,11 @@ def judge(laps: Sequence[Lap], scale: RaceScale) -> Verdict:
     return Verdict(word, tuple(reasons))
 
 
+def _last_apart(laps: Sequence[Lap], sampler: str) -> float:
+    """Share of atoms frozen apart at the last look, mean over repetitions."""
+    return float(np.mean([lap.apart for lap in {lap.repeat: lap for lap in laps if lap.sampler == sampler}.values()]))
+
+
 def race_outcome(laps: Sequence[Lap], truth: Truth, stage: Stage, scale: RaceScale, more: Mapping[str, Any]) -> Outcome:
     """Table, numbers and verdict of a race."""
     samplers = list(dict.fromkeys(lap.sampler for lap in laps))
@@ -210,27 +227,38 @@ def race_outcome(laps: Sequence[Lap], truth: Truth, stage: Stage, scale: RaceSca
         "speedup_in_draws": {name: ratio.as_dict() for name, ratio in speedups(laps, scale, "draws").items()},
         "kl_at_equal_draws": {name: float(np.mean(final_errors(laps, name, least))) for name in samplers},
         "kl_at_equal_seconds": {name: float(np.mean(errors_at(laps, name, shortest))) for name in samplers},
+        "apart_at_the_end": {name: _last_apart(laps, name) for name in samplers},
         "acceptance": {lap.sampler: lap.acceptance for lap in laps if lap.acceptance is not None},
         **more,
     }
     return Outcome(Table(COLUMNS, [lap.row() for lap in laps]), measured, judge(laps, scale), asdict(scale))
 
 
-def lifted(stage: Stage, scale: RaceScale, *, ranks: bool) -> dict[str, Contender]:
-    """The base chain, and lifted MH with proposals from unary evidence and colours; with `ranks`, k-means and low rank too."""
+def lifted(stage: Stage, scale: RaceScale, groups: Mapping[str, Mapping[str, Any]], *, ranks: bool) -> dict[str, Contender]:
+    """The base chain; lifted MH by symmetries of approximate models; and by exchanges inside classes, from unary evidence and
+    colours; with `ranks`, k-means and low rank too.
+
+    groups: by name, what the approximate model leaves out, as settings of lifted MH.
+    """
     from markovlogic.compression.evidence_factors import BMF
     from markovlogic.methods.sampling.gibbs import Gibbs
     from markovlogic.methods.sampling.lifted_mh import LiftedMH
 
     found = {BASE: Contender(Gibbs())}
+    if groups:  # loads and compiles what the search for symmetries needs
+        LiftedMH(propose="group").bind(stage.target)
+    for name, own in groups.items():
+        begun = time.process_time()
+        bound = LiftedMH(propose="group", **own).bind(stage.target)
+        found[f"group: {name}"] = Contender(bound, time.process_time() - begun)
     sources: dict[str, str | BMF] = {name: name for name in ("unary", "colours")}
     if ranks:
         sources["kmeans"] = "kmeans"
         sources |= {f"rank {rank}": BMF(rank) for rank in scale.ranks}
     for name, source in sources.items():
-        begun = time.perf_counter()
+        begun = time.process_time()
         settings = LiftedMH(source=source).bind(stage.target)
-        found[f"lifted-mh {name}"] = Contender(settings, time.perf_counter() - begun)
+        found[f"exchanges: {name}"] = Contender(settings, time.process_time() - begun)
     return found
 
 
@@ -240,7 +268,7 @@ def chart(title: str) -> Callable[[Table], Any]:
     def draw(table: Table) -> Any:
         charts = []
         for y, y_title in (("kl", KL_TITLE), ("rhat", "mean R over atoms")):
-            for x, x_title in (("draws", "draws a chain"), ("seconds", "seconds (all chains of a repetition)")):
+            for x, x_title in (("draws", "draws a chain"), ("seconds", "processor seconds (all chains of a repetition)")):
                 charts.append(
                     lines(
                         table,

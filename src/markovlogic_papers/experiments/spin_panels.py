@@ -13,8 +13,8 @@ EXPERIMENTS = by_id(
         source="[004] backup slides, panels (a) and (b)",
         claim="On an Ising grid with an outer field lifted Metropolis-Hastings converges faster than Gibbs, by iterations and "
         "by time (the slides' curves are lost).",
-        quick=SpinScale(size=8, draws=300, repeats=3, evidence=0.0, seconds=2, couplings=(0.4, 1.2)),
-        full=SpinScale(size=12, draws=2000, repeats=4, evidence=0.0, seconds=10),
+        quick=SpinScale(size=8, draws=300, repeats=3, evidence=0.0, seconds=2, couplings=(0.4, 1.6)),
+        full=SpinScale(size=12, draws=4000, repeats=5, evidence=0.0, seconds=5),
         run=lambda scale, seed, progress: run_spins("ising", scale, seed, progress),
         chart=spin_chart,
     ),
@@ -25,8 +25,8 @@ EXPERIMENTS = by_id(
         source="[004] backup slides, panels (c) and (d)",
         claim="On a Chimera graph with an outer field lifted Metropolis-Hastings converges faster than Gibbs, by iterations and "
         "by time (the slides' curves are lost).",
-        quick=SpinScale(size=2, draws=300, repeats=3, evidence=0.0, seconds=2, couplings=(0.4, 1.2)),
-        full=SpinScale(size=3, draws=2000, repeats=4, evidence=0.0, seconds=10),
+        quick=SpinScale(size=2, draws=300, repeats=3, evidence=0.0, seconds=2, couplings=(0.4, 1.6)),
+        full=SpinScale(size=3, draws=4000, repeats=5, evidence=0.0, seconds=5),
         run=lambda scale, seed, progress: run_spins("chimera", scale, seed, progress),
         chart=spin_chart,
     ),

@@ -1,8 +1,8 @@
 """The Ising models of [004]'s backup slides over a range of couplings: approximate symmetries only, exact truth by elimination.
 
-A weak coupling mixes within a few sweeps, so that nothing can be gained; beyond the critical one a single-site chain stays where
-most spins point one way. No exchange of sites changes how many point up. The global flip does: a symmetry of values, broken by
-the outer field alone.
+The approximate model is the one without the field. On a square its group is that of rotations and reflections, and with values
+exchanged all at once (the flip) twice as large. A weak coupling mixes within a few sweeps, so that nothing can be gained; beyond
+the critical one a single-site chain stays where most spins point one way. No permutation of sites changes how many point up.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 
 from markovlogic.methods.exact.solve import solve
-from markovlogic.methods.sampling.lifted_mh import LiftedMH
 from markovlogic.system.progress import Progress
 from markovlogic_papers.experiments.comparison import Interval, ratio_interval
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
 from markovlogic_papers.experiments.follow import Truth
 from markovlogic_papers.experiments.outcome import Outcome, Table, Verdict, Word
-from markovlogic_papers.experiments.racing import BASE, COLUMNS, Contender, Lap, RaceScale, arrivals, errors_at, lifted, race
+from markovlogic_papers.experiments.racing import BASE, COLUMNS, Lap, RaceScale, arrivals, errors_at, lifted, race
 from markovlogic_papers.experiments.stage import Stage, set_stage, with_rules
 
-FLIP = "lifted-mh flip"
+GROUPS = {"rotations and reflections": {"signed": False}, "those and the flip": {}}  # of the model without the field
 SPIN_COLUMNS = ("coupling", *COLUMNS)
 
 
@@ -31,11 +30,11 @@ SPIN_COLUMNS = ("coupling", *COLUMNS)
 class SpinScale(RaceScale):
     """Couplings as log-odds of being equal; the square grid's critical one is 0.881."""
 
-    couplings: tuple[float, ...] = (0.4, 0.8, 1.0, 1.2)
+    couplings: tuple[float, ...] = (0.4, 0.8, 1.2, 1.6)
 
 
 def run_spins(family: str, scale: SpinScale, seed: int, progress: Progress) -> Outcome:
-    """Gibbs against lifted MH, with and without the flip, on spins in an uneven field, for each coupling."""
+    """Gibbs against lifted MH by the group of the field-free model, with and without the flip, and by exchanges."""
     plain = set_stage(family, scale.size, scale.evidence, scale.problem_seed + seed, progress=progress)
     laps: dict[float, list[Lap]] = {}
     measured: dict[str, Any] = {}
@@ -43,7 +42,7 @@ def run_spins(family: str, scale: SpinScale, seed: int, progress: Progress) -> O
         stage = _coupled(plain, coupling)
         solved = solve(stage.network, progress=progress)
         truth = Truth.exact(solved.marginal, f"exact: elimination of width {solved.width}")
-        laps[coupling] = race(stage, _contenders(stage, scale), truth, scale, seed, progress)
+        laps[coupling] = race(stage, lifted(stage, scale, GROUPS, ranks=False), truth, scale, seed, progress)
         measured[str(coupling)] = _measured(laps[coupling], scale, truth, stage)
     table = Table(SPIN_COLUMNS, [(coupling, *lap.row()) for coupling, own in laps.items() for lap in own])
     return Outcome(table, {"couplings": measured}, _judged(laps, scale), asdict(scale))
@@ -53,12 +52,6 @@ def _coupled(stage: Stage, coupling: float) -> Stage:
     """The same fields with another coupling, which is the weight of the first rule."""
     model = stage.problem.model
     return with_rules(stage, (replace(model.rules[0], weight=coupling), *model.rules[1:]))
-
-
-def _contenders(stage: Stage, scale: SpinScale) -> dict[str, Contender]:
-    found = lifted(stage, scale, ranks=False)
-    found[FLIP] = Contender(LiftedMH(source="unary", flip=True).bind(stage.target))
-    return found
 
 
 def speedup(laps: Sequence[Lap], sampler: str, scale: RaceScale, what: str) -> Interval | None:
@@ -97,10 +90,11 @@ def _speedups(laps: Sequence[Lap], scale: RaceScale, what: str) -> dict[str, Any
 
 
 def _judged(laps: dict[float, list[Lap]], scale: SpinScale) -> Verdict:
-    """Agrees when exchanges alone are clearly quicker at some coupling, unclear when only the flip is, else differs.
+    """Agrees when moves by the group are clearly quicker at some coupling, differs when they are clearly slower at all of them.
 
     Quicker: fewer seconds until R stays below the level; where Gibbs does not get there, a smaller error at equal seconds. It
-    differs only where at every coupling every sampler that got there clearly took longer, or did not get there.
+    differs only where at every coupling every sampler that got there clearly took longer, or did not get there. Exchanges of
+    sites, which no slide names, stand beside it.
     """
     reasons, quicker, slower = [], set(), []
     for coupling, own in laps.items():
@@ -109,50 +103,50 @@ def _judged(laps: dict[float, list[Lap]], scale: SpinScale) -> Verdict:
         shortest = min(max(lap.seconds for lap in own if lap.sampler == name) for name in {lap.sampler for lap in own})
         moving = {lap.sampler: lap.acceptance for lap in own if lap.acceptance is not None}
         for name, accepted in moving.items():
+            judged = name.startswith("group")
             if reached < scale.repeats:
                 error = ratio_interval(errors_at(own, BASE, shortest), errors_at(own, name, shortest))
                 reasons.append(f"coupling {coupling:g}: at equal seconds the error of {BASE} is {error} times that of {name}")
-                quicker |= {name} if error.low > 1 else set()
+                quicker |= {f"{name} at {coupling:g}"} if judged and error.low > 1 else set()
             ratio, draws = (speedup(own, name, scale, what) for what in ("seconds", "draws"))
             if ratio is None:
                 reasons.append(f"coupling {coupling:g}: {name} does not get there in every repetition ({accepted:.3g} accepted)")
-                slower.append(reached == scale.repeats)
+                slower += [reached == scale.repeats] if judged else []
                 continue
             least = "at least " if reached < scale.repeats else ""
             reasons.append(
                 f"coupling {coupling:g}: {BASE} needs {least}{ratio} times the seconds of {name}, {least}{draws} times the draws"
                 f" ({accepted:.3g} accepted)"
             )
-            slower.append(ratio.high < 1)
-            if ratio.low > 1:
-                quicker.add(name)
-    word: Word = "unclear"
-    if any(name != FLIP for name in quicker):
-        word = "agrees"
-    elif not quicker and slower and all(slower):
-        word = "differs"
+            slower += [ratio.high < 1] if judged else []
+            if judged and ratio.low > 1:
+                quicker.add(f"{name} at {coupling:g}")
+    word: Word = "agrees" if quicker else "differs" if slower and all(slower) else "unclear"
+    if quicker:
+        reasons.insert(0, f"clearly quicker than {BASE}: {'; '.join(sorted(quicker))}")
     return Verdict(word, tuple(reasons))
 
 
 def spin_chart(title: str) -> Callable[[Table], Any]:
-    """R by draws and by time, a row a coupling."""
+    """Error and R by time, a row a coupling."""
 
     def draw(table: Table) -> Any:
         charts = []
         for coupling in dict.fromkeys(table.column("coupling")):
             own = Table(table.columns, [row for row in table.rows if row[0] == coupling])
-            for x, x_title in (("draws", "draws a chain"), ("seconds", "seconds (all chains of a repetition)")):
+            for y, y_title in (("mse", "mean squared error"), ("rhat", "mean R over atoms")):
                 panel = Lines(
-                    title=f"{title}, coupling {coupling}",
-                    x=x,
-                    y="rhat",
+                    title=f"coupling {coupling}",
+                    x="seconds",
+                    y=y,
                     by=("sampler",),
                     at="draws",
                     over="repeat",
-                    x_title=x_title,
-                    y_title="mean R over atoms",
+                    x_title="processor seconds (all chains of a repetition)",
+                    y_title=y_title,
+                    band=False,
                 )
                 charts.append(lines(own, panel))
-        return beside(charts)
+        return beside(charts, title=title)
 
     return draw

@@ -112,9 +112,9 @@ class Orbits:
 
 def renaming_orbits(problem: Problem) -> Orbits:
     """Orbits under renamings of interchangeable constants, found from model and evidence alone."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     partition = SymmetryFinder(problem).twins.orbits
-    return Orbits(partition.orbit_of, time.perf_counter() - begun, "renamings")
+    return Orbits(partition.orbit_of, time.process_time() - begun, "renamings")
 
 
 def network_orbits(stage: Stage, *, budget_seconds: float = 30.0) -> Orbits | None:
@@ -123,8 +123,8 @@ def network_orbits(stage: Stage, *, budget_seconds: float = 30.0) -> Orbits | No
     from markovlogic.symmetry.automorphisms import network_automorphisms
 
     network_automorphisms(network_of(3, [(1.0, [1, 2]), (1.0, [1, 4])]))  # compiles what the search needs
-    begun = time.perf_counter()
+    begun = time.process_time()
     found = SymmetryFinder(stage.problem, stage.network, budget_seconds=budget_seconds).found("automorphisms")
     if found.notes:
         return None
-    return Orbits(found.orbits.orbit_of, time.perf_counter() - begun, "automorphisms of the ground network")
+    return Orbits(found.orbits.orbit_of, time.process_time() - begun, "automorphisms of the ground network")
