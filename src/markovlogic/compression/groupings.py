@@ -43,13 +43,17 @@ class KMeans(SharedRatio):
         """Which groundings of an object are counted."""
         return "sat-fals-unk"
 
+    def number(self, problem: Problem, of: str) -> int:
+        """How many groups a type gets."""
+        return group_number(problem, of, self.share)
+
     def partition(self, problem: Problem) -> Partition:
         """K-means of every type."""
         features, label = features_of(problem, lowered_of(problem), self.feature_kind), {}
         for of, domain in problem.domains.items():
             free = np.flatnonzero(~held_apart(problem)[of])
             own = np.arange(len(domain), dtype=np.int32)
-            k = group_number(problem, of, self.share)
+            k = self.number(problem, of)
             own[free] = _clusters(features.points[of][free], k, self.seed or 0) + len(domain)
             label[of] = own
         return partition_of(problem, label, self.source, notes=features.notes)

@@ -1,8 +1,8 @@
 """E3's other curves: clustered Gibbs on the full-size benchmarks, k-means with a tenth of the objects, majority evidence.
 
-cgibbs is Gibbs sampling of the smaller problem, which grounds nothing either. acgibbs chooses blocks by selection probabilities,
-which only the chain over blocks has: where a rule has too many instances over groups, its curve is missing and the outcome says
-why.
+cgibbs and acgibbs run on one kernel, the chain over blocks, so that they differ in the selection of blocks alone; and on two
+partitions: k-means with a tenth of the objects, and [000]'s own by NP-Cluster, with as many clusters by k-means as its rival.
+Where a rule has too many instances over groups, curves are missing and the outcome says why.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 
 from markovlogic.compression.block_network import block_network
+from markovlogic.compression.partition import Partition
 from markovlogic.errors import ResourceError
 from markovlogic.methods.sampling.block_gibbs import BlockGibbs
-from markovlogic.methods.sampling.counting_gibbs import CountingGibbs
-from markovlogic.networks.counting.building import counting_network
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.system.arrays import Int64
 from markovlogic_papers.experiments.contest import looks
+from markovlogic_papers.experiments.np_cluster import METHOD, RIVAL, np_cluster
 from markovlogic_papers.experiments.racing import agreement
 from markovlogic_papers.readings import KMeans
 
-CGIBBS = "cgibbs"
-READINGS = {"acgibbs scan": "scan", "acgibbs lazy": "lazy"}
+READINGS = {"cgibbs": "none", "acgibbs scan": "scan", "acgibbs lazy": "lazy"}
+MOST_BLOCKS = 10_000  # β₂ of NP-Cluster
 FEWEST = 4  # draws, from which on R says something
 
 
@@ -55,38 +55,33 @@ class CurvePoint:
 
 def clustered_curves(prepared: PreparedProblem, atoms: Int64, wanted: ClusteredOptions) -> tuple[list[CurvePoint], list[str]]:
     """All curves on one benchmark for these open atoms; and what could not run."""
-    grouping = KMeans(ratio=wanted.ratio, features="sat", weights="literal", seed=wanted.seed)
-    begun = time.process_time()
-    partition = grouping.partition(prepared.problem)
     found: list[CurvePoint] = []
     notes: list[str] = []
-    own = grouping.shrunk(prepared, partition)
+    begun = time.process_time()
+    by_kmeans = KMeans(ratio=wanted.ratio, features="sat", weights="literal", seed=wanted.seed)
+    partition = by_kmeans.partition(prepared.problem)
     clustered = time.process_time() - begun
-    found += _followed(CGIBBS, _counting(own.prepared, wanted), own.projection.at(atoms)[0], clustered, wanted)
-    try:
-        blocks = block_network(prepared, partition, grouping.carry_over.reading)
+    ways: list[tuple[str, str, Partition, float]] = [(name, alpha, partition, clustered) for name, alpha in READINGS.items()]
+    begun = time.process_time()
+    own, as_many = np_cluster(prepared.problem, wanted.seed, MOST_BLOCKS)
+    searched = time.process_time() - begun
+    begun = time.process_time()
+    ways += [(METHOD, "scan", own, searched), (RIVAL, "none", as_many.partition(prepared.problem), time.process_time() - begun)]
+    networks: dict[int, Any] = {}
+    for name, alpha, groups, seconds in ways:
+        try:
+            if id(groups) not in networks:
+                networks[id(groups)] = block_network(prepared, groups, by_kmeans.carry_over.reading)
+        except ResourceError as refusal:
+            notes.append(f"{name} does not fit: {refusal}")
+            continue
+        blocks = networks[id(groups)]
         place = np.where(blocks.most[blocks.of_atom[atoms]] > 0, blocks.of_atom[atoms], -1).astype(np.int64)
-        for name, alpha in READINGS.items():
-            found += _followed(name, _blocks(blocks, alpha, wanted), place, clustered, wanted)
-    except ResourceError as refusal:
-        notes.append(f"acgibbs does not fit: {refusal}")
+        found += _followed(name, _blocks(blocks, alpha, wanted), place, seconds, wanted)
     return found, notes
 
 
 Step = Callable[[], Any]  # one sweep of all chains -> (chains, n_places) truth values
-
-
-def _counting(prepared: PreparedProblem, wanted: ClusteredOptions) -> Step:
-    network = counting_network(prepared.problem, prepared.lowered)
-    sampler = CountingGibbs(start="random").build(network, 1)
-    states = [sampler.init(own) for own in np.random.SeedSequence(wanted.seed).spawn(wanted.chains)]
-
-    def step() -> Any:
-        for state in states:
-            sampler.step(state, 1)
-        return np.stack([state.world for state in states]) if network.n_atoms else np.zeros((wanted.chains, 1), np.uint64)
-
-    return step
 
 
 def _blocks(network: Any, alpha: str, wanted: ClusteredOptions) -> Step:

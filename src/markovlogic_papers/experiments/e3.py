@@ -32,12 +32,12 @@ class FullSizeScale:
     """How big the panels are made."""
 
     scale: float = 1.0  # of the domains
-    seconds: float = 120.0  # of all chains of a panel
+    seconds: float = 30.0  # of all chains of a panel
     draws: int = 300
     chains: int = 5
     atoms: int = 1000  # whose R is averaged
     shares: tuple[float, ...] = (0.25, 0.5)
-    clustered_seconds: float = 15.0  # of each curve of clustered Gibbs
+    clustered_seconds: float = 6.0  # of each curve of clustered Gibbs
     ratio: float = 0.1  # of the objects, that is left as groups
 
 
@@ -176,13 +176,13 @@ def draw(table: Table) -> Any:
             Table(table.columns, [row for row in table.rows if row[0] == name]),
             Lines(
                 title=name,
-                x="seconds",
+                x="draws",
                 y="mean_rhat",
                 by=("sampler", "evidence"),
                 at="draws",
                 over=None,
                 log_y=False,
-                x_title="seconds (all chains)",
+                x_title="draws a chain",
                 y_title="mean R of the atoms",
             ),
         )
