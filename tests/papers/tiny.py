@@ -19,7 +19,7 @@ from markovlogic_papers.experiments.e18b import PageRaceScale
 from markovlogic_papers.experiments.e18e import LowRankScale
 from markovlogic_papers.experiments.estimators import CurveScale
 from markovlogic_papers.experiments.iterations import IterationScale
-from markovlogic_papers.experiments.mixing import GENERATED, ONE, STRONG, TWO_MODES, MixingScale
+from markovlogic_papers.experiments.mixing import GENERATED, MODES_OF_Z, ONE, STRONG, MixingScale
 from markovlogic_papers.experiments.outcome import Experiment, Outcome
 from markovlogic_papers.experiments.preprocessing import TaskScale
 from markovlogic_papers.experiments.sizes import SizeScale
@@ -43,16 +43,16 @@ _ACCURACY = AccuracyScale(
     gold_draws=10,
     weights=(0.2, 1.0),
 )
-_MIXING = MixingScale(size=3, seconds=0.01, chains=3, repeats=2, burn_in=2, most_draws=30, weights=(ONE, TWO_MODES))
+_MIXING = MixingScale(size=3, seconds=0.01, chains=3, repeats=2, burn_in=2, most_draws=30, weights=(ONE, MODES_OF_Z))
 _ITERATIONS = IterationScale(sizes=(2, 3, 4, 5), seconds=0.1, ground_to=4, from_size=2)
 _LOW_RANK = LowRankScale(pages=(6, 8, 10), topics=4, repeats=1)
 _FULL_SIZE = FullSizeScale(scale=0.003, seconds=0.01, draws=10, chains=3, atoms=20, clustered_seconds=0.01, ratio=0.5)
 _ADAPTED = AdaptedScale(60, (3, 6), ((1.0, 0.5),), 6, 2, chains=2)
 _CLUSTERED = ClusteredScale(0.8, 8, 2, 2, 2, 8, chains=2, evidence=(0.5,), benchmarks=("webkb", "er"), made=0.008)
 _SYNTHETIC = SyntheticScale(6, 8, (2,), (0.3, 0.8), (1, 3), runs=2, epochs=2)
-_TASK = TaskScale((8, 8, 5), (8, 8, 5), 2, (0.5,), (1, 3), 2, 8, 1, 1, benchmarks=("webkb", "er"), made=0.01, epochs=2)
+_TASK = TaskScale((8, 8, 5), (8, 8, 5), 2, (0.5,), 2, 8, 1, 1, benchmarks=("webkb", "er"), made=0.01, epochs=2)
 _EMBEDDING = EmbeddingScale(
-    (8, 8, 5), (8, 8, 5), 2, (0.5,), (), 2, 8, 1, 1, benchmarks=("webkb", "er"), made=0.01, epochs=2, dimensions=(2, 3)
+    (8, 8, 5), (8, 8, 5), 2, (0.5,), 2, 8, 1, 1, benchmarks=("webkb", "er"), made=0.01, epochs=2, dimensions=(2, 3)
 )
 SCALES = (
     {"E1": _ADAPTED, "E2": _CLUSTERED, "E3": _FULL_SIZE}

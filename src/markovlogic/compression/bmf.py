@@ -22,7 +22,7 @@ Algorithm = Literal["grecond", "asso"]
 THRESHOLDS = tuple(step / 10 for step in range(1, 11))  # of ASSO's associations
 MOST_CONCEPTS, MOST_CELLS = 1000, 2000  # of a matrix whose Boolean rank is found by an integer program, after equal rows are one
 MOST_LISTED = 2_000_000  # cells before that
-PROVING_SECONDS = 5.0  # that the program may take
+PROVING_NODES = 1000  # of the search that the program may look at: the same on all machines, however busy
 MOST_BYTES = 1 << 31  # of one packed matrix, rows and columns without a one left out
 
 
@@ -212,7 +212,7 @@ def smallest_cover(matrix: BooleanMatrix, *, unknown: BooleanMatrix | None = Non
             constraints=LinearConstraint(csr_array(covers.astype(np.float64)), lb=1.0),
             integrality=np.ones(len(extents)),
             bounds=Bounds(0, 1),
-            options={"time_limit": PROVING_SECONDS},
+            options={"node_limit": PROVING_NODES},
         )
         if found.status != 0:
             return None

