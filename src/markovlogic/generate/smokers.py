@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from markovlogic.generate.draws import distinct_others, facts, known_ones, type_line
-from markovlogic.generate.families import Request
+from markovlogic.generate.families import FRIENDS, Request
 from markovlogic.generate.problem_files import FactBlock, Generated
 
 FRIENDS_KNOWN = 10  # [003] footnote 2; with n people at most n - 1 are there (papers.md 2.14)
@@ -23,7 +23,8 @@ RULES = """
 NOTE = """\
 Evidence: for that share of the people, whether they smoke and who min(10, people - 1) of their friends are.
 Friends has true facts only. Queried or with --open Friends, friendships that are not listed stay open, as in the papers;
-else they are false, because a predicate with evidence that is not queried is closed.
+else they are false, because a predicate with evidence that is not queried is closed."""
+VARIANTS_NOTE = """
 In the variant same-friends these are the same ten people for all, in known-friends they are among the known people themselves."""
 
 
@@ -39,7 +40,7 @@ def people(request: Request) -> tuple[str, tuple[FactBlock, ...]]:
     friends = distinct_others(rng, np.arange(size), size, min(FRIENDS_KNOWN, size - 1))
     known = known_ones(rng, size, request.share)
     pairs = np.stack([np.repeat(known, friends.shape[1]), friends[known].ravel()], axis=1)
-    if request.variant:
+    if request.variant in FRIENDS:
         chosen = known if request.variant == "known-friends" else rng.permutation(size)[:FRIENDS_KNOWN]
         others = np.stack([grid.ravel() for grid in np.meshgrid(known, chosen[: FRIENDS_KNOWN + 1], indexing="ij")], axis=1)
         pairs = others[others[:, 0] != others[:, 1]]
@@ -50,4 +51,4 @@ def people(request: Request) -> tuple[str, tuple[FactBlock, ...]]:
 def build(request: Request) -> Generated:
     """Rules of the paper, evidence of its footnote."""
     persons, given = people(request)
-    return Generated("smokers", persons + DECLARATIONS + RULES, given, "Smokes,Cancer,Friends", NOTE)
+    return Generated("smokers", persons + DECLARATIONS + RULES, given, "Smokes,Cancer,Friends", NOTE + VARIANTS_NOTE)

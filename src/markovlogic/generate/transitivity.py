@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markovlogic.generate.families import Request
 from markovlogic.generate.problem_files import Generated
-from markovlogic.generate.smokers import DECLARATIONS, NOTE, RULES, people, rows
+from markovlogic.generate.smokers import DECLARATIONS, NOTE, RULES, VARIANTS_NOTE, people, rows
 
 __all__ = ["build", "rows"]
 
@@ -14,4 +14,4 @@ TRANSITIVE = "1.0 Friends(x, y) ^ Friends(y, z) => Friends(x, z)\n"
 def build(request: Request) -> Generated:
     """The smokers problem and one rule more."""
     persons, given = people(request)
-    return Generated("transitivity", persons + DECLARATIONS + RULES + TRANSITIVE, given, "Smokes,Cancer,Friends", NOTE)
+    return Generated("transitivity", persons + DECLARATIONS + RULES + TRANSITIVE, given, "Smokes,Cancer,Friends", NOTE + VARIANTS_NOTE)
