@@ -2,10 +2,14 @@
 
 import shutil
 import signal
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import pytest
 from tests.waiting import Clock
 
+from markovlogic.grounding.backends import Engine
 from markovlogic.system import cancellation
 
 # A job in the background of a script is started with Ctrl-C ignored, and so would be the processes that tests interrupt.
@@ -19,6 +23,28 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr(cancellation, "time", made)
     return made
+
+
+@pytest.fixture(scope="session")
+def sail() -> Iterator[Callable[[int], AbstractContextManager[Engine]]]:
+    """Opens an engine on a Sail server with so many partitions; each server is started once."""
+    pytest.importorskip("pysail", reason="pip install 'markovlogic[sail]'")
+    with warnings.catch_warnings(), ExitStack() as servers:
+        warnings.simplefilter("ignore")  # pyspark and pandas
+        from markovlogic.grounding.backends import sessions
+
+        known: dict[int, str] = {}
+
+        @contextmanager
+        def opened(partitions: int) -> Iterator[Engine]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if partitions not in known:
+                    known[partitions] = servers.enter_context(sessions._sail(partitions))
+                with sessions.spark_engine(known[partitions]) as engine:
+                    yield engine
+
+        yield opened
 
 
 BROWSER = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
