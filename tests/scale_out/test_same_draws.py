@@ -87,7 +87,7 @@ def test_objects_have_the_same_bits_everywhere(sail: Callable[[int], AbstractCon
         first["probability"].to_pylist(), one_machine.probability, first["stderr"].to_pylist(), one_machine.stderr, strict=True
     ):
         assert own == pytest.approx(other, abs=1e-9 + 6 * float(np.hypot(error, also)))
-    assert [name for name in one_machine] == first["atom"].to_pylist()
+    assert list(one_machine) == first["atom"].to_pylist()
 
 
 RECORDS = """
