@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,25 +14,30 @@ import numpy as np
 from markovlogic._version import __version__
 from markovlogic.data.arrow import numpy_numbers
 from markovlogic.data.evidence import Domain, Evidence, codes
-from markovlogic.data.sources import evidence_sources, source_name
-from markovlogic.errors import InputError, ResourceError, UnsupportedError
+from markovlogic.data.sources import NAMED, Source, evidence_sources, is_postgres, source_name
+from markovlogic.errors import InputError, ResourceError, UnsupportedError, known_name
+from markovlogic.guarantee import Guarantee
 from markovlogic.language.load import load
 from markovlogic.language.syntax import Model
 from markovlogic.problem.prepare import Assumptions
 from markovlogic.results.marginals import EVENT, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
+from markovlogic.scale_out.executor import Task
 from markovlogic.scale_out.options import RoadOptions
 from markovlogic.scale_out.road import Prepared, Summary, prepare_stored, solve_stored
 from markovlogic.system.arrays import frozen
-from markovlogic.system.measures import default_limit, peak_memory
+from markovlogic.system.measures import default_limit, peak_memory, show_bytes
 from markovlogic.system.progress import SILENT, Progress
 
 if TYPE_CHECKING:
+    from markovlogic.api.explain import Explanation
     from markovlogic.grounding.backends import Engine
 
 LOCAL, SPARK = "local", "spark"
 METHODS = ("auto", "exact", "enumerate", "eliminate", "gibbs", "blocked", "mcsat", "tempered")
 MOST_ROWS = 2_000_000  # of a result that this program holds; more become a dataset
+CATALOG = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*){1,2}")  # a table of a catalog
+BYTES_A_ROW = 600  # of a bundle in an executor, with its network and its answers; measured
 ABOUT_DRAWS = ("worlds", "thin", "checkpoint", "resume", "keep_draws")
 
 
@@ -132,26 +138,204 @@ def infer_on(
         if on.is_local and path is None:
             return None
         raise UnsupportedError(f"--engine: {wrong}", hint="without --engine it can be done on this machine")
+    with _prepared(on, model, evidence, query, options, path, memory_limit, progress, threads) as prepared:
+        summary = solve_stored(prepared, options, progress)
+        if path is not None:
+            prepared.problem.engine.write("SELECT * FROM result", path)
+            return Dataset(path, summary)
+        _refuse_many(summary)
+        if isinstance(evidence, Evidence):
+            files: tuple[str, ...] = evidence.sources
+        else:
+            files = tuple(source_name(source) for source in (evidence_sources if on.is_local else _sources)(evidence))
+        return _marginals(prepared, summary, files, options)
+
+
+@contextmanager
+def _prepared(
+    on: OnEngine,
+    model: Any,
+    evidence: Any,
+    query: Any,
+    options: RoadOptions,
+    path: str | None,
+    memory_limit: int | None,
+    progress: Progress,
+    threads: int | None = None,
+) -> Iterator[Prepared]:
+    """Bundles of components, for as long as the engine is open; path: where a dataset is to be written."""
     checked = model if isinstance(model, Model) else load(model)
-    sources = evidence if isinstance(evidence, Evidence) else evidence_sources(evidence)
+    sources = (
+        evidence if isinstance(evidence, Evidence) else _sources(evidence) if not on.is_local else evidence_sources(evidence)
+    )
     if path is not None and "://" not in path and os.path.lexists(path):
         raise InputError(f"{path} exists already", hint="a dataset is written to a new folder")
     limit = default_limit() if memory_limit is None else memory_limit
     with on.opened(limit, threads) as engine:
-        prepared = prepare_stored(engine, checked, sources, query, options, progress)
+        yield prepare_stored(engine, checked, sources, query, options, progress)
+
+
+def _sources(evidence: Any) -> list[Source]:
+    """Sources as the readers take them; what this machine has no file of is for the engine: paths, tables, `sql:` queries."""
+    if isinstance(evidence, str):
+        named = NAMED.match(evidence)
+        content = named.group(2) if named is not None else ""
+        there = content.startswith("sql:") or "://" in content or "*" in content or CATALOG.fullmatch(content) is not None
+        if named is not None and there and not is_postgres(content) and not (os.path.exists(evidence) or os.path.exists(content)):
+            return [(named.group(1), content)]
+    elif isinstance(evidence, list | tuple) and all(isinstance(item, str | os.PathLike) for item in evidence):
+        return [source for item in evidence for source in _sources(item)]
+    return evidence_sources(evidence)
+
+
+def _refuse_many(summary: Summary) -> None:
+    """Refuse rows that this program does not hold."""
+    if summary.rows > MOST_ROWS:
+        raise ResourceError(
+            f"the result has {summary.rows:,} rows, more than this program holds ({MOST_ROWS:,});"
+            " with --engine spark -o NAME.parquet the engine writes a dataset",
+            needed=summary.rows,
+            limit=MOST_ROWS,
+        )
+
+
+MAP_METHODS = ("auto", "maxwalksat", "ilp")
+
+
+@dataclass(frozen=True)
+class StoredWorld:
+    """The most probable world that was found: its true atoms, or the folder that has them."""
+
+    atoms: tuple[str, ...]
+    path: str | None
+    summary: Summary
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether no other world is more probable."""
+        return self.summary.guarantee is Guarantee.EXACT
+
+    @property
+    def line(self) -> str:
+        """The summary in a line."""
+        own = self.summary
+        proof = "proved" if self.is_proved else f"not proved: another world may weigh up to {own.gap:.6g} more"
+        return f"{own.rows:,} true atoms, {own.components:,} components, {proof}"
+
+    def stats(self) -> dict[str, Any]:
+        """What `--stats` writes."""
+        return record_of(self.summary, (), (), "none", None).stats(self.summary.guarantee) | {"proved": self.is_proved}
+
+
+def maximize_on(
+    on: OnEngine,
+    model: Any,
+    evidence: Any,
+    query: Any,
+    *,
+    method: str = "auto",
+    seed: int | None = None,
+    assumed: Assumptions | None = None,
+    include_evidence: bool = False,
+    path: str | None = None,
+    memory_limit: int | None = None,
+    progress: Progress = SILENT,
+) -> StoredWorld:
+    """The most probable world, component by component; path: a new folder for its true atoms."""
+    check_engine(on.engine)
+    known_name(method, "method", MAP_METHODS)
+    options = RoadOptions(Sampling(seed=seed), method, assumed or Assumptions(), include_evidence=include_evidence, task=Task.MAP)
+    with _prepared(on, model, evidence, query, options, path, memory_limit, progress) as prepared:
         summary = solve_stored(prepared, options, progress)
+        engine = prepared.problem.engine
         if path is not None:
-            engine.write("SELECT * FROM result", path)
-            return Dataset(path, summary)
-        if summary.rows > MOST_ROWS:
-            raise ResourceError(
-                f"the result has {summary.rows:,} rows, more than this program holds ({MOST_ROWS:,});"
-                " with --engine spark -o NAME.parquet the engine writes a dataset",
-                needed=summary.rows,
-                limit=MOST_ROWS,
-            )
-        files = sources.sources if isinstance(sources, Evidence) else tuple(source_name(source) for source in sources)
-        return _marginals(prepared, summary, files, options)
+            engine.write("SELECT atom FROM result", path)
+            return StoredWorld((), path, summary)
+        _refuse_many(summary)
+        return StoredWorld(tuple(row[0] for row in engine.rows("SELECT atom FROM result ORDER BY atom")), None, summary)
+
+
+def explain_on(
+    on: OnEngine,
+    model: Any,
+    evidence: Any,
+    query: Any,
+    options: RoadOptions,
+    elsewhere: Mapping[str, Any],
+    *,
+    memory_limit: int | None = None,
+    progress: Progress = SILENT,
+) -> Explanation:
+    """Sizes, components and predicted seconds; grounds and finds components, solves none."""
+    from markovlogic.api.explain import Candidate, Explanation, PlanView
+    from markovlogic.grounding.predict import groundings_of
+
+    check_engine(on.engine)
+    if wrong := refusal(options, elsewhere):
+        raise UnsupportedError(f"--engine: {wrong}", hint="without --engine it can be done on this machine")
+    options = replace(options, task=Task.PLAN)
+    with _prepared(on, model, evidence, query, options, None, memory_limit, progress) as prepared:
+        summary = solve_stored(prepared, options, progress)
+        problem, found = prepared.problem, prepared.bundled
+        size = "SELECT comp, COUNT(*) AS n FROM label GROUP BY comp"
+        most = problem.engine.row(f"SELECT COALESCE(MAX(n), 1) FROM ({size}) AS sizes")
+        methods = dict(sorted(summary.methods.items(), key=lambda own: -own[1])) or {"exact": 0}
+        seconds = summary.work_seconds or 0.0
+        reason = f"{found.components:,} components in {found.bundles:,} bundles, each by the method that suits it"
+        bundle_bytes = BYTES_A_ROW * max(found.largest, options.bundle)
+        return Explanation(
+            groundings=sum(groundings_of(problem.model, problem.domains)),  # type: ignore[arg-type]
+            atoms=sum(own.n_open for own in prepared.posed.relations.values()),
+            clauses=None,
+            clauses_at_most=summary.clauses,
+            literals=None,
+            components=found.components,
+            largest_component=int(most[0]) if most else 0,
+            exclusive_groups=0,
+            memory_bytes=bundle_bytes,
+            plan=PlanView(next(iter(methods)), "ground", options.sampling.estimator, reason, None, methods),
+            candidates=tuple(
+                Candidate(name, "ground", True, str(summary.guarantee), None, None, f"{atoms:,} atoms")
+                for name, atoms in methods.items()
+            ),
+            details=(
+                f"executors: about {seconds:,.1f} s of work in all, {show_bytes(bundle_bytes)} for a bundle",
+                f"largest component: {found.largest:,} ground clauses and facts, {problem.name_of(found.largest_at)} is in it",
+                f"{found.rounds} rounds to find the components",
+            ),
+            notes=problem.facts.notes,
+        )
+
+
+def cluster_on(
+    on: OnEngine,
+    model: Any,
+    evidence: Any,
+    predicate: str,
+    *,
+    sampling: Sampling,
+    assumed: Assumptions | None = None,
+    path: str | None = None,
+    memory_limit: int | None = None,
+    progress: Progress = SILENT,
+) -> tuple[Any, Summary]:
+    """Clusters of an equivalence relation as an Arrow table, or a new folder; and how the run went."""
+    from markovlogic.scale_out.clusters import cluster_stored
+
+    check_engine(on.engine)
+    options = RoadOptions(sampling, "auto", assumed or Assumptions())
+    if wrong := refusal(options, {}):
+        raise UnsupportedError(f"--engine: {wrong}", hint="without --engine it can be done on this machine")
+    with _prepared(on, model, evidence, predicate, options, path, memory_limit, progress) as prepared:
+        summary = solve_stored(prepared, options, progress)
+        cluster_stored(prepared, predicate)
+        engine = prepared.problem.engine
+        if path is not None:
+            engine.write("SELECT * FROM clusters", path)
+            return path, summary
+        _refuse_many(summary)
+        found = engine.arrow("SELECT * FROM clusters")
+        return (found if hasattr(found, "sort_by") else found.read_all()).sort_by("constant"), summary
 
 
 def infer_dataset(
@@ -236,18 +420,20 @@ def _marginals(prepared: Prepared, summary: Summary, sources: Sequence[str], opt
     number = {name: at for at, name in enumerate(predicates)}
     predicate_of = np.array([EVENT if name is None else number[name] for name in predicate], np.int32)
     code = np.full(len(predicate), -1, np.int64)
-    domains = []
-    for at, name in enumerate(predicates):
-        rows = np.flatnonzero(predicate_of == at)
-        own, args = [], []
+    rows_of = [np.flatnonzero(predicate_of == at) for at in range(len(predicates))]
+    columns: dict[str, list[Any]] = {}  # by type: one domain for all places that take it
+    for name, rows in zip(predicates, rows_of, strict=True):
         for position, type_name in enumerate(model.predicates[name].types):
-            column = table[f"arg{position + 1}"].take(pa.array(rows)).combine_chunks()
-            values = pc.unique(column).sort()
-            args.append(numpy_numbers(pc.index_in(column, values)))
-            own.append(Domain(type_name, tuple(values.to_pylist())))
-        domains.append(tuple(own))
-        sizes = tuple(map(len, own))
-        code[rows] = codes(np.stack(args, axis=1) if args else np.zeros((len(rows), 0), np.int64), sizes)
+            columns.setdefault(type_name, []).append(table[f"arg{position + 1}"].take(pa.array(rows)).combine_chunks())
+    values = {type_name: pc.unique(pa.chunked_array(own)).sort() for type_name, own in columns.items()}
+    domain = {type_name: Domain(type_name, tuple(own.to_pylist())) for type_name, own in values.items()}
+    domains = tuple(tuple(domain[of] for of in model.predicates[name].types) for name in predicates)
+    for name, rows, own in zip(predicates, rows_of, domains, strict=True):
+        args = [
+            numpy_numbers(pc.index_in(table[f"arg{position + 1}"].take(pa.array(rows)).combine_chunks(), values[type_name]))
+            for position, type_name in enumerate(model.predicates[name].types)
+        ]
+        code[rows] = codes(np.stack(args, axis=1) if args else np.zeros((len(rows), 0), np.int64), tuple(map(len, own)))
     numbers: dict[str, Any] = {
         name: np.asarray(table[name].cast(pa.float64()).fill_null(np.nan).to_numpy(), np.float64)
         for name in ("probability", "stderr", "rhat", "ess")
@@ -262,7 +448,7 @@ def _marginals(prepared: Prepared, summary: Summary, sources: Sequence[str], opt
             guarantee=summary.guarantee,
             run=record_of(summary, files, texts, options.sampling.estimator, options.sampling),
             predicates=predicates,
-            domains=tuple(domains),
+            domains=domains,
             exclusive=tuple(model.predicates[name].exclusive for name in predicates),
             whole=tuple(False for _ in predicates),
             notes=summary.concerns,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from markovlogic.cli import options
+from markovlogic.cli import on_engine, options
 from markovlogic.cli.outputs import check_outputs, show_message
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ def cluster(
             "-o", "--output", metavar="FILE", help="CSV file. Default: standard output.", rich_help_panel=options.OUTPUT
         ),
     ] = "-",
+    engine: options.Engine = None,
+    spark_remote: options.SparkRemote = None,
+    spark_folder: options.SparkFolder = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Write the clusters of an equivalence relation, with the probability that each is exactly right."""
@@ -95,6 +98,24 @@ def cluster(
 
     if not predicate.strip():
         raise InputError("cluster needs --predicate P, the equivalence relation whose clusters are wanted")
+    options.check_engine(engine, spark_remote, spark_folder)
+    if engine is not None:
+        from markovlogic.problem.prepare import Assumptions
+        from markovlogic.running.sampling import Sampling
+
+        if pairs:
+            raise InputError("--pairs: not supported with --engine", hint=f"mln infer -q {predicate} --engine {engine} has them")
+        return on_engine.write_clusters(
+            on_engine.engine_of(engine, spark_remote, spark_folder),
+            model,
+            evidence or (),
+            predicate.strip(),
+            output,
+            quiet=quiet,
+            sampling=Sampling(chains, draws, burn_in, seed, time_limit, target_stderr),
+            assumed=Assumptions(options.names(open_), options.names(closed), closed_types),
+            memory_limit=options.memory_size(memory_limit),
+        )
     check_outputs((output, pairs) if pairs else (output,), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         found = find_clusters(
@@ -116,9 +137,9 @@ def cluster(
             memory_limit=options.memory_size(memory_limit),
             progress=progress,
         )
-        _write(found.table(), output)
+        write_table(found.table(), output)
         if pairs:
-            _write(found.pairs_table(), pairs)
+            write_table(found.pairs_table(), pairs)
     if not quiet:
         show_message(_summary(found, output))
         for note in found.notes:
@@ -135,7 +156,7 @@ def _summary(found: Clustering, output: str) -> str:
     return f"{where}{len(label):,} constants in {n:,} clusters"
 
 
-def _write(table: Any, path: str) -> None:
+def write_table(table: Any, path: str) -> None:
     """CSV, quoted as RFC 4180 has it; what is undefined is empty."""
     import csv
     import io

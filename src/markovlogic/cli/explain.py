@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from markovlogic.cli import options
+from markovlogic.cli import on_engine, options
 from markovlogic.cli.outputs import show_message
 from markovlogic.system.measures import show_bytes
 
@@ -49,6 +49,9 @@ def explain(
     checkpoint: options.Checkpoint = None,
     include_evidence: options.IncludeEvidence = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.", rich_help_panel=options.OUTPUT)] = False,
+    engine: options.Engine = None,
+    spark_remote: options.SparkRemote = None,
+    spark_folder: options.SparkFolder = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Show how big a problem is, which plan `infer` would execute, and what it would cost. Runs nothing long."""
@@ -57,38 +60,54 @@ def explain(
 
     from markovlogic.api import explain as api
     from markovlogic.cli.options import read_settings
+    from markovlogic.problem.prepare import Assumptions
     from markovlogic.report.progress import shown_progress
+    from markovlogic.running.sampling import Sampling
+    from markovlogic.scale_out.options import RoadOptions
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
-    with shown_progress(quiet=quiet) as progress:
-        found = api.explain(
-            model,
-            evidence or (),
-            query,
-            method=chosen,
-            network=network,
-            compress=compressor,
-            compress_as=compress_as,  # type: ignore[arg-type]
-            proposals=source,
-            orbits=orbits,
-            estimator=estimator,
-            chains=chains,
-            draws=draws,
-            burn_in=burn_in,
-            seed=seed,
-            time_limit=time_limit,
-            target_stderr=target_stderr,
-            worlds=worlds,
-            thin=thin,
-            checkpoint=checkpoint,
-            include_evidence=include_evidence,
-            open_=options.names(open_),
-            closed=options.names(closed),
-            closed_types=closed_types,
-            clause_weights=clause_weights,
-            memory_limit=limit,
-            progress=progress,
+    options.check_engine(engine, spark_remote, spark_folder)
+    if engine is not None:
+        limits = (time_limit, target_stderr)
+        road = RoadOptions(
+            Sampling(chains, draws, burn_in, seed, *limits, worlds, thin, checkpoint, False, False, estimator, orbits),
+            chosen,
+            Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights),
+            include_evidence,
         )
+        elsewhere = {"network": network, "compress": compressor, "proposals": source}
+        on = on_engine.engine_of(engine, spark_remote, spark_folder)
+        found = on_engine.explained(on, model, evidence or (), query, road, elsewhere, memory_limit=limit, quiet=quiet)
+    else:
+        with shown_progress(quiet=quiet) as progress:
+            found = api.explain(
+                model,
+                evidence or (),
+                query,
+                method=chosen,
+                network=network,
+                compress=compressor,
+                compress_as=compress_as,  # type: ignore[arg-type]
+                proposals=source,
+                orbits=orbits,
+                estimator=estimator,
+                chains=chains,
+                draws=draws,
+                burn_in=burn_in,
+                seed=seed,
+                time_limit=time_limit,
+                target_stderr=target_stderr,
+                worlds=worlds,
+                thin=thin,
+                checkpoint=checkpoint,
+                include_evidence=include_evidence,
+                open_=options.names(open_),
+                closed=options.names(closed),
+                closed_types=closed_types,
+                clause_weights=clause_weights,
+                memory_limit=limit,
+                progress=progress,
+            )
     from markovlogic.report.files import STANDARD_OUTPUT, atomic_file
 
     if json:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from markovlogic.cli import options
+from markovlogic.cli import on_engine, options
 from markovlogic.cli.outputs import check_outputs, show_message
 
 if TYPE_CHECKING:
-    from markovlogic.api.scaled import Dataset
     from markovlogic.results.marginals import Marginals
 
 
@@ -97,56 +96,35 @@ def infer(
     from markovlogic.cli.options import read_settings
     from markovlogic.data.sources import without_passwords
     from markovlogic.errors import InferenceWarning, InputError
+    from markovlogic.problem.prepare import Assumptions
     from markovlogic.report.files import check_ending, is_page
     from markovlogic.report.progress import shown_progress
+    from markovlogic.running.sampling import Sampling
+    from markovlogic.scale_out.options import RoadOptions
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     options.check_engine(engine, spark_remote, spark_folder)
-    as_dataset = engine == "spark" and output is not None and output.endswith(".parquet")
-    check_outputs((None if as_dataset else output, stats, worlds), (model, *(evidence or ())))
+    dataset = on_engine.dataset_at(engine, output)
+    check_outputs((None if dataset else output, stats, worlds), (model, *(evidence or ())))
     if output is not None:
         check_ending(output)
     if explained and (output is None or not is_page(output)):
         raise InputError("--why puts explanations on a page", hint="add -o FILE.html, or explain one atom with mln why")
+    if dataset is not None:
+        limits = (time_limit, target_stderr)
+        road = RoadOptions(
+            Sampling(chains, draws, burn_in, seed, *limits, worlds, thin, checkpoint, resume, False, estimator, orbits),
+            chosen,
+            Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights),
+            include_evidence,
+            top,
+        )
+        elsewhere = {"network": network, "compress": compressor, "proposals": source, "state": state}
+        on = on_engine.engine_of("spark", spark_remote, spark_folder)
+        files = evidence or ()
+        return on_engine.write_dataset(on, model, files, query, road, elsewhere, dataset, stats, memory_limit=limit, quiet=quiet)
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are printed below
-        if as_dataset:
-            from markovlogic.api.scaled import Dataset, OnEngine, infer_on
-            from markovlogic.problem.prepare import Assumptions
-            from markovlogic.running.sampling import Sampling
-            from markovlogic.scale_out.options import RoadOptions
-
-            assert output is not None
-            elsewhere = {"network": network, "compress": compressor, "proposals": source}
-            sampling = Sampling(
-                chains,
-                draws,
-                burn_in,
-                seed,
-                time_limit,
-                target_stderr,
-                worlds,
-                thin,
-                checkpoint,
-                resume,
-                False,
-                estimator,
-                orbits,
-            )
-            assumed = Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights)
-            dataset = infer_on(
-                OnEngine(engine, spark_remote, spark_folder),
-                model,
-                evidence or (),
-                query,
-                RoadOptions(sampling, chosen, assumed, include_evidence, top),
-                elsewhere,
-                path=output,
-                memory_limit=limit,
-                progress=progress,
-            )
-            assert isinstance(dataset, Dataset)
-            return _deliver_dataset(dataset, stats, quiet=quiet)
         result = api.infer(
             model,
             evidence or (),
@@ -184,22 +162,6 @@ def infer(
         )
     result = replace(result, run=replace(result.run, command=without_passwords(shlex.join(["mln", *sys.argv[1:]]))))
     return _deliver(result, output, stats, explained, quiet=quiet)
-
-
-def _deliver_dataset(result: Dataset, stats: str | None, *, quiet: bool) -> int:
-    """Say where the dataset is, and whether to trust it."""
-    import json
-
-    from markovlogic.report.files import atomic_file
-
-    if stats is not None:
-        with atomic_file(stats) as file:
-            file.write(json.dumps(result.stats(), indent=2, allow_nan=False).encode() + b"\n")
-    if not quiet:
-        show_message(f"wrote {result.path}: {result.line}")
-    for concern in result.concerns():
-        show_message(f"concern: {concern}")
-    return 1 if result.concerns() else 0
 
 
 def _deliver(result: Marginals, output: str | None, stats: str | None, explained: int, *, quiet: bool) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from markovlogic.cli import options
+from markovlogic.cli import on_engine, options
 from markovlogic.cli.outputs import check_outputs, show_message
 from markovlogic.compression.table import NONE
 
@@ -77,6 +77,9 @@ def map_(
         str | None, options.output_option("File for the true atoms, one in each line. `-`: standard output.")
     ] = None,
     stats: options.Stats = None,
+    engine: options.Engine = None,
+    spark_remote: options.SparkRemote = None,
+    spark_folder: options.SparkFolder = None,
     quiet: options.Quiet = False,
 ) -> int:
     """Find the most probable world: its true atoms, its weight, and a bound on the weight of any other world."""
@@ -95,6 +98,27 @@ def map_(
     compressor = compressor_from(compress, rank, ratio, set_ or ())
     if compressor is None and not polish:
         raise InputError("--no-polish belongs to --compress, which is missing", hint="add --compress NAME, or remove --no-polish")
+    options.check_engine(engine, spark_remote, spark_folder)
+    if engine is not None:
+        from markovlogic.problem.prepare import Assumptions
+
+        searched = {"--tries": tries, "--flips": flips, "--noise": noise, "--time-limit": time_limit, "--compress": compressor}
+        if given := [name for name, value in searched.items() if value is not None]:
+            raise InputError(f"{', '.join(given)}: not supported with --engine", hint="leave it out, or leave out --engine")
+        return on_engine.write_world(
+            on_engine.engine_of(engine, spark_remote, spark_folder),
+            model,
+            evidence or (),
+            query,
+            output,
+            stats,
+            memory_limit=limit,
+            quiet=quiet,
+            method=method,
+            seed=seed,
+            assumed=Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights),
+            include_evidence=include_evidence,
+        )
     check_outputs((output, stats), (model, *(evidence or ())))
     with shown_progress(quiet=quiet) as progress:
         world = api.maximize(

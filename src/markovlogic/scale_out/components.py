@@ -50,7 +50,7 @@ def bundled(
         f" WHERE g.kind = {GROUP_ROW}"
     )
     edges += [f"SELECT CAST({one} AS BIGINT) AS u, CAST({other} AS BIGINT) AS v" for one, other in tied]
-    rounds = _stars(engine, " UNION ALL ".join(edges))
+    rounds = stars(engine, " UNION ALL ".join(edges))
     first = div.format(a="COALESCE(" + ", ".join(f"r.l{at}" for at in range(grounded.width)) + ")", b=2)
     engine.run(
         "labelled",
@@ -59,29 +59,36 @@ def bundled(
     inside = " OR ".join(f"(l{at} >= {2 * low} AND l{at} < {2 * high})" for low, high in wanted for at in range(grounded.width))
     if hard:
         inside = " OR ".join([f"kind IN ({', '.join(map(str, hard))})", *([inside] if inside else [])])
+    components, largest, largest_at, bundles = bundles_of(engine, "labelled", inside, most)
+    return Bundled("bundled", components, largest, largest_at, bundles, rounds)
+
+
+def bundles_of(engine: Engine, labelled: str, inside: str, most: int) -> tuple[int, int, int, int]:
+    """`bundled`: rows with the bundle of their component; components without a row that `inside` holds for are left out.
+
+    Gives the number of components, rows of the largest and where it is, and the number of bundles.
+    """
     having = f" HAVING MAX(CASE WHEN {inside or '1 = 1'} THEN 1 ELSE 0 END) = 1"
-    engine.run("sizes", f"SELECT comp, COUNT(*) AS n FROM labelled GROUP BY comp{having}")
+    engine.run("sizes", f"SELECT comp, COUNT(*) AS n FROM {labelled} GROUP BY comp{having}")
     row = engine.row("SELECT COUNT(*), CAST(COALESCE(SUM(n), 0) AS BIGINT), COALESCE(MAX(n), 0) FROM sizes")
     assert row is not None
     components, total, largest = (int(value) for value in row)
-    smallest_of = engine.row(f"SELECT MIN(comp) FROM sizes WHERE n = {largest}")
+    found = engine.row(f"SELECT MIN(comp) FROM sizes WHERE n = {largest}")
     buckets = max(1, min(BUCKETS, total // (8 * most)))
-    running = "SUM(n) OVER (PARTITION BY comp % {0} ORDER BY comp ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
-    number = div.format(a="(CAST(running AS BIGINT) - n)", b=most)
+    running = f"SUM(n) OVER (PARTITION BY comp % {buckets} ORDER BY comp ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    number = engine.dialect.divided.format(a="(CAST(running AS BIGINT) - n)", b=most)
     engine.run(
         "bundle_of",
         f"SELECT comp, comp % {buckets} + {buckets} * {number} AS bundle"
-        f" FROM (SELECT comp, n, {running.format(buckets)} AS running FROM sizes) AS r",
+        f" FROM (SELECT comp, n, {running} AS running FROM sizes) AS r",
     )
-    engine.run("bundled", "SELECT b.bundle, r.* FROM labelled AS r JOIN bundle_of AS b ON b.comp = r.comp")
-    bundles = engine.rows("SELECT COUNT(DISTINCT bundle) FROM bundle_of")[0][0]
-    engine.drop(["labelled", "sizes"])
-    return Bundled(
-        "bundled", components, largest, int(smallest_of[0] or 0) if smallest_of and largest else 0, int(bundles), rounds
-    )
+    engine.run("bundled", f"SELECT b.bundle, r.* FROM {labelled} AS r JOIN bundle_of AS b ON b.comp = r.comp")
+    bundles = int(engine.rows("SELECT COUNT(DISTINCT bundle) FROM bundle_of")[0][0])
+    engine.drop([labelled, "sizes"])
+    return components, largest, int(found[0] or 0) if found and largest else 0, bundles
 
 
-def _stars(engine: Engine, edges: str) -> int:
+def stars(engine: Engine, edges: str) -> int:
     """`label(node, comp)`: each node that has an edge, and the smallest node of its component. Returns the rounds."""
     engine.run("star_0", f"SELECT DISTINCT greatest(u, v) AS u, least(u, v) AS v FROM ({edges}) AS e WHERE u <> v")
     large = """WITH both_ways AS (SELECT u, v FROM {0} UNION ALL SELECT v AS u, u AS v FROM {0}),

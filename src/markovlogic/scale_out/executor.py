@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,14 @@ EXACT: dict[str, ExactAlgorithm] = {"auto": "exact", "exact": "exact", "enumerat
 CONCERNS_SHOWN = 3  # of one component
 
 
+class Task(StrEnum):
+    """What is wanted of each component."""
+
+    MARGINALS = "marginals"
+    MAP = "map"  # its most probable world
+    PLAN = "plan"  # how it would be solved, and how long that would take
+
+
 @dataclass(frozen=True)
 class Executor:
     """All that an executor needs to know; it pickles."""
@@ -51,6 +60,7 @@ class Executor:
     method: str  # auto, or a method on ground networks
     settings: MethodSettings | None  # of it, where the user gave them
     events: tuple[tuple[int, tuple[tuple[int, ...], ...]], ...]  # number of a formula, its cubes as 64-bit literals
+    task: Task = Task.MARGINALS
 
     def __call__(self, table: Any) -> Any:
         """Rows of a bundle to rows of answers, in a thread of its own: engines call from threads that Python did not start."""
@@ -217,12 +227,18 @@ def _solve_network(work: Executor, bundle: _Bundle, network: GroundNetwork, made
     parts = components(network)
     events = _events(work, bundle.atoms, parts)
     exact: ExactShare | None = None
-    algorithm = EXACT.get(work.method)
+    algorithm = EXACT.get(work.method) if work.task is not Task.MAP else "exact"
     if algorithm is not None:
-        most = EXACT_ENTRIES if work.method == "auto" else math.inf
+        most = EXACT_ENTRIES if work.method == "auto" or work.task is Task.MAP else math.inf
         exact = plan_each(network, parts, method=algorithm, most_entries=most, effort=EXACT_EFFORT)
     is_exact = np.zeros(parts.n_components, np.bool_) if exact is None else exact.components.copy()
-    if algorithm is not None and work.method != "auto" and not is_exact.all():
+    if work.task is Task.PLAN:
+        _plan(work, bundle.atoms, network, parts, exact, is_exact, made)
+        return
+    if work.task is Task.MAP:
+        _maximize(work, bundle.atoms, network, parts, is_exact, made)
+        return
+    if algorithm is not None and work.method != "auto" and not is_exact.all() and work.task is Task.MARGINALS:
         at = int(np.argmin(is_exact))
         n = int(parts.start[at + 1] - parts.start[at])
         raise ResourceError(f"a component of {n:,} atoms cannot be solved by --method {work.method}; take --method auto or gibbs")
@@ -251,6 +267,77 @@ def _solve_network(work: Executor, bundle: _Bundle, network: GroundNetwork, made
         _sample(work, bundle.atoms, part, own_events, made)
 
 
+def _plan(
+    work: Executor,
+    atoms: Int64,
+    network: GroundNetwork,
+    parts: Components,
+    exact: ExactShare | None,
+    is_exact: Bool,
+    made: _Answers,
+) -> None:
+    """Atoms and predicted seconds (in place of a standard error) by method."""
+    from markovlogic.estimation.estimator import Estimator
+    from markovlogic.methods.forecast import Scale
+    from markovlogic.methods.rates import Use
+    from markovlogic.methods.sampler_method import SamplingMethod
+    from markovlogic.methods.table import method_named
+    from markovlogic.networks.components import split
+
+    size = np.diff(parts.start)
+    if exact is not None:
+        first = int(np.argmax(is_exact))
+        at = atoms[parts.atom[parts.start[first]] :][:1]
+        made.add(COMPONENT, at, "exact", ess=[size[is_exact].sum()], stderr=[exact.work.seconds])
+    rest = np.flatnonzero(~is_exact)
+    for part in split(network, parts, rest.tolist()):
+        name = _sampler_of(work, part.network)
+        method = method_named(name)
+        assert isinstance(method, SamplingMethod)
+        own = part.network
+        scale = Scale(own.n_atoms, own.n_all, own.n_clauses, own.n_literals, own.nbytes, predicted=False)
+        schedule = work.sampling.schedule(method.chains)
+        seconds = method.rates.seconds(scale, Use(schedule, Estimator(), own.n_atoms, 0, None))
+        made.add(COMPONENT, atoms[part.atom[:1]], f"{name}, {method.promise}", ess=[own.n_atoms], stderr=[seconds])
+
+
+def _maximize(work: Executor, atoms: Int64, network: GroundNetwork, parts: Components, is_exact: Bool, made: _Answers) -> None:
+    """Best worlds; what is not proved has a gap, in place of a standard error."""
+    from markovlogic.map_inference.settings import SearchSettings, map_method_named
+    from markovlogic.map_inference.solve import Work, maximize_network
+    from markovlogic.networks.components import part_of, split
+
+    method = map_method_named(work.method)
+
+    def best(part: GroundNetwork, own: Int64) -> None:
+        search = replace(SearchSettings(), seed=seed_of(work.sampling.seed or 0, int(own[0])))
+        found = maximize_network(part, Work(method, search, threads=1))
+        made.add(ATOM, own, "", probability=found.world.astype(np.float64), stderr=np.zeros(len(own)))
+        word = f"{found.hardest}, {'exact' if found.is_proved else 'unbounded'}"
+        gap = max(0.0, found.bound - found.log_weight)
+        made.add(COMPONENT, own[:1], word, probability=[float(found.is_proved)], stderr=[gap], ess=[len(own)])
+
+    if is_exact.any():
+        keep = is_exact[parts.component_of]
+        best(part_of(network, keep, log_constant=0.0), atoms[keep[: network.n_atoms]])
+    for part in split(network, parts, np.flatnonzero(~is_exact).tolist()):
+        best(part.network, atoms[part.atom[: part.network.n_atoms]])
+
+
+def seed_of(seed: int, code: int) -> int:
+    """A seed for a component, from the run's and from its smallest atom."""
+    return int(np.random.SeedSequence([seed, code]).generate_state(1, np.uint32)[0])
+
+
+def _sampler_of(work: Executor, network: GroundNetwork) -> str:
+    """The method that samples a component."""
+    from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
+
+    if work.method in ("auto", "exact"):
+        return "gibbs" if single_site_reach(network) is Reachability.ALL else "mcsat"
+    return work.method
+
+
 def _events(work: Executor, atoms: Int64, parts: Components) -> list[tuple[int, list[Int32], int]]:
     """Formulas whose atoms are here: number, cubes by the numbers of the bundle, and a component that has them.
 
@@ -271,13 +358,12 @@ def _sample(work: Executor, atoms: Int64, part: Part, events: list[tuple[int, li
     from markovlogic.estimation.estimator import resolved
     from markovlogic.methods.sampler_method import SamplingMethod
     from markovlogic.methods.sampling.base import Settings
-    from markovlogic.methods.sampling.irreducible import Reachability, single_site_reach
     from markovlogic.methods.table import method_named
-    from markovlogic.running.run import Task, run
+    from markovlogic.running.run import Task as ChainTask
+    from markovlogic.running.run import run
 
     network, own = part.network, atoms[part.atom[: part.network.n_atoms]]
-    reach = single_site_reach(network)
-    name = work.method if work.method != "auto" else "gibbs" if reach is Reachability.ALL else "mcsat"
+    name = _sampler_of(work, network)
 
     def sampled(name: str, *, may_give_up: bool) -> RunResult:
         method = method_named(name)
@@ -289,7 +375,7 @@ def _sample(work: Executor, atoms: Int64, part: Part, events: list[tuple[int, li
         conditional = settings.has_conditionals
         estimator = resolved(work.sampling.estimator, has_conditionals=conditional, cells=cells, has_pools=False)
         local = [[_within(cube, part) for cube in cubes] for _, cubes in events]
-        task = Task(settings, network, np.arange(network.n_atoms, dtype=np.int32), local, estimator)
+        task = ChainTask(settings, network, np.arange(network.n_atoms, dtype=np.int32), local, estimator)
         return run(task, schedule, threads=1)
 
     found = sampled(name, may_give_up=work.method == "auto" and name == "gibbs")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from markovlogic.methods.base import MethodSettings
 from markovlogic.problem.prepare import Assumptions
 from markovlogic.running.sampling import Sampling
+from markovlogic.scale_out.executor import Task
 
 BUNDLE = 20_000  # rows that an executor solves at once, about
 
@@ -21,6 +22,7 @@ class RoadOptions:
     include_evidence: bool = False
     top: int | None = None
     bundle: int = BUNDLE
+    task: Task = Task.MARGINALS
 
     @property
     def method_name(self) -> str:

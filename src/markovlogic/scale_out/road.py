@@ -24,7 +24,7 @@ from markovlogic.results.queries import QueryEvent
 from markovlogic.scale_out.clauses import SOFT_ROW, Grounded, ground_stored
 from markovlogic.scale_out.components import Bundled, bundled
 from markovlogic.scale_out.deciding import decide_stored
-from markovlogic.scale_out.executor import ATOM, COMPONENT, CONCERN, EVENT, SCHEMA, Executor
+from markovlogic.scale_out.executor import ATOM, COMPONENT, CONCERN, EVENT, SCHEMA, Executor, Task
 from markovlogic.scale_out.facts import read_facts
 from markovlogic.scale_out.options import RoadOptions
 from markovlogic.scale_out.statuses import StoredProblem, pose_stored
@@ -67,13 +67,15 @@ class Summary:
     clauses: int
     concerns: tuple[str, ...]
     seconds: dict[str, float]
+    work_seconds: float | None = None  # of one executor, predicted, where only a plan was wanted
+    gap: float = 0.0  # by how much another world may weigh more, where a world was wanted
 
 
 def prepare_stored(
     engine: Engine,
     model: Model,
     sources: Sequence[Source] | Evidence,
-    query: str | Sequence[str],
+    query: str | Sequence[str] | None,
     options: RoadOptions,
     progress: Progress = SILENT,
     watch: Stopwatch | None = None,
@@ -183,14 +185,16 @@ def solve_stored(prepared: Prepared, options: RoadOptions, progress: Progress = 
         options.method_name,
         None if isinstance(options.method, str) else options.method,
         tuple(events),
+        options.task,
     )
     with prepared.watch("sample"):
         progress.stage("solve components")
         engine.apply("answers", f"SELECT * FROM {prepared.bundled.table}", "bundle", work, SCHEMA)
-    with prepared.watch("name"):
-        progress.stage("name")
-        engine.run("result", _named(prepared, options))
-    return _summary(prepared)
+    if options.task is not Task.PLAN:
+        with prepared.watch("name"):
+            progress.stage("name")
+            engine.run("result", _named(prepared, options))
+    return _summary(prepared, options)
 
 
 def _named(prepared: Prepared, options: RoadOptions) -> str:
@@ -199,10 +203,16 @@ def _named(prepared: Prepared, options: RoadOptions) -> str:
     for item in prepared.items:
         if isinstance(item.wanted, WantedAtoms):
             wanted.setdefault(item.wanted.predicate, []).append(item.wanted)
+    if options.task is Task.MAP and not wanted:
+        wanted = {name: [WantedAtoms(name)] for name in prepared.problem.model.declared if prepared.posed.relations[name].n_open}
     arity = max([0, *(len(prepared.problem.relations[name].sizes) for name in wanted)])
     parts = [_rows_of(prepared, name, own, arity, options) for name, own in wanted.items()]
     parts += [_event_row(prepared, number, event, arity) for number, event in enumerate(prepared.events)]
-    return " UNION ALL ".join(parts)
+    sql = " UNION ALL ".join(parts)
+    if options.task is Task.MAP:
+        true = "SELECT 'x' AS atom, CAST(0 AS DOUBLE) AS probability WHERE 1 = 0" if not parts else sql
+        return f"SELECT * FROM ({true}) AS world WHERE probability = 1"
+    return sql
 
 
 def _rows_of(prepared: Prepared, name: str, wanted: Sequence[WantedAtoms], arity: int, options: RoadOptions) -> str:
@@ -213,6 +223,7 @@ def _rows_of(prepared: Prepared, name: str, wanted: Sequence[WantedAtoms], arity
         if before.n_open > MOST_LISTED and 2 * few < before.n_open:  # what hard rules make false is too much to list
             known = " AND ".join(f"b.{c} = o.{c}" for c in before.columns)
             rows = f"SELECT o.* FROM {relation.table} AS o LEFT JOIN {before.table} AS b ON {known} WHERE b.status IS NULL"
+    anything = "CAST(0 AS DOUBLE)" if options.task is Task.MAP else "CAST(0.5 AS DOUBLE)"  # of what no rule is about
     conditions = []
     for item in wanted:
         fixed = [f"o.a{at} = {number}" for at, number in enumerate(item.constants or ()) if number is not None]
@@ -225,7 +236,7 @@ def _rows_of(prepared: Prepared, name: str, wanted: Sequence[WantedAtoms], arity
     known = f"WHEN {status} = {TRUE} THEN CAST(1 AS DOUBLE) WHEN {status} = {FALSE} THEN CAST(0 AS DOUBLE)"
     columns = [
         f"{_shown(engine, name, names)} AS atom",
-        f"CAST(CASE {known} WHEN x.atom IS NULL THEN CAST(0.5 AS DOUBLE) ELSE x.probability END AS DOUBLE) AS probability",
+        f"CAST(CASE {known} WHEN x.atom IS NULL THEN {anything} ELSE x.probability END AS DOUBLE) AS probability",
         f"CAST(CASE WHEN {status} <> {UNKNOWN} OR x.atom IS NULL THEN CAST(0 AS DOUBLE) ELSE x.stderr END AS DOUBLE) AS stderr",
         f"CASE WHEN {status} = {UNKNOWN} THEN x.rhat END AS rhat",
         f"CASE WHEN {status} = {UNKNOWN} THEN x.ess END AS ess",
@@ -278,19 +289,19 @@ def _event_row(prepared: Prepared, number: int, event: QueryEvent, arity: int) -
     return f"SELECT {name}, {values}, CAST(NULL AS STRING) AS predicate{empty} FROM {source}"
 
 
-def _summary(prepared: Prepared) -> Summary:
+def _summary(prepared: Prepared, options: RoadOptions) -> Summary:
     engine, problem = prepared.problem.engine, prepared.problem
     methods: dict[str, int] = {}
     guarantee, converged, worst = Guarantee.EXACT, None, None
-    ask = (
-        f"SELECT word, CAST(SUM(ess) AS BIGINT), MIN(probability), MAX(rhat) FROM answers WHERE kind = {COMPONENT} GROUP BY word"
-    )
-    for word, atoms, agreed, rhat in engine.rows(ask):
+    total = 0.0
+    ask = "SELECT word, CAST(SUM(ess) AS BIGINT), MIN(probability), MAX(rhat), SUM(stderr) FROM answers"
+    for word, atoms, agreed, rhat, amount in engine.rows(f"{ask} WHERE kind = {COMPONENT} GROUP BY word"):
+        total += amount or 0.0
         name, _, own = str(word).partition(", ")
         methods[name] = methods.get(name, 0) + int(atoms)
         guarantee |= Guarantee(own or "exact")
         if own:
-            converged = bool(agreed) and converged is not False
+            converged = (agreed is None or bool(agreed)) and converged is not False
             worst = rhat if worst is None or (rhat is not None and rhat > worst) else worst
     order = f"FROM answers WHERE kind = {CONCERN}"
     n_concerns = int(engine.rows(f"SELECT COUNT(*) {order}")[0][0])
@@ -299,7 +310,7 @@ def _summary(prepared: Prepared) -> Summary:
     ]
     if n_concerns > CONCERNS_SHOWN:
         concerns.append(f"and {n_concerns - CONCERNS_SHOWN:,} more concerns about other components")
-    rows = int(engine.rows("SELECT COUNT(*) FROM result")[0][0])
+    rows = 0 if options.task is Task.PLAN else int(engine.rows("SELECT COUNT(*) FROM result")[0][0])
     clauses = int(engine.rows(f"SELECT COUNT(*) FROM {prepared.grounded.table} WHERE kind >= 0 AND l1 IS NOT NULL")[0][0])
     found = prepared.bundled
     return Summary(
@@ -314,6 +325,8 @@ def _summary(prepared: Prepared) -> Summary:
         clauses,
         tuple(concerns),
         prepared.watch.stop(),
+        total if options.task is Task.PLAN else None,
+        total if options.task is Task.MAP else 0.0,
     )
 
 

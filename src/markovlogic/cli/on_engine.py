@@ -1,0 +1,134 @@
+"""What commands do with `--engine`: datasets that the engine writes, worlds, clusters and plans component by component."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from markovlogic.cli import options
+from markovlogic.cli.outputs import check_outputs, show_message
+
+if TYPE_CHECKING:
+    from markovlogic.api.explain import Explanation
+    from markovlogic.api.scaled import OnEngine
+    from markovlogic.scale_out.options import RoadOptions
+
+
+def engine_of(engine: str, spark_remote: str | None, spark_folder: str | None) -> OnEngine:
+    """The engine that the options name."""
+    from markovlogic.api.scaled import OnEngine
+
+    options.check_engine(engine, spark_remote, spark_folder)
+    return OnEngine(engine, spark_remote, spark_folder)
+
+
+def dataset_at(engine: str | None, output: str | None) -> str | None:
+    """The folder that the engine writes, where the output is one."""
+    return output if engine == "spark" and output is not None and output.endswith(".parquet") else None
+
+
+def write_dataset(
+    on: OnEngine,
+    model: str,
+    evidence: Sequence[str],
+    query: Any,
+    road: RoadOptions,
+    elsewhere: dict[str, Any],
+    path: str,
+    stats: str | None,
+    *,
+    memory_limit: int | None,
+    quiet: bool,
+) -> int:
+    """`mln infer` whose rows the engine writes."""
+    from markovlogic.api.scaled import Dataset, infer_on
+    from markovlogic.report.progress import shown_progress
+
+    check_outputs((stats,), (model, *evidence))
+    with shown_progress(quiet=quiet) as progress:
+        made = infer_on(on, model, evidence, query, road, elsewhere, path=path, memory_limit=memory_limit, progress=progress)
+    assert isinstance(made, Dataset)
+    _write_stats(made.stats(), stats)
+    return _end(f"wrote {path}: {made.line}", made.concerns(), quiet=quiet)
+
+
+def write_world(
+    on: OnEngine,
+    model: str,
+    evidence: Sequence[str],
+    query: Any,
+    output: str | None,
+    stats: str | None,
+    *,
+    memory_limit: int | None,
+    quiet: bool,
+    **more: Any,
+) -> int:
+    """`mln map`."""
+    from markovlogic.api.scaled import maximize_on
+    from markovlogic.report.files import STANDARD_OUTPUT, atomic_file
+    from markovlogic.report.progress import shown_progress
+
+    path = dataset_at("spark", output) if not on.is_local else None
+    check_outputs((None if path else output, stats), (model, *evidence))
+    with shown_progress(quiet=quiet) as progress:
+        world = maximize_on(on, model, evidence, query, path=path, memory_limit=memory_limit, progress=progress, **more)
+    _write_stats(world.stats(), stats)
+    if path is None:
+        with atomic_file(STANDARD_OUTPUT if output is None else output) as file:
+            file.write("".join(f"{name}\n" for name in world.atoms).encode())
+    return _end(("" if output is None else f"wrote {output}: ") + world.line, (), quiet=quiet)
+
+
+def write_clusters(
+    on: OnEngine, model: str, evidence: Sequence[str], predicate: str, output: str, *, quiet: bool, **more: Any
+) -> int:
+    """`mln cluster`."""
+    from markovlogic.api.scaled import cluster_on
+    from markovlogic.cli.cluster import write_table
+    from markovlogic.report.progress import shown_progress
+
+    path = dataset_at("spark", output) if not on.is_local else None
+    check_outputs((None if path else output,), (model, *evidence))
+    with shown_progress(quiet=quiet) as progress:
+        found, summary = cluster_on(on, model, evidence, predicate, path=path, progress=progress, **more)
+    if path is None:
+        write_table(found, output)
+    line = f"{summary.components:,} components of candidate pairs; how likely a cluster is right is left out on an engine"
+    return _end(("" if output == "-" else f"wrote {output}: ") + line, summary.concerns, quiet=quiet)
+
+
+def explained(
+    on: OnEngine,
+    model: str,
+    evidence: Sequence[str],
+    query: Any,
+    road: RoadOptions,
+    elsewhere: dict[str, Any],
+    *,
+    memory_limit: int | None,
+    quiet: bool,
+) -> Explanation:
+    """`mln explain`."""
+    from markovlogic.api.scaled import explain_on
+    from markovlogic.report.progress import shown_progress
+
+    with shown_progress(quiet=quiet) as progress:
+        return explain_on(on, model, evidence, query, road, elsewhere, memory_limit=memory_limit, progress=progress)
+
+
+def _write_stats(record: dict[str, Any], path: str | None) -> None:
+    from markovlogic.report.files import atomic_file
+
+    if path is not None:
+        with atomic_file(path) as file:
+            file.write(json.dumps(record, indent=2, allow_nan=False).encode() + b"\n")
+
+
+def _end(line: str, concerns: Sequence[str], *, quiet: bool) -> int:
+    if not quiet:
+        show_message(line)
+    for concern in concerns:
+        show_message(f"concern: {concern}")
+    return 1 if concerns else 0
