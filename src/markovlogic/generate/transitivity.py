@@ -14,4 +14,5 @@ TRANSITIVE = "1.0 Friends(x, y) ^ Friends(y, z) => Friends(x, z)\n"
 def build(request: Request) -> Generated:
     """The smokers problem and one rule more."""
     persons, given = people(request)
-    return Generated("transitivity", persons + DECLARATIONS + RULES + TRANSITIVE, given, "Smokes,Cancer,Friends", NOTE + VARIANTS_NOTE)
+    rules = persons + DECLARATIONS + RULES + TRANSITIVE
+    return Generated("transitivity", rules, given, "Smokes,Cancer,Friends", NOTE + VARIANTS_NOTE)
