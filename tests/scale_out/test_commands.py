@@ -22,8 +22,8 @@ from markovlogic.errors import InputError, ResourceError, UnsupportedError
 from markovlogic.grounding.backends import Engine, sessions
 from markovlogic.grounding.backends.duckdb import open_duckdb
 from markovlogic.running.sampling import Sampling
-from markovlogic.scale_out import road
-from markovlogic.scale_out.options import RoadOptions
+from markovlogic.scale_out import stages
+from markovlogic.scale_out.options import EngineOptions
 
 SMOKERS = ["examples/smokers.mln", "-e", "examples/smokers.db", "-q", "Smokes,Cancer"]
 
@@ -124,17 +124,17 @@ def test_what_cannot_be_done_is_refused(options: list[str], text: str, capsys: p
 
 
 def test_a_component_too_large_for_an_executor_is_refused_with_what_ties_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(road, "MOST_ROWS", 5)
+    monkeypatch.setattr(stages, "MOST_ROWS", 5)
     model = mln.Model.parse("P(t)\nL(t, t)\n1 L(x, y) ^ P(x) => P(y)\n0.5 P(x)\n")
     pairs = list(itertools.pairwise("ABCDEFGH"))
     table = pa.table({"a": [a for a, _ in pairs], "b": [b for _, b in pairs]})
     with closing(open_duckdb()) as engine, pytest.raises(ResourceError, match=r"1 L\(x, y\) \^ P\(x\) => P\(y\).*--closed"):
-        road.prepare_stored(engine, model, [("L", table)], ["P"], RoadOptions(Sampling()))
+        stages.prepare_stored(engine, model, [("L", table)], ["P"], EngineOptions(Sampling()))
 
 
 def test_an_error_of_an_executor_comes_back_as_it_was(sail: Callable[[int], AbstractContextManager[Engine]]) -> None:
     model = mln.Model.parse("P(t)\nQ(t)\nP(A) v Q(A).\n!P(A) v Q(A).\nP(A) v !Q(A).\n!P(A) v !Q(A).\n1 P(x)\n")
     with sail(2) as engine:
-        prepared = road.prepare_stored(engine, model, [], ["P"], RoadOptions(Sampling()))
+        prepared = stages.prepare_stored(engine, model, [], ["P"], EngineOptions(Sampling()))
         with pytest.raises(InputError, match="no world"):
-            road.solve_stored(prepared, RoadOptions(Sampling()))
+            stages.solve_stored(prepared, EngineOptions(Sampling()))

@@ -14,8 +14,8 @@ import markovlogic as mln
 from markovlogic.errors import InputError, ResourceError, UnsupportedError
 from markovlogic.grounding.backends import Engine
 from markovlogic.running.sampling import Sampling
-from markovlogic.scale_out.options import RoadOptions
-from markovlogic.scale_out.road import prepare_stored, solve_stored
+from markovlogic.scale_out.options import EngineOptions
+from markovlogic.scale_out.stages import prepare_stored, solve_stored
 
 FEATURES = Features(numbers=0.3, soft=0.3, hard=0.4, exclusive=0.4, known=0.15, equivalence=0.1)
 N_MODELS = {"duckdb": 120, "sail": 30}
@@ -24,7 +24,7 @@ N_MODELS = {"duckdb": 120, "sail": 30}
 def rows_of(engine: Engine, case: Case, folder: Path, bundle: int = 20_000) -> dict[str, tuple[Any, ...]]:
     path = folder / "facts.db"
     path.write_text(case.evidence_text)
-    options = RoadOptions(Sampling(), bundle=bundle)
+    options = EngineOptions(Sampling(), bundle=bundle)
     prepared = prepare_stored(engine, mln.Model.parse(case.model_text), [str(path)], case.asked, options)
     solve_stored(prepared, options)
     return {row[0]: row for row in engine.rows("SELECT * FROM result")}
@@ -70,9 +70,9 @@ def test_rows_are_what_all_worlds_say(engines: tuple[str, Any], tmp_path: Path) 
 
 def test_the_check_above_sees_a_lost_clause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One template's weight is halved on its way to the executors."""
-    from markovlogic.scale_out import road
+    from markovlogic.scale_out import stages
 
-    ground = road.ground_stored
+    ground = stages.ground_stored
 
     def wrong(*given: Any) -> Any:
         made = ground(*given)
@@ -82,7 +82,7 @@ def test_the_check_above_sees_a_lost_clause(tmp_path: Path, monkeypatch: pytest.
             else type(made)(made.table, made.width, (made.weights[0] / 2, *made.weights[1:]), made.relations)
         )
 
-    monkeypatch.setattr(road, "ground_stored", wrong)
+    monkeypatch.setattr(stages, "ground_stored", wrong)
     from contextlib import closing
 
     from markovlogic.grounding.backends.duckdb import open_duckdb

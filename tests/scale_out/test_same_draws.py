@@ -16,8 +16,8 @@ import markovlogic as mln
 from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.backends.duckdb import open_duckdb
 from markovlogic.running.sampling import Sampling
-from markovlogic.scale_out.options import RoadOptions
-from markovlogic.scale_out.road import Summary, prepare_stored, solve_stored
+from markovlogic.scale_out.options import EngineOptions
+from markovlogic.scale_out.stages import Summary, prepare_stored, solve_stored
 
 RULES = """
 Has(thing, word)
@@ -52,7 +52,7 @@ def objects() -> dict[str, Any]:
 
 
 def solved(engine: Engine, evidence: Any, bundle: int, rules: str = RULES, query: str = "Spam") -> tuple[pa.Table, Summary]:
-    options = RoadOptions(Sampling(chains=16, draws=120, seed=3), bundle=bundle)
+    options = EngineOptions(Sampling(chains=16, draws=120, seed=3), bundle=bundle)
     model = mln.Model.parse(rules)
     given = evidence if isinstance(evidence, dict) else evidence(model)
     prepared = prepare_stored(engine, model, list(given.items()), [query], options)

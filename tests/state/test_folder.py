@@ -12,7 +12,7 @@ import pytest
 import markovlogic as mln
 from markovlogic.cli.main import main
 from markovlogic.running import checkpoint
-from markovlogic.state.kept import Kept, StateFolder
+from markovlogic.state.saved import SavedState, StateFolder
 
 MODEL = mln.Model.parse("P(thing)\nR(thing, thing)\n0.7 P(x)\n1.1 R(x, y) ^ P(x) => P(y)\n")
 FACTS, MORE = "R(A,B)\nR(C,D)\n", "R(A,B)\nR(C,D)\nR(D,E)\n"
@@ -84,7 +84,7 @@ def test_two_runs_on_one_state_are_refused(tmp_path: Path) -> None:
 
 def test_states_of_other_versions_and_models_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path / "state", FACTS)
-    monkeypatch.setattr("markovlogic.state.kept.__version__", "99.0")
+    monkeypatch.setattr("markovlogic.state.saved.__version__", "99.0")
     with pytest.raises(mln.InputError, match=r"the state was written by markovlogic .*, this is 99\.0"):
         run(tmp_path / "state", FACTS)
     monkeypatch.undo()
@@ -169,4 +169,4 @@ def test_the_command_shows_what_a_state_holds(tmp_path: Path, capsys) -> None:
     assert main(["state", str(tmp_path / "nowhere")]) == 2
     (tmp_path / "empty").mkdir()
     assert main(["state", str(tmp_path / "empty")]) == 2
-    assert Kept.nothing().find(np.zeros((3, 2), np.uint64)).tolist() == [-1, -1, -1]
+    assert SavedState.nothing().find(np.zeros((3, 2), np.uint64)).tolist() == [-1, -1, -1]

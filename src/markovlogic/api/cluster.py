@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from markovlogic.data.evidence import Domain
     from markovlogic.methods.partition.network import PartitionNetwork
     from markovlogic.running.run_result import RunResult
-    from markovlogic.state.kept import Kept
+    from markovlogic.state.saved import SavedState
 
 KEPT_CELLS = 200_000_000  # truth values of pairs that are kept to see how often clusters are exactly right
 TARGET = 0.02  # standard error at which chains stop without other limits
@@ -131,12 +131,12 @@ def _with_state(
     analysis: Analysis, predicate: str, sampling: Sampling, apart: bool, state: tuple[str | os.PathLike[str], int | None]
 ) -> Clustering:
     """Part by part, with what the folder holds."""
-    from markovlogic.state.kept import Kept, StateFolder
+    from markovlogic.state.saved import SavedState, StateFolder
 
     with StateFolder(state[0]) as folder:
-        before = folder.load() or Kept.nothing()
+        before = folder.load() or SavedState.nothing()
         before.require_fits(analysis.whole.problem.model, str(folder.directory))
-        left: list[Kept] = []
+        left: list[SavedState] = []
         found = _clustered(analysis, predicate, sampling, apart, (before, left))
         note = ""
         if current().cancelled:
@@ -147,7 +147,7 @@ def _with_state(
 
 
 def _clustered(
-    analysis: Analysis, predicate: str, sampling: Sampling, apart: bool, state: tuple[Kept, list[Kept]] | None = None
+    analysis: Analysis, predicate: str, sampling: Sampling, apart: bool, state: tuple[SavedState, list[SavedState]] | None = None
 ) -> Clustering:
     """state: what an earlier run left, and where to put what this one leaves."""
     own = PartitionAnalysis(analysis, lists=True)
@@ -190,7 +190,7 @@ class _Run:
     """Parts that are solved, and chains over the rest."""
 
     def __init__(
-        self, own: PartitionAnalysis, sampling: Sampling, number: Int64, apart: bool, before: Kept | None = None
+        self, own: PartitionAnalysis, sampling: Sampling, number: Int64, apart: bool, before: SavedState | None = None
     ) -> None:
         self.own, self.number = own, number
         self.apart = treated_apart(own.network, own.parts, always=apart)
@@ -282,7 +282,7 @@ class _Run:
         in_known = self.known.known[self.parts.of_node[first + own.node_of]] & moving[first + own.node_of]
         return self.known.right(label, right, in_known & ~split)
 
-    def left(self, label: Int32, right: Float64) -> Kept:
+    def left(self, label: Int32, right: Float64) -> SavedState:
         """What the next run may use."""
         assert self.known is not None
         doubt = np.zeros(len(self.number), np.uint8)

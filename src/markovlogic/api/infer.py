@@ -21,7 +21,7 @@ from markovlogic.report.progress import in_notebook
 from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import CompressionRecord, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
-from markovlogic.scale_out.options import RoadOptions
+from markovlogic.scale_out.options import EngineOptions
 from markovlogic.system.cancellation import SURE, current
 from markovlogic.system.measures import Stopwatch, peak_memory
 from markovlogic.system.progress import Progress
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from markovlogic.compression.base import Compressor
     from markovlogic.compression.into import CompressAs
     from markovlogic.compression.partition import Partition
-    from markovlogic.state.kept import StateInMemory
+    from markovlogic.state.saved import StateInMemory
 
 
 def infer(
@@ -102,10 +102,10 @@ def infer(
 
         on = OnEngine(engine, spark_remote, spark_folder)
         elsewhere = {"network": network, "compress": compress, "proposals": proposals, "state": state}
-        road = RoadOptions(sampling, method, Assumptions(open_, closed, closed_types, clause_weights), include_evidence, top)
+        choices = EngineOptions(sampling, method, Assumptions(open_, closed, closed_types, clause_weights), include_evidence, top)
         with progress_of(progress) as shown:
             found = infer_on(
-                on, model, evidence, query, road, elsewhere, memory_limit=memory_limit, threads=threads, progress=shown
+                on, model, evidence, query, choices, elsewhere, memory_limit=memory_limit, threads=threads, progress=shown
             )
         if isinstance(found, Marginals):
             return _warned(found)

@@ -168,14 +168,14 @@ def _with_state(
 ) -> World:
     """Component by component, with what the folder holds; as always where the problem has to be solved as a whole."""
     from markovlogic.state.best_world import best_remembered
-    from markovlogic.state.kept import Kept, StateFolder
+    from markovlogic.state.saved import SavedState, StateFolder
 
     with (
         StateFolder(state[0]) as folder,
         analysis_of(prepared, resources, watch, include_evidence=include_evidence) as analysis,
         rules_named(prepared.problem.model.rules),
     ):
-        before = folder.load() or Kept.nothing()
+        before = folder.load() or SavedState.nothing()
         before.require_fits(prepared.problem.model, str(folder.directory))
         if not analysis.forecast.can_refine or analysis.partition.has_large_relation:
             world = _solved(prepared, work, resources, watch, include_evidence=include_evidence)

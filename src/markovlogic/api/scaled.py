@@ -23,8 +23,8 @@ from markovlogic.problem.prepare import Assumptions
 from markovlogic.results.marginals import EVENT, Marginals, RunRecord
 from markovlogic.running.sampling import Sampling
 from markovlogic.scale_out.executor import Task
-from markovlogic.scale_out.options import RoadOptions
-from markovlogic.scale_out.road import Prepared, Summary, prepare_stored, solve_stored
+from markovlogic.scale_out.options import EngineOptions
+from markovlogic.scale_out.stages import Prepared, Summary, prepare_stored, solve_stored
 from markovlogic.system.arrays import frozen
 from markovlogic.system.measures import default_limit, peak_memory, show_bytes
 from markovlogic.system.progress import SILENT, Progress
@@ -101,7 +101,7 @@ def check_engine(engine: str | Any) -> None:
         raise InputError(f"unknown engine {engine!r}", hint=f"choose {LOCAL} or {SPARK}, or give a Spark session")
 
 
-def refusal(options: RoadOptions, elsewhere: Mapping[str, Any]) -> str:
+def refusal(options: EngineOptions, elsewhere: Mapping[str, Any]) -> str:
     """What of the options cannot be done component by component, as a sentence; empty where all can."""
     sampling = options.sampling
     if options.method_name not in METHODS:
@@ -120,7 +120,7 @@ def infer_on(
     model: Any,
     evidence: Any,
     query: Any,
-    options: RoadOptions,
+    options: EngineOptions,
     elsewhere: Mapping[str, Any],
     *,
     path: str | None = None,
@@ -128,7 +128,7 @@ def infer_on(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Marginals | Dataset | None:
-    """The whole road. None where the options need the whole problem at once, and this machine can do that.
+    """All stages. None where the options need the whole problem at once, and this machine can do that.
 
     path: a folder that does not exist yet, for a dataset in place of marginals. elsewhere: options that do not belong here.
     """
@@ -157,7 +157,7 @@ def _prepared(
     model: Any,
     evidence: Any,
     query: Any,
-    options: RoadOptions,
+    options: EngineOptions,
     path: str | None,
     memory_limit: int | None,
     progress: Progress,
@@ -244,7 +244,9 @@ def maximize_on(
     """The most probable world, component by component; path: a new folder for its true atoms."""
     check_engine(on.engine)
     known_name(method, "method", MAP_METHODS)
-    options = RoadOptions(Sampling(seed=seed), method, assumed or Assumptions(), include_evidence=include_evidence, task=Task.MAP)
+    options = EngineOptions(
+        Sampling(seed=seed), method, assumed or Assumptions(), include_evidence=include_evidence, task=Task.MAP
+    )
     with _prepared(on, model, evidence, query, options, path, memory_limit, progress) as prepared:
         summary = solve_stored(prepared, options, progress)
         engine = prepared.problem.engine
@@ -260,7 +262,7 @@ def explain_on(
     model: Any,
     evidence: Any,
     query: Any,
-    options: RoadOptions,
+    options: EngineOptions,
     elsewhere: Mapping[str, Any],
     *,
     memory_limit: int | None = None,
@@ -323,7 +325,7 @@ def cluster_on(
     from markovlogic.scale_out.clusters import cluster_stored
 
     check_engine(on.engine)
-    options = RoadOptions(sampling, "auto", assumed or Assumptions())
+    options = EngineOptions(sampling, "auto", assumed or Assumptions())
     if wrong := refusal(options, {}):
         raise UnsupportedError(f"--engine: {wrong}", hint="without --engine it can be done on this machine")
     with _prepared(on, model, evidence, predicate, options, path, memory_limit, progress) as prepared:
@@ -368,7 +370,7 @@ def infer_dataset(
 
     sampling = Sampling(chains, draws, burn_in, seed, None, target_stderr, estimator=estimator)
     assumed = Assumptions(open_, closed, closed_types, clause_weights)
-    options = RoadOptions(sampling, method, assumed, include_evidence, top)
+    options = EngineOptions(sampling, method, assumed, include_evidence, top)
     on = OnEngine(engine, spark_remote, spark_folder)
     with progress_of(progress) as shown:
         made = infer_on(on, model, evidence, query, options, {}, path=os.fspath(path), memory_limit=memory_limit, progress=shown)
@@ -403,7 +405,7 @@ def record_of(
     )
 
 
-def _marginals(prepared: Prepared, summary: Summary, sources: Sequence[str], options: RoadOptions) -> Marginals:
+def _marginals(prepared: Prepared, summary: Summary, sources: Sequence[str], options: EngineOptions) -> Marginals:
     """The rows of a result that is small enough, sorted by name."""
     import pyarrow as pa
     import pyarrow.compute as pc

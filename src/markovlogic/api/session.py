@@ -23,7 +23,7 @@ from markovlogic.problem.prepare import Evidences, Models, PreparedProblem, Quer
 from markovlogic.results.answers import marginals
 from markovlogic.results.marginals import Marginals, RunRecord
 from markovlogic.state.answering import remembered
-from markovlogic.state.kept import Kept, StateFolder, StateInMemory
+from markovlogic.state.saved import SavedState, StateFolder, StateInMemory
 from markovlogic.system.cancellation import SURE, current
 from markovlogic.system.measures import Stopwatch
 from markovlogic.system.temporary import TemporaryFolder
@@ -63,7 +63,7 @@ def answered_with_state(
 ) -> Marginals:
     """The answer with what the folder holds, which then holds what this run leaves."""
     with state if isinstance(state, StateInMemory) else StateFolder(state) as folder:
-        before = folder.load() or Kept.nothing()
+        before = folder.load() or SavedState.nothing()
         before.require_fits(prepared.problem.model, str(folder.directory))
         result, kept = answered_with(prepared, options, resources, watch, before, include_evidence=include_evidence)
         note = ""
@@ -79,10 +79,10 @@ def answered_with(
     options: InferOptions,
     resources: Resources,
     watch: Stopwatch,
-    before: Kept,
+    before: SavedState,
     *,
     include_evidence: bool,
-) -> tuple[Marginals, Kept | None]:
+) -> tuple[Marginals, SavedState | None]:
     """The answer with what an earlier run left, and what this one leaves; None where it works on all components at once."""
     with analysis_with(prepared, options, resources, watch, include_evidence=include_evidence) as analysis:
         current().has_answer, current().allowance = True, SURE

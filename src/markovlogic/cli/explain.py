@@ -63,13 +63,13 @@ def explain(
     from markovlogic.problem.prepare import Assumptions
     from markovlogic.report.progress import shown_progress
     from markovlogic.running.sampling import Sampling
-    from markovlogic.scale_out.options import RoadOptions
+    from markovlogic.scale_out.options import EngineOptions
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     options.check_engine(engine, spark_remote, spark_folder)
     if engine is not None:
         limits = (time_limit, target_stderr)
-        road = RoadOptions(
+        choices = EngineOptions(
             Sampling(chains, draws, burn_in, seed, *limits, worlds, thin, checkpoint, False, False, estimator, orbits),
             chosen,
             Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights),
@@ -77,7 +77,7 @@ def explain(
         )
         elsewhere = {"network": network, "compress": compressor, "proposals": source}
         on = on_engine.engine_of(engine, spark_remote, spark_folder)
-        found = on_engine.explained(on, model, evidence or (), query, road, elsewhere, memory_limit=limit, quiet=quiet)
+        found = on_engine.explained(on, model, evidence or (), query, choices, elsewhere, memory_limit=limit, quiet=quiet)
     else:
         with shown_progress(quiet=quiet) as progress:
             found = api.explain(

@@ -100,7 +100,7 @@ def infer(
     from markovlogic.report.files import check_ending, is_page
     from markovlogic.report.progress import shown_progress
     from markovlogic.running.sampling import Sampling
-    from markovlogic.scale_out.options import RoadOptions
+    from markovlogic.scale_out.options import EngineOptions
 
     chosen, compressor, source, orbits = read_settings(method, set_ or (), compress, rank, ratio, proposals)
     options.check_engine(engine, spark_remote, spark_folder)
@@ -112,7 +112,7 @@ def infer(
         raise InputError("--why puts explanations on a page", hint="add -o FILE.html, or explain one atom with mln why")
     if dataset is not None:
         limits = (time_limit, target_stderr)
-        road = RoadOptions(
+        choices = EngineOptions(
             Sampling(chains, draws, burn_in, seed, *limits, worlds, thin, checkpoint, resume, False, estimator, orbits),
             chosen,
             Assumptions(options.names(open_), options.names(closed), closed_types, clause_weights),
@@ -122,7 +122,9 @@ def infer(
         elsewhere = {"network": network, "compress": compressor, "proposals": source, "state": state}
         on = on_engine.engine_of("spark", spark_remote, spark_folder)
         files = evidence or ()
-        return on_engine.write_dataset(on, model, files, query, road, elsewhere, dataset, stats, memory_limit=limit, quiet=quiet)
+        return on_engine.write_dataset(
+            on, model, files, query, choices, elsewhere, dataset, stats, memory_limit=limit, quiet=quiet
+        )
     with shown_progress(quiet=quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", InferenceWarning)  # concerns are printed below
         result = api.infer(

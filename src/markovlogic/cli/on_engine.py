@@ -12,7 +12,7 @@ from markovlogic.cli.outputs import check_outputs, show_message
 if TYPE_CHECKING:
     from markovlogic.api.explain import Explanation
     from markovlogic.api.scaled import OnEngine
-    from markovlogic.scale_out.options import RoadOptions
+    from markovlogic.scale_out.options import EngineOptions
 
 
 def engine_of(engine: str, spark_remote: str | None, spark_folder: str | None) -> OnEngine:
@@ -33,7 +33,7 @@ def write_dataset(
     model: str,
     evidence: Sequence[str],
     query: Any,
-    road: RoadOptions,
+    choices: EngineOptions,
     elsewhere: dict[str, Any],
     path: str,
     stats: str | None,
@@ -47,7 +47,7 @@ def write_dataset(
 
     check_outputs((stats,), (model, *evidence))
     with shown_progress(quiet=quiet) as progress:
-        made = infer_on(on, model, evidence, query, road, elsewhere, path=path, memory_limit=memory_limit, progress=progress)
+        made = infer_on(on, model, evidence, query, choices, elsewhere, path=path, memory_limit=memory_limit, progress=progress)
     assert isinstance(made, Dataset)
     _write_stats(made.stats(), stats)
     return _end(f"wrote {path}: {made.line}", made.concerns(), quiet=quiet)
@@ -104,7 +104,7 @@ def explained(
     model: str,
     evidence: Sequence[str],
     query: Any,
-    road: RoadOptions,
+    choices: EngineOptions,
     elsewhere: dict[str, Any],
     *,
     memory_limit: int | None,
@@ -115,7 +115,7 @@ def explained(
     from markovlogic.report.progress import shown_progress
 
     with shown_progress(quiet=quiet) as progress:
-        return explain_on(on, model, evidence, query, road, elsewhere, memory_limit=memory_limit, progress=progress)
+        return explain_on(on, model, evidence, query, choices, elsewhere, memory_limit=memory_limit, progress=progress)
 
 
 def _write_stats(record: dict[str, Any], path: str | None) -> None:

@@ -17,7 +17,7 @@ def state(
     import os
 
     from markovlogic.errors import InputError
-    from markovlogic.state.kept import StateFolder
+    from markovlogic.state.saved import StateFolder
 
     if not os.path.isdir(directory):
         raise InputError(f"there is no directory {directory}", hint="mln infer … --state DIR makes one")

@@ -13,8 +13,8 @@ BUNDLE = 20_000  # rows that an executor solves at once, about
 
 
 @dataclass(frozen=True)
-class RoadOptions:
-    """What matters on the way."""
+class EngineOptions:
+    """What an engine needs to know."""
 
     sampling: Sampling
     method: str | MethodSettings = "auto"

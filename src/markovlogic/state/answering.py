@@ -19,9 +19,9 @@ from markovlogic.results.answers import Answer, Values, combine
 from markovlogic.results.marginals import Account
 from markovlogic.results.queries import QueryEvent, of_atoms
 from markovlogic.state.changes import touched
-from markovlogic.state.kept import NOWHERE, Kept, KeptEvent, KeptRun, concerns_about_kept, digest_of_all
 from markovlogic.state.keys import ConstantKeys, component_digests
-from markovlogic.state.picture import Picture, difference
+from markovlogic.state.saved import NOWHERE, SavedEvent, SavedRun, SavedState, concerns_about_kept, digest_of_all
+from markovlogic.state.snapshot import Snapshot, difference
 from markovlogic.system.arrays import Bool, Int64, UInt64, each_once
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Remembered:
 
     answer: Answer
     analysis: Analysis
-    kept: Kept | None
+    kept: SavedState | None
     method: str
     methods: dict[str, int] | None
     network: NetworkKind
@@ -46,7 +46,7 @@ class Remembered:
     plan_notes: tuple[str, ...] = ()
 
 
-def remembered(analysis: Analysis, options: InferOptions, kept: Kept) -> Remembered:
+def remembered(analysis: Analysis, options: InferOptions, kept: SavedState) -> Remembered:
     """Answer a query with what an earlier run left, and say what this one leaves."""
     analysis = replace(analysis, leaves_out=False)  # what this query does not reach is kept too, for it may be reached later
     first = not len(kept.runs)
@@ -84,7 +84,7 @@ def _as_a_whole(planned: Planned) -> Remembered:
     )
 
 
-UNSOLVED = KeptRun("none", Guarantee.EXACT.value, "ground", "exact", "no query reached it")
+UNSOLVED = SavedRun("none", Guarantee.EXACT.value, "ground", "exact", "no query reached it")
 
 
 class _Run:
@@ -96,7 +96,7 @@ class _Run:
     """
 
     def __init__(
-        self, whole: Analysis, part: Analysis | None, inside: Bool, key: UInt64, options: InferOptions, kept: Kept
+        self, whole: Analysis, part: Analysis | None, inside: Bool, key: UInt64, options: InferOptions, kept: SavedState
     ) -> None:
         self.whole, self.part, self.inside, self.key, self.options, self.kept = whole, part, inside, key, options, kept
         self.query, self.now = whole.query, time.time()
@@ -115,7 +115,7 @@ class _Run:
         self.solved_now = ~self._kept_components()
 
     @staticmethod
-    def of_all(grounded: Analysis, options: InferOptions, kept: Kept) -> _Run:
+    def of_all(grounded: Analysis, options: InferOptions, kept: SavedState) -> _Run:
         """With all atoms grounded."""
         with grounded.watch("ground"):
             key = ConstantKeys(grounded.prepared.problem).of_open_atoms()
@@ -256,7 +256,7 @@ class _Run:
             () if planned is None else planned.plan.notes,
         )
 
-    def _next(self, answer: Answer, run: tuple[Planned, Answer] | None) -> tuple[Kept, float | None]:
+    def _next(self, answer: Answer, run: tuple[Planned, Answer] | None) -> tuple[SavedState, float | None]:
         """What is kept for the next run, and log Z of all components where each is known."""
         old, stays = self.kept, ~self.solved_now
         known = stays & (self.known != NOWHERE)
@@ -278,7 +278,7 @@ class _Run:
         answered[numbers], doubt[numbers] = True, answer.doubts_of_rows
         order = np.argsort(self.key[:, 0], kind="stable")
         world_row, worlds, chains, learned = self._worlds(answer, known)
-        kept = Kept(
+        kept = SavedState(
             self.key[order],
             self.component.astype(np.int32)[order],
             value[order],
@@ -294,7 +294,7 @@ class _Run:
             tuple(runs),
             self._events(answer),
             {name: tuple(own.types) for name, own in self.whole.whole.problem.model.predicates.items()},
-            Picture.of(self.whole.prepared),
+            Snapshot.of(self.whole.prepared),
             self._log_constant(),
         )
         total = float(log_z.sum()) + kept.log_constant
@@ -304,11 +304,11 @@ class _Run:
         """What log Z has beside its components: not known where only a part of the clauses was grounded."""
         if self.part is not None and self.inside.all():
             return self.part.ground_network.log_constant
-        picture = self.kept.picture
-        changed = None if self.inside.any() or picture is None else difference(picture, self.whole.prepared)
+        snapshot = self.kept.snapshot
+        changed = None if self.inside.any() or snapshot is None else difference(snapshot, self.whole.prepared)
         return self.kept.log_constant if changed is not None and changed.is_nothing else np.nan
 
-    def _add_runs(self, planned: Planned, answer: Answer, columns: tuple[list[KeptRun], np.ndarray, np.ndarray]) -> None:
+    def _add_runs(self, planned: Planned, answer: Answer, columns: tuple[list[SavedRun], np.ndarray, np.ndarray]) -> None:
         """Enter the run of this time: its exact part and its chains are two."""
         runs, run_of, log_z = columns
         new = np.flatnonzero(self.solved_now)
@@ -318,11 +318,11 @@ class _Run:
             log_z[new] = np.where(is_exact, answer.log_z_of, np.nan)
         if is_exact.any():
             run_of[new[is_exact]] = len(runs)
-            runs.append(KeptRun(EXACT[0], Guarantee.EXACT.value, "ground", "exact", options_key(self.options), made_at=self.now))
+            runs.append(SavedRun(EXACT[0], Guarantee.EXACT.value, "ground", "exact", options_key(self.options), made_at=self.now))
         if not is_exact.all():
             run_of[new[~is_exact]] = len(runs)
             runs.append(
-                KeptRun(
+                SavedRun(
                     account.continued_with or plan.method.name,
                     answer.guarantee.value,
                     plan.network.value,
@@ -356,12 +356,12 @@ class _Run:
             words.append(ended.words)
         return world_row, np.concatenate(words), chains, dict(old.learned if ended is None else ended.learned)
 
-    def _events(self, answer: Answer) -> dict[str, KeptEvent]:
+    def _events(self, answer: Answer) -> dict[str, SavedEvent]:
         found = {}
         for number, event in enumerate(self.query.open_events):
             digest = digest_of_all(self.digest[self._components_of(event)])
             probability, stderr, rhat, ess = (float(getattr(answer.events, n)[number]) for n in Values.__dataclass_fields__)
-            found[event.text] = KeptEvent(
+            found[event.text] = SavedEvent(
                 digest, probability, stderr, None if np.isnan(rhat) else rhat, None if np.isnan(ess) else ess
             )
         return found

@@ -13,8 +13,8 @@ from markovlogic.map_inference.solve import Optimum, Work, maximize_network
 from markovlogic.map_inference.weighing import with_hidden
 from markovlogic.networks.components import Components, part_of
 from markovlogic.networks.ground import GroundNetwork
-from markovlogic.state.kept import NOWHERE, Kept, KeptRun
 from markovlogic.state.keys import ConstantKeys, component_digests
+from markovlogic.state.saved import NOWHERE, SavedRun, SavedState
 from markovlogic.system.arrays import Bool, Float64, each_once
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAP = "map"
 
 
-def best_remembered(analysis: Analysis, work: Work, kept: Kept) -> tuple[Optimum, Kept]:
+def best_remembered(analysis: Analysis, work: Work, kept: SavedState) -> tuple[Optimum, SavedState]:
     """The best world of a grounded problem, where components that have not changed are not searched again."""
     network, parts = analysis.ground_network, analysis.parts
     n_atoms = network.n_atoms
@@ -49,7 +49,7 @@ def best_remembered(analysis: Analysis, work: Work, kept: Kept) -> tuple[Optimum
         found = maximize_network(rest, work)
         world[~old] = found.world
         gap += found.bound - found.log_weight
-        made = KeptRun(
+        made = SavedRun(
             MAP, Guarantee.EXACT.value, "ground", "world", options, gap=found.bound - found.log_weight, made_at=time.time()
         )
         runs.append(made)
@@ -72,7 +72,7 @@ def best_remembered(analysis: Analysis, work: Work, kept: Kept) -> tuple[Optimum
         best = replace(best, remarks=(f"{count} have not changed and keep their part of the world",))
     order = np.argsort(key[:, 0], kind="stable")
     value = np.column_stack([world.astype(np.float64), *(np.zeros(n_atoms) for _ in range(3))])
-    nothing = Kept.nothing()
+    nothing = SavedState.nothing()
     left = replace(
         nothing,
         key=key[order],

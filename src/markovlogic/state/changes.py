@@ -22,24 +22,24 @@ from markovlogic.language.templates import ClauseTemplate, Literal, LoweredModel
 from markovlogic.problem import Problem, Statuses, with_statuses
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.results.queries import ResolvedQuery
-from markovlogic.state.kept import NOWHERE, Kept
 from markovlogic.state.keys import ConstantKeys
-from markovlogic.state.picture import Atoms, difference, rules_digest
+from markovlogic.state.saved import NOWHERE, SavedState
+from markovlogic.state.snapshot import Atoms, difference, rules_digest
 from markovlogic.system.arrays import Bool, Int64, UInt64, each_once, frozen, is_among
 
 FEW = 1000  # atoms that differ, whatever the share
 LARGEST_SHARE = 0.2  # of listed atoms that may differ, and of open atoms that may be touched: else all is grounded
 
 
-def touched(prepared: PreparedProblem, query: ResolvedQuery, key: UInt64, kept: Kept, memory_limit: int) -> Bool | None:
+def touched(prepared: PreparedProblem, query: ResolvedQuery, key: UInt64, kept: SavedState, memory_limit: int) -> Bool | None:
     """(n_atoms,) the open atoms that a change can have touched; None where all should be grounded.
 
     key: (n_atoms, 2) of the open atoms.
     """
-    picture, problem = kept.picture, prepared.problem
-    if picture is None or picture.rules != rules_digest(prepared):
+    snapshot, problem = kept.snapshot, prepared.problem
+    if snapshot is None or snapshot.rules != rules_digest(prepared):
         return None
-    changed = difference(picture, prepared)
+    changed = difference(snapshot, prepared)
     listed = sum(len(own.code) for own in problem.statuses.values())
     if changed is None or changed.size > max(FEW, LARGEST_SHARE * listed):
         return None
@@ -48,7 +48,7 @@ def touched(prepared: PreparedProblem, query: ResolvedQuery, key: UInt64, kept: 
     names = changed.now.keys() | changed.before.keys()
     if not _is_local(lowered, problem.statuses, names, changed.grown):
         return None
-    if not _is_local(lowered, picture.statuses, names, changed.shrunk):
+    if not _is_local(lowered, snapshot.statuses, names, changed.shrunk):
         return None
     now = _met(problem, lowered, changed.now, memory_limit)
     if now is None:
@@ -60,7 +60,7 @@ def touched(prepared: PreparedProblem, query: ResolvedQuery, key: UInt64, kept: 
         inside[problem.atoms.numbers(name, own)] = True
     hit = np.zeros(len(kept.digest) + 1, np.bool_)
     if changed.before:
-        old = picture.problem_of(problem)
+        old = snapshot.problem_of(problem)
         before = _met(old, lowered, changed.before, memory_limit)
         if before is None:
             return None
@@ -155,7 +155,7 @@ def _met(problem: Problem, lowered: LoweredModel, changed: Mapping[str, Atoms], 
     return each_once(met[met < n_open].astype(np.int64))
 
 
-def _closed(problem: Problem, query: ResolvedQuery, kept: Kept, row: Int64, inside: Bool, hit: Bool) -> Bool:
+def _closed(problem: Problem, query: ResolvedQuery, kept: SavedState, row: Int64, inside: Bool, hit: Bool) -> Bool:
     """All open atoms that are new, or were in a component with a touched one, or share a group or a formula with one.
 
     row: of each atom in what was kept; hit: components that are touched, which this adds to.

@@ -11,8 +11,8 @@ import numpy as np
 from markovlogic.estimation.concerns import DOUBTS
 from markovlogic.guarantee import Guarantee
 from markovlogic.results.answers import Values
-from markovlogic.state.kept import NOWHERE, Kept, KeptRun, concerns_about_kept
 from markovlogic.state.keys import ConstantKeys, atom_and_clause_sums, mixed, row_sums, weight_bits
+from markovlogic.state.saved import NOWHERE, SavedRun, SavedState, concerns_about_kept
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, UInt64, each_once, offsets
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class KnownParts:
     """What an earlier run left of the parts of a network, for the open atoms `number` of the clustered predicate."""
 
     def __init__(
-        self, problem: Problem, network: PartitionNetwork, parts: Parts, number: Int64, sampling: Sampling, kept: Kept
+        self, problem: Problem, network: PartitionNetwork, parts: Parts, number: Int64, sampling: Sampling, kept: SavedState
     ) -> None:
         self.problem, self.parts, self.number, self.kept = problem, parts, number, kept
         keys = ConstantKeys(problem)
@@ -83,7 +83,7 @@ class KnownParts:
 
     def left(
         self, values: Values, doubt: np.ndarray, concerns: tuple[str, ...], label: Int32, right: Float64, *, sampled: bool
-    ) -> Kept:
+    ) -> SavedState:
         """What the next run may use."""
         used = each_once(self.kept.run_of[self.known_part[self.known]])
         runs = [self.kept.runs[number] for number in used.tolist()]
@@ -91,14 +91,14 @@ class KnownParts:
         run_of[self.known] = np.searchsorted(used, self.kept.run_of[self.known_part[self.known]])
         method = "partition" if sampled else "exact"
         runs.append(
-            KeptRun(method, Guarantee.EXACT.value, "none", "sample", self.options, concerns=concerns, made_at=time.time())
+            SavedRun(method, Guarantee.EXACT.value, "none", "sample", self.options, concerns=concerns, made_at=time.time())
         )
         doubt = doubt.copy()
         doubt[self.of_atoms] = self.kept.doubt[self.row[self.of_atoms]]
         order = np.argsort(self.key[:, 0], kind="stable")
         value = np.column_stack([getattr(values, name) for name in Values.__dataclass_fields__])
         return replace(
-            Kept.nothing(),
+            SavedState.nothing(),
             key=self.key[order],
             component=self.part_of.astype(np.int32)[order],
             value=value[order],

@@ -18,7 +18,7 @@ from markovlogic.system.checkpoint_validation import Restored
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class Snapshot:
     """A problem without its rules: constants, what is known of atoms, soft evidence and numbers."""
 
     rules: str  # a digest of the rules as they are grounded
@@ -28,11 +28,11 @@ class Picture:
     numbers: Mapping[str, NumberedAtoms]
 
     @staticmethod
-    def of(prepared: PreparedProblem) -> Picture:
+    def of(prepared: PreparedProblem) -> Snapshot:
         """That of a problem as it is solved."""
         problem = prepared.problem
         constants = {name: domain.names for name, domain in problem.domains.items()}
-        return Picture(rules_digest(prepared), constants, problem.statuses, problem.soft, problem.numbers)
+        return Snapshot(rules_digest(prepared), constants, problem.statuses, problem.soft, problem.numbers)
 
     def problem_of(self, now: Problem) -> Problem:
         """The problem as it was, of the rules of `now`, without exclusive groups' soft evidence."""
@@ -67,7 +67,7 @@ class Picture:
         }
 
     @staticmethod
-    def restored(facts: Mapping[str, Any], arrays: Restored) -> Picture:
+    def restored(facts: Mapping[str, Any], arrays: Restored) -> Snapshot:
         """From what was saved; a ValueError where it makes no sense."""
 
         def column(name: str, dtype: Any) -> np.ndarray:
@@ -89,7 +89,7 @@ class Picture:
         numbers = {
             n: NumberedAtoms(column(f"number code.{n}", np.int64), column(f"number.{n}", np.float64)) for n in facts["numbers"]
         }
-        return Picture(str(facts["rules"]), constants, statuses, soft, numbers)
+        return Snapshot(str(facts["rules"]), constants, statuses, soft, numbers)
 
 
 def rules_digest(prepared: PreparedProblem) -> str:
@@ -113,7 +113,7 @@ class Atoms:
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """Where two pictures differ: atoms as they are now and as they were, by predicate, and types that got or lost constants."""
+    """Where two snapshots differ: atoms as they are now and as they were, by predicate, and types that got or lost constants."""
 
     now: Mapping[str, Atoms]
     before: Mapping[str, Atoms]
@@ -132,7 +132,7 @@ class Difference:
         return not (self.size or self.soft or self.grown or self.shrunk)
 
 
-def difference(before: Picture, prepared: PreparedProblem) -> Difference | None:
+def difference(before: Snapshot, prepared: PreparedProblem) -> Difference | None:
     """What is known differently; None where a predicate went from closed to open or back, so that nearly all atoms differ."""
     problem = prepared.problem
     number, back = {}, {}  # of the old constants of each type now, and the other way round
@@ -219,7 +219,7 @@ def _numbers_changed(
 def _soft_changed(
     old: SoftAtoms | None,
     new: SoftAtoms | None,
-    before: Picture,
+    before: Snapshot,
     problem: Problem,
     name: str,
     number: Mapping[str, np.ndarray],

@@ -20,16 +20,16 @@ from markovlogic.results.answers import Values
 from markovlogic.running.checkpoint import Checkpoint
 from markovlogic.running.warm import Ended
 from markovlogic.state.keys import mixed
-from markovlogic.state.picture import Picture
+from markovlogic.state.snapshot import Snapshot
 from markovlogic.system.arrays import Bool, Float64, Int32, Int64, UInt64, Words, frozen
 from markovlogic.system.checkpoint_validation import Restored
 
-FORMAT = 1  # to be raised when states are written differently
+FORMAT = 2  # to be raised when states are written differently
 NOWHERE = -1
 
 
 @dataclass(frozen=True)
-class KeptRun:
+class SavedRun:
     """The run that gave the answers of some components."""
 
     method: str
@@ -48,7 +48,7 @@ class KeptRun:
 
 
 @dataclass(frozen=True)
-class KeptEvent:
+class SavedEvent:
     """The answer to a formula of the query; digest: of the components that it is about, added up."""
 
     digest: tuple[int, int]
@@ -59,7 +59,7 @@ class KeptEvent:
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class SavedState:
     """Everything that a later run may use. Atoms are sorted by the first half of their keys."""
 
     key: UInt64  # (n, 2)
@@ -74,19 +74,19 @@ class Kept:
     worlds: Words  # (n_rows, n_words)
     chains: int  # of these worlds
     learned: Mapping[str, np.ndarray] = field(default_factory=dict)  # in burn-in; of clusters, how likely they are right
-    runs: tuple[KeptRun, ...] = ()
-    events: Mapping[str, KeptEvent] = field(default_factory=dict)
+    runs: tuple[SavedRun, ...] = ()
+    events: Mapping[str, SavedEvent] = field(default_factory=dict)
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name to types, of the model that it is of
-    picture: Picture | None = None  # what was known, where the components are all of it
+    snapshot: Snapshot | None = None  # what was known, where the components are all of it
     log_constant: float = np.nan  # of log Z, beside that of the components; nan where it is not known
 
     @staticmethod
-    def nothing() -> Kept:
+    def nothing() -> SavedState:
         """Of a state that is new."""
         none = np.zeros(0, np.int32)
         keys, words = np.zeros((0, 2), np.uint64), np.zeros((0, 1), np.uint64)
         no_bytes = np.zeros(0, np.uint8)
-        return Kept(keys, none, np.zeros((0, 4)), np.zeros(0, np.bool_), no_bytes, keys, none, np.zeros(0), none, words, 0)
+        return SavedState(keys, none, np.zeros((0, 4)), np.zeros(0, np.bool_), no_bytes, keys, none, np.zeros(0), none, words, 0)
 
     def find(self, key: UInt64) -> Int64:
         """(n,) the row of each key, NOWHERE where it is not there."""
@@ -139,7 +139,7 @@ class Kept:
         """Of all arrays."""
         return sum(array.nbytes for array in (*_arrays(self).values(), *self.learned.values()))
 
-    def without_worlds(self) -> Kept:
+    def without_worlds(self) -> SavedState:
         """The same without worlds to start from."""
         return replace(
             self, world_row=np.full(len(self.key), NOWHERE, np.int32), worlds=np.zeros((0, 1), np.uint64), chains=0, learned={}
@@ -149,7 +149,7 @@ class Kept:
 _COLUMNS = ("key", "component", "value", "answered", "doubt", "digest", "run_of", "log_z", "world_row", "worlds")
 
 
-def _arrays(kept: Kept) -> dict[str, np.ndarray]:
+def _arrays(kept: SavedState) -> dict[str, np.ndarray]:
     return {name: getattr(kept, name) for name in _COLUMNS}
 
 
@@ -159,7 +159,7 @@ class StateInMemory:
     directory = "memory"
 
     def __init__(self) -> None:
-        self._kept: Kept | None = None
+        self._kept: SavedState | None = None
 
     def __enter__(self) -> StateInMemory:
         return self
@@ -167,11 +167,11 @@ class StateInMemory:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def load(self) -> Kept | None:
+    def load(self) -> SavedState | None:
         """What it holds."""
         return self._kept
 
-    def save(self, kept: Kept, limit: int | None = None) -> str:
+    def save(self, kept: SavedState, limit: int | None = None) -> str:
         """Take it in place of what was there."""
         self._kept = kept
         return ""
@@ -194,7 +194,7 @@ class StateFolder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def load(self) -> Kept | None:
+    def load(self) -> SavedState | None:
         """What it holds; None where it is new. A damaged one, or one of another version, is an InputError."""
         if not self._store.exists():
             return None
@@ -213,13 +213,13 @@ class StateFolder:
         except (ValueError, KeyError, TypeError) as error:
             raise self._store.damaged(str(error)) from error
 
-    def save(self, kept: Kept, limit: int | None = None) -> str:
+    def save(self, kept: SavedState, limit: int | None = None) -> str:
         """Write it in place of what was there; a note on what was left out to keep to a limit of bytes, or nothing."""
         note = ""
         if limit is not None and kept.nbytes > limit:
             kept, note = kept.without_worlds(), "worlds to start from were left out of the state, to keep to --state-limit"
         if limit is not None and kept.nbytes > limit:
-            kept, note = Kept.nothing(), "nothing was kept in the state, as the answers alone are beyond --state-limit"
+            kept, note = SavedState.nothing(), "nothing was kept in the state, as the answers alone are beyond --state-limit"
         facts = {
             "chains": kept.chains,
             "runs": [vars(run) for run in kept.runs],
@@ -227,12 +227,12 @@ class StateFolder:
             "predicates": kept.predicates,
             "learned": {name: array.dtype.str for name, array in kept.learned.items()},
             "log_constant": None if np.isnan(kept.log_constant) else kept.log_constant,
-            "picture": None if kept.picture is None else kept.picture.facts(),
+            "snapshot": None if kept.snapshot is None else kept.snapshot.facts(),
             "saved_at": time.time(),
         }
         arrays = _arrays(kept) | {f"learned.{name}": array for name, array in kept.learned.items()}
-        if kept.picture is not None:
-            arrays |= {f"picture.{name}": array for name, array in kept.picture.arrays().items()}
+        if kept.snapshot is not None:
+            arrays |= {f"snapshot.{name}": array for name, array in kept.snapshot.arrays().items()}
         saved = [Saved(name, array, 0) for name, array in arrays.items()]
         run = {"state": FORMAT, "version": __version__}
         self._store.write(run, json.loads(json.dumps(facts)), saved, background=False)
@@ -246,12 +246,12 @@ class StateFolder:
         return {"version": loaded.run.get("version"), "saved_at": loaded.facts.get("saved_at"), "bytes": size}
 
 
-def _restored(facts: Mapping[str, Any], arrays: Restored) -> Kept:
+def _restored(facts: Mapping[str, Any], arrays: Restored) -> SavedState:
     n, m = (arrays.shape(name)[0] for name in ("component", "run_of"))
     n_worlds, n_words = arrays.shape("worlds")
-    runs = tuple(KeptRun(**{**row, "concerns": tuple(row["concerns"])}) for row in facts["runs"])
-    events = {text: KeptEvent(**{**row, "digest": tuple(row["digest"])}) for text, row in facts["events"].items()}
-    kept = Kept(
+    runs = tuple(SavedRun(**{**row, "concerns": tuple(row["concerns"])}) for row in facts["runs"])
+    events = {text: SavedEvent(**{**row, "digest": tuple(row["digest"])}) for text, row in facts["events"].items()}
+    kept = SavedState(
         key=arrays.take("key", np.uint64, (n, 2)),
         component=arrays.take("component", np.int32, (n,), low=0, high=max(m - 1, 0)),
         value=arrays.take("value", np.float64, (n, 4)),
@@ -267,7 +267,7 @@ def _restored(facts: Mapping[str, Any], arrays: Restored) -> Kept:
         runs=runs,
         events=events,
         predicates={name: tuple(types) for name, types in facts["predicates"].items()},
-        picture=None if facts["picture"] is None else Picture.restored(facts["picture"], arrays.under("picture")),
+        snapshot=None if facts["snapshot"] is None else Snapshot.restored(facts["snapshot"], arrays.under("snapshot")),
         log_constant=np.nan if facts["log_constant"] is None else float(facts["log_constant"]),
     )
     if (kept.key[1:, 0] < kept.key[:-1, 0]).any() or kept.chains > 64 * n_words:

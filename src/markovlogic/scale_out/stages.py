@@ -23,10 +23,10 @@ from markovlogic.problem.values import QueryItem, WantedAtoms, WantedFormula
 from markovlogic.results.queries import QueryEvent
 from markovlogic.scale_out.clauses import SOFT_ROW, Grounded, ground_stored
 from markovlogic.scale_out.components import Bundled, bundled
-from markovlogic.scale_out.deciding import decide_stored
 from markovlogic.scale_out.executor import ATOM, COMPONENT, CONCERN, EVENT, SCHEMA, Executor, Task
 from markovlogic.scale_out.facts import read_facts
-from markovlogic.scale_out.options import RoadOptions
+from markovlogic.scale_out.hard_rules import decide_stored
+from markovlogic.scale_out.options import EngineOptions
 from markovlogic.scale_out.statuses import StoredProblem, pose_stored
 from markovlogic.scale_out.stored import text
 from markovlogic.system.measures import Stopwatch
@@ -76,7 +76,7 @@ def prepare_stored(
     model: Model,
     sources: Sequence[Source] | Evidence,
     query: str | Sequence[str] | None,
-    options: RoadOptions,
+    options: EngineOptions,
     progress: Progress = SILENT,
     watch: Stopwatch | None = None,
 ) -> Prepared:
@@ -163,7 +163,7 @@ def _too_large(problem: StoredProblem, lowered: LoweredModel, found: Bundled) ->
     )
 
 
-def solve_stored(prepared: Prepared, options: RoadOptions, progress: Progress = SILENT) -> Summary:
+def solve_stored(prepared: Prepared, options: EngineOptions, progress: Progress = SILENT) -> Summary:
     """Solve all bundles, give names to the answers (table `result`), and add up how it went."""
     engine, problem, grounded = prepared.problem.engine, prepared.problem, prepared.grounded
     hidden = [grounded.relations[own.predicate] for own in prepared.lowered.definitions]
@@ -197,7 +197,7 @@ def solve_stored(prepared: Prepared, options: RoadOptions, progress: Progress = 
     return _summary(prepared, options)
 
 
-def _named(prepared: Prepared, options: RoadOptions) -> str:
+def _named(prepared: Prepared, options: EngineOptions) -> str:
     """The result as a query: rows of atoms by predicate, then formulas."""
     wanted: dict[str, list[WantedAtoms]] = {}
     for item in prepared.items:
@@ -215,7 +215,7 @@ def _named(prepared: Prepared, options: RoadOptions) -> str:
     return sql
 
 
-def _rows_of(prepared: Prepared, name: str, wanted: Sequence[WantedAtoms], arity: int, options: RoadOptions) -> str:
+def _rows_of(prepared: Prepared, name: str, wanted: Sequence[WantedAtoms], arity: int, options: EngineOptions) -> str:
     relation, before, engine = prepared.problem.relations[name], prepared.posed.relations[name], prepared.problem.engine
     rows = before.every() if options.include_evidence else before.opened()
     if not options.include_evidence and before.is_open and not relation.is_open:
@@ -289,7 +289,7 @@ def _event_row(prepared: Prepared, number: int, event: QueryEvent, arity: int) -
     return f"SELECT {name}, {values}, CAST(NULL AS STRING) AS predicate{empty} FROM {source}"
 
 
-def _summary(prepared: Prepared, options: RoadOptions) -> Summary:
+def _summary(prepared: Prepared, options: EngineOptions) -> Summary:
     engine, problem = prepared.problem.engine, prepared.problem
     methods: dict[str, int] = {}
     guarantee, converged, worst = Guarantee.EXACT, None, None
