@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.errors import InputError
-from markovlogic.problem.values import WantedAtoms
 from markovlogic.system.views import register
 
 COMPARED = {"first": "other result", "second": "this result"}
@@ -85,6 +84,7 @@ def page_data(result: Marginals, wanted: int | Sequence[str] = 0, truth: Any = N
 
 def to_explain(result: Marginals, count: int) -> list[str]:
     """So many atoms: those that the query names one by one, then the most uncertain."""
+    from markovlogic.problem.values import WantedAtoms
     from markovlogic.report.charts import most_uncertain
 
     if count < 0:
