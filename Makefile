@@ -21,9 +21,12 @@ $(STAMP): pyproject.toml src/markovlogic_papers/pyproject.toml constraints.txt
 
 demo: setup  ## generate a problem, infer, print the table, write a chart
 	$(BIN)/mln generate smokers --size 14 --evidence 0.3 --seed 3 -o demo
-	$(BIN)/mln infer demo/smokers.mln -e demo/smokers.db -q Smokes,Cancer -o demo/marginals.html
+	$(BIN)/mln infer demo/smokers.mln -e demo/smokers.db -q Smokes,Cancer -o demo/marginals.html --why 8
 	$(BIN)/mln infer demo/smokers.mln -e demo/smokers.db -q Smokes,Cancer --quiet
-	@echo "chart and table: demo/marginals.html"
+	@echo
+	@echo "To look: open demo/marginals.html in a browser, and select an atom marked ◆ to see why it is as likely as it is."
+	@echo "On a terminal: $(BIN)/mln why demo/smokers.mln -e demo/smokers.db 'Smokes(P3)'"
+	@echo "To change rules and facts: $(BIN)/mln studio demo/smokers.mln -e demo/smokers.db -q Smokes,Cancer"
 
 check: setup  ## lint, types, layers
 	$(BIN)/ruff check src tests benchmarks tools

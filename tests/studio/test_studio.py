@@ -178,7 +178,7 @@ def test_a_user_runs_explains_changes_and_stops(browser, studio, tmp_path):
     tab.wait_for_selector(".progress[hidden]", state="attached")
     assert tab.is_enabled(".run")
     tab.click(".save")
-    tab.wait_for_function("document.querySelector('.status').innerText.startsWith('saved')")
+    tab.wait_for_selector(".status >> text=saved")
     assert (folder / "smokers.mln").read_text() == (EXAMPLES / "smokers.mln").read_text()
     assert not wrong
     tab.close()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import markovlogic as mln
+from markovlogic.errors import InputError
 from markovlogic.reasons import relation
 
 RULES = """\
@@ -130,3 +131,44 @@ def test_rules_about_more_than_one_pair_take_the_common_way():
     found = mln.why(mln.Model.parse(text), None, "Same(A,B)")
     other = mln.infer(mln.Model.parse(text), None, ["Same(A,B)"], method="enumerate", progress=False)
     assert found.is_exact and abs(found.probability - float(other.probability[0])) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_log_odds_of_a_pair_by_records_add_up(tmp_path, seed):
+    model, evidence, _ = made(seed, 5, tmp_path)
+    found = mln.why(model, evidence, "Same(R0,R1)", groundings=100)
+    parts = found.pair
+    assert abs(found.base + parts.direct + sum(value for _, value in parts.through) + parts.rest - found.logit) < 1e-8
+    by_pair: dict[frozenset[str], float] = {}
+    for one in found.contributions:
+        for ground in one.groundings:
+            pair = frozenset(ground.text.lstrip("!")[5:-1].split(","))
+            by_pair[pair] = by_pair.get(pair, 0.0) + ground.log_odds
+    assert abs(parts.direct - by_pair.get(frozenset(("R0", "R1")), 0.0)) < 1e-9
+    for name, value in parts.through:
+        own = sum(by_pair.get(frozenset((end, name)), 0.0) for end in ("R0", "R1"))
+        assert abs(value - own) < 1e-9
+
+
+def test_clusters_and_linked_records_explain_their_pairs():
+    rng = random.Random(4)
+    names = ["anna", "bert", "carl", "dora", "emil", "fred", "gina", "hugo"]
+    rows = [
+        (f"r{at}", rng.choice(names), rng.choice(names) + rng.choice(names), str(rng.randrange(1950, 1960))) for at in range(30)
+    ]
+    rows += [(f"s{at}", first, last, year) for at, (_, first, last, year) in enumerate(rows[:12])]
+    frame = {name: [row[at] for row in rows] for at, name in enumerate(("id", "first", "last", "year"))}
+    linked = mln.link(frame, progress=False)
+    table = linked.pairs.to_pylist()
+    clusters = mln.cluster(mln.Model.parse(linked.model.text), linked.model.tables, "Same", apart=True, progress=False)
+    open_pairs = [row for row, tied in zip(table, linked.compared.tied, strict=True) if not tied and row["stderr"] == 0][:4]
+    assert open_pairs
+    for row in open_pairs:
+        found, other = linked.why(row["a"], row["b"]), clusters.why(f'Same("{row["a"]}","{row["b"]}")')
+        assert abs(found.probability - row["probability"]) < 0.01 and abs(other.probability - row["probability"]) < 0.01
+        facts = {fact for one in found.contributions for ground in one.groundings for fact in ground.facts}
+        assert any(fact.startswith(("First(", "Last(", "Year(")) for fact in facts)
+    tied = next((row for row, tied in zip(table, linked.compared.tied, strict=True) if tied), None)
+    assert tied is None or linked.why(tied["a"], tied["b"]).probability > 0.99
+    with pytest.raises(InputError, match="there is no record zz"):
+        linked.why("r1", "zz")

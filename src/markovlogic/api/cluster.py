@@ -36,6 +36,9 @@ from markovlogic.system.progress import Progress
 if TYPE_CHECKING:
     from markovlogic.data.evidence import Domain
     from markovlogic.methods.partition.network import PartitionNetwork
+    from markovlogic.problem.prepare import PreparedProblem
+    from markovlogic.reasons.relation import LikelyPairs
+    from markovlogic.reasons.values import Reasons
     from markovlogic.running.run_result import RunResult
     from markovlogic.state.saved import SavedState
 
@@ -58,6 +61,25 @@ class Clustering:
     concerns: tuple[str, ...]
     notes: tuple[str, ...] = ()  # what was assumed or done without an option
     seconds: dict[str, float] = field(default_factory=dict)  # by stage
+    prepared: PreparedProblem | None = None
+
+    def why(self, pair: str, **options: Any) -> Reasons:
+        """Explain a pair, such as `Same(A,B)`: contributions of rules and facts that add up to its log-odds.
+
+        options: those of `why` that are not about the problem.
+        """
+        from markovlogic.api.why import why_of
+
+        if self.prepared is None:
+            raise InputError("these clusters do not hold their problem", hint="use mln.why(model, evidence, pair)")
+        return why_of(self.prepared, pair, pairs=lambda name: self.likely_pairs() if name == self.predicate else None, **options)
+
+    def likely_pairs(self) -> LikelyPairs:
+        """The candidate pairs as explanations need them."""
+        from markovlogic.reasons.relation import LikelyPairs
+
+        pairs = self.pairs
+        return LikelyPairs(pairs.one.astype(np.int64) * pairs.n + pairs.other, pairs.probability, bool(pairs.stderr.any()))
 
     def table(self) -> Any:
         """Arrow table: constant, cluster, probability (that the cluster is exactly right), one row a constant."""
@@ -124,7 +146,7 @@ def cluster(
                 found = _clustered(analysis, predicate, sampling, apart)
             else:
                 found = _with_state(analysis, predicate, sampling, apart, (state, state_limit))
-    return replace(found, notes=(*prepared.notes, *found.notes), seconds=watch.stop())
+    return replace(found, notes=(*prepared.notes, *found.notes), seconds=watch.stop(), prepared=prepared)
 
 
 def _with_state(

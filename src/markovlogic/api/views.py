@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from markovlogic.system.views import register
 COMPARED = {"first": "other result", "second": "this result"}
 
 if TYPE_CHECKING:
+    from markovlogic.linking.linked import Linked
     from markovlogic.reasons.values import Reasons
     from markovlogic.results.marginals import Marginals
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 def why(result: Marginals, atom: str, **options: Any) -> Reasons:
     """Explain an atom of a result with the problem that it was inferred from."""
     from markovlogic.api.why import why_of
-    from markovlogic.reasons.relation import Pairs
+    from markovlogic.reasons.relation import LikelyPairs
 
     if result.prepared is None:
         raise InputError("this result does not hold its problem", hint="use mln.why(model, evidence, atom)")
@@ -28,14 +30,46 @@ def why(result: Marginals, atom: str, **options: Any) -> Reasons:
         raise InputError("this result is of a compressed problem", hint="mln.why(model, evidence, atom) explains the model")
     known = (float(result[atom]), result[atom].stderr) if atom in result else None
 
-    def pairs(name: str) -> Pairs | None:
+    def pairs(name: str) -> LikelyPairs | None:
         """What the result says of a relation."""
         if name not in result.predicates:
             return None
         own = result.predicate_of == result.predicates.index(name)
-        return Pairs(result.code[own], result.probability[own], bool(result.run.chains))
+        return LikelyPairs(result.code[own], result.probability[own], bool(result.run.chains))
 
     return why_of(result.prepared, atom, known=known, pairs=pairs, **options)
+
+
+@register
+def why_linked(linked: Linked, a: str, b: str, **options: Any) -> Reasons:
+    """Explain a pair of records by the columns of the records that may be together with them."""
+    import numpy as np
+
+    from markovlogic.api.why import why_of
+    from markovlogic.language.load import parse
+    from markovlogic.language.syntax import show_constant
+    from markovlogic.linking.model import LinkModel
+    from markovlogic.problem.prepare import prepare_problem
+    from markovlogic.reasons.relation import LikelyPairs, records_of_part
+
+    compared, n = linked.compared, linked.compared.records.n
+    names = [key.as_py() for key in compared.keys]
+    unknown = [name for name in (a, b) if name not in names]
+    if unknown or a == b:
+        what = f"there is no record {unknown[0]}" if unknown else f"{a} is one record"
+        raise InputError(what, hint=f"give two ids, such as {names[0]}")
+    code = compared.one.astype(np.int64) * n + compared.other
+    pairs = LikelyPairs(code, linked.pair_probability, bool(linked.pair_stderr.any()))
+    keep, left_out = records_of_part(n, pairs, np.zeros(0, np.int64), [names.index(a), names.index(b)])
+    part = compared.among(keep)
+    inside = LikelyPairs(part.one.astype(np.int64) * len(keep) + part.other, np.ones(len(part.one)), False)
+    atom = f"Same({show_constant(a)},{show_constant(b)})"
+    model = LinkModel(part, linked.model.one_to_one, "")
+    found = why_of(prepare_problem(parse(model.text, "model.mln"), model.tables, atom), atom, pairs=lambda _: inside, **options)
+    note = f"from the {len(keep):,} records of the pair's part"
+    if left_out:
+        note += f"; others are taken to be apart, the most probable of which has {left_out:.1g}"
+    return replace(found, notes=(*found.notes, note))
 
 
 @register

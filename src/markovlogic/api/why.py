@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from markovlogic.api.infer import infer
 from markovlogic.data.db_lines import parse_fact
 from markovlogic.data.evidence import FALSE, TRUE, UNKNOWN, decode
-from markovlogic.errors import InferenceWarning, InputError
+from markovlogic.errors import InputError
 from markovlogic.grounding.backends import Engine
 from markovlogic.grounding.ground import database_for
 from markovlogic.language.equivalence import Equivalence
@@ -30,11 +29,12 @@ from markovlogic.reasons.instances import chain_of, show_literal
 from markovlogic.reasons.local import local_network
 from markovlogic.reasons.relation import (
     FEW_RECORDS,
+    LikelyPairs,
     PairPath,
-    Pairs,
     explained_pair,
     found_relations,
     part_of_pair,
+    parts_of_log_odds,
     relation_of,
     weighs_single_pairs,
 )
@@ -87,7 +87,7 @@ def why_of(
     atom: str,
     *,
     known: tuple[float, float] | None = None,
-    pairs: Callable[[str], Pairs | None] = lambda _: None,
+    pairs: Callable[[str], LikelyPairs | None] = lambda _: None,
     changes: Sequence[str] = (),
     groundings: int = GROUNDINGS,
     time_limit: float | None = None,
@@ -127,7 +127,7 @@ def _explained(
     options: dict[str, Any],
     groundings: int,
     known: tuple[float, float] | None,
-    pairs: Callable[[str], Pairs | None],
+    pairs: Callable[[str], LikelyPairs | None],
     named: Sequence[str] = (),
 ) -> Reasons:
     """The reasons of an atom; of a pair of a large equivalence relation from the pair's part of the problem."""
@@ -155,20 +155,17 @@ def _explained(
     return replace(found, notes=(*found.notes, note), concerns=concerns)
 
 
-def _inferred_pairs(prepared: PreparedProblem, name: str, options: dict[str, Any]) -> Pairs:
-    """Probabilities of all pairs of a relation, from a run of their own."""
+def _inferred_pairs(prepared: PreparedProblem, name: str, options: dict[str, Any]) -> LikelyPairs:
+    """Probabilities of the candidate pairs of a relation, from clusters that are found for it."""
+    from markovlogic.api.cluster import cluster
+
     problem = prepared.problem
-    was_open = [one for one, own in problem.statuses.items() if own.default == UNKNOWN and one != name]
-    closed = [
-        one for one, own in problem.statuses.items() if own.default == FALSE and one != name and one in problem.model.declared
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InferenceWarning)
-        found = infer(
-            problem.model, problem.evidence, [name], progress=False, open_=was_open, closed=closed,
-            **{**options, "method": "auto"},
-        )  # fmt: skip
-    return Pairs(found.code, found.probability, bool(found.run.chains))
+    is_open = [one for one, own in problem.statuses.items() if own.default == UNKNOWN and one != name]
+    closed = [one for one in problem.model.declared if one != name and one in problem.statuses and one not in is_open]
+    shared = ("chains", "draws", "burn_in", "seed", "target_stderr", "memory_limit")
+    passed = {one: options[one] for one in shared if one in options}
+    found = cluster(problem.model, problem.evidence, name, open_=is_open, closed=closed, apart=True, progress=False, **passed)
+    return found.likely_pairs()
 
 
 def _explained_here(
@@ -241,7 +238,7 @@ def _of_pair(
     return Reasons(
         show_literal(prepared.problem, (name, code, True)), probability, found.logit_error * probability * (1 - probability),
         found.logit, found.base, found.base_error, rows, notes=notes,
-        neighbourhood=neighbourhood_of(prepared, solved, local, found),
+        neighbourhood=neighbourhood_of(prepared, solved, local, found), pair=parts_of_log_odds(local, name, code, found),
     )  # fmt: skip
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from markovlogic.data.arrow import arrow_numbers
 from markovlogic.linking import blocking, weights
 from markovlogic.linking.blocking import BlockingRule
 from markovlogic.linking.comparisons import Comparison, compare, comparisons_of
@@ -53,6 +54,18 @@ class ComparedRecords:
     known: Int8  # what labels say of each pair
     tied: Bool  # pairs that are taken for certain, with those that follow from them
     outside: float  # log-odds of each other pair; -inf: never the same
+
+    def among(self, keep: Int64) -> ComparedRecords:
+        """Some records, increasing, and their pairs, none of them taken for certain: each has its levels."""
+        rows = np.isin(self.one, keep) & np.isin(self.other, keep)
+        number = np.full(self.records.n, -1, np.int32)
+        number[keep] = np.arange(len(keep), dtype=np.int32)
+        columns = {name: getattr(self, name)[rows] for name in ("level", "score", "context", "known")}
+        names = {name: getattr(self, name).take(arrow_numbers(keep)) for name in ("keys", "source", "ids")}
+        return replace(
+            self, records=replace(self.records, n=len(keep)), one=number[self.one[rows]], other=number[self.other[rows]],
+            tied=np.zeros(np.count_nonzero(rows), np.bool_), **columns, **names,
+        )  # fmt: skip
 
 
 def compare_records(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markovlogic.linking.compared import ComparedRecords
 from markovlogic.linking.model import LinkModel, weight_rows
 from markovlogic.system.arrays import Float64, Int32
+from markovlogic.system.views import view
 
 if TYPE_CHECKING:
     from markovlogic.evaluation.clusters import ClusterEvaluation
@@ -103,6 +104,13 @@ class Linked:
         from markovlogic.evaluation.clusters import evaluate_clusters, read_clusters
 
         return evaluate_clusters(read_clusters(self.clusters), None if truth is None else read_clusters(truth), self.pairs)
+
+    def why(self, a: str, b: str, **options: Any) -> Any:
+        """Why two records are the same or not: what each column says, and what third records tie together or keep apart.
+
+        a, b: their ids, after their source where there are several (`shop:A1`). options: those of `mln.why`.
+        """
+        return view("why_linked")(self, str(a), str(b), **options)
 
     def save(self, folder: str) -> str:
         """Write the rules and tables that give these clusters; returns the command that does."""

@@ -31,7 +31,7 @@ class LocalNetwork:
     problem: Problem  # all atoms outside of the component are known there
     network: GroundNetwork
     clause_rule: Int32  # (n_soft,) the rule of each soft clause
-    rules: tuple[int, ...]  # of the rows of `bias`; SOFT_EVIDENCE for soft evidence
+    rules: tuple[int, ...]  # those with groundings here, of the rows of `bias`; SOFT_EVIDENCE for soft evidence
     bias: Float64  # (n_rules, n_all) finite log-odds that each rule's unit clauses give
     target: int  # the atom
 
@@ -65,7 +65,9 @@ def local_network(
     made = []
     for rule in sorted(rule for rule, n_rows in rows.items() if n_rows):
         own = Grounding(plain, lowered.of_rule(rule), database, memory_limit).network()
-        made.append((rule, part_of(own, _with_hidden(own, keep), log_constant=0.0)))
+        own = part_of(own, _with_hidden(own, keep), log_constant=0.0)
+        if own.n_clauses or own.atom_bias.any():
+            made.append((rule, own))
     soft = soft_log_odds(problem)
     mine = keep[soft.atom]
     number = np.cumsum(keep) - 1

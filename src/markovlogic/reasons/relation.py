@@ -26,6 +26,7 @@ from markovlogic.problem import Problem, pose
 from markovlogic.problem.prepare import PreparedProblem
 from markovlogic.reasons.exact import Contributions, quadrature
 from markovlogic.reasons.local import LocalNetwork
+from markovlogic.reasons.values import PairParts
 from markovlogic.running.run import Task, run
 from markovlogic.running.sampling import Schedule
 from markovlogic.system.arrays import Float64, Int64, frozen
@@ -39,10 +40,10 @@ CHAINS, DRAWS, BURN_IN = 64, 400, 200
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Probabilities of the pairs of a relation, from a result."""
+class LikelyPairs:
+    """Probabilities of the pairs of a relation, from a result; those that are not listed are never together."""
 
-    code: Int64
+    code: Int64  # of one order or of both
     probability: Float64
     is_sampled: bool  # then a probability of 0 does not mean that a pair is impossible
 
@@ -74,7 +75,7 @@ def _weighs_pairs(problem: Problem, relation: Equivalence, template: ClauseTempl
 
 
 def part_of_pair(
-    prepared: PreparedProblem, relation: Equivalence, code: int, pairs: Pairs | None, named: Sequence[str] = ()
+    prepared: PreparedProblem, relation: Equivalence, code: int, pairs: LikelyPairs | None, named: Sequence[str] = ()
 ) -> tuple[PreparedProblem, float | None] | None:
     """The problem of the records that may be together with those of a pair; None where all records stay.
 
@@ -85,18 +86,25 @@ def part_of_pair(
     n = problem.statuses[relation.predicate].sizes[0]
     if n <= FEW_RECORDS or pairs is None:
         return None
+    known, number_of = problem.statuses[relation.predicate], problem.domains[relation.type_name].number_of
+    wanted = [*divmod(code, n), *(number_of[name] for name in named if name in number_of)]
+    keep, left_out = records_of_part(n, pairs, known.code[known.status == TRUE], wanted)
+    return _restricted(prepared, relation, np.union1d(keep, _named_records(prepared, relation))), left_out
+
+
+def records_of_part(n: int, pairs: LikelyPairs, sure: Int64, wanted: Sequence[int]) -> tuple[Int64, float | None]:
+    """The records that may be together with the wanted ones, and the largest probability of a pair that leads out of them.
+
+    sure: pairs that are known to be together, by code.
+    """
     one, other = np.divmod(pairs.code, n)
-    known = problem.statuses[relation.predicate]
-    sure = known.code[known.status == TRUE]
     first, second = np.divmod(sure, n)
-    number_of = problem.domains[relation.type_name].number_of
-    wanted = np.array([*divmod(code, n), *(number_of[name] for name in named if name in number_of)])
     keep, left_out = np.zeros(0, np.int64), None
     for least in LEAST_LIKELY:
         near = pairs.probability >= least
         source, target = np.concatenate([one[near], first]), np.concatenate([other[near], second])
         _, label = connected_parts(n, source.astype(np.int32), target.astype(np.int32))
-        keep = np.flatnonzero(np.isin(label, label[wanted]))
+        keep = np.flatnonzero(np.isin(label, label[np.asarray(wanted)]))
         among = np.zeros(n, np.bool_)
         among[keep] = True
         leaving = among[one] != among[other]
@@ -104,7 +112,7 @@ def part_of_pair(
         left_out = largest if largest or (pairs.is_sampled and leaving.any()) else None
         if len(keep) <= MOST_RECORDS:
             break
-    return _restricted(prepared, relation, np.union1d(keep, _named_records(prepared, relation))), left_out
+    return keep, left_out
 
 
 def _named_records(prepared: PreparedProblem, relation: Equivalence) -> Int64:
@@ -250,6 +258,25 @@ def _logit(p: float) -> float:
 def _logit_with_error(p: float, error: float) -> tuple[float, float]:
     p = min(max(float(p), 1e-9), 1 - 1e-9)
     return math.log(p / (1 - p)), float(error) / (p * (1 - p))
+
+
+def parts_of_log_odds(local: LocalNetwork, predicate: str, code: int, found: Contributions) -> PairParts:
+    """The log-odds of a pair by what moves it: the pair's own rules, third records, other pairs."""
+    index, statuses = local.problem.atoms, local.problem.statuses[predicate]
+    n = statuses.sizes[0]
+    of_atom = found.bias.sum(axis=0)
+    low, high = np.divmod(index.codes(predicate), n)
+    ends = divmod(code, n)
+    n_ends = np.isin(low, ends).astype(np.int64) + np.isin(high, ends)
+    value = of_atom[index.range_of(predicate).start :][: len(low)]
+    with_third = n_ends == 1
+    third = np.where(np.isin(low, ends), high, low)[with_third]
+    total = np.bincount(third, value[with_third], n)
+    names = local.problem.domains[local.problem.model.predicates[predicate].types[0]].names
+    order = np.argsort(-np.abs(total), kind="stable")
+    through = tuple((names[at], float(total[at])) for at in order.tolist() if total[at])
+    direct = float(value[n_ends == 2].sum())
+    return PairParts(direct, through, float(of_atom.sum()) - direct - float(total.sum()))
 
 
 def found_relations(prepared: PreparedProblem) -> Found:

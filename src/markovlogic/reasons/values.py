@@ -75,6 +75,20 @@ class Contribution:
 
 
 @dataclass(frozen=True)
+class PairParts:
+    """The log-odds of a pair of records by what moves it; with the base, the parts add up to them."""
+
+    direct: float  # rules and soft evidence about the pair itself
+    through: tuple[tuple[str, float], ...]  # third records, by their pairs with either of the two, the largest first
+    rest: float  # other pairs
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for programs."""
+        through = [{"record": name, "log_odds": value} for name, value in self.through]
+        return {"direct": self.direct, "through": through, "rest": self.rest}
+
+
+@dataclass(frozen=True)
 class Reasons:
     """Why an atom has its probability: logit = base + the sum of all contributions, exactly or within the errors."""
 
@@ -89,6 +103,7 @@ class Reasons:
     changed: tuple[str, ...] = ()  # facts that were assumed instead of what is known
     before: Reasons | None = None  # without these changes
     neighbourhood: tuple[Neighbour, ...] = ()  # the largest parts first
+    pair: PairParts | None = None  # of a pair of an equivalence relation whose rules weigh single pairs
     notes: tuple[str, ...] = ()
     concerns: tuple[str, ...] = ()
 
@@ -110,6 +125,7 @@ class Reasons:
             "decided": [{"literal": s.literal, "by": s.by, "place": s.place, "needs": list(s.needs)} for s in self.decided],
             "changed": list(self.changed),
             "neighbourhood": [one.as_dict() for one in self.neighbourhood],
+            "pair": None if self.pair is None else self.pair.as_dict(),
             "notes": list(self.notes),
             "concerns": list(self.concerns),
         }

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markovlogic.evaluation.view import write_view
-from markovlogic.reasons.values import Contribution, Reasons
+from markovlogic.reasons.values import Contribution, PairParts, Reasons
 from markovlogic.report.notebook import table_html
 from markovlogic.report.view_data import view_data
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+RECORDS = 5  # third records that are named
 BAR = 24  # cells of the longest bar, both sides together
 UP, DOWN, TOTAL = "#3b6ea5", "#b23a48", "#6b7783"
 HEAD = ("rule", "weight", "log-odds", "error", "without")
@@ -48,13 +49,24 @@ def reasons_table(found: Reasons, top: int) -> RenderableType:
     table.add_row(f"{found.base:+.4f}", bar(found.base, largest), "", Text("hard rules alone", style="dim"))
     for one in found.contributions:
         error = f" ± {one.stderr:.2g}" if one.stderr else ""
-        table.add_row(f"{one.log_odds:+.4f}{error}", bar(one.log_odds, largest), f"{one.without:.4f}", Text(_name(one)))
+        without = _number(one.without, one.without_stderr)
+        table.add_row(f"{one.log_odds:+.4f}{error}", bar(one.log_odds, largest), without, Text(_name(one)))
         for ground in one.groundings[:top]:
             because = f"   because {', '.join(ground.facts)}" if ground.facts else ""
             table.add_row(Text(f"{ground.log_odds:+.4f}", style="dim"), "", "", Text(f"  {ground.text}{because}", style="dim"))
     table.add_row(f"{found.logit:+.4f}", "", "", Text("sum", style="bold"))
     parts.append(table)
+    if found.pair is not None and found.pair.through:
+        parts.append(Text("\n" + pair_line(found.pair)))
     return Group(*parts)
+
+
+def pair_line(found: PairParts) -> str:
+    """The same log-odds by the records that they come from."""
+    parts = [f"the pair itself {found.direct:+.4f}"]
+    parts += [f"through {record} {value:+.4f}" for record, value in found.through[:RECORDS]]
+    rest = found.rest + math.fsum(value for _, value in found.through[RECORDS:])
+    return "by records: " + ", ".join([*parts, *([f"others {rest:+.4f}"] if abs(rest) >= 5e-5 else [])])
 
 
 def bar(value: float, largest: float) -> str:
@@ -131,13 +143,14 @@ def html_table(found: Reasons) -> str:
     for one in found.contributions:
         weight = "" if one.weight is None else f"{one.weight:g}"
         error = f"{one.stderr:.2g}" if one.stderr else ""
-        rows.append((html.escape(_name(one)), weight, f"{one.log_odds:+.4f}", error, f"{one.without:.4f}"))
+        rows.append((html.escape(_name(one)), weight, f"{one.log_odds:+.4f}", error, _number(one.without, one.without_stderr)))
         for ground in one.groundings:
             because = f" because {', '.join(ground.facts)}" if ground.facts else ""
             text = f"<small>&nbsp;&nbsp;{html.escape(ground.text + because)}</small>"
             rows.append((text, "", f"<small>{ground.log_odds:+.4f}</small>", "", ""))
     rows.append(("<b>sum</b>", "", f"<b>{found.logit:+.4f}</b>", "", ""))
-    return line + table_html(HEAD, rows, left=1)
+    below = "" if found.pair is None or not found.pair.through else f"<p>{html.escape(pair_line(found.pair))}</p>"
+    return line + table_html(HEAD, rows, left=1) + below
 
 
 def write(found: Reasons, path: str | os.PathLike[str]) -> None:

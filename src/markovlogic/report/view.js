@@ -225,7 +225,14 @@ function whyParts(state, found) {
     return [...parts, notes(found)];
   }
   if (found.logit === null) return [...parts, h("p", {class: "dim"}, "Evidence and hard rules decide it."), notes(found)];
-  return [...parts, h("h3", {}, "What raises and lowers it"), waterfall(state, found), notes(found)];
+  return [...parts, h("h3", {}, "What raises and lowers it"), waterfall(state, found), found.pair?.through.length ? byRecord(found.pair) : null, notes(found)];
+}
+
+function byRecord({direct, through, rest}) {
+  const most = 8, others = rest + through.slice(most).reduce((sum, one) => sum + one.log_odds, 0);
+  const rows = [["the pair itself", direct], ...through.slice(0, most).map(one => [h("span", {}, "through ", h("code", {}, one.record)), one.log_odds])];
+  if (Math.abs(others) >= 5e-4) rows.push(["other pairs", others]);
+  return h("div", {class: "by-record"}, h("h3", {}, "By records"), h("table", {}, h("tbody", {}, rows.map(([what, value]) => h("tr", {}, h("td", {}, what), h("td", {class: "n"}, signed(value)))))));
 }
 
 const notes = found => (found.notes ?? []).length ? h("p", {class: "dim"}, found.notes.join(" ")) : null;
@@ -233,8 +240,7 @@ const notes = found => (found.notes ?? []).length ? h("p", {class: "dim"}, found
 export function waterfall(state, found) {
   const steps = [{rule: "Hard rules alone", log_odds: found.base, stderr: found.base_stderr, plain: true, from: 0, to: found.base}];
   let at = found.base;
-  const touching = found.contributions.filter(one => one.n_groundings || one.log_odds), idle = found.contributions.length - touching.length;
-  for (const one of touching) { steps.push({...one, from: at, to: at + one.log_odds}); at += one.log_odds; }
+  for (const one of found.contributions) { steps.push({...one, from: at, to: at + one.log_odds}); at += one.log_odds; }
   steps.push({rule: "Log-odds", log_odds: found.logit, stderr: 0, plain: true, sum: true, from: 0, to: found.logit});
   const ends = steps.flatMap(one => [one.from, one.to]);
   let low = Math.min(0, ...ends), high = Math.max(0, ...ends);
@@ -254,8 +260,7 @@ export function waterfall(state, found) {
     const at = x(Math.log(p / (1 - p)));
     if (at > 3 && at < 97 && ticks.every(([, other]) => Math.abs(at - other) > 9)) ticks.push([p, at]);
   }
-  return h("div", {class: "steps"}, made, h("div", {class: "ticks"}, ticks.map(([p, at]) => h("span", {style: {left: `${at}%`}}, `${Number((100 * p).toPrecision(3))}%`))),
-    idle ? h("p", {class: "dim"}, `${count(idle, "rule")} of the atom's part of the model ${idle === 1 ? "has" : "have"} no open grounding here.`) : null);
+  return h("div", {class: "steps"}, made, h("div", {class: "ticks"}, ticks.map(([p, at]) => h("span", {style: {left: `${at}%`}}, `${Number((100 * p).toPrecision(3))}%`))));
 }
 
 function instances(state, one) {
@@ -270,7 +275,7 @@ function instances(state, one) {
 // ---- neighbourhood: other atoms on the left, ground rules in the middle, the atom on the right
 
 export function neighbourhood(state, found) {
-  const rules = found.neighbourhood.slice(0, MOST_RULES), order = new Map(found.contributions.filter(one => one.n_groundings || one.log_odds).map((one, at) => [`${one.place} ${one.rule}`, at + 1]));
+  const rules = found.neighbourhood.slice(0, MOST_RULES), order = new Map(found.contributions.map((one, at) => [`${one.place} ${one.rule}`, at + 1]));
   const atoms = new Map();
   rules.forEach((one, at) => {
     for (const literal of one.literals) {
